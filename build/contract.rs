@@ -1,0 +1,141 @@
+//! The document's operations, as the later steps need them.
+
+use super::{
+    fault::{Fault, Place},
+    field::{self, Field},
+};
+
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+
+pub struct Contract {
+    pub operations: Vec<Operation>,
+}
+
+pub struct Operation {
+    pub id: String,
+    /// As in the document, with its neutral prefix: `/v1/gen-2-pro`.
+    pub path: String,
+    /// The path behind `/v1/`: `gen-2-pro`.
+    pub name: String,
+    pub summary: String,
+    pub description: String,
+    pub deprecated: bool,
+    pub regional: bool,
+    pub max_reference_images: Option<u64>,
+    pub not_shown: Vec<String>,
+    /// What a POST sends; nothing for polling.
+    pub submission: Option<Submission>,
+}
+
+pub struct Submission {
+    /// `GenPro11Ultra` for `gen-pro-1.1-ultra`.
+    pub type_name: String,
+    /// Name in `components.schemas`; two operations may share one.
+    pub schema: String,
+    pub path_parameters: Vec<PathParameter>,
+    pub fields: Vec<Field>,
+}
+
+pub struct PathParameter {
+    pub name: String,
+    pub description: String,
+}
+
+pub fn read(document: &serde_json::Value) -> Result<Contract, Fault> {
+    let root = Place::root(document);
+    let version = root.need("openapi")?;
+    if !version.string()?.starts_with("3.0.") {
+        return Err(version.fault("expected an OpenAPI 3.0 document"));
+    }
+    let mut operations: Vec<Operation> = Vec::new();
+    for (path, item) in root.need("paths")?.members()? {
+        for (method, place) in item.members()? {
+            if !METHODS.contains(&method) {
+                continue;
+            }
+            let operation = read_operation(&root, path, method, &place)?;
+            if operations.iter().any(|other| other.id == operation.id) {
+                return Err(place.fault(format!("the operationId `{}` stands twice", operation.id)));
+            }
+            operations.push(operation);
+        }
+    }
+    Ok(Contract { operations })
+}
+
+fn read_operation(root: &Place, path: &str, method: &str, place: &Place) -> Result<Operation, Fault> {
+    let id = place.need("operationId")?;
+    if syn::parse_str::<syn::Ident>(id.string()?).is_err() {
+        return Err(id.fault("an operationId is a Rust identifier here, for example `gen_2_pro`"));
+    }
+    let name = path.strip_prefix("/v1/").ok_or_else(|| place.fault("paths start with `/v1/`"))?;
+    let submission = match method {
+        "post" => Some(read_submission(root, name, place)?),
+        "get" => None,
+        other => {
+            return Err(place.fault(format!("`{other}` is neither a submission (post) nor polling (get)")));
+        }
+    };
+    let text = |key: &str| place.get(key).map_or(Ok(""), |text| text.string());
+    let region = place.get("x-region");
+    if let Some(region) = &region
+        && region.string()? != "regional"
+    {
+        return Err(region.fault("the one region known is `regional`"));
+    }
+    Ok(Operation {
+        id: id.string()?.to_owned(),
+        path: path.to_owned(),
+        name: name.to_owned(),
+        summary: place.need("summary")?.string()?.to_owned(),
+        description: text("description")?.to_owned(),
+        deprecated: place.get("deprecated").map_or(Ok(false), |flag| flag.boolean())?,
+        regional: region.is_some(),
+        max_reference_images: place.get("x-max-reference-images").map(|count| count.count()).transpose()?,
+        not_shown: place.get("x-not-shown").map_or(Ok(Vec::new()), |list| list.strings())?,
+        submission,
+    })
+}
+
+fn read_submission(root: &Place, name: &str, place: &Place) -> Result<Submission, Fault> {
+    let schema = place.need("requestBody")?.need("content")?.need("application/json")?.need("schema")?;
+    let reference = schema.need("$ref")?;
+    let schema_name = reference
+        .string()?
+        .strip_prefix("#/components/schemas/")
+        .ok_or_else(|| reference.fault("a request body refers to `#/components/schemas/...`"))?;
+    let path_parameters = match place.get("parameters") {
+        Some(list) => list.elements()?.iter().map(read_path_parameter).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    let type_name = type_name(name);
+    if syn::parse_str::<syn::Ident>(&type_name).is_err() {
+        return Err(place.fault(format!("`{name}` gives no name of a Rust type")));
+    }
+    Ok(Submission {
+        type_name,
+        schema: schema_name.to_owned(),
+        path_parameters,
+        fields: field::read_all(root, &schema.resolve(root)?)?,
+    })
+}
+
+fn read_path_parameter(place: &Place) -> Result<PathParameter, Fault> {
+    if place.need("in")?.string()? != "path" {
+        return Err(place.fault("a submission's parameters stand in its path"));
+    }
+    Ok(PathParameter {
+        name: place.need("name")?.string()?.to_owned(),
+        description: place.need("description")?.string()?.to_owned(),
+    })
+}
+
+/// `gen-tools/deblur-v1` is `GenToolsDeblurV1`.
+fn type_name(name: &str) -> String {
+    name.split(|c: char| !c.is_ascii_alphanumeric())
+        .map(|word| {
+            let mut letters = word.chars();
+            letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+        })
+        .collect()
+}

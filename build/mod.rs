@@ -1,0 +1,38 @@
+//! From the contract to code, in four steps: read the document into a model of its operations ([`contract`]), adapt it
+//! for progenitor ([`adapt`]), let progenitor write types and client ([`client`]), and add what progenitor does not
+//! write: constructors, setters, `Submit`, the table of operations ([`emit`]).
+//!
+//! `build.rs` runs it at compile time; `cargo xtask` runs the same code to show what it makes.
+
+mod adapt;
+mod client;
+mod contract;
+mod emit;
+mod fault;
+mod field;
+mod limits;
+
+pub use fault::Fault;
+
+/// What a build can choose.
+pub struct Options {
+    /// Derive `schemars::JsonSchema` for the types.
+    pub json_schema: bool,
+}
+
+/// The source text of `generated.rs` for an OpenAPI 3.0 document.
+pub fn generate(document: &str, options: &Options) -> Result<String, Fault> {
+    let document: serde_json::Value =
+        serde_json::from_str(document).map_err(|error| Fault::new("", format!("not JSON: {error}")))?;
+    let contract = contract::read(&document)?;
+    let adapted = adapt::adapt(&document, &contract);
+    let deprecated: Vec<&str> = contract
+        .operations
+        .iter()
+        .filter(|operation| operation.deprecated)
+        .filter_map(|operation| Some(operation.submission.as_ref()?.type_name.as_str()))
+        .collect();
+    let mut file = client::generate(&adapted, &deprecated, options)?;
+    file.items.extend(emit::emit(&contract)?);
+    Ok(prettyplease::unparse(&file))
+}

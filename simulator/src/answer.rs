@@ -1,0 +1,65 @@
+//! Answers over HTTP: JSON, and the refusals.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::validation::Violation;
+
+/// Why a request is not served.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// 403, with what is missing.
+    Forbidden(&'static str),
+    /// 404.
+    NotFound,
+    /// 405, with the methods that are served.
+    OtherMethods(String),
+    /// 413, with the limit in bytes.
+    TooLarge(usize),
+    /// 422.
+    Invalid(Vec<Violation>),
+    /// 400: the connection failed within the body.
+    Unreadable,
+    /// 500: a fault of the simulator.
+    Broken,
+}
+
+impl Refusal {
+    pub(crate) fn response(self) -> Response {
+        let (status, detail) = match self {
+            Self::Forbidden(problem) => (StatusCode::FORBIDDEN, json!(problem)),
+            Self::NotFound => (StatusCode::NOT_FOUND, json!("Not Found")),
+            Self::OtherMethods(allow) => {
+                let mut response = json(StatusCode::METHOD_NOT_ALLOWED, &json!({ "detail": "Method Not Allowed" }));
+                if let Ok(allow) = HeaderValue::try_from(allow) {
+                    response.headers_mut().insert(header::ALLOW, allow);
+                }
+                return response;
+            }
+            Self::TooLarge(limit) => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                json!(format!("The request body is over {limit} bytes")),
+            ),
+            Self::Invalid(violations) => (StatusCode::UNPROCESSABLE_ENTITY, json!(violations)),
+            Self::Unreadable => (StatusCode::BAD_REQUEST, json!("The request body could not be read")),
+            Self::Broken => (StatusCode::INTERNAL_SERVER_ERROR, json!("The simulator failed")),
+        };
+        json(status, &json!({ "detail": detail }))
+    }
+}
+
+/// An answer in JSON.
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    let (status, bytes) = match serde_json::to_vec(value) {
+        Ok(bytes) => (status, bytes),
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, b"{}".to_vec()),
+    };
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}

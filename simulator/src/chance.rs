@@ -1,0 +1,74 @@
+//! Everything random, derived from one configured seed.
+
+use sha2::{Digest, Sha256};
+
+/// Draws that depend on the configured seed, the purpose and the number of the draw, and on nothing else.
+#[derive(Clone, Copy)]
+pub(crate) struct Chance {
+    seed: u64,
+}
+
+impl Chance {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    /// 32 bytes for the draw `number` of `purpose`.
+    pub(crate) fn bytes(self, purpose: &str, number: u64) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(self.seed.to_be_bytes());
+        hash.update(number.to_be_bytes());
+        hash.update(purpose.as_bytes());
+        hash.finalize().into()
+    }
+
+    /// A task id in the form of a version 4 UUID.
+    pub(crate) fn task_id(self, number: u64) -> String {
+        let drawn = self.bytes("task id", number);
+        let mut id = [0; 16];
+        id.copy_from_slice(&drawn[..16]);
+        id[6] = id[6] & 0x0f | 0x40;
+        id[8] = id[8] & 0x3f | 0x80;
+        let hex = hex(&id);
+        format!(
+            "{}-{}-{}-{}-{}",
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..]
+        )
+    }
+
+    /// The seed of a picture for which the request names none.
+    pub(crate) fn picture_seed(self, number: u64) -> u32 {
+        let [a, b, c, d, ..] = self.bytes("picture seed", number);
+        u32::from_be_bytes([a, b, c, d])
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_version_4_uuids_and_do_not_repeat() {
+        let chance = Chance::new(5);
+        let ids: HashSet<_> = (0..1000).map(|number| chance.task_id(number)).collect();
+        assert_eq!(ids.len(), 1000);
+        for id in ids {
+            assert_eq!(id.len(), 36);
+            assert_eq!(&id[14..15], "4");
+            assert!(["8", "9", "a", "b"].contains(&&id[19..20]));
+        }
+        assert_eq!(chance.task_id(3), Chance::new(5).task_id(3));
+        assert_ne!(chance.task_id(3), Chance::new(6).task_id(3));
+    }
+}

@@ -1,0 +1,136 @@
+//! Settings, with defaults that suit a test.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use crate::credits::Prices;
+use crate::error::StartError;
+
+/// How a simulator behaves. Fill in what matters and take the rest from [`Config::default`]:
+///
+/// ```
+/// use imagekiln_simulator::Config;
+/// use std::time::Duration;
+///
+/// let config = Config { ready_after: Duration::from_secs(20), ..Config::default() };
+/// # assert_eq!(config.model_prefix, "gen");
+/// ```
+#[derive(Clone)]
+pub struct Config {
+    /// Where to listen; port 0 takes any free port. Default: `127.0.0.1:0`.
+    pub listen: SocketAddr,
+    /// Where the regional address listens; it must differ from `listen` unless the port is 0. Default: `127.0.0.1:0`.
+    pub regional_listen: SocketAddr,
+    /// Whether `listen` and `regional_listen` may be reached from other machines. Default: `false`, which refuses
+    /// every address that is not loopback.
+    pub allow_remote: bool,
+    /// The keys that `x-key` may carry, one at least, each of visible ASCII characters; the first is
+    /// [`Simulator::api_key`](crate::Simulator::api_key). Default: `imagekiln-simulator-key`.
+    pub api_keys: Vec<String>,
+    /// What stands for `gen` at the head of model names: with `xyz` the service says `/v1/xyz-2-pro` for
+    /// `/v1/gen-2-pro`. One letter or digit at least, and nothing but letters, digits, `_` and `.`. Default: `gen`.
+    pub model_prefix: String,
+    /// From a task's acceptance to its final status, by the simulator's clock. Default: 1 second.
+    pub ready_after: Duration,
+    /// The statuses of a task in progress, in their order, one at least; each lasts an equal part of `ready_after`.
+    /// The interface shows none, so these are the simulator's own. Default: `Pending`, `Processing`.
+    pub in_progress: Vec<String>,
+    /// What submissions cost.
+    pub prices: Prices,
+    /// The largest request body in bytes; more is answered with 413. Default: 128 MiB, which holds eight images of
+    /// 8 MB in base64.
+    pub max_body_bytes: usize,
+    /// The largest area in pixels of an image in a request; more is answered with 422 before anything is decoded.
+    /// Default: 64 Mi (2^26).
+    pub max_input_pixels: u64,
+    /// The longest side in pixels of a picture asked for; more is answered with 422. At most 16383, the longest
+    /// side of a webp. Default: 8192.
+    pub max_output_side: u32,
+    /// The largest area in pixels of a picture asked for; more is answered with 422. Default: 16 Mi (2^24).
+    pub max_output_pixels: u64,
+    /// How long a delivery address is good for, from the moment the task became ready. Default: 10 minutes.
+    pub delivery_lifetime: Duration,
+    /// From this number come task ids, the seeds of pictures for which none was asked, and the secret that signs
+    /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
+    /// Default: 0.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self {
+            listen: any_port,
+            regional_listen: any_port,
+            allow_remote: false,
+            api_keys: vec!["imagekiln-simulator-key".to_owned()],
+            model_prefix: "gen".to_owned(),
+            ready_after: Duration::from_secs(1),
+            in_progress: vec!["Pending".to_owned(), "Processing".to_owned()],
+            prices: Prices::default(),
+            max_body_bytes: 128 << 20,
+            max_input_pixels: 1 << 26,
+            max_output_side: 8192,
+            max_output_pixels: 1 << 24,
+            delivery_lifetime: Duration::from_secs(600),
+            seed: 0,
+        }
+    }
+}
+
+impl Config {
+    /// Refuses settings under which the simulator could not keep its word.
+    pub(crate) fn check(&self) -> Result<(), StartError> {
+        for address in [self.listen, self.regional_listen] {
+            if !self.allow_remote && !address.ip().is_loopback() {
+                return Err(StartError::NotLoopback { address });
+            }
+        }
+        let settings = [
+            ("api_keys", !self.api_keys.is_empty(), "names no key"),
+            (
+                "api_keys",
+                self.api_keys.iter().all(|key| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())),
+                "holds a key with other than visible ASCII characters",
+            ),
+            (
+                "model_prefix",
+                self.model_prefix.starts_with(|c: char| c.is_ascii_alphanumeric())
+                    && self.model_prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte)),
+                "must be of letters, digits, `_` and `.`, and begin with a letter or digit",
+            ),
+            ("in_progress", !self.in_progress.is_empty(), "names no status"),
+            (
+                "max_output_side",
+                (1..=16383).contains(&self.max_output_side),
+                "must be from 1 to 16383 pixels",
+            ),
+        ];
+        match settings.into_iter().find(|(_, holds, _)| !holds) {
+            Some((setting, _, problem)) => Err(StartError::Setting { setting, problem }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("listen", &self.listen)
+            .field("regional_listen", &self.regional_listen)
+            .field("allow_remote", &self.allow_remote)
+            .field("api_keys", &format_args!("{} [redacted]", self.api_keys.len()))
+            .field("model_prefix", &self.model_prefix)
+            .field("ready_after", &self.ready_after)
+            .field("in_progress", &self.in_progress)
+            .field("prices", &self.prices)
+            .field("max_body_bytes", &self.max_body_bytes)
+            .field("max_input_pixels", &self.max_input_pixels)
+            .field("max_output_side", &self.max_output_side)
+            .field("max_output_pixels", &self.max_output_pixels)
+            .field("delivery_lifetime", &self.delivery_lifetime)
+            .field("seed", &format_args!("[redacted]"))
+            .finish()
+    }
+}

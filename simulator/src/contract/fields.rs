@@ -1,0 +1,132 @@
+//! What the contract says of a request's fields beyond JSON Schema: images, masks, aspect ratios, secrets, defaults.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::schema::resolve;
+use crate::credits::PIXELS_PER_MEGAPIXEL;
+
+/// The fields of a request body, by name.
+#[derive(Default)]
+pub(crate) struct Fields(BTreeMap<String, Field>);
+
+#[derive(Default)]
+pub(crate) struct Field {
+    pub(crate) image: Option<ImageRule>,
+    pub(crate) aspect_ratio: Option<(AspectRatio, AspectRatio)>,
+    pub(crate) secret: bool,
+    /// What the service takes where the field is absent.
+    pub(crate) default: Option<Value>,
+}
+
+/// What an image field takes.
+pub(crate) struct ImageRule {
+    /// An address does instead of base64.
+    pub(crate) takes_address: bool,
+    /// The field whose image must be of the same size.
+    pub(crate) mask_of: Option<String>,
+    pub(crate) max_pixels: Option<u64>,
+}
+
+impl Fields {
+    /// The fields of an object schema, those of its `allOf` among them.
+    pub(super) fn of(document: &Value, schema: &Value) -> Self {
+        let mut fields = Self::default();
+        fields.gather(document, schema, 8);
+        fields
+    }
+
+    fn gather(&mut self, document: &Value, schema: &Value, depth: u32) {
+        let schema = resolve(document, schema);
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            self.0.insert(name.clone(), Field::of(property));
+        }
+        if depth > 0 {
+            for part in schema["allOf"].as_array().into_iter().flatten() {
+                self.gather(document, part, depth - 1);
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Field)> {
+        self.0.iter().map(|(name, field)| (name.as_str(), field))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Field> {
+        self.0.get(name)
+    }
+
+    /// The value of a field: as given, or else its default. An explicit `null` counts as absent.
+    pub(crate) fn value<'a>(&'a self, body: &'a Value, name: &str) -> Option<&'a Value> {
+        let given = body.get(name).filter(|value| !value.is_null());
+        given.or_else(|| self.get(name).and_then(|field| field.default.as_ref()))
+    }
+}
+
+impl Field {
+    fn of(property: &Value) -> Self {
+        let ratio = |end: &str| property["x-aspect-ratio"][end].as_str().and_then(AspectRatio::parse);
+        Self {
+            image: property["x-image"].as_str().map(|encoding| ImageRule {
+                takes_address: encoding != "base64",
+                mask_of: property["x-mask-of"].as_str().map(str::to_owned),
+                max_pixels: property["x-max-megapixels"]
+                    .as_f64()
+                    .map(|megapixels| (megapixels * PIXELS_PER_MEGAPIXEL as f64) as u64),
+            }),
+            aspect_ratio: ratio("min").zip(ratio("max")),
+            secret: property["x-secret"] == true,
+            default: property.get("default").cloned(),
+        }
+    }
+}
+
+/// Width to height, written `16:9`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AspectRatio {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+}
+
+impl AspectRatio {
+    /// Reads two positive integers with a colon between, and nothing else.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let side = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| text.parse().ok()).flatten().filter(|side: &u32| *side > 0)
+        };
+        let (width, height) = text.split_once(':')?;
+        Some(Self {
+            width: side(width)?,
+            height: side(height)?,
+        })
+    }
+
+    /// Whether this ratio is not below `min` and not above `max`.
+    pub(crate) fn lies_between(self, min: Self, max: Self) -> bool {
+        let at_most = |a: Self, b: Self| {
+            u64::from(a.width) * u64::from(b.height) <= u64::from(b.width) * u64::from(a.height)
+        };
+        at_most(min, self) && at_most(self, max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aspect_ratios_are_two_positive_integers() {
+        let [min, max] = ["9:21", "21:9"].map(|text| AspectRatio::parse(text).unwrap());
+        for good in ["9:21", "21:9", "16:9", "1:1", "1600:900", "42:18"] {
+            assert!(AspectRatio::parse(good).unwrap().lies_between(min, max), "{good}");
+        }
+        for outside in ["8:21", "22:9", "4294967295:1"] {
+            assert!(!AspectRatio::parse(outside).unwrap().lies_between(min, max), "{outside}");
+        }
+        for bad in ["", "16", "16:", ":9", "16:0", "-1:1", "+1:1", "1:1:1", "1.5:1", "16/9", "4294967296:1"] {
+            assert!(AspectRatio::parse(bad).is_none(), "{bad}");
+        }
+    }
+}

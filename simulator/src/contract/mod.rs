@@ -1,0 +1,217 @@
+//! The contract: `openapi.json` read as the list of what is served.
+
+mod fields;
+mod paths;
+mod schema;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use axum::http::Method;
+use jsonschema::Validator;
+use serde_json::Value;
+
+pub(crate) use fields::{AspectRatio, Fields};
+pub(crate) use paths::{Found, neutral_path};
+use paths::Template;
+
+use crate::error::StartError;
+
+/// The document this crate was built with.
+const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json"));
+
+/// One of the two addresses the service is served from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// The service's own address.
+    Global,
+    /// The regional address.
+    Regional,
+}
+
+impl fmt::Display for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Global => "global",
+            Self::Regional => "regional",
+        })
+    }
+}
+
+/// Every operation of the document.
+pub(crate) struct Contract {
+    /// Paths without parameters first: they win over those with.
+    operations: Vec<Operation>,
+    /// Names of the fields that hold a secret, in whichever request.
+    pub(crate) secret_fields: BTreeSet<String>,
+}
+
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    method: Method,
+    path: Template,
+    pub(crate) kind: Kind,
+}
+
+pub(crate) enum Kind {
+    /// Asks for a task by the query parameter `id`.
+    Poll,
+    /// Creates a task.
+    Submit(Arc<Submission>),
+}
+
+/// What a submission's body must be, and how it may be answered.
+pub(crate) struct Submission {
+    pub(crate) validator: Validator,
+    pub(crate) fields: Fields,
+    /// Whether a request with a webhook is answered without a polling address.
+    pub(crate) answers_webhooks: bool,
+}
+
+impl Contract {
+    /// The contract built into this crate.
+    pub(crate) fn built_in() -> Result<Self, StartError> {
+        let document = serde_json::from_str(DOCUMENT).map_err(|error| StartError::contract("openapi.json", error))?;
+        Self::read(&document)
+    }
+
+    pub(crate) fn read(document: &Value) -> Result<Self, StartError> {
+        let paths = document["paths"]
+            .as_object()
+            .ok_or_else(|| StartError::contract("paths", "is missing"))?;
+        let mut operations = Vec::new();
+        for (path, item) in paths {
+            for (method, operation) in item.as_object().into_iter().flatten() {
+                let method = match method.as_str() {
+                    "get" => Method::GET,
+                    "post" => Method::POST,
+                    "put" => Method::PUT,
+                    "patch" => Method::PATCH,
+                    "delete" => Method::DELETE,
+                    _ => continue,
+                };
+                let place = format!("{method} {path}");
+                operations.push(Operation {
+                    id: operation["operationId"].as_str().unwrap_or(&place).to_owned(),
+                    path: Template::parse(path).map_err(|problem| StartError::contract(&place, problem))?,
+                    kind: Kind::read(document, operation, &method).map_err(|problem| StartError::contract(&place, problem))?,
+                    method,
+                });
+            }
+        }
+        operations.sort_by_key(|operation| operation.path.parameters());
+        let mut secret_fields = BTreeSet::new();
+        for schema in document["components"]["schemas"].as_object().into_iter().flat_map(|map| map.values()) {
+            let fields = Fields::of(document, schema);
+            secret_fields.extend(fields.iter().filter(|(_, field)| field.secret).map(|(name, _)| name.to_owned()));
+        }
+        Ok(Self {
+            operations,
+            secret_fields,
+        })
+    }
+
+    /// The operation for a method and a neutral path.
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
+        let matching: Vec<_> = self.operations.iter().filter(|operation| operation.path.matches(path)).collect();
+        let Some(best) = matching.iter().map(|operation| operation.path.parameters()).min() else {
+            return Found::Nothing;
+        };
+        let best = matching.into_iter().filter(|operation| operation.path.parameters() == best);
+        let mut allowed = Vec::new();
+        for operation in best {
+            if operation.method == *method {
+                return Found::Operation(operation);
+            }
+            allowed.push(operation.method.as_str());
+        }
+        Found::OtherMethods(allowed.join(", "))
+    }
+}
+
+impl Kind {
+    fn read(document: &Value, operation: &Value, method: &Method) -> Result<Self, String> {
+        if method == Method::POST {
+            let content = &schema::resolve(document, &operation["requestBody"])["content"];
+            let body = content
+                .get("application/json")
+                .and_then(|media| media.get("schema"))
+                .ok_or("it has no request body of application/json")?;
+            let answer = serde_json::to_string(&operation["responses"]["200"]).map_err(|error| error.to_string())?;
+            return Ok(Self::Submit(Arc::new(Submission {
+                validator: schema::validator(document, body)?,
+                fields: Fields::of(document, body),
+                answers_webhooks: answer.contains("/AsyncWebhookResponse\""),
+            })));
+        }
+        let asks_by_id = operation["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|parameter| schema::resolve(document, parameter))
+            .any(|parameter| parameter["in"] == "query" && parameter["name"] == "id");
+        if method == Method::GET && asks_by_id {
+            return Ok(Self::Poll);
+        }
+        Err("it is neither a POST with a body nor a GET with the query parameter `id`".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn document() -> Value {
+        serde_json::from_str(DOCUMENT).unwrap()
+    }
+
+    fn found(contract: &Contract, method: Method, path: &str) -> String {
+        match contract.find(&method, path) {
+            Found::Nothing => "nothing".to_owned(),
+            Found::Operation(operation) => operation.id.clone(),
+            Found::OtherMethods(allow) => format!("allow {allow}"),
+        }
+    }
+
+    #[test]
+    fn every_operation_of_the_document_is_found() {
+        let contract = Contract::built_in().unwrap();
+        assert_eq!(contract.operations.len(), 29);
+        for operation in &contract.operations {
+            let path = operation.path.to_string().replace("{base_model}", "gen-2-klein-9b-kv");
+            assert_eq!(found(&contract, operation.method.clone(), &path), operation.id);
+        }
+        assert!(contract.secret_fields.contains("webhook_secret"));
+    }
+
+    #[test]
+    fn written_paths_win_over_patterns_and_methods_are_told() {
+        let contract = Contract::built_in().unwrap();
+        assert_eq!(found(&contract, Method::POST, "/v1/gen-pro-finetuned"), "gen_pro_finetuned");
+        assert_eq!(found(&contract, Method::POST, "/v1/gen-2-klein-4b-finetuned"), "base_model_finetuned");
+        assert_eq!(found(&contract, Method::GET, "/v1/gen-pro-finetuned"), "allow POST");
+        assert_eq!(found(&contract, Method::POST, "/v1/get_result"), "allow GET");
+        assert_eq!(found(&contract, Method::POST, "/v1/klein-finetuned"), "nothing");
+        assert_eq!(found(&contract, Method::POST, "/v1/gen-2-pro/"), "nothing");
+    }
+
+    #[test]
+    fn an_operation_added_to_the_document_is_served() {
+        let mut document = document();
+        document["paths"]["/v1/gen-9-new"] = document["paths"]["/v1/gen-2-pro"].clone();
+        document["paths"]["/v1/gen-9-new"]["post"]["operationId"] = json!("gen_9_new");
+        let contract = Contract::read(&document).unwrap();
+        assert_eq!(found(&contract, Method::POST, "/v1/gen-9-new"), "gen_9_new");
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_named() {
+        let mut document = document();
+        document["paths"]["/v1/odd"] = json!({ "delete": { "operationId": "odd" } });
+        let error = Contract::read(&document).err().unwrap().to_string();
+        assert!(error.contains("DELETE /v1/odd"), "{error}");
+    }
+}

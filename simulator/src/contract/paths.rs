@@ -1,0 +1,138 @@
+//! Paths: the neutral prefix, and templates such as `/v1/{base_model}-finetuned`.
+
+use std::fmt;
+
+use super::Operation;
+
+/// The head of model names in the contract.
+const NEUTRAL: &str = "gen";
+
+/// What a method and a path lead to.
+pub(crate) enum Found<'a> {
+    Operation(&'a Operation),
+    /// The path is served, with the methods named.
+    OtherMethods(String),
+    Nothing,
+}
+
+/// The path as the contract writes it, where this service says `prefix` for `gen`. `None` for a model name that this
+/// service does not use.
+pub(crate) fn neutral_path(path: &str, prefix: &str) -> Option<String> {
+    if prefix == NEUTRAL {
+        return Some(path.to_owned());
+    }
+    let Some(model) = path.strip_prefix("/v1/") else {
+        return Some(path.to_owned());
+    };
+    if let Some(rest) = model.strip_prefix(prefix).filter(|rest| rest.starts_with('-')) {
+        return Some(format!("/v1/{NEUTRAL}{rest}"));
+    }
+    let foreign = model.strip_prefix(NEUTRAL).is_some_and(|rest| rest.starts_with('-'));
+    (!foreign).then(|| path.to_owned())
+}
+
+/// A path of the document, with at most one parameter a segment.
+pub(super) struct Template {
+    segments: Vec<Segment>,
+}
+
+enum Segment {
+    Written(String),
+    Parameter { name: String, before: String, after: String },
+}
+
+impl Template {
+    pub(super) fn parse(path: &str) -> Result<Self, String> {
+        let path = path.strip_prefix('/').ok_or("the path does not begin with a slash")?;
+        let segments = path.split('/').map(Segment::parse).collect::<Result<_, _>>()?;
+        Ok(Self { segments })
+    }
+
+    pub(super) fn parameters(&self) -> usize {
+        self.segments
+            .iter()
+            .filter(|segment| matches!(segment, Segment::Parameter { .. }))
+            .count()
+    }
+
+    pub(super) fn matches(&self, path: &str) -> bool {
+        let Some(path) = path.strip_prefix('/') else {
+            return false;
+        };
+        let mut given = path.split('/');
+        self.segments.iter().all(|segment| given.next().is_some_and(|text| segment.matches(text))) && given.next().is_none()
+    }
+}
+
+impl Segment {
+    fn parse(text: &str) -> Result<Self, String> {
+        let Some((before, rest)) = text.split_once('{') else {
+            return Ok(Self::Written(text.to_owned()));
+        };
+        let (name, after) = rest.split_once('}').ok_or("a brace is not closed")?;
+        if after.contains('{') {
+            return Err("a segment has two parameters".to_owned());
+        }
+        Ok(Self::Parameter {
+            name: name.to_owned(),
+            before: before.to_owned(),
+            after: after.to_owned(),
+        })
+    }
+
+    /// A parameter at the head of a segment stands for a model, whose name begins with the neutral prefix.
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Written(written) => written == text,
+            Self::Parameter { before, after, .. } => text
+                .strip_prefix(before.as_str())
+                .and_then(|rest| rest.strip_suffix(after.as_str()))
+                .is_some_and(|value| {
+                    let model = value.strip_prefix(NEUTRAL).and_then(|rest| rest.strip_prefix('-'));
+                    !value.is_empty() && (!before.is_empty() || model.is_some_and(|rest| !rest.is_empty()))
+                }),
+        }
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.segments.iter().try_for_each(|segment| match segment {
+            Segment::Written(text) => write!(f, "/{text}"),
+            Segment::Parameter { name, before, after } => write!(f, "/{before}{{{name}}}{after}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prefix_replaces_gen_at_the_head_only() {
+        let neutral = |path| neutral_path(path, "xyz");
+        assert_eq!(neutral("/v1/xyz-2-pro").as_deref(), Some("/v1/gen-2-pro"));
+        assert_eq!(neutral("/v1/xyz-tools/deblur-v1").as_deref(), Some("/v1/gen-tools/deblur-v1"));
+        assert_eq!(neutral("/v1/get_result").as_deref(), Some("/v1/get_result"));
+        assert_eq!(neutral("/v1/xyzzy-2").as_deref(), Some("/v1/xyzzy-2"));
+        assert_eq!(neutral("/v1/gen-2-pro"), None);
+        assert_eq!(neutral_path("/v1/gen-2-pro", "gen").as_deref(), Some("/v1/gen-2-pro"));
+    }
+
+    #[test]
+    fn a_template_takes_what_its_text_leaves() {
+        let template = Template::parse("/v1/{base_model}-finetuned").unwrap();
+        assert!(template.matches("/v1/gen-2-klein-9b-kv-finetuned"));
+        for other in [
+            "/v1/-finetuned",
+            "/v1/gen--finetuned/x",
+            "/v1/gen-finetuned",
+            "/v1/gen-2-klein-9b-kv",
+            "/v1/other-finetuned",
+            "v1/gen-2-finetuned",
+        ] {
+            assert!(!template.matches(other), "{other}");
+        }
+        assert_eq!(template.to_string(), "/v1/{base_model}-finetuned");
+    }
+}

@@ -1,0 +1,138 @@
+//! OpenAPI 3.0 schemas as JSON Schema.
+
+use jsonschema::{Draft, Validator};
+use serde_json::{Map, Value, json};
+use url::Url;
+
+/// Keywords that mean the same in both, with values that are no schemas.
+const KEPT: [&str; 14] = [
+    "type",
+    "enum",
+    "format",
+    "pattern",
+    "minimum",
+    "maximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "required",
+    "minProperties",
+];
+
+/// A validator for `schema`, whose references lead into `document`.
+pub(super) fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
+    let mut root = translate(schema);
+    let components = document["components"]["schemas"].as_object();
+    let translated: Map<_, _> = components
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| (name.clone(), translate(schema)))
+        .collect();
+    if let Value::Object(root) = &mut root {
+        root.insert("components".to_owned(), json!({ "schemas": translated }));
+    }
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true)
+        .should_ignore_unknown_formats(true)
+        .with_format("uri", |text: &str| Url::parse(text).is_ok())
+        .build(&root)
+        .map_err(|error| error.to_string())
+}
+
+/// Follows `$ref` within the document; a reference that leads nowhere gives `null`.
+pub(super) fn resolve<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
+    for _ in 0..16 {
+        let Some(reference) = value["$ref"].as_str() else {
+            return value;
+        };
+        let target = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer));
+        value = target.unwrap_or(&Value::Null);
+    }
+    &Value::Null
+}
+
+fn translate(schema: &Value) -> Value {
+    let Some(schema) = schema.as_object() else {
+        return schema.clone();
+    };
+    // Whatever stands beside a reference is to be ignored, says OpenAPI 3.0.
+    if let Some(reference) = schema.get("$ref") {
+        return json!({ "$ref": reference });
+    }
+    let mut translated = Map::new();
+    for (keyword, value) in schema {
+        let value = match keyword.as_str() {
+            kept if KEPT.contains(&kept) => value.clone(),
+            "maxProperties" => value.clone(),
+            "properties" => translate_map(value),
+            "items" | "not" | "additionalProperties" => translate(value),
+            "allOf" | "anyOf" | "oneOf" => Value::Array(value.as_array().into_iter().flatten().map(translate).collect()),
+            _ => continue,
+        };
+        translated.insert(keyword.clone(), value);
+    }
+    for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
+        if schema.get(exclusive) == Some(&Value::Bool(true))
+            && let Some(limit) = translated.remove(bound)
+        {
+            translated.insert(exclusive.to_owned(), limit);
+        }
+    }
+    if schema.get("nullable") == Some(&Value::Bool(true)) {
+        // As a condition rather than as an alternative, so that errors stay those of the schema itself.
+        return json!({ "if": { "type": "null" }, "else": translated });
+    }
+    Value::Object(translated)
+}
+
+fn translate_map(schemas: &Value) -> Value {
+    let schemas = schemas.as_object().into_iter().flatten();
+    Value::Object(schemas.map(|(name, schema)| (name.clone(), translate(schema))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(schema: Value, instance: Value) -> bool {
+        let document = json!({ "components": { "schemas": { "Kind": { "type": "string", "enum": ["a", "b"] } } } });
+        validator(&document, &schema).unwrap().is_valid(&instance)
+    }
+
+    #[test]
+    fn nullable_allows_null_beside_anything() {
+        assert!(accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(null)));
+        assert!(!accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(2)));
+        let reference = json!({ "type": "string", "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Kind" }] });
+        assert!(accepts(reference.clone(), json!(null)));
+        assert!(accepts(reference.clone(), json!("a")));
+        assert!(!accepts(reference, json!("c")));
+        assert!(!accepts(json!({ "type": "integer" }), json!(null)));
+    }
+
+    #[test]
+    fn properties_may_bear_the_names_of_keywords() {
+        let schema = json!({ "type": "object", "properties": { "type": { "type": "integer" }, "nullable": { "type": "string" } } });
+        assert!(accepts(schema.clone(), json!({ "type": 3, "nullable": "x" })));
+        assert!(!accepts(schema, json!({ "type": "x" })));
+    }
+
+    #[test]
+    fn exclusive_bounds_are_flags_in_openapi() {
+        let schema = json!({ "type": "number", "minimum": 3, "exclusiveMinimum": true, "maximum": 5, "exclusiveMaximum": false });
+        assert!(!accepts(schema.clone(), json!(3)));
+        assert!(accepts(schema.clone(), json!(5)));
+        assert!(!accepts(schema, json!(5.1)));
+    }
+
+    #[test]
+    fn addresses_are_checked() {
+        let schema = json!({ "type": "string", "format": "uri" });
+        assert!(accepts(schema.clone(), json!("https://example.com/hook?a=1")));
+        assert!(!accepts(schema, json!("no address")));
+    }
+}

@@ -1,0 +1,129 @@
+//! Credits and megapixels, both in whole hundredths: sums never drift.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::Add;
+
+use serde::{Serialize, Serializer};
+
+/// Pixels in a megapixel, as the simulator counts: 2^20, so that 1024 x 1024 is exactly one.
+pub(crate) const PIXELS_PER_MEGAPIXEL: u64 = 1 << 20;
+
+/// An amount of credits, exact to the hundredth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Credits(u64);
+
+impl Credits {
+    /// No credits.
+    pub const ZERO: Self = Self(0);
+
+    /// So many hundredths of a credit.
+    pub const fn from_hundredths(hundredths: u64) -> Self {
+        Self(hundredths)
+    }
+
+    /// The amount in hundredths of a credit.
+    pub const fn hundredths(self) -> u64 {
+        self.0
+    }
+}
+
+impl Add for Credits {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sum for Credits {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Credits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
+impl Serialize for Credits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0 as f64 / 100.0)
+    }
+}
+
+/// An area in megapixels of 2^20 pixels, rounded to the hundredth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Megapixels(u64);
+
+impl Megapixels {
+    pub(crate) fn of_pixels(pixels: u64) -> Self {
+        let hundredths =
+            (u128::from(pixels) * 100 + u128::from(PIXELS_PER_MEGAPIXEL / 2)) / u128::from(PIXELS_PER_MEGAPIXEL);
+        Self(u64::try_from(hundredths).unwrap_or(u64::MAX))
+    }
+}
+
+impl Serialize for Megapixels {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0 as f64 / 100.0)
+    }
+}
+
+/// What a submission costs: a price for the task, and one for each megapixel of its picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prices {
+    /// Charged for every accepted submission. Default: 3 credits.
+    pub submission: Credits,
+    /// Charged for each output megapixel (2^20 pixels) besides, in proportion, rounded up to the hundredth of a
+    /// credit. Default: 1 credit.
+    pub output_megapixel: Credits,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self {
+            submission: Credits::from_hundredths(300),
+            output_megapixel: Credits::from_hundredths(100),
+        }
+    }
+}
+
+impl Prices {
+    pub(crate) fn of(&self, output: Megapixels) -> Credits {
+        let area = (u128::from(self.output_megapixel.0) * u128::from(output.0)).div_ceil(100);
+        self.submission + Credits(u64::try_from(area).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn amounts_read_as_people_write_them() {
+        assert_eq!(Credits::from_hundredths(405).to_string(), "4.05");
+        assert_eq!(serde_json::to_string(&Credits::from_hundredths(410)).unwrap(), "4.1");
+        assert_eq!(serde_json::to_string(&Megapixels::of_pixels(1920 * 1088)).unwrap(), "1.99");
+    }
+
+    proptest! {
+        #[test]
+        fn a_larger_picture_never_costs_less(a in any::<u64>(), b in any::<u64>()) {
+            let prices = Prices::default();
+            let (small, large) = (a.min(b), a.max(b));
+            prop_assert!(prices.of(Megapixels::of_pixels(small)) <= prices.of(Megapixels::of_pixels(large)));
+        }
+
+        #[test]
+        fn json_keeps_every_hundredth(hundredths in 0u64..1_000_000_000_000) {
+            let text = serde_json::to_string(&Credits::from_hundredths(hundredths)).unwrap();
+            let read: f64 = text.parse().unwrap();
+            prop_assert_eq!((read * 100.0).round() as u64, hundredths);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Delivery addresses: signed, good for a while, and what they answer with.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, Method, Uri, header};
+use axum::response::Response;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http_body::{Frame, SizeHint};
+use sha2::Sha256;
+use tracing::debug;
+use url::form_urlencoded;
+
+use crate::answer::Refusal;
+use crate::chance::{Chance, hex};
+use crate::outcome::Outcome;
+use crate::service::Service;
+use crate::tasks::Task;
+
+/// How much of a picture is handed over at once.
+const CHUNK: usize = 64 << 10;
+
+/// Signs what an address tells.
+pub(crate) struct Signer {
+    key: [u8; 64],
+}
+
+impl Signer {
+    pub(crate) fn new(chance: Chance) -> Self {
+        let mut key = [0; 64];
+        for (number, part) in (0..).zip(key.chunks_exact_mut(32)) {
+            part.copy_from_slice(&chance.bytes("delivery signature", number));
+        }
+        Self { key }
+    }
+
+    fn mac(&self, file: &str, expires: &str) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new(&self.key.into());
+        mac.update(file.as_bytes());
+        mac.update(b"\n");
+        mac.update(expires.as_bytes());
+        mac
+    }
+
+    fn sign(&self, file: &str, expires: &str) -> String {
+        hex(&self.mac(file, expires).finalize().into_bytes())
+    }
+
+    fn is_mine(&self, file: &str, expires: &str, signature: &str) -> bool {
+        let digits = signature.as_bytes().chunks(2).map(|pair| {
+            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+            u8::from_str_radix(pair, 16).ok()
+        });
+        let Some(signature) = digits.collect::<Option<Vec<u8>>>() else {
+            return false;
+        };
+        self.mac(file, expires).verify_slice(&signature).is_ok()
+    }
+}
+
+/// The signed address of a task's picture. It is the same however often one polls: its time runs from the moment the
+/// task became ready, rounded up to the second.
+pub(crate) fn address(service: &Service, task: &Task) -> String {
+    let until = service.clock.unix_at(task.final_at.saturating_add(service.config.delivery_lifetime));
+    let expires = (until.as_secs() + u64::from(until.subsec_nanos() > 0)).to_string();
+    let file = format!("{}.{}", task.id, task.picture.format.extension());
+    let signature = service.signer.sign(&file, &expires);
+    format!(
+        "{}/delivery/{file}?expires={expires}&signature={signature}",
+        service.base(task.region)
+    )
+}
+
+/// Answers a delivery address. No key is asked for: the signature is the right.
+pub(crate) async fn serve(service: &Arc<Service>, method: &Method, uri: &Uri, file: &str) -> Result<Response, Refusal> {
+    if method != Method::GET && method != Method::HEAD {
+        return Err(Refusal::OtherMethods("GET, HEAD".to_owned()));
+    }
+    let parameter = |name: &str| {
+        let mut parameters = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        parameters.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+    };
+    let expires = parameter("expires");
+    if !service.signer.is_mine(file, &expires, &parameter("signature")) {
+        return Err(Refusal::Forbidden("The signature of the delivery address is not valid"));
+    }
+    let expires = Duration::from_secs(expires.parse().map_err(|_| Refusal::NotFound)?);
+    if service.clock.unix_now() >= expires {
+        return Err(Refusal::Forbidden("The delivery address has expired"));
+    }
+    let id = file.split('.').next().unwrap_or_default();
+    let picture = {
+        let state = service.state();
+        let task = state.tasks.get(id).ok_or(Refusal::NotFound)?;
+        if task.outcome(service.clock.now()) != Some(Outcome::Ready) {
+            return Err(Refusal::NotFound);
+        }
+        task.picture.clone()
+    };
+    let kind = picture.format.media_type();
+    let painted = service.workshop.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
+    let bytes = painted.map_err(|_| Refusal::Broken)?;
+    debug!(task = id, bytes = bytes.len(), "delivering");
+    let delivery = Delivery {
+        left: bytes.into(),
+        id: id.to_owned(),
+        service: Arc::clone(service),
+    };
+    let length = HeaderValue::from(delivery.left.len());
+    let mut response = Response::new(Body::new(delivery));
+    response.headers_mut().insert(header::CONTENT_LENGTH, length);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    Ok(response)
+}
+
+/// The bytes on their way, which know when the last of them has been taken.
+struct Delivery {
+    left: Bytes,
+    id: String,
+    service: Arc<Service>,
+}
+
+impl http_body::Body for Delivery {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if self.left.is_empty() {
+            return Poll::Ready(None);
+        }
+        let length = self.left.len().min(CHUNK);
+        let chunk = self.left.split_to(length);
+        if self.left.is_empty() {
+            let mut state = self.service.state();
+            state.delivered += 1;
+            if let Some(task) = state.tasks.get_mut(&self.id) {
+                task.deliveries += 1;
+            }
+        }
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left.len() as u64)
+    }
+}

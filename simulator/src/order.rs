@@ -1,0 +1,101 @@
+//! What an accepted request asks for, read from its checked body.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::contract::{Fields, Submission};
+use crate::outcome::Wish;
+use crate::paint::Format;
+use crate::validation::Checked;
+
+/// A request larger than this, without its images, is not kept.
+const MAX_KEPT_BYTES: usize = 256 << 10;
+
+/// The answerable part of a request.
+pub(crate) struct Order {
+    pub(crate) prompt: String,
+    pub(crate) seed: Option<i128>,
+    pub(crate) format: Format,
+    pub(crate) wish: Wish,
+    pub(crate) webhook_url: Option<String>,
+    /// The body as it may be shown: images summarized, secrets redacted.
+    pub(crate) shown: Value,
+}
+
+impl Order {
+    /// Reads a body, and takes it, leaving `null` in its place.
+    pub(crate) fn read(submission: &Submission, secret_fields: &BTreeSet<String>, checked: &mut Checked) -> Self {
+        let mut body = checked.body.take();
+        redact(secret_fields, &mut body);
+        let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
+        let order = Self {
+            prompt: text("prompt").unwrap_or_default(),
+            seed: body.get("seed").and_then(integer),
+            format: format(&submission.fields, &body),
+            wish: Wish::of(&body),
+            webhook_url: text("webhook_url"),
+            shown: Value::Null,
+        };
+        Self {
+            shown: kept(body),
+            ..order
+        }
+    }
+}
+
+fn format(fields: &Fields, body: &Value) -> Format {
+    let named = fields.value(body, "output_format").and_then(Value::as_str);
+    named.and_then(Format::named).unwrap_or(Format::Jpeg)
+}
+
+/// An integer in whichever form JSON has it: `7` and `7.0` are the same.
+fn integer(value: &Value) -> Option<i128> {
+    let float = || value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i128);
+    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from)).or_else(float)
+}
+
+fn redact(secret_fields: &BTreeSet<String>, body: &mut Value) {
+    for (name, value) in body.as_object_mut().into_iter().flatten() {
+        if secret_fields.contains(name) && !value.is_null() {
+            *value = "[redacted]".into();
+        }
+    }
+}
+
+fn kept(body: Value) -> Value {
+    let length = serde_json::to_string(&body).map_or(0, |text| text.len());
+    if length > MAX_KEPT_BYTES {
+        format!("[a request of {length} bytes without its images, not kept]").into()
+    } else {
+        body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn integers_are_the_same_in_every_form() {
+        assert_eq!(integer(&json!(7)), Some(7));
+        assert_eq!(integer(&json!(7.0)), Some(7));
+        assert_eq!(integer(&json!(-7)), Some(-7));
+        assert_eq!(integer(&json!(u64::MAX)), Some(i128::from(u64::MAX)));
+        assert_eq!(integer(&json!(1e300)), Some(i128::MAX));
+        assert_eq!(integer(&json!(7.5)), None);
+        assert_eq!(integer(&json!(null)), None);
+    }
+
+    #[test]
+    fn secrets_are_not_shown_and_giants_not_kept() {
+        let secrets = BTreeSet::from(["webhook_secret".to_owned()]);
+        let mut body = json!({ "webhook_secret": "s3cret", "prompt": "x" });
+        redact(&secrets, &mut body);
+        assert_eq!(body, json!({ "webhook_secret": "[redacted]", "prompt": "x" }));
+        let giant = kept(json!({ "prompt": "x".repeat(MAX_KEPT_BYTES) }));
+        assert!(giant.as_str().is_some_and(|text| text.starts_with("[a request of")));
+    }
+}

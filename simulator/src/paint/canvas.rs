@@ -1,0 +1,90 @@
+//! Pixels to paint on.
+
+use image::RgbImage;
+
+/// A colour, each part from 0 to 1.
+pub(super) type Colour = [f32; 3];
+
+pub(super) const WHITE: Colour = [1.0; 3];
+
+/// The colour written `0xrrggbb`.
+pub(super) const fn rgb(hex: u32) -> Colour {
+    [
+        ((hex >> 16) & 0xff) as f32 / 255.0,
+        ((hex >> 8) & 0xff) as f32 / 255.0,
+        (hex & 0xff) as f32 / 255.0,
+    ]
+}
+
+/// From `a` (at 0) to `b` (at 1).
+pub(super) fn mix(a: Colour, b: Colour, share: f32) -> Colour {
+    let share = share.clamp(0.0, 1.0);
+    [
+        a[0] + (b[0] - a[0]) * share,
+        a[1] + (b[1] - a[1]) * share,
+        a[2] + (b[2] - a[2]) * share,
+    ]
+}
+
+pub(super) struct Canvas {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pixels: Vec<Colour>,
+}
+
+impl Canvas {
+    pub(super) fn new(width: u32, height: u32) -> Self {
+        let (width, height) = (width as usize, height as usize);
+        Self {
+            width,
+            height,
+            pixels: vec![[0.0; 3]; width * height],
+        }
+    }
+
+    /// The shorter side.
+    pub(super) fn short(&self) -> f32 {
+        self.width.min(self.height) as f32
+    }
+
+    pub(super) fn row(&self, y: usize) -> &[Colour] {
+        let start = y.min(self.height) * self.width;
+        self.pixels.get(start..start + self.width).unwrap_or_default()
+    }
+
+    pub(super) fn row_mut(&mut self, y: usize) -> &mut [Colour] {
+        let start = y.min(self.height) * self.width;
+        self.pixels.get_mut(start..start + self.width).unwrap_or_default()
+    }
+
+    /// Lays `colour` over a pixel; outside the canvas nothing happens.
+    pub(super) fn blend(&mut self, x: i64, y: i64, colour: Colour, share: f32) {
+        let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
+            return;
+        };
+        if let Some(pixel) = self.row_mut(y).get_mut(x) {
+            *pixel = mix(*pixel, colour, share);
+        }
+    }
+
+    /// Lays `colour` over a stretch of a row, with soft ends.
+    pub(super) fn blend_span(&mut self, y: i64, from: f32, to: f32, colour: Colour, share: f32) {
+        let (first, last) = (from.floor() as i64, to.ceil() as i64);
+        for x in first.max(0)..last.min(self.width as i64) {
+            let covered = (to.min(x as f32 + 1.0) - from.max(x as f32)).clamp(0.0, 1.0);
+            self.blend(x, y, colour, share * covered);
+        }
+    }
+
+    pub(super) fn blend_rectangle(&mut self, x: i64, y: i64, width: i64, height: i64, colour: Colour, share: f32) {
+        for row in y.max(0)..(y + height).min(self.height as i64) {
+            self.blend_span(row, x as f32, (x + width) as f32, colour, share);
+        }
+    }
+
+    pub(super) fn into_image(self) -> RgbImage {
+        let byte = |part: f32| (part.clamp(0.0, 1.0) * 255.0).round() as u8;
+        let bytes: Vec<_> = self.pixels.iter().flatten().map(|part| byte(*part)).collect();
+        RgbImage::from_raw(self.width as u32, self.height as u32, bytes).unwrap_or_default()
+    }
+}

@@ -1,0 +1,43 @@
+//! Polling.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::json;
+use tracing::debug;
+use url::form_urlencoded;
+
+use crate::answer::{self, Refusal};
+use crate::delivery;
+use crate::outcome::Outcome;
+use crate::server::Door;
+use crate::validation::Violation;
+
+pub(crate) fn serve(door: &Door, query: Option<&str>) -> Result<Response, Refusal> {
+    let mut parameters = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let Some((_, id)) = parameters.find(|(name, _)| name == "id") else {
+        let missing = Violation::new(["query", "id"], "missing", "Field required");
+        return Err(Refusal::Invalid(vec![missing]));
+    };
+    let service = &door.service;
+    let now = service.clock.now();
+    let mut state = service.state();
+    state.polls += 1;
+    // A task is known only at the address that took it.
+    let task = state.tasks.get_mut(&id).filter(|task| task.region == door.region);
+    let answer = match task {
+        None => json!({ "id": id, "status": Outcome::NotFound.status() }),
+        Some(task) => {
+            task.polls += 1;
+            let status = task.status(now, &service.config.in_progress);
+            debug!(task = task.id, operation = task.operation, status, attempt = task.polls, "polled");
+            match task.outcome(now) {
+                Some(Outcome::Ready) => {
+                    let sample = delivery::address(service, task);
+                    json!({ "id": id, "status": status, "result": { "sample": sample } })
+                }
+                _ => json!({ "id": id, "status": status }),
+            }
+        }
+    };
+    Ok(answer::json(StatusCode::OK, &answer))
+}

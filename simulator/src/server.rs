@@ -1,0 +1,75 @@
+//! Requests to their handlers, by the contract.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use tokio::net::TcpListener;
+use tracing::debug;
+
+use crate::answer::Refusal;
+use crate::contract::{Found, Kind, Region, neutral_path};
+use crate::error::StartError;
+use crate::service::Service;
+use crate::{delivery, poll, submit};
+
+/// A service as it is reached at one of its addresses.
+#[derive(Clone)]
+pub(crate) struct Door {
+    pub(crate) service: Arc<Service>,
+    pub(crate) region: Region,
+}
+
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|source| StartError::Listen { address, source })
+}
+
+pub(crate) fn router(door: Door) -> Router {
+    Router::new().fallback(handle).with_state(door)
+}
+
+async fn handle(State(door): State<Door>, request: Request) -> Response {
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    match dispatch(&door, request).await {
+        Ok(response) => response,
+        Err(refusal) => {
+            let response = refusal.response();
+            let status = response.status();
+            debug!(%method, path, status = status.as_u16(), region = %door.region, "refused");
+            if status.is_client_error() {
+                *door.service.state().refused.entry(status.as_u16()).or_default() += 1;
+            }
+            response
+        }
+    }
+}
+
+async fn dispatch(door: &Door, request: Request) -> Result<Response, Refusal> {
+    let service = &door.service;
+    if let Some(file) = request.uri().path().strip_prefix("/delivery/") {
+        return delivery::serve(service, request.method(), request.uri(), file).await;
+    }
+    let path = neutral_path(request.uri().path(), &service.config.model_prefix).ok_or(Refusal::NotFound)?;
+    let operation = match service.contract.find(request.method(), &path) {
+        Found::Operation(operation) => operation,
+        Found::OtherMethods(allow) => return Err(Refusal::OtherMethods(allow)),
+        Found::Nothing => return Err(Refusal::NotFound),
+    };
+    service.keys.check(request.headers()).map_err(Refusal::Forbidden)?;
+    match &operation.kind {
+        Kind::Poll => poll::serve(door, request.uri().query()),
+        Kind::Submit(submission) => {
+            let call = submit::Call {
+                submission: Arc::clone(submission),
+                operation: path.trim_start_matches("/v1/").to_owned(),
+                operation_id: operation.id.clone(),
+            };
+            submit::serve(door, call, request).await
+        }
+    }
+}

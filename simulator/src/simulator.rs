@@ -1,0 +1,134 @@
+//! The simulator as its user holds it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tracing::info;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::contract::{Contract, Region};
+use crate::counts::Counts;
+use crate::error::StartError;
+use crate::server::{self, Door};
+use crate::service::Service;
+use crate::tasks::TaskView;
+
+/// How long [`Simulator::shutdown`] waits for requests under way.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A running simulator. Dropping it stops it: no connection is accepted any more, idle ones are closed, and requests
+/// under way are still answered as long as the runtime lives.
+pub struct Simulator {
+    service: Arc<Service>,
+    stop: watch::Sender<bool>,
+    servers: [JoinHandle<()>; 2],
+}
+
+impl Simulator {
+    /// Starts the service on the tokio runtime of the caller. It is ready to serve when this returns.
+    ///
+    /// # Errors
+    ///
+    /// When a setting makes no sense, an address is not loopback though
+    /// [`allow_remote`](Config::allow_remote) is not set, or an address cannot be listened on.
+    pub async fn start(config: Config) -> Result<Self, StartError> {
+        config.check()?;
+        let contract = Contract::built_in()?;
+        let global = server::listen(config.listen).await?;
+        let regional = server::listen(config.regional_listen).await?;
+        let base = |listener: &TcpListener, wanted: SocketAddr| {
+            let address = listener.local_addr();
+            address.map(base_url).map_err(|source| StartError::Listen { address: wanted, source })
+        };
+        let bases = (base(&global, config.listen)?, base(&regional, config.regional_listen)?);
+        info!(base = bases.0, regional_base = bases.1, "listening");
+        let service = Arc::new(Service::new(config, contract, bases.0, bases.1));
+        let stop = watch::Sender::new(false);
+        let serve = |listener: TcpListener, region: Region| {
+            let service = Arc::clone(&service);
+            let mut stopped = stop.subscribe();
+            let stopping = async move {
+                // An error means that the sender is gone, which is a stop too.
+                let _ = stopped.wait_for(|stop| *stop).await;
+            };
+            let server = axum::serve(listener, server::router(Door { service, region }));
+            tokio::spawn(async move {
+                // Serving ends by `stopping` alone: errors of single connections are dealt with inside.
+                let _ = server.with_graceful_shutdown(stopping).await;
+            })
+        };
+        let servers = [serve(global, Region::Global), serve(regional, Region::Regional)];
+        Ok(Self { service, stop, servers })
+    }
+
+    /// The service's address, without a slash at its end: `http://127.0.0.1:PORT`.
+    pub fn base_url(&self) -> &str {
+        self.service.base(Region::Global)
+    }
+
+    /// The regional address: the same service on another port. A task is known only at the address that took it.
+    pub fn regional_base_url(&self) -> &str {
+        self.service.base(Region::Regional)
+    }
+
+    /// A key that is let in: the first of [`Config::api_keys`].
+    pub fn api_key(&self) -> &str {
+        self.service.keys.default_key()
+    }
+
+    /// What happened up to now.
+    pub fn counts(&self) -> Counts {
+        self.service.counts()
+    }
+
+    /// What is known of a task, whichever address took it.
+    pub fn task(&self, id: &str) -> Option<TaskView> {
+        let now = self.service.clock.now();
+        let state = self.service.state();
+        state.tasks.get(id).map(|task| task.view(now, &self.service.config.in_progress))
+    }
+
+    /// All tasks, in the order of their acceptance.
+    pub fn tasks(&self) -> Vec<TaskView> {
+        let now = self.service.clock.now();
+        let state = self.service.state();
+        state.tasks.iter().map(|task| task.view(now, &self.service.config.in_progress)).collect()
+    }
+
+    /// The simulator's clock, to move it forward.
+    pub fn clock(&self) -> Clock {
+        self.service.clock.clone()
+    }
+
+    /// Stops the service: accepts no connection any more, and waits for the requests under way, five seconds at most.
+    pub async fn shutdown(mut self) {
+        self.stop.send_replace(true);
+        for server in &mut self.servers {
+            if tokio::time::timeout(PATIENCE, &mut *server).await.is_err() {
+                server.abort();
+            }
+        }
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+    }
+}
+
+/// A base address for `address`; where that is "any", the loopback address stands for it.
+fn base_url(mut address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    format!("http://{address}")
+}

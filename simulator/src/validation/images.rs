@@ -1,0 +1,218 @@
+//! Images in requests: base64 or an address, read and checked.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use image::{ImageFormat, ImageReader};
+use url::Url;
+
+/// An image that came with a request.
+#[derive(Clone)]
+pub(crate) enum Image {
+    Inline(Inline),
+    /// Given by an address, of which the host is kept. It is not fetched.
+    Elsewhere(String),
+}
+
+/// An image whose bytes came with the request.
+#[derive(Clone)]
+pub(crate) struct Inline {
+    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) format: ImageFormat,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+}
+
+impl Inline {
+    pub(crate) fn pixels(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+}
+
+impl Image {
+    /// What stands for the image where the request is shown.
+    pub(crate) fn summary(&self) -> String {
+        match self {
+            Self::Inline(image) => format!(
+                "[{} of {} x {} pixels, {} bytes]",
+                image.format.to_mime_type(),
+                image.width,
+                image.height,
+                image.bytes.len()
+            ),
+            Self::Elsewhere(host) => format!("[an image at {host}, not fetched]"),
+        }
+    }
+}
+
+/// Reads an image field. The error says what is wrong, without quoting the field.
+pub(super) fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
+    if let Some(host) = host(text) {
+        return match takes_address {
+            true => Ok(Image::Elsewhere(host)),
+            false => Err("the field takes base64 data, not an address".to_owned()),
+        };
+    }
+    let bytes = STANDARD
+        .decode(payload(text))
+        .map_err(|error| format!("the image is not valid base64: {error}"))?;
+    decode(bytes, max_pixels).map(Image::Inline)
+}
+
+/// Whether a field that the contract does not describe seems to hold an image.
+pub(super) fn seems_image(text: &str) -> bool {
+    let head: Vec<u8> = payload(text).bytes().take(16).collect();
+    head.len() == 16 && STANDARD.decode(head).is_ok_and(|head| format_of(&head).is_some())
+}
+
+/// Without the head of a `data:` address.
+fn payload(text: &str) -> &str {
+    match text.split_once(";base64,") {
+        Some((head, data)) if head.len() < 64 && head.starts_with("data:image/") => data,
+        _ => text,
+    }
+}
+
+fn host(text: &str) -> Option<String> {
+    let scheme = text.get(..8)?.to_ascii_lowercase();
+    if !scheme.starts_with("http://") && scheme != "https://" {
+        return None;
+    }
+    Url::parse(text).ok()?.host_str().map(str::to_owned)
+}
+
+fn format_of(bytes: &[u8]) -> Option<ImageFormat> {
+    let format = image::guess_format(bytes).ok()?;
+    [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP].contains(&format).then_some(format)
+}
+
+/// Decodes the whole image once, so that a truncated one is found; the size is looked at before.
+fn decode(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> {
+    let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
+    let undecodable = |error: image::ImageError| format!("the image cannot be decoded: {error}");
+    let reader = || ImageReader::with_format(Cursor::new(&bytes), format);
+    let (width, height) = reader().into_dimensions().map_err(undecodable)?;
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels > max_pixels {
+        return Err(format!("the image of {width} x {height} pixels is over the simulator's limit of {max_pixels} pixels"));
+    }
+    reader().decode().map_err(undecodable)?;
+    if format == ImageFormat::Jpeg && !jpeg_ends(&bytes) {
+        return Err("the image cannot be decoded: it is truncated".to_owned());
+    }
+    Ok(Inline {
+        bytes: bytes.into(),
+        format,
+        width,
+        height,
+    })
+}
+
+/// Whether a jpeg has its end marker. Decoders forgive where it is missing, and fill the rest with grey.
+fn jpeg_ends(bytes: &[u8]) -> bool {
+    let mut at = 2;
+    while let Some(marker) = bytes.get(at..at + 2) {
+        match marker {
+            [0xff, 0xd9] => return true,
+            // Fill bytes, and markers that stand alone.
+            [0xff, 0xff] => at += 1,
+            [0xff, 0x01 | 0xd0..=0xd8] => at += 2,
+            [0xff, kind] => {
+                let Some(&[high, low]) = bytes.get(at + 2..at + 4) else {
+                    return false;
+                };
+                at += 2 + usize::from(u16::from_be_bytes([high, low])).max(2);
+                if *kind == 0xda {
+                    // Image data follows, up to a marker that is neither an escaped 0xff nor a restart.
+                    let Some(data) = bytes.get(at..) else { return false };
+                    let end = data.windows(2).position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xd0..=0xd7));
+                    let Some(end) = end else { return false };
+                    at += end;
+                }
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{DynamicImage, RgbaImage};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn encoded(format: ImageFormat) -> Vec<u8> {
+        let image = RgbaImage::from_fn(48, 32, |x, y| image::Rgba([(x * 5) as u8, (y * 7) as u8, (x ^ y) as u8, 255]));
+        let mut bytes = Cursor::new(Vec::new());
+        DynamicImage::from(image).to_rgb8().write_to(&mut bytes, format).unwrap();
+        bytes.into_inner()
+    }
+
+    const FORMATS: [ImageFormat; 3] = [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP];
+
+    #[test]
+    fn whole_images_are_read() {
+        for format in FORMATS {
+            let text = STANDARD.encode(encoded(format));
+            for text in [text.clone(), format!("data:{};base64,{text}", format.to_mime_type())] {
+                assert!(seems_image(&text));
+                let Ok(Image::Inline(image)) = read(&text, false, 48 * 32) else {
+                    panic!("{format:?} refused");
+                };
+                assert_eq!((image.width, image.height, image.format), (48, 32, format));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_image_is_refused() {
+        let png = encoded(ImageFormat::Png);
+        for (text, problem) in [
+            ("", "not a jpeg"),
+            ("???", "not valid base64"),
+            (&STANDARD.encode(&png)[1..], "not valid base64"),
+            (&STANDARD.encode("GIF89a, and so on and on"), "not a jpeg"),
+            ("https://example.com/a.png", "not an address"),
+            ("data:image/png;base64,", "not a jpeg"),
+        ] {
+            let error = read(text, false, 1 << 20).err().unwrap();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+        let error = read(&STANDARD.encode(png), false, 48 * 32 - 1).err().unwrap();
+        assert!(error.contains("48 x 32"), "{error}");
+    }
+
+    #[test]
+    fn addresses_keep_their_host_only() {
+        let Ok(image) = read("HTTPS://example.com/a.png?signature=secret", true, 1) else {
+            panic!("refused");
+        };
+        assert_eq!(image.summary(), "[an image at example.com, not fetched]");
+    }
+
+    proptest! {
+        #[test]
+        fn an_image_cut_anywhere_is_refused(format in 0usize..3, cut in 1usize..1000) {
+            let whole = encoded(FORMATS[format]);
+            let cut = cut % (whole.len() - 1) + 1;
+            prop_assert!(decode(whole[..whole.len() - cut].to_vec(), 1 << 20).is_err(), "{cut} bytes missing");
+        }
+
+        #[test]
+        fn damage_is_an_error_at_worst(format in 0usize..3, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let mut damaged = encoded(FORMATS[format]);
+            let at = at.index(damaged.len());
+            damaged[at] = byte;
+            let _ = decode(damaged, 1 << 20);
+        }
+
+        #[test]
+        fn any_text_is_an_error_at_worst(text in "\\PC{0,64}") {
+            let _ = (read(&text, true, 1), seems_image(&text));
+        }
+    }
+}

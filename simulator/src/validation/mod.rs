@@ -1,0 +1,188 @@
+//! Whether a request body fits the contract: its schema first, then what a schema cannot say.
+
+mod images;
+mod violation;
+
+use serde_json::{Map, Value};
+
+pub(crate) use images::{Image, Inline};
+pub(crate) use violation::{Step, Violation};
+
+use crate::contract::{AspectRatio, Fields, Submission};
+
+/// How many images in fields that the contract does not describe are looked at.
+const MAX_UNDESCRIBED_IMAGES: usize = 16;
+
+/// A body that fits. Its images are taken out, and summaries stand in their place.
+pub(crate) struct Checked {
+    pub(crate) body: Value,
+    pub(crate) inputs: Vec<Input>,
+}
+
+/// An image that came with a request, and where.
+#[derive(Clone)]
+pub(crate) struct Input {
+    /// Names and positions, joined with dots: `input_image_2`, `keyframes.0`.
+    pub(crate) place: String,
+    pub(crate) is_mask: bool,
+    pub(crate) image: Image,
+}
+
+/// Holds a body against the contract. All violations are reported at once.
+pub(crate) fn check(submission: &Submission, bytes: &[u8], max_input_pixels: u64) -> Result<Checked, Vec<Violation>> {
+    let mut body = parse(bytes).map_err(|violation| vec![violation])?;
+    let mut check = Check {
+        max_input_pixels,
+        violations: violation::of_schema(&submission.validator, &body),
+        inputs: Vec::new(),
+    };
+    if let Value::Object(body) = &mut body {
+        check.described_images(&submission.fields, body);
+        check.image_sizes(&submission.fields);
+        check.aspect_ratios(&submission.fields, body);
+        for (name, value) in body.iter_mut() {
+            if submission.fields.get(name).is_none() {
+                check.undescribed_images(vec!["body".into(), name.as_str().into()], value);
+            }
+        }
+    }
+    if check.violations.is_empty() {
+        Ok(Checked {
+            body,
+            inputs: check.inputs,
+        })
+    } else {
+        Err(check.violations)
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, Violation> {
+    if bytes.is_empty() {
+        return Err(Violation::new(["body"], "missing", "Field required"));
+    }
+    serde_json::from_slice(bytes).map_err(|error| {
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
+        let offset = lines.map(<[u8]>::len).sum::<usize>() + error.column().saturating_sub(1);
+        Violation::new([Step::from("body"), Step::Index(offset)], "json_invalid", "JSON decode error")
+    })
+}
+
+struct Check {
+    max_input_pixels: u64,
+    violations: Vec<Violation>,
+    inputs: Vec<Input>,
+}
+
+impl Check {
+    fn described_images(&mut self, fields: &Fields, body: &mut Map<String, Value>) {
+        for (name, field) in fields.iter() {
+            let (Some(rule), Some(value)) = (&field.image, body.get_mut(name)) else {
+                continue;
+            };
+            let Value::String(text) = value else { continue };
+            match images::read(text, rule.takes_address, self.max_input_pixels) {
+                Err(problem) => self.value_error(name, problem),
+                Ok(image) => {
+                    *value = image.summary().into();
+                    self.inputs.push(Input {
+                        place: name.to_owned(),
+                        is_mask: rule.mask_of.is_some(),
+                        image,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Masks against their images, and images against their limits.
+    fn image_sizes(&mut self, fields: &Fields) {
+        for (name, field) in fields.iter() {
+            let (Some(rule), Some(image)) = (&field.image, self.inline(name)) else {
+                continue;
+            };
+            if let Some(max) = rule.max_pixels.filter(|max| image.pixels() > *max) {
+                let problem = format!("the image of {} x {} pixels is over {max} pixels", image.width, image.height);
+                self.value_error(name, problem);
+            } else if let Some(of) = &rule.mask_of
+                && let Some(masked) = self.inline(of)
+                && (masked.width, masked.height) != (image.width, image.height)
+            {
+                let problem = format!(
+                    "the mask is of {} x {} pixels, where `{of}` is of {} x {}",
+                    image.width, image.height, masked.width, masked.height
+                );
+                self.value_error(name, problem);
+            }
+        }
+    }
+
+    fn aspect_ratios(&mut self, fields: &Fields, body: &Map<String, Value>) {
+        for (name, field) in fields.iter() {
+            let (Some((min, max)), Some(Value::String(text))) = (field.aspect_ratio, body.get(name)) else {
+                continue;
+            };
+            match AspectRatio::parse(text) {
+                None => self.value_error(name, "an aspect ratio is two positive integers with a colon between".to_owned()),
+                Some(ratio) if ratio.lies_between(min, max) => {}
+                Some(_) => {
+                    let problem = format!(
+                        "the aspect ratio should be between {}:{} and {}:{}",
+                        max.width, max.height, min.width, min.height
+                    );
+                    self.value_error(name, problem);
+                }
+            }
+        }
+    }
+
+    /// Images in fields that the contract leaves open, wherever they are.
+    fn undescribed_images(&mut self, loc: Vec<Step>, value: &mut Value) {
+        let deeper = |step: Step| loc.iter().cloned().chain([step]).collect();
+        match value {
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.undescribed_images(deeper(Step::Index(index)), item);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, field) in fields.iter_mut() {
+                    self.undescribed_images(deeper(name.as_str().into()), field);
+                }
+            }
+            Value::String(text) if images::seems_image(text) && self.inputs.len() < MAX_UNDESCRIBED_IMAGES => {
+                match images::read(text, false, self.max_input_pixels) {
+                    Err(problem) => self.violations.push(Violation::value(loc, problem)),
+                    Ok(image) => {
+                        *value = image.summary().into();
+                        self.inputs.push(Input {
+                            place: place(&loc),
+                            is_mask: loc.last() == Some(&"mask".into()),
+                            image,
+                        });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn inline(&self, name: &str) -> Option<&Inline> {
+        let input = self.inputs.iter().find(|input| input.place == name)?;
+        match &input.image {
+            Image::Inline(image) => Some(image),
+            Image::Elsewhere(_) => None,
+        }
+    }
+
+    fn value_error(&mut self, field: &str, problem: String) {
+        self.violations.push(Violation::value(vec!["body".into(), field.into()], problem));
+    }
+}
+
+fn place(loc: &[Step]) -> String {
+    let names = loc.iter().skip(1).map(|step| match step {
+        Step::Name(name) => name.clone(),
+        Step::Index(index) => index.to_string(),
+    });
+    names.collect::<Vec<_>>().join(".")
+}

@@ -1,0 +1,108 @@
+//! Delivery addresses.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use imagekiln_simulator::Config;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::bench::{Bench, png};
+
+#[tokio::test]
+async fn an_address_is_good_for_ten_minutes_from_readiness() {
+    let bench = Bench::new().await;
+    let task = bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64, "input_image": png(20, 20) })).await;
+    let ready = bench.sim.task(task["id"].as_str().unwrap()).unwrap().final_at;
+    let sample = bench.sample(&task).await;
+    assert_eq!(bench.fetch(&sample).await.status, 200);
+    bench.sim.clock().advance_to(ready + Duration::from_secs(590));
+    assert_eq!(bench.fetch(&sample).await.status, 200);
+    assert_eq!(bench.sample(&task).await, sample, "polling again does not prolong it");
+    bench.sim.clock().advance_to(ready + Duration::from_secs(601));
+    let answer = bench.fetch(&sample).await;
+    assert_eq!(answer.status, 403);
+    assert_eq!(answer.json(), json!({ "detail": "The delivery address has expired" }));
+    assert_eq!(bench.sim.counts().delivered, 2);
+    // The next submission lets go of the expired task's images; nothing of it shows.
+    bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x" })).await;
+    assert_eq!(bench.poll(&task).await["status"], "Ready");
+}
+
+#[tokio::test]
+async fn a_changed_address_is_refused() {
+    let bench = Bench::new().await;
+    let body = json!({ "prompt": "x", "width": 64, "height": 64 });
+    let (first, second) = (bench.submit("/v1/gen-2-pro", &body).await, bench.submit("/v1/gen-2-pro", &body).await);
+    let (sample, other) = (bench.sample(&first).await, bench.sample(&second).await);
+    let (address, query) = sample.split_once('?').unwrap();
+    let (expires, signature) = query.split_once('&').unwrap();
+    let flipped = match signature.strip_suffix('0') {
+        Some(rest) => format!("{rest}1"),
+        None => format!("{}0", &signature[..signature.len() - 1]),
+    };
+    let id = |task: &serde_json::Value| task["id"].as_str().unwrap().to_owned();
+    for forged in [
+        address.to_owned(),
+        format!("{address}?{expires}"),
+        format!("{address}?{signature}"),
+        format!("{address}?{expires}&signature="),
+        format!("{address}?{expires}&signature=zz"),
+        format!("{address}?{expires}&{flipped}"),
+        format!("{address}?{expires}0&{signature}"),
+        format!("{}?{query}", address.replace(".jpeg", ".png")),
+        format!("{address}?{}", other.split_once('?').unwrap().1),
+        sample.replace(&id(&first), &id(&second)),
+        sample.replace(&id(&first), "%2e%2e"),
+    ] {
+        let answer = bench.fetch(&forged).await;
+        assert_eq!(answer.status, 403, "{forged}");
+        assert!(answer.json()["detail"].as_str().unwrap().contains("signature"), "{forged}");
+    }
+    assert_eq!(bench.fetch(&sample).await.status, 200);
+    assert_eq!(bench.send(Method::POST, &sample, &[], "").await.status, 405);
+    assert_eq!(bench.sim.counts().delivered, 1);
+}
+
+#[tokio::test]
+async fn a_picture_depends_on_model_prompt_and_seed_alone() {
+    let bench = Bench::with(Config { seed: 1, ..Config::default() }).await;
+    let elsewhere = Bench::with(Config { seed: 2, ..Config::default() }).await;
+    let body = |prompt: &str, seed: i64| json!({ "prompt": prompt, "seed": seed, "width": 128, "height": 96, "output_format": "png" });
+    let picture = bench.picture("/v1/gen-2-pro", &body("a fox", 7)).await;
+    assert_eq!(picture, bench.picture("/v1/gen-2-pro", &body("a fox", 7)).await);
+    assert_eq!(picture, elsewhere.picture("/v1/gen-2-pro", &body("a fox", 7)).await);
+    assert_ne!(picture, bench.picture("/v1/gen-2-pro", &body("a fox", 8)).await);
+    assert_ne!(picture, bench.picture("/v1/gen-2-pro", &body("a hen", 7)).await);
+    assert_ne!(picture, bench.picture("/v1/gen-2-flex", &body("a fox", 7)).await);
+    let mut edit = body("a fox", 7);
+    edit["input_image"] = png(40, 40).into();
+    assert_ne!(picture, bench.picture("/v1/gen-2-pro", &edit).await, "the reference shows");
+    let unseeded = json!({ "prompt": "a fox", "width": 128, "height": 96 });
+    let first = bench.picture("/v1/gen-2-pro", &unseeded).await;
+    assert_ne!(first, bench.picture("/v1/gen-2-pro", &unseeded).await, "each has a seed of its own");
+}
+
+#[tokio::test]
+async fn only_pictures_served_whole_count_as_delivered() {
+    let bench = Bench::new().await;
+    // Far larger than what the sockets between hold.
+    let body = json!({ "prompt": "x", "width": 2048, "height": 1024, "output_format": "webp" });
+    let task = bench.submit("/v1/gen-2-pro", &body).await;
+    let sample = bench.sample(&task).await;
+
+    let head = bench.send(Method::HEAD, &sample, &[], "").await;
+    assert_eq!((head.status.as_u16(), head.body.len()), (200, 0));
+    assert_eq!(bench.sim.counts().delivered, 0, "a head is no delivery");
+
+    let host = bench.sim.base_url().trim_start_matches("http://").to_owned();
+    let target = sample.trim_start_matches(bench.sim.base_url());
+    let mut stream = TcpStream::connect(&host).await.unwrap();
+    let request = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    assert_eq!(&stream.read_u64().await.unwrap().to_be_bytes(), b"HTTP/1.1");
+    drop(stream);
+    bench.fetch(&sample).await;
+    assert_eq!(bench.sim.counts().delivered, 1, "the broken one does not count");
+}

@@ -1,0 +1,10 @@
+//! The simulator over real HTTP.
+
+mod bench;
+mod contract;
+mod delivery;
+mod mutations;
+mod operations;
+mod refusals;
+mod sizes;
+mod tasks;

@@ -1,0 +1,64 @@
+//! The picture's size, from what the request says of it.
+
+use serde_json::{Value, json};
+
+use super::bench::{Bench, png};
+
+async fn size(bench: &Bench, path: &str, body: &Value) -> (u32, u32) {
+    let task = bench.submit(path, body).await;
+    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    (view.width, view.height)
+}
+
+#[tokio::test]
+async fn every_way_to_ask_for_a_size() {
+    let bench = Bench::new().await;
+    let image = png(120, 90);
+    for (path, body, expected) in [
+        ("gen-2-pro", json!({ "prompt": "x" }), (1024, 1024)),
+        ("gen-2-pro", json!({ "prompt": "x", "width": 640, "height": 480 }), (640, 480)),
+        ("gen-2-pro", json!({ "prompt": "x", "width": 640.0 }), (640, 1024)),
+        ("gen-2-pro", json!({ "prompt": "x", "width": null, "input_image": image }), (120, 90)),
+        ("gen-2-pro", json!({ "prompt": "x", "input_image": "https://example.com/a.png" }), (1024, 1024)),
+        ("gen-dev", json!({ "width": 256, "height": 1440, "image_prompt": image }), (256, 1440)),
+        ("gen-dev", json!({ "image_prompt": image }), (1024, 1024)),
+        ("gen-pro-1.1-ultra", json!({}), (1360, 768)),
+        ("gen-pro-1.1-ultra", json!({ "aspect_ratio": "9:21" }), (672, 1568)),
+        ("gen-kontext-pro", json!({ "input_image": image }), (1024, 1024)),
+        ("gen-kontext-pro", json!({ "aspect_ratio": "1:1" }), (1024, 1024)),
+        ("gen-pro-1.0-fill", json!({ "image": image, "mask": png(120, 90) }), (120, 90)),
+        ("gen-tools/erase-v1", json!({ "image": image, "mask": png(120, 90) }), (120, 90)),
+        ("gen-tools/deblur-v1", json!({ "image": image }), (120, 90)),
+        ("gen-pro-1.0-expand", json!({ "image": image, "left": 5, "right": 6, "top": 7, "bottom": 0 }), (131, 97)),
+        ("gen-tools/outpainting-v1", json!({ "width": 200, "height": 150 }), (200, 150)),
+        ("gen-tools/outpainting-v1", json!({ "width": "200", "reference": image }), (120, 90)),
+        ("gen-tools/vto-v1", json!({ "garments": [{ "picture": png(30, 40) }] }), (30, 40)),
+        ("gen-3-video", json!({ "mode": "t2v" }), (1920, 1088)),
+        ("gen-2-klein-4b", json!({ "aspect_ratio": "4294967295:1" }), (1024, 1024)),
+    ] {
+        assert_eq!(size(&bench, &format!("/v1/{path}"), &body).await, expected, "{path} {body}");
+    }
+}
+
+#[tokio::test]
+async fn absurd_sizes_are_refused() {
+    let bench = Bench::new().await;
+    for (path, body, expected) in [
+        ("gen-2-pro", json!({ "prompt": "x", "width": 8193 }), vec![("body.width", "less_than_equal")]),
+        (
+            "gen-2-pro",
+            json!({ "prompt": "x", "width": 1e300, "height": u64::MAX }),
+            vec![("body.height", "less_than_equal"), ("body.width", "less_than_equal")],
+        ),
+        ("gen-2-pro", json!({ "prompt": "x", "width": 8192, "height": 8192 }), vec![("body", "value_error")]),
+        (
+            "gen-tools/outpainting-v1",
+            json!({ "width": 1 << 20, "height": 8 }),
+            vec![("body.width", "less_than_equal")],
+        ),
+    ] {
+        let found = bench.post(&format!("/v1/{path}"), &body).await.violations();
+        let found: Vec<_> = found.iter().map(|(loc, kind)| (loc.as_str(), kind.as_str())).collect();
+        assert_eq!(found, expected, "{path} {body}");
+    }
+}

@@ -1,0 +1,191 @@
+//! The life of a task.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::http::Method;
+use imagekiln_simulator::{Config, Region, Simulator, StartError};
+use serde_json::{Value, json};
+
+use super::bench::{Bench, png};
+
+fn small(prompt: &str) -> Value {
+    json!({ "prompt": prompt, "width": 64, "height": 64 })
+}
+
+#[tokio::test]
+async fn statuses_follow_the_clock_and_stay_final() {
+    let bench = Bench::with(Config {
+        ready_after: Duration::from_secs(40),
+        in_progress: ["Queued", "Half Baked", "Cooling"].map(str::to_owned).to_vec(),
+        ..Config::default()
+    })
+    .await;
+    let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
+    let accepted = bench.sim.task(task["id"].as_str().unwrap()).unwrap().accepted_at;
+    for (second, status) in [(0, "Queued"), (12, "Queued"), (14, "Half Baked"), (27, "Cooling"), (38, "Cooling"), (40, "Ready"), (9999, "Ready")] {
+        bench.sim.clock().advance_to(accepted + Duration::from_secs(second));
+        let poll = bench.poll(&task).await;
+        assert_eq!(poll["status"], status, "after {second} s");
+        assert_eq!(poll.get("result").is_some(), status == "Ready");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_is_that_of_a_paused_runtime() {
+    let bench = Bench::with(Config {
+        ready_after: Duration::from_secs(3600),
+        ..Config::default()
+    })
+    .await;
+    let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
+    assert_eq!(bench.poll(&task).await["status"], "Pending");
+    tokio::time::sleep(Duration::from_secs(1801)).await;
+    assert_eq!(bench.poll(&task).await["status"], "Processing");
+    tokio::time::sleep(Duration::from_secs(1800)).await;
+    let poll = bench.poll(&task).await;
+    assert_eq!(poll["status"], "Ready");
+    let sample = poll["result"]["sample"].as_str().unwrap();
+    assert_eq!(bench.fetch(sample).await.status, 200);
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(bench.fetch(sample).await.status, 403);
+}
+
+#[tokio::test]
+async fn words_choose_how_a_task_ends() {
+    let bench = Bench::new().await;
+    for (word, status) in [
+        ("[[error]]", "Error"),
+        ("[[request-moderated]]", "Request Moderated"),
+        ("[[content-moderated]]", "Content Moderated"),
+        ("[[not-found]]", "Task not found"),
+    ] {
+        let mut asked = vec![("/v1/gen-2-pro", small(&format!("a fox {word}")))];
+        // Where there is no prompt, any other text does.
+        asked.push(("/v1/gen-tools/deblur-v1", json!({ "image": png(8, 8), "note": word })));
+        asked.push(("/v1/gen-tools/vto-v1", json!({ "garments": [{ "name": word }] })));
+        for (path, body) in asked {
+            let task = bench.submit(path, &body).await;
+            assert_eq!(bench.poll(&task).await["status"], "Pending");
+            let poll = bench.finish(&task).await;
+            assert_eq!(poll, json!({ "id": task["id"], "status": status }));
+        }
+    }
+    let task = bench.submit("/v1/gen-2-pro", &small("[[unknown-status]]")).await;
+    assert_eq!(bench.poll(&task).await["status"], "Warming the kiln");
+    assert_eq!(bench.finish(&task).await["status"], "Ready");
+
+    let counts = bench.sim.counts();
+    assert_eq!((counts.accepted, counts.ready, counts.failed), (13, 1, 12));
+}
+
+#[tokio::test]
+async fn words_in_a_secret_choose_nothing() {
+    let bench = Bench::new().await;
+    let mut body = small("x");
+    body["webhook_secret"] = "[[error]]".into();
+    let task = bench.submit("/v1/gen-2-flex", &body).await;
+    assert_eq!(bench.finish(&task).await["status"], "Ready");
+}
+
+#[tokio::test]
+async fn a_task_is_known_only_where_it_was_taken() {
+    let bench = Bench::new().await;
+    let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
+    let url = format!("{}/v1/gen-pro-1.1-ultra-finetuned", bench.sim.regional_base_url());
+    let answer = bench.send(Method::POST, &url, &headers, r#"{"finetune_id":"a"}"#).await;
+    let task = answer.json();
+    assert_eq!(bench.poll(&task).await["status"], "Pending");
+    let elsewhere = format!("{}/v1/get_result?id={}", bench.sim.base_url(), task["id"].as_str().unwrap());
+    assert_eq!(bench.get(&elsewhere).await.json()["status"], "Task not found");
+    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    assert_eq!((view.region, view.polls), (Region::Regional, 1));
+}
+
+#[tokio::test]
+async fn a_task_shows_its_request_without_images_and_secrets() {
+    let bench = Bench::new().await;
+    let image = png(30, 20);
+    let mut body = small("a fox");
+    body["input_image"] = image.as_str().into();
+    body["input_image_2"] = "https://example.com/b.png?signature=hidden".into();
+    body["webhook_secret"] = "hidden".into();
+    body["extra"] = json!({ "kept": [1, null, "two"] });
+    let task = bench.submit("/v1/gen-2-flex", &body).await;
+    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    assert_eq!(view.operation, "gen-2-flex");
+    assert_eq!(view.request["prompt"], "a fox");
+    assert_eq!(view.request["width"], 64);
+    assert_eq!(view.request["extra"], body["extra"]);
+    assert!(view.request["input_image"].as_str().unwrap().starts_with("[image/png of 30 x 20 pixels, "));
+    assert_eq!(view.request["input_image_2"], "[an image at example.com, not fetched]");
+    let debug = format!("{view:?} {:?}", Config::default());
+    for hidden in ["hidden", &image, bench.sim.api_key()] {
+        assert!(!debug.contains(hidden), "{debug}");
+    }
+    assert!(bench.sim.task("no such task").is_none());
+    assert_eq!(bench.sim.tasks().len(), 1);
+}
+
+#[tokio::test]
+async fn ids_and_seeds_come_from_the_configured_seed() {
+    async fn drawn(seed: u64) -> Vec<(String, i128)> {
+        let bench = Bench::with(Config { seed, ..Config::default() }).await;
+        for _ in 0..3 {
+            bench.submit("/v1/gen-2-pro", &small("x")).await;
+        }
+        bench.sim.tasks().into_iter().map(|task| (task.id, task.seed)).collect()
+    }
+    let first = drawn(1).await;
+    assert_eq!(first, drawn(1).await);
+    let other = drawn(2).await;
+    assert!(first.iter().zip(&other).all(|(a, b)| a.0 != b.0 && a.1 != b.1));
+    assert!(first[0] != first[1] && first[1] != first[2]);
+}
+
+#[tokio::test]
+async fn settings_that_make_no_sense_are_named() {
+    let any = SocketAddr::from(([0, 0, 0, 0], 0));
+    let start = async |config| Simulator::start(config).await.err();
+    let refused = start(Config { listen: any, ..Config::default() }).await;
+    assert!(matches!(refused, Some(StartError::NotLoopback { address }) if address == any));
+    let refused = start(Config { regional_listen: any, ..Config::default() }).await;
+    assert!(matches!(refused, Some(StartError::NotLoopback { .. })));
+    for (config, name) in [
+        (Config { api_keys: vec![], ..Config::default() }, "api_keys"),
+        (Config { api_keys: vec!["a b".to_owned()], ..Config::default() }, "api_keys"),
+        (Config { model_prefix: "a/b".to_owned(), ..Config::default() }, "model_prefix"),
+        (Config { in_progress: vec![], ..Config::default() }, "in_progress"),
+        (Config { max_output_side: 20_000, ..Config::default() }, "max_output_side"),
+    ] {
+        let error = start(config).await.unwrap().to_string();
+        assert!(error.contains(name), "{error}");
+    }
+    let sim = Simulator::start(Config { listen: any, allow_remote: true, ..Config::default() }).await.unwrap();
+    assert!(sim.base_url().starts_with("http://127.0.0.1:"));
+    let taken = SocketAddr::from(([127, 0, 0, 1], sim.base_url().rsplit(':').next().unwrap().parse().unwrap()));
+    assert!(matches!(start(Config { listen: taken, ..Config::default() }).await, Some(StartError::Listen { .. })));
+}
+
+#[tokio::test]
+async fn it_stops_when_dropped_and_when_shut_down() {
+    for graceful in [false, true] {
+        let bench = Bench::new().await;
+        let address = bench.sim.base_url().trim_start_matches("http://").to_owned();
+        let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
+        assert!(task["id"].is_string());
+        let Bench { sim, .. } = bench;
+        match graceful {
+            true => sim.shutdown().await,
+            false => drop(sim),
+        }
+        // The listener closes on the server's next turn at the latest.
+        let mut turns = 0;
+        while tokio::net::TcpStream::connect(&address).await.is_ok() {
+            turns += 1;
+            assert!(turns < 1000, "it still accepts connections");
+            tokio::task::yield_now().await;
+        }
+        assert!(!graceful || turns == 0);
+    }
+}

@@ -1,0 +1,98 @@
+//! The client: what all requests of a program share.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use tokio::sync::Semaphore;
+use url::Url;
+
+use crate::{
+    ClientBuilder, Error, Task, TaskRef, generated,
+    transport::{
+        clock::Clock,
+        key::ApiKey,
+        origin::KeyOrigins,
+        retry::{Random, RetryBudget},
+    },
+};
+
+/// A client of the service. Cheap to clone: clones share connections, limits and the retry budget.
+///
+/// ```
+/// use imagekiln::Client;
+/// # fn main() -> Result<(), imagekiln::Error> {
+/// let client = Client::builder()
+///     .api_key("my key")
+///     .base_url("https://api.example.com")
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) key: ApiKey,
+    pub(crate) base_url: Url,
+    /// The generated client at the base, and at the regional base where one is set.
+    pub(crate) base: generated::Client,
+    pub(crate) regional: Option<(Url, generated::Client)>,
+    /// For polling: follows no redirect, because a redirect would take the key along.
+    pub(crate) http: reqwest::Client,
+    /// For delivery addresses: never has the key.
+    pub(crate) delivery: reqwest::Client,
+    pub(crate) key_origins: KeyOrigins,
+    pub(crate) validation: bool,
+    pub(crate) silence: Duration,
+    pub(crate) polls: Semaphore,
+    pub(crate) active_tasks: Option<Arc<Semaphore>>,
+    pub(crate) retry_budget: RetryBudget,
+    pub(crate) random: Random,
+    pub(crate) clock: Clock,
+}
+
+impl Client {
+    /// A builder with the settings' defaults, and nothing from the environment.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// A client with the settings of the environment: see [`ClientBuilder::from_env`].
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Settings`](crate::ErrorKind::Settings), naming the variable that is missing or can't be used.
+    pub fn from_env() -> Result<Self, Error> {
+        ClientBuilder::from_env()?.build()
+    }
+
+    /// Takes up a task again, for instance one submitted by another process.
+    ///
+    /// Nothing is sent until it is polled.
+    pub fn task(&self, reference: TaskRef) -> Task {
+        Task::resumed(self.clone(), reference)
+    }
+
+    /// Takes up a task of which only the id is known: it is polled at `/v1/get_result` of the base address.
+    pub fn task_by_id(&self, id: impl Into<String>) -> Task {
+        let id = id.into();
+        let polling_url = result_url(&self.0.base_url, &id);
+        self.task(TaskRef::new(id, polling_url, None))
+    }
+}
+
+/// Where a task is polled whose submission named no polling address (operation `get_result` of the contract).
+pub(crate) fn result_url(base: &Url, id: &str) -> crate::Address {
+    let mut url = base.clone();
+    url.set_path(&format!("{}/v1/get_result", base.path().trim_end_matches('/')));
+    url.query_pairs_mut().clear().append_pair("id", id);
+    url.into()
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("base_url", &crate::Address::from(self.0.base_url.clone()))
+            .field("key", &self.0.key)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,12 @@
+//! The contract at run time: the operations, requests to them, and the check of a request against its limits.
+
+mod image_size;
+mod operation;
+mod request;
+mod validate;
+
+pub use operation::{
+    Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
+};
+pub(crate) use request::{FieldValue, JsonValue};
+pub use request::{Request, Submit};

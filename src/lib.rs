@@ -1,0 +1,58 @@
+//! The SDK of an asynchronous image generation and editing service.
+//!
+//! A submission (one POST) creates a paid task; the task is polled until its status is final; the picture lies at a signed
+//! delivery address for ten minutes. Two promises hold this crate together: what the contract (`openapi.json`) says, the
+//! types say; and no paid picture is ever lost, and none is ever paid for twice.
+//!
+//! ```
+//! use imagekiln::{Client, types::Gen2Pro};
+//!
+//! async fn fox() -> Result<(), imagekiln::Error> {
+//!     let client = Client::from_env()?;
+//!     let request = Gen2Pro::new("a red fox in the snow").width(1024).height(768).seed(7);
+//!     let task = client.submit(request).await?; // the POST happens here, and only here
+//!     println!("{} costs {:?} credits", task.id(), task.cost());
+//!     task.wait().await?.save("fox.png").await?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Every operation of the contract has a request type in [`types`], with a constructor that takes what is required and a
+//! setter for the rest. Programs that work with all operations at once start from [`operations()`] and [`Request`].
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod client;
+mod contract;
+mod error;
+/// Written by `build.rs` from `openapi.json`.
+#[allow(missing_docs, dead_code, deprecated, clippy::all, rustdoc::all, unused_imports, unused_mut)]
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/generated.rs"));
+}
+mod picture;
+mod settings;
+mod task;
+mod transport;
+mod values;
+
+pub(crate) use transport::hooks;
+
+pub use client::Client;
+pub use contract::{
+    Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, Request, Submit, find_operation,
+    operations,
+};
+pub use error::{Error, ErrorKind, WaitEnd};
+/// The types of requests and answers, made from the contract: one request type for every operation.
+#[doc(inline)]
+pub use generated::types;
+pub use picture::{DELIVERY_VALIDITY, FileKind, Picture, Saved};
+pub use settings::{
+    API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
+};
+pub use task::{Task, TaskRef, Update, Updates, WaitOptions};
+pub use values::{
+    Address, AspectRatio, AspectRatioError, Extra, ImageInput, ImageSource, Location, OutputFormat,
+    TaskStatus, Violation, WebhookSecret,
+};

@@ -1,0 +1,74 @@
+//! A task from its submission to its final status.
+
+mod poll;
+mod reference;
+mod submit;
+mod updates;
+mod wait;
+
+use std::sync::Mutex;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+pub use poll::Update;
+pub use reference::TaskRef;
+pub use updates::Updates;
+pub use wait::WaitOptions;
+
+use crate::Client;
+
+/// A task of the service: accepted, paid, and on its way to a picture.
+///
+/// Dropping it stops nothing at the service: the task goes on, and [`Client::task`] takes it up again from
+/// its [`reference`](Self::reference).
+#[derive(Debug)]
+pub struct Task {
+    client: Client,
+    reference: TaskRef,
+    charge: Charge,
+    slot: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+/// What the answer to the submission said of its cost; all of it is optional in the contract.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Charge {
+    cost: Option<f64>,
+    input_mp: Option<f64>,
+    output_mp: Option<f64>,
+}
+
+impl Task {
+    pub(crate) fn resumed(client: Client, reference: TaskRef) -> Self {
+        Self { client, reference, charge: Charge::default(), slot: Mutex::new(None) }
+    }
+
+    /// What another process needs to take the task up again: it serialises.
+    pub fn reference(&self) -> &TaskRef {
+        &self.reference
+    }
+
+    /// The service's identifier of the task.
+    pub fn id(&self) -> &str {
+        self.reference.id()
+    }
+
+    /// What the submission cost, in credits, where the service said so. A task that was taken up again does not know.
+    pub fn cost(&self) -> Option<f64> {
+        self.charge.cost
+    }
+
+    /// The megapixels of the images sent, where the service said so; 2 decimal places.
+    pub fn input_mp(&self) -> Option<f64> {
+        self.charge.input_mp
+    }
+
+    /// The megapixels of the picture to come, where the service said so; 2 decimal places.
+    pub fn output_mp(&self) -> Option<f64> {
+        self.charge.output_mp
+    }
+
+    /// Gives the slot of an active task back, once the final status is known.
+    fn release_slot(&self) {
+        self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    }
+}

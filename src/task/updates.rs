@@ -1,0 +1,74 @@
+//! The updates of a task as a stream.
+
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_core::Stream;
+
+use super::{Task, WaitOptions, poll::Update, wait::Polling};
+use crate::Error;
+
+type Step<'a> = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send + 'a>>;
+
+/// The updates of a task, from [`Task::updates`]: polls first and pauses after, so a loop over it can't spin.
+///
+/// It ends after a final status, and after an error.
+pub struct Updates<'a> {
+    task: &'a Task,
+    step: Option<Step<'a>>,
+}
+
+impl Task {
+    /// The task's updates as they are polled, one an item, the same status twice if it is seen twice. Polls that fail in
+    /// passing are repeated and are no items. A failure status is an item, as in [`poll`](Self::poll).
+    ///
+    /// ```
+    /// # use imagekiln::{Task, Error, Update};
+    /// use futures_util::StreamExt;
+    ///
+    /// async fn show(task: &Task) -> Result<(), Error> {
+    ///     let mut updates = task.updates(imagekiln::WaitOptions::default());
+    ///     while let Some(update) = updates.next().await {
+    ///         println!("{}", update?.status());
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn updates(&self, options: WaitOptions) -> Updates<'_> {
+        Updates { task: self, step: Some(next(Polling::new(&self.client, &self.reference, options))) }
+    }
+}
+
+fn next<'a>(mut polling: Polling) -> Step<'a> {
+    Box::pin(async move {
+        let update = polling.next().await;
+        (polling, update)
+    })
+}
+
+impl Stream for Updates<'_> {
+    type Item = Result<Update, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(step) = self.step.as_mut() else { return Poll::Ready(None) };
+        let Poll::Ready((polling, outcome)) = step.as_mut().poll(cx) else { return Poll::Pending };
+        self.step = match &outcome {
+            Ok(update) if update.status().is_final() => {
+                self.task.release_slot();
+                None
+            }
+            Ok(_) => Some(next(polling)),
+            Err(_) => None,
+        };
+        Poll::Ready(Some(outcome))
+    }
+}
+
+impl fmt::Debug for Updates<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Updates").field("task", &self.task.reference).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,40 @@
+use std::fmt;
+
+use reqwest::header::HeaderValue;
+
+use crate::values::REDACTED;
+
+/// The name of the header that carries the key (security scheme `ApiKey` of the contract).
+pub(crate) const KEY_HEADER: &str = "x-key";
+
+/// An API key that is fit for a header; prints as `[redacted]`.
+#[derive(Clone)]
+pub(crate) struct ApiKey {
+    text: String,
+    header: HeaderValue,
+}
+
+impl ApiKey {
+    /// `None` for an empty key and for one that holds what a header can't carry.
+    pub(crate) fn new(key: &str) -> Option<Self> {
+        let text = key.trim();
+        let mut header = HeaderValue::from_str(text).ok().filter(|header| !header.is_empty())?;
+        // Keeps it out of the logs of the HTTP stack, and out of HTTP/2's compression table.
+        header.set_sensitive(true);
+        Some(Self { text: text.to_owned(), header })
+    }
+
+    pub(crate) fn header(&self) -> HeaderValue {
+        self.header.clone()
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(REDACTED)
+    }
+}

@@ -1,0 +1,82 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// An address whose query may be a secret: a polling address, a signed delivery address, a webhook's address.
+///
+/// `Display` and `Debug` print it without its query and without user and password, so that it can stand in logs and
+/// errors. [`Address::reveal`] gives all of it. Serialised, it is the whole address.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct Address(String);
+
+impl Address {
+    /// The whole address, its query too. Whoever has a signed address has the picture: do not log it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn parse(&self) -> Result<Url, url::ParseError> {
+        Url::parse(&self.0)
+    }
+}
+
+impl From<String> for Address {
+    fn from(address: String) -> Self {
+        Self(address)
+    }
+}
+
+impl From<&str> for Address {
+    fn from(address: &str) -> Self {
+        Self(address.to_owned())
+    }
+}
+
+impl From<Url> for Address {
+    fn from(address: Url) -> Self {
+        Self(address.into())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ok(url) = self.parse() else { return f.write_str("[unreadable address]") };
+        // `data:` and the like have no host, and all of their text may be the secret.
+        let Some(host) = url.host_str() else { return write!(f, "{}:{}", url.scheme(), super::REDACTED) };
+        write!(f, "{}://{host}", url.scheme())?;
+        if let Some(port) = url.port() {
+            write!(f, ":{port}")?;
+        }
+        f.write_str(url.path())?;
+        match url.query().is_some() || url.fragment().is_some() {
+            true => write!(f, "?{}", super::REDACTED),
+            false => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Address;
+
+    #[test]
+    fn prints_without_query_and_user() {
+        let shown = |address: &str| format!("{:?}", Address::from(address));
+        assert_eq!(
+            shown("https://u:p@a.example:8443/x.png?sig=SECRET"),
+            "\"https://a.example:8443/x.png?[redacted]\""
+        );
+        assert_eq!(shown("https://a.example/x#SECRET"), "\"https://a.example/x?[redacted]\"");
+        assert_eq!(shown("data:image/png;base64,SECRET"), "\"data:[redacted]\"");
+        assert_eq!(shown("SECRET"), "\"[unreadable address]\"");
+    }
+}

@@ -1,0 +1,118 @@
+use std::{error, fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The ratio of a picture's width to its height, such as `16:9`; both sides are whole numbers above 0.
+///
+/// The contract takes ratios between 21:9 and 9:21; `validate()` checks that, so that this type can carry what a later
+/// contract may take.
+///
+/// ```
+/// use imagekiln::{AspectRatio, types::GenPro11Ultra};
+/// let request = GenPro11Ultra::new().aspect_ratio((16, 9));
+/// assert_eq!("16:9".parse(), Ok(AspectRatio::from((16, 9))));
+/// # assert!(request.validate().is_ok());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AspectRatio {
+    width: u32,
+    height: u32,
+}
+
+/// A text that is no aspect ratio.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AspectRatioError {
+    text: String,
+}
+
+impl AspectRatio {
+    /// The side of the width.
+    pub fn width(self) -> u32 {
+        self.width
+    }
+
+    /// The side of the height.
+    pub fn height(self) -> u32 {
+        self.height
+    }
+
+    /// Whether this is no narrower than `narrowest` and no wider than `widest`.
+    pub(crate) fn is_between(self, narrowest: (u32, u32), widest: (u32, u32)) -> bool {
+        // Cross-multiplied: exact, where a division would round.
+        let not_wider =
+            |a: (u32, u32), b: (u32, u32)| u64::from(a.0) * u64::from(b.1) <= u64::from(b.0) * u64::from(a.1);
+        let own = (self.width, self.height);
+        self.width > 0 && self.height > 0 && not_wider(narrowest, own) && not_wider(own, widest)
+    }
+}
+
+impl From<(u32, u32)> for AspectRatio {
+    fn from((width, height): (u32, u32)) -> Self {
+        Self { width, height }
+    }
+}
+
+impl FromStr for AspectRatio {
+    type Err = AspectRatioError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let side = |side: &str| side.parse::<u32>().ok().filter(|side| *side > 0);
+        text.split_once(':')
+            .and_then(|(width, height)| Some(Self { width: side(width)?, height: side(height)? }))
+            .ok_or_else(|| AspectRatioError { text: text.to_owned() })
+    }
+}
+
+impl fmt::Display for AspectRatio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.width, self.height)
+    }
+}
+
+impl Serialize for AspectRatio {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for AspectRatio {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl fmt::Display for AspectRatioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is no aspect ratio; write width and height as whole numbers, for example 16:9",
+            self.text
+        )
+    }
+}
+
+impl error::Error for AspectRatioError {}
+
+#[cfg(feature = "schemars")]
+impl schemars::JsonSchema for AspectRatio {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AspectRatio".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]*:[1-9][0-9]*$" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AspectRatio;
+
+    #[test]
+    fn bounds_are_exact() {
+        let inside = |w, h| AspectRatio::from((w, h)).is_between((9, 21), (21, 9));
+        assert!(inside(21, 9) && inside(9, 21) && inside(1, 1) && inside(7, 3) && inside(42, 18));
+        assert!(!inside(22, 9) && !inside(9, 22) && !inside(2_100_000_001, 900_000_000));
+        assert!(!inside(0, 0) && !inside(0, 1) && !inside(1, 0));
+    }
+}

@@ -1,0 +1,22 @@
+//! The hand-written types of fields: what the generator can't express, or must not print.
+
+mod address;
+mod aspect_ratio;
+mod extra;
+mod image_input;
+mod output_format;
+mod task_status;
+mod violation;
+mod webhook_secret;
+
+pub use address::Address;
+pub use aspect_ratio::{AspectRatio, AspectRatioError};
+pub use extra::Extra;
+pub use image_input::{ImageInput, ImageSource};
+pub use output_format::OutputFormat;
+pub use task_status::TaskStatus;
+pub use violation::{Location, Violation};
+pub use webhook_secret::WebhookSecret;
+
+/// What stands in the place of a secret wherever something is printed.
+pub(crate) const REDACTED: &str = "[redacted]";

@@ -1,0 +1,65 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One thing in a request that does not fit the contract (schema `ValidationError`): found here before anything was
+/// sent, or reported by the service with status 422.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Violation {
+    /// Where in the request: `["body", "width"]`.
+    pub loc: Vec<Location>,
+    /// What is wrong, for people.
+    pub msg: String,
+    /// What kind of violation it is, for programs: `missing`, `greater_than_equal`, ...
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+/// A step on the way to a place in a request: the name of a field, or an index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Location {
+    /// The name of a field.
+    Name(String),
+    /// A position in a list.
+    Index(i64),
+}
+
+impl Violation {
+    pub(crate) fn of_field(name: &str, kind: &str, msg: impl Into<String>) -> Self {
+        Self {
+            loc: vec![Location::Name("body".to_owned()), Location::Name(name.to_owned())],
+            msg: msg.into(),
+            kind: kind.to_owned(),
+        }
+    }
+
+    /// The name of the field, where the violation is one of a field.
+    pub fn field(&self) -> Option<&str> {
+        match self.loc.as_slice() {
+            [Location::Name(root), Location::Name(field), ..] if root == "body" => Some(field),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps = match self.loc.as_slice() {
+            [Location::Name(root), rest @ ..] if root == "body" && !rest.is_empty() => rest,
+            all => all,
+        };
+        for (index, step) in steps.iter().enumerate() {
+            if index > 0 {
+                f.write_str(".")?;
+            }
+            match step {
+                Location::Name(name) => f.write_str(name)?,
+                Location::Index(index) => write!(f, "{index}")?,
+            }
+        }
+        write!(f, ": {}", self.msg)
+    }
+}

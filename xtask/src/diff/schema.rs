@@ -1,0 +1,241 @@
+//! A schema in any of OpenAPI's notations, read into a [`Shape`].
+
+use super::algebra::{both, either};
+use super::model::{Field, Limit, Shape, Types};
+use super::source::Node;
+use anyhow::bail;
+use serde_json::{Number, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Schemas within schemas, all `$ref`s followed, before this many are not meant seriously.
+const DEPTH: usize = 128;
+
+/// What the schema allows.
+pub fn shape(node: &Node) -> anyhow::Result<Shape> {
+    within(node, &mut Vec::new(), 0)
+}
+
+/// `trail` holds the places of the components that are being read: one that contains itself ends there.
+fn within(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Shape> {
+    node.count_schema()?;
+    if depth > DEPTH {
+        bail!("{}: schemas are nested deeper than {DEPTH}", node.place());
+    }
+    match node.value {
+        Value::Bool(true) => return Ok(Shape::default()),
+        Value::Bool(false) => {
+            return Ok(Shape {
+                types: Types(Some(BTreeSet::new())),
+                nullable: Some(false),
+                ..Shape::default()
+            });
+        }
+        _ => node.object()?,
+    };
+    let mut shape = own(node, trail, depth)?;
+    // A `nullable` at hand is meant, whatever the component that it is said of says.
+    let stated_nullable = shape.nullable == Some(true);
+    if let Some(target) = node.referred()?
+        && !trail.iter().any(|place| place == target.place())
+    {
+        trail.push(target.place().to_owned());
+        shape = both(shape, within(&target, trail, depth + 1)?);
+        trail.pop();
+    }
+    for part in node.items_at("allOf")? {
+        shape = both(shape, within(&part, trail, depth + 1)?);
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        let mut alternatives: Option<Shape> = None;
+        for branch in node.items_at(keyword)? {
+            let branch = within(&branch, trail, depth + 1)?;
+            alternatives = Some(match alternatives {
+                Some(others) => either(others, branch),
+                None => branch,
+            });
+        }
+        if let Some(alternatives) = alternatives {
+            shape = both(shape, alternatives);
+        }
+    }
+    if stated_nullable {
+        shape.nullable = Some(true);
+    }
+    count_whole_numbers(&mut shape);
+    Ok(shape)
+}
+
+/// What the schema's own keywords say, those that hold other schemas to be combined left out.
+fn own(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Shape> {
+    let choices = choices(node)?;
+    let (types, nullable) = types(node, choices.as_deref())?;
+    let mut fields = BTreeMap::new();
+    for (name, property) in node.members_at("properties")? {
+        let shape = within(&property, trail, depth + 1)?;
+        fields.insert(name.to_owned(), Field { required: false, shape });
+    }
+    for name in node.items_at("required")? {
+        // Where the field itself is described elsewhere (`allOf`), this adds the flag to it.
+        let unknown = || Field { required: false, shape: Shape::default() };
+        fields.entry(name.text()?.to_owned()).or_insert_with(unknown).required = true;
+    }
+    let items = match node.get("items") {
+        Some(items) => Some(Box::new(within(&items, trail, depth + 1)?)),
+        None => None,
+    };
+    let default = node.get("default").or_else(|| node.get("x-default"));
+    let default = default.map(|default| canonical(default.value));
+    Ok(Shape {
+        types,
+        nullable,
+        choices: choices.map(|values| {
+            values.iter().filter(|value| !value.is_null()).map(|value| canonical(value).to_string()).collect()
+        }),
+        // Leaving a field out and sending null are one where null is the default.
+        default: default.filter(|default| !default.is_null()),
+        limits: limits(node)?,
+        fields,
+        closed: node.get("additionalProperties").is_some_and(|other| other.value == &Value::Bool(false)),
+        items,
+    })
+}
+
+fn choices<'a>(node: &Node<'a, '_>) -> anyhow::Result<Option<Vec<&'a Value>>> {
+    if let Some(only) = node.get("const") {
+        return Ok(Some(vec![only.value]));
+    }
+    match node.get("enum") {
+        Some(values) => Ok(Some(values.items()?.into_iter().map(|value| value.value).collect())),
+        None => Ok(None),
+    }
+}
+
+/// The types besides null, and whether null is allowed; taken from the other keywords where no `type` is.
+fn types(node: &Node, choices: Option<&[&Value]>) -> anyhow::Result<(Types, Option<bool>)> {
+    let mut names = BTreeSet::new();
+    match node.get("type") {
+        Some(list) if list.value.is_array() => {
+            for name in list.items()? {
+                names.insert(name.text()?.to_owned());
+            }
+        }
+        Some(name) => {
+            names.insert(name.text()?.to_owned());
+        }
+        None => {
+            names.extend(choices.into_iter().flatten().map(|value| type_of(value).to_owned()));
+            let implied = [("properties", "object"), ("items", "array")];
+            names.extend(
+                implied.iter().filter(|(key, _)| node.get(key).is_some()).map(|(_, name)| (*name).to_owned()),
+            );
+        }
+    }
+    let said = !names.is_empty();
+    let listed_null = choices.is_some_and(|values| values.iter().any(|value| value.is_null()));
+    let null = names.remove("null") || node.flag_at("nullable")? || (said && listed_null);
+    let types = if said { Types::only(names) } else { Types::default() };
+    Ok((types, if said || null { Some(null) } else { None }))
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn limits(node: &Node) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
+    let mut limits = BTreeMap::new();
+    let number = |keyword: &str| node.get(keyword).map(|limit| limit.number()).transpose();
+
+    let (inclusive, exclusive) = numeric_bound(node, "minimum", "exclusiveMinimum")?;
+    let lower = inclusive.map(|value| Limit::Lower { value, exclusive: false });
+    let open = exclusive.map(|value| Limit::Lower { value, exclusive: true });
+    limits.extend(narrower_of(lower, open).map(|limit| ("minimum", limit)));
+
+    let (inclusive, exclusive) = numeric_bound(node, "maximum", "exclusiveMaximum")?;
+    let upper = inclusive.map(|value| Limit::Upper { value, exclusive: false });
+    let open = exclusive.map(|value| Limit::Upper { value, exclusive: true });
+    limits.extend(narrower_of(upper, open).map(|limit| ("maximum", limit)));
+
+    for keyword in ["minLength", "minItems"] {
+        // A length of at least 0 says nothing.
+        let length = number(keyword)?.filter(|value| *value > 0.0);
+        limits.extend(length.map(|value| (keyword, Limit::Lower { value, exclusive: false })));
+    }
+    for keyword in ["maxLength", "maxItems"] {
+        limits.extend(number(keyword)?.map(|value| (keyword, Limit::Upper { value, exclusive: false })));
+    }
+    limits.extend(number("multipleOf")?.map(|value| ("multipleOf", Limit::Multiple(value))));
+    for keyword in ["pattern", "format"] {
+        if let Some(text) = node.get(keyword) {
+            limits.insert(keyword, Limit::Exact(text.text()?.to_owned()));
+        }
+    }
+    Ok(limits)
+}
+
+/// The inclusive and the exclusive bound: OpenAPI 3.0 makes the second a flag on the first, 3.1 a number of its own.
+fn numeric_bound(
+    node: &Node,
+    inclusive: &str,
+    exclusive: &str,
+) -> anyhow::Result<(Option<f64>, Option<f64>)> {
+    let bound = node.get(inclusive).map(|bound| bound.number()).transpose()?;
+    match node.get(exclusive) {
+        Some(flag) if flag.value == &Value::Bool(true) => Ok((None, bound)),
+        Some(flag) if flag.value == &Value::Bool(false) => Ok((bound, None)),
+        Some(own) => Ok((bound, Some(own.number()?))),
+        None => Ok((bound, None)),
+    }
+}
+
+fn narrower_of(a: Option<Limit>, b: Option<Limit>) -> Option<Limit> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if a.includes(&b) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// For an integer, above 0 is at least 1.
+fn count_whole_numbers(shape: &mut Shape) {
+    if shape.types != Types::only(["integer"]) {
+        return;
+    }
+    for limit in shape.limits.values_mut() {
+        match limit {
+            Limit::Lower { value, exclusive } if *exclusive => {
+                (*value, *exclusive) = (value.floor() + 1.0, false)
+            }
+            Limit::Upper { value, exclusive } if *exclusive => {
+                (*value, *exclusive) = (value.ceil() - 1.0, false)
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The value with `5.0` written as `5`.
+fn canonical(value: &Value) -> Value {
+    /// Beyond this a float no longer tells one whole number from the next.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => match number.as_f64() {
+            #[expect(clippy::cast_possible_truncation, reason = "whole and within bounds")]
+            Some(float) if float.fract() == 0.0 && float.abs() < EXACT => {
+                Value::Number(Number::from(float as i64))
+            }
+            _ => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(canonical).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, member)| (name.clone(), canonical(member))).collect()
+        }
+        _ => value.clone(),
+    }
+}

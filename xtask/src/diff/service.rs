@@ -1,0 +1,157 @@
+//! An OpenAPI document's paths, read into a [`Service`].
+
+use super::model::{Field, Operation, Service, Shape};
+use super::schema::shape;
+use super::source::{Node, Source};
+use anyhow::{Context, bail};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+
+/// Headers that OpenAPI tells tools to pass over as parameters.
+const TRANSPORT_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
+
+/// The headers, in lower case, in which the document's API keys travel.
+pub fn credential_headers(document: &Value) -> BTreeSet<String> {
+    let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object);
+    let keys =
+        schemes.into_iter().flat_map(serde_json::Map::values).filter(|scheme| scheme["in"] == "header");
+    keys.filter_map(|scheme| scheme["name"].as_str()).map(str::to_lowercase).collect()
+}
+
+/// Reads a document; headers named by `credentials` are no parameters.
+pub fn read(document: &Value, credentials: &BTreeSet<String>) -> anyhow::Result<Service> {
+    let source = Source::new(document);
+    let root = source.root();
+    root.object()?;
+    let version = root.get("openapi").context("this is no OpenAPI 3 document: it has no `openapi`")?;
+    if !version.text()?.starts_with("3.") {
+        bail!("{}: OpenAPI 3 is expected, not {}", version.place(), version.value);
+    }
+    let mut service = Service::default();
+    let paths = root.get("paths").context("this document has no `paths`")?;
+    for (path, item) in paths.members()? {
+        if path.starts_with("x-") {
+            continue;
+        }
+        let item = item.resolved()?;
+        for method in METHODS {
+            let Some(operation) = item.get(method) else {
+                continue;
+            };
+            let method = method.to_uppercase();
+            let key = format!("{method} {}", anonymous(path));
+            let operation = Operation {
+                name: format!("{method} {path}"),
+                deprecated: operation.flag_at("deprecated")?,
+                request: request(path, &item, &operation, credentials)?,
+                answers: answers(&operation)?,
+            };
+            if let Some(other) = service.operations.insert(key, operation) {
+                bail!("{}: {} is described twice", item.place(), other.name);
+            }
+        }
+    }
+    Ok(service)
+}
+
+fn request(
+    path: &str,
+    item: &Node,
+    operation: &Node,
+    credentials: &BTreeSet<String>,
+) -> anyhow::Result<BTreeMap<String, Field>> {
+    let mut fields = BTreeMap::new();
+    for parameter in item.items_at("parameters")?.into_iter().chain(operation.items_at("parameters")?) {
+        let parameter = parameter.resolved()?;
+        if let Some((name, field)) = read_parameter(path, &parameter, credentials)? {
+            fields.insert(name, field);
+        }
+    }
+    if let Some(body) = operation.get("requestBody") {
+        let body = body.resolved()?;
+        let required = body.flag_at("required")?;
+        for (media_type, shape) in content(&body)? {
+            fields.insert(named("body", &media_type), Field { required, shape });
+        }
+    }
+    Ok(fields)
+}
+
+/// A parameter and its name; none where it belongs to the transport.
+fn read_parameter(
+    path: &str,
+    parameter: &Node,
+    credentials: &BTreeSet<String>,
+) -> anyhow::Result<Option<(String, Field)>> {
+    let part = |key: &str| {
+        let part = parameter.get(key);
+        part.with_context(|| format!("{}: a parameter has no `{key}`", parameter.place()))
+    };
+    let (location, name) = (part("in")?.text()?, part("name")?.text()?);
+    let name = match location {
+        "header" => name.to_lowercase(),
+        "path" => position(path, name),
+        _ => name.to_owned(),
+    };
+    if location == "header" && (credentials.contains(&name) || TRANSPORT_HEADERS.contains(&name.as_str())) {
+        return Ok(None);
+    }
+    let shape = match parameter.get("schema") {
+        Some(schema) => shape(&schema)?,
+        None => content(parameter)?.into_values().next().unwrap_or_default(),
+    };
+    let required = location == "path" || parameter.flag_at("required")?;
+    Ok(Some((format!("{location} {name}"), Field { required, shape })))
+}
+
+fn answers(operation: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
+    let mut answers = BTreeMap::new();
+    for (status, answer) in operation.members_at("responses")? {
+        if status.starts_with("x-") {
+            continue;
+        }
+        let content = content(&answer.resolved()?)?;
+        if content.is_empty() {
+            answers.insert(status.to_owned(), Shape::default());
+        }
+        for (media_type, shape) in content {
+            answers.insert(named(status, &media_type), shape);
+        }
+    }
+    Ok(answers)
+}
+
+/// Media type to shape.
+fn content(holder: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
+    let mut shapes = BTreeMap::new();
+    for (media_type, described) in holder.members_at("content")? {
+        let essence = media_type.split(';').next().unwrap_or_default().trim().to_lowercase();
+        let shape = described.get("schema").map(|schema| shape(&schema)).transpose()?;
+        shapes.insert(essence, shape.unwrap_or_default());
+    }
+    Ok(shapes)
+}
+
+/// JSON goes without saying.
+fn named(what: &str, media_type: &str) -> String {
+    if media_type == "application/json" { what.to_owned() } else { format!("{what} ({media_type})") }
+}
+
+/// The path with its parameters' names taken out: they are the document's own affair.
+fn anonymous(path: &str) -> String {
+    let mut parts = path.split('{');
+    let mut anonymous = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        anonymous.push_str("{}");
+        anonymous.push_str(part.split_once('}').map_or("", |(_, rest)| rest));
+    }
+    anonymous
+}
+
+/// A path parameter is known by where it stands.
+fn position(path: &str, name: &str) -> String {
+    let mut names = path.split('{').skip(1).map(|part| part.split('}').next().unwrap_or_default());
+    names.position(|other| other == name).map_or_else(|| name.to_owned(), |index| (index + 1).to_string())
+}

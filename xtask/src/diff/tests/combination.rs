@@ -1,0 +1,111 @@
+//! `allOf` is what every part allows, `anyOf` what any alternative allows.
+
+use super::in_request;
+use serde_json::{Value, json};
+
+#[track_caller]
+fn assert_means(combined: &Value, plain: &Value) {
+    assert_eq!(in_request(combined, plain), []);
+    assert_eq!(in_request(plain, combined), []);
+}
+
+fn object(field: &Value, required: bool) -> Value {
+    let required = if required { json!(["f"]) } else { json!([]) };
+    json!({ "type": "object", "properties": { "f": field }, "required": required })
+}
+
+#[test]
+fn all_parts_keep_the_narrower_bound() {
+    let parts = json!([{ "minimum": 1, "maximum": 9 }, { "minimum": 2, "maximum": 8 }, { "minimum": 0 }]);
+    assert_means(
+        &json!({ "type": "integer", "allOf": parts }),
+        &json!({ "type": "integer", "minimum": 2, "maximum": 8 }),
+    );
+}
+
+#[test]
+fn all_parts_keep_the_common_values_and_types() {
+    let parts = json!([{ "enum": ["a", "b"] }, { "enum": ["b", "c"] }]);
+    assert_means(&json!({ "allOf": parts }), &json!({ "enum": ["b"] }));
+    let parts = json!([{ "type": ["number", "string"] }, { "type": ["integer", "boolean"] }]);
+    assert_means(&json!({ "allOf": parts }), &json!({ "type": "integer" }));
+}
+
+#[test]
+fn all_parts_must_allow_null() {
+    let parts = json!([{ "type": ["string", "null"] }, { "type": "string" }]);
+    assert_means(&json!({ "allOf": parts }), &json!({ "type": "string" }));
+}
+
+#[test]
+fn all_parts_add_their_fields_and_flags() {
+    let parts =
+        json!([object(&json!({ "maxLength": 9 }), true), object(&json!({ "type": "string" }), false)]);
+    assert_means(&json!({ "allOf": parts }), &object(&json!({ "type": "string", "maxLength": 9 }), true));
+}
+
+#[test]
+fn a_pattern_in_each_part_counts_twice_in_whatever_order() {
+    let parts = |first: &str, second: &str| json!({ "allOf": [{ "pattern": first }, { "pattern": second }] });
+    assert_means(&parts("a", "b"), &parts("b", "a"));
+    assert_ne!(in_request(&parts("a", "b"), &json!({ "pattern": "a" })), []);
+}
+
+#[test]
+fn alternatives_keep_the_wider_bound() {
+    let branches =
+        json!([{ "type": "integer", "minimum": 2, "maximum": 8 }, { "type": "integer", "minimum": 1 }]);
+    assert_means(&json!({ "anyOf": branches }), &json!({ "type": "integer", "minimum": 1 }));
+}
+
+#[test]
+fn alternatives_join_their_values() {
+    let branches = json!([{ "const": "a" }, { "const": "b" }]);
+    assert_means(&json!({ "oneOf": branches }), &json!({ "enum": ["a", "b"] }));
+}
+
+#[test]
+fn a_field_is_required_where_every_alternative_requires_it() {
+    let string = json!({ "type": "string" });
+    let branches = |first, second| json!({ "anyOf": [object(&string, first), object(&string, second)] });
+    assert_means(&branches(true, true), &object(&string, true));
+    assert_means(&branches(true, false), &object(&string, false));
+}
+
+#[test]
+fn fields_and_items_stay_beside_an_alternative_without() {
+    let (object, array) = (
+        object(&json!({ "type": "string" }), true),
+        json!({ "type": "array", "items": { "type": "string" } }),
+    );
+    for structured in [object, array] {
+        let mut either = structured.clone();
+        either["type"] = json!([structured["type"], "integer"]);
+        assert_means(&json!({ "anyOf": [structured, { "type": "integer" }] }), &either);
+        assert_means(&json!({ "anyOf": [{ "type": "integer" }, structured] }), &either);
+    }
+}
+
+#[test]
+fn alternatives_refuse_unknown_fields_together_or_not_at_all() {
+    let closed = json!({ "type": "object", "additionalProperties": false });
+    let open = json!({ "type": "object" });
+    assert_means(&json!({ "anyOf": [closed, open] }), &open);
+    assert_means(&json!({ "anyOf": [closed, closed] }), &closed);
+}
+
+#[test]
+fn a_null_among_the_values_allows_null() {
+    assert_means(&json!({ "enum": ["a", null] }), &json!({ "type": ["string", "null"], "enum": ["a"] }));
+    assert_means(
+        &json!({ "type": "string", "enum": ["a", null] }),
+        &json!({ "type": "string", "nullable": true, "enum": ["a"] }),
+    );
+}
+
+#[test]
+fn anything_or_null_is_anything() {
+    let string = json!({ "type": "string" });
+    let anything_or_null = json!({ "anyOf": [{}, { "type": "null" }] });
+    assert_eq!(in_request(&anything_or_null, &string), in_request(&json!({}), &string));
+}
