@@ -1,19 +1,29 @@
 //! `cargo xtask`: the chores of this repository, one command a file.
 
+mod check;
+mod contract;
+mod corrections;
+mod derived;
 mod diff;
+mod outline;
+mod regenerate;
 
 use clap::Parser;
 use std::process::ExitCode;
 
 /// The chores of this repository.
 #[derive(Parser)]
-#[command(name = "cargo xtask")]
+#[command(name = "xtask", bin_name = "cargo xtask")]
 enum Command {
+    Regenerate(regenerate::Arguments),
+    Check(check::Arguments),
     Diff(diff::Arguments),
 }
 
 fn main() -> ExitCode {
     let done = match Command::parse() {
+        Command::Regenerate(arguments) => regenerate::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
     };
     done.unwrap_or_else(|error| {

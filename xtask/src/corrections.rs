@@ -1,0 +1,114 @@
+//! `docs/corrections.md`: where the listings of the service conflict, and what the contract leaves open, as the document
+//! itself records it.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// Where the page lies, from the root of the repository.
+pub const PATH: &str = "docs/corrections.md";
+
+/// The page for a document.
+pub fn page(document: &str) -> Result<String> {
+    let document: Value = serde_json::from_str(document).context("the contract is no JSON")?;
+    let mut found = Found::default();
+    found.walk(&document, &mut Vec::new());
+    Ok(found.page())
+}
+
+/// What the document records, each with the places that record it: one correction may hold at many.
+#[derive(Default)]
+struct Found {
+    corrections: BTreeMap<[String; 4], Vec<String>>,
+    not_shown: BTreeMap<String, Vec<String>>,
+}
+
+impl Found {
+    fn walk(&mut self, value: &Value, path: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                for correction in members.get("x-correction").and_then(Value::as_array).into_iter().flatten()
+                {
+                    let text = |key: &str| correction[key].as_str().unwrap_or_default().to_owned();
+                    let listings: Vec<&str> = correction["listings"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .filter_map(Value::as_str)
+                        .collect();
+                    let entry = [text("about"), listings.join("; "), text("chosen"), text("why")];
+                    self.corrections.entry(entry).or_default().push(place(path));
+                }
+                for gap in members.get("x-not-shown").and_then(Value::as_array).into_iter().flatten() {
+                    let gap = gap.as_str().unwrap_or_default().to_owned();
+                    self.not_shown.entry(gap).or_default().push(place(path));
+                }
+                for (name, member) in members {
+                    path.push(name.clone());
+                    self.walk(member, path);
+                    path.pop();
+                }
+            }
+            Value::Array(elements) => elements.iter().for_each(|element| self.walk(element, path)),
+            _ => {}
+        }
+    }
+
+    fn page(&self) -> String {
+        let mut page = String::from(
+            "# Corrections and gaps\n\n\
+             Made from `openapi.json` by `cargo xtask regenerate`; do not edit.\n\n\
+             The service's listings conflict in places, and leave much open. The contract takes one side of each conflict and\n\
+             records it in place (`x-correction`); what is not shown stays open (`x-not-shown`): nothing is invented.\n\n\
+             ## Where listings conflict\n",
+        );
+        for ([about, listings, chosen, why], places) in &self.corrections {
+            page += &format!(
+                "\n### {}\n\n- The listings: {listings}.\n- The contract: {chosen}.\n- Why: {why}\n- At: {}\n",
+                capitalized(about),
+                places.join(", ")
+            );
+        }
+        page += "\n## What is not shown\n\n| what | where |\n|---|---|\n";
+        for (gap, places) in &self.not_shown {
+            page += &format!("| {gap} | {} |\n", places.join(", "));
+        }
+        page
+    }
+}
+
+/// A place as a reader knows it: the path of the operation, or schema and field.
+fn place(path: &[String]) -> String {
+    let steps: Vec<&str> = path.iter().map(String::as_str).collect();
+    match steps.as_slice() {
+        ["paths", path, ..] => format!("`{path}`"),
+        ["components", "schemas", schema, "properties", field, ..] => format!("`{schema}.{field}`"),
+        ["components", "schemas", schema, ..] => format!("`{schema}`"),
+        _ => "the whole service".to_owned(),
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_correction_of_the_contract_is_on_the_page() {
+        let page = super::page(crate::contract::DOCUMENT).unwrap();
+        for known in [
+            "`output_format`",
+            "`disable_pup`",
+            "`safety_tolerance`",
+            "`width`",
+            "the response",
+            "`GenKontextPro.output_format`",
+        ] {
+            assert!(page.to_lowercase().contains(&known.to_lowercase()), "{known} is missing");
+        }
+        insta::assert_snapshot!(page);
+    }
+}

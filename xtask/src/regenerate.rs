@@ -1,0 +1,50 @@
+//! `cargo xtask regenerate`: what to run when the contract changed.
+
+use std::{
+    fs,
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::derived;
+
+/// Rewrites every file derived from the contract, and leaves changed snapshots pending for `cargo insta review`.
+#[derive(Args)]
+pub struct Arguments {}
+
+pub fn run(_: &Arguments) -> Result<ExitCode> {
+    for derived in derived::files()? {
+        let before = fs::read_to_string(&derived.path).unwrap_or_default();
+        if before == derived.content {
+            continue;
+        }
+        fs::write(&derived.path, &derived.content)
+            .with_context(|| format!("{} can't be written", derived.path.display()))?;
+        println!("rewritten: {}", derived.path.display());
+    }
+    println!("running the tests, to collect the snapshots that changed ...");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tests = Command::new(cargo)
+        .args(["test", "--workspace", "--quiet", "--no-fail-fast"])
+        // Changed snapshots are written beside the old ones, and are no failure; anything else still is.
+        .envs([("INSTA_UPDATE", "new"), ("INSTA_FORCE_PASS", "1")])
+        .env_remove("CI")
+        .current_dir(derived::root())
+        .status()
+        .context("cargo test can't be started")?;
+    let pending = derived::pending_snapshots();
+    for path in &pending {
+        println!("pending: {}", path.display());
+    }
+    match pending.len() {
+        0 => println!("no snapshot changed"),
+        count => println!("{count} snapshots changed; review them: cargo insta review"),
+    }
+    if !tests.success() {
+        println!("some tests fail besides: see above");
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
