@@ -33,16 +33,16 @@ impl Refusal {
             Self::Forbidden(problem) => (StatusCode::FORBIDDEN, json!(problem)),
             Self::NotFound => (StatusCode::NOT_FOUND, json!("Not Found")),
             Self::OtherMethods(allow) => {
-                let mut response = json(StatusCode::METHOD_NOT_ALLOWED, &json!({ "detail": "Method Not Allowed" }));
+                let mut response =
+                    json(StatusCode::METHOD_NOT_ALLOWED, &json!({ "detail": "Method Not Allowed" }));
                 if let Ok(allow) = HeaderValue::try_from(allow) {
                     response.headers_mut().insert(header::ALLOW, allow);
                 }
                 return response;
             }
-            Self::TooLarge(limit) => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                json!(format!("The request body is over {limit} bytes")),
-            ),
+            Self::TooLarge(limit) => {
+                (StatusCode::PAYLOAD_TOO_LARGE, json!(format!("The request body is over {limit} bytes")))
+            }
             Self::Invalid(violations) => (StatusCode::UNPROCESSABLE_ENTITY, json!(violations)),
             Self::Unreadable => (StatusCode::BAD_REQUEST, json!("The request body could not be read")),
             Self::Broken => (StatusCode::INTERNAL_SERVER_ERROR, json!("The simulator failed")),

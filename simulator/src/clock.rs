@@ -26,9 +26,7 @@ impl Clock {
     /// A clock that stands at zero now, and whose wall-clock time is this machine's.
     #[allow(clippy::disallowed_methods, reason = "this is where the time comes from")]
     pub(crate) fn start() -> Self {
-        let started_unix = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let started_unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             inner: Arc::new(Inner {
                 started: Instant::now(),

@@ -91,13 +91,18 @@ impl Config {
             ("api_keys", !self.api_keys.is_empty(), "names no key"),
             (
                 "api_keys",
-                self.api_keys.iter().all(|key| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())),
+                self.api_keys
+                    .iter()
+                    .all(|key| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())),
                 "holds a key with other than visible ASCII characters",
             ),
             (
                 "model_prefix",
                 self.model_prefix.starts_with(|c: char| c.is_ascii_alphanumeric())
-                    && self.model_prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte)),
+                    && self
+                        .model_prefix
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte)),
                 "must be of letters, digits, `_` and `.`, and begin with a letter or digit",
             ),
             ("in_progress", !self.in_progress.is_empty(), "names no status"),

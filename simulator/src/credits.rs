@@ -60,8 +60,8 @@ pub(crate) struct Megapixels(u64);
 
 impl Megapixels {
     pub(crate) fn of_pixels(pixels: u64) -> Self {
-        let hundredths =
-            (u128::from(pixels) * 100 + u128::from(PIXELS_PER_MEGAPIXEL / 2)) / u128::from(PIXELS_PER_MEGAPIXEL);
+        let hundredths = (u128::from(pixels) * 100 + u128::from(PIXELS_PER_MEGAPIXEL / 2))
+            / u128::from(PIXELS_PER_MEGAPIXEL);
         Self(u64::try_from(hundredths).unwrap_or(u64::MAX))
     }
 }
@@ -84,10 +84,7 @@ pub struct Prices {
 
 impl Default for Prices {
     fn default() -> Self {
-        Self {
-            submission: Credits::from_hundredths(300),
-            output_megapixel: Credits::from_hundredths(100),
-        }
+        Self { submission: Credits::from_hundredths(300), output_megapixel: Credits::from_hundredths(100) }
     }
 }
 

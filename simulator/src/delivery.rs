@@ -51,7 +51,9 @@ impl Signer {
 
     fn is_mine(&self, file: &str, expires: &str, signature: &str) -> bool {
         let digits = signature.as_bytes().chunks(2).map(|pair| {
-            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+            let pair = std::str::from_utf8(pair)
+                .ok()
+                .filter(|pair| pair.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
             u8::from_str_radix(pair, 16).ok()
         });
         let Some(signature) = digits.collect::<Option<Vec<u8>>>() else {
@@ -68,14 +70,16 @@ pub(crate) fn address(service: &Service, task: &Task) -> String {
     let expires = (until.as_secs() + u64::from(until.subsec_nanos() > 0)).to_string();
     let file = format!("{}.{}", task.id, task.picture.format.extension());
     let signature = service.signer.sign(&file, &expires);
-    format!(
-        "{}/delivery/{file}?expires={expires}&signature={signature}",
-        service.base(task.region)
-    )
+    format!("{}/delivery/{file}?expires={expires}&signature={signature}", service.base(task.region))
 }
 
 /// Answers a delivery address. No key is asked for: the signature is the right.
-pub(crate) async fn serve(service: &Arc<Service>, method: &Method, uri: &Uri, file: &str) -> Result<Response, Refusal> {
+pub(crate) async fn serve(
+    service: &Arc<Service>,
+    method: &Method,
+    uri: &Uri,
+    file: &str,
+) -> Result<Response, Refusal> {
     if method != Method::GET && method != Method::HEAD {
         return Err(Refusal::OtherMethods("GET, HEAD".to_owned()));
     }
@@ -101,14 +105,10 @@ pub(crate) async fn serve(service: &Arc<Service>, method: &Method, uri: &Uri, fi
         task.picture.clone()
     };
     let kind = picture.format.media_type();
-    let painted = service.workshop.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
+    let painted = service.painters.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
     let bytes = painted.map_err(|_| Refusal::Broken)?;
     debug!(task = id, bytes = bytes.len(), "delivering");
-    let delivery = Delivery {
-        left: bytes.into(),
-        id: id.to_owned(),
-        service: Arc::clone(service),
-    };
+    let delivery = Delivery { left: bytes.into(), id: id.to_owned(), service: Arc::clone(service) };
     let length = HeaderValue::from(delivery.left.len());
     let mut response = Response::new(Body::new(delivery));
     response.headers_mut().insert(header::CONTENT_LENGTH, length);
@@ -127,7 +127,10 @@ impl http_body::Body for Delivery {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         if self.left.is_empty() {
             return Poll::Ready(None);
         }
@@ -149,5 +152,36 @@ impl http_body::Body for Delivery {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.left.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body::Body as _;
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::contract::Contract;
+
+    #[tokio::test]
+    async fn only_what_is_taken_whole_counts_as_delivered() {
+        let contract = Contract::built_in().unwrap();
+        let service = Arc::new(Service::new(Config::default(), contract, String::new(), String::new()));
+        let delivery = || Delivery {
+            left: vec![7; 2 * CHUNK + 1].into(),
+            id: "a task".to_owned(),
+            service: Arc::clone(&service),
+        };
+        let mut broken = delivery();
+        for _ in 0..2 {
+            assert_eq!(broken.frame().await.unwrap().unwrap().into_data().unwrap().len(), CHUNK);
+        }
+        drop(broken);
+        assert_eq!(service.counts().delivered, 0);
+        let whole = delivery();
+        assert_eq!(whole.size_hint().exact(), Some(2 * CHUNK as u64 + 1));
+        assert_eq!(whole.collect().await.unwrap().to_bytes().len(), 2 * CHUNK + 1);
+        assert_eq!(service.counts().delivered, 1);
     }
 }

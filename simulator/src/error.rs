@@ -40,9 +40,6 @@ pub enum StartError {
 
 impl StartError {
     pub(crate) fn contract(place: impl Into<String>, problem: impl ToString) -> Self {
-        Self::Contract {
-            place: place.into(),
-            problem: problem.to_string(),
-        }
+        Self::Contract { place: place.into(), problem: problem.to_string() }
     }
 }

@@ -1,4 +1,49 @@
-//! placeholder docs
+//! The asynchronous image generation and editing service on this machine: in memory, stateful, and true to its
+//! contract, for tests and for trying things out without a key or a credit.
+//!
+//! ```
+//! use imagekiln_simulator::{Config, Simulator};
+//! use std::time::Duration;
+//!
+//! # async fn run() -> Result<(), imagekiln_simulator::StartError> {
+//! let sim = Simulator::start(Config::default()).await?;
+//! // Point a client at `sim.base_url()` with the key `sim.api_key()`, submit a task, and then:
+//! sim.clock().advance(Duration::from_secs(1)); // the task is ready, and nobody has slept
+//! assert_eq!(sim.counts().accepted, 0); // nothing was paid twice, nothing lost
+//! sim.shutdown().await;
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run()).unwrap();
+//! ```
+//!
+//! # What it serves
+//!
+//! Paths, methods and limits are read from `openapi.json`, which is built in: an operation that is added to the document
+//! is served without new code. Requests are validated by a JSON Schema validator against that document, and not through
+//! anybody's types, so that a client's mistakes show. Clients in any language can use it.
+//!
+//! Pictures are real files of the kind and size that were asked for, painted from the model, the prompt and the seed: the
+//! same request gives the same bytes. They are placeholders, and their caption says so. The images of a request are shown
+//! on cards.
+//!
+//! # Words
+//!
+//! Words in a prompt, or in any other text of a request that is neither an image nor a secret, choose how its task ends:
+//!
+//! | word | what happens |
+//! |---|---|
+//! | `[[error]]` | the task ends with `Error` |
+//! | `[[request-moderated]]` | the task ends with `Request Moderated` |
+//! | `[[content-moderated]]` | the task ends with `Content Moderated` |
+//! | `[[not-found]]` | the task ends with `Task not found` |
+//! | `[[unknown-status]]` | until it ends, the task shows the status `Warming the kiln` |
+//!
+//! # What is the simulator's own
+//!
+//! Where the interface does not say what the service does, the simulator does the plainest thing. `README.md` beside this
+//! crate lists what that is. The most important: in-progress statuses are `Pending` and `Processing`; a delivery address
+//! is good for ten minutes from the moment its task became ready; polling an id that is not known *at that address*
+//! answers 200 with `Task not found`; images given by their address are not fetched; webhooks are accepted but not sent.
 
 mod accounts;
 mod answer;

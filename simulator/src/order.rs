@@ -25,7 +25,11 @@ pub(crate) struct Order {
 
 impl Order {
     /// Reads a body, and takes it, leaving `null` in its place.
-    pub(crate) fn read(submission: &Submission, secret_fields: &BTreeSet<String>, checked: &mut Checked) -> Self {
+    pub(crate) fn read(
+        submission: &Submission,
+        secret_fields: &BTreeSet<String>,
+        checked: &mut Checked,
+    ) -> Self {
         let mut body = checked.body.take();
         redact(secret_fields, &mut body);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -37,10 +41,7 @@ impl Order {
             webhook_url: text("webhook_url"),
             shown: Value::Null,
         };
-        Self {
-            shown: kept(body),
-            ..order
-        }
+        Self { shown: kept(body), ..order }
     }
 }
 

@@ -76,13 +76,7 @@ mod tests {
     #[test]
     fn words_are_found_at_any_depth() {
         let request = json!({ "a": [1, { "b": "x [[not-found]] y" }], "prompt": "[[unknown-status]]" });
-        assert_eq!(
-            Wish::of(&request),
-            Wish {
-                outcome: Outcome::NotFound,
-                odd_status: true
-            }
-        );
+        assert_eq!(Wish::of(&request), Wish { outcome: Outcome::NotFound, odd_status: true });
         assert_eq!(Wish::of(&json!({ "prompt": "[error]" })), Wish::default());
     }
 }

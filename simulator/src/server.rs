@@ -23,9 +23,7 @@ pub(crate) struct Door {
 }
 
 pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|source| StartError::Listen { address, source })
+    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
 }
 
 pub(crate) fn router(door: Door) -> Router {

@@ -1,7 +1,7 @@
 //! What all requests share: the contract, the keys, the tasks, the clock.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::accounts::Keys;
 use crate::chance::Chance;
@@ -17,12 +17,14 @@ use crate::work::Workshop;
 
 pub(crate) struct Service {
     pub(crate) config: Config,
-    pub(crate) contract: Contract,
+    pub(crate) contract: Arc<Contract>,
     pub(crate) keys: Keys,
     pub(crate) chance: Chance,
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
-    pub(crate) workshop: Workshop,
+    /// Where requests are examined, which does not wait for pictures to be painted.
+    pub(crate) readers: Workshop,
+    pub(crate) painters: Workshop,
     global_base: String,
     regional_base: String,
     state: Mutex<State>,
@@ -39,13 +41,19 @@ pub(crate) struct State {
 }
 
 impl Service {
-    pub(crate) fn new(config: Config, contract: Contract, global_base: String, regional_base: String) -> Self {
+    pub(crate) fn new(
+        config: Config,
+        contract: Arc<Contract>,
+        global_base: String,
+        regional_base: String,
+    ) -> Self {
         let chance = Chance::new(config.seed);
         Self {
             keys: Keys::new(config.api_keys.clone()),
             signer: Signer::new(chance),
             clock: Clock::start(),
-            workshop: Workshop::new(),
+            readers: Workshop::new(),
+            painters: Workshop::new(),
             state: Mutex::default(),
             config,
             contract,

@@ -1,9 +1,11 @@
 //! The simulator as its user holds it.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -56,6 +58,10 @@ impl Simulator {
                 // An error means that the sender is gone, which is a stop too.
                 let _ = stopped.wait_for(|stop| *stop).await;
             };
+            // An answer goes out as soon as it is written.
+            let listener = listener.tap_io(|connection| {
+                let _ = connection.set_nodelay(true);
+            });
             let server = axum::serve(listener, server::router(Door { service, region }));
             tokio::spawn(async move {
                 // Serving ends by `stopping` alone: errors of single connections are dealt with inside.
@@ -113,6 +119,15 @@ impl Simulator {
                 server.abort();
             }
         }
+    }
+}
+
+impl fmt::Debug for Simulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulator")
+            .field("base_url", &self.base_url())
+            .field("regional_base_url", &self.regional_base_url())
+            .finish_non_exhaustive()
     }
 }
 

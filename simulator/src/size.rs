@@ -53,7 +53,8 @@ fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec
                 return Ok((w, h));
             }
             let max = config.max_output_pixels;
-            let problem = format!("a picture of {w} x {h} pixels is over the simulator's limit of {max} pixels");
+            let problem =
+                format!("a picture of {w} x {h} pixels is over the simulator's limit of {max} pixels");
             Err(vec![Violation::value(vec!["body".into()], problem)])
         }
         _ => Err(violations),
@@ -87,7 +88,8 @@ impl Ask<'_> {
         if width.is_none() && height.is_none() {
             return None;
         }
-        let (other_width, other_height) = self.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
+        let (other_width, other_height) =
+            self.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
         Some((width.unwrap_or(other_width), height.unwrap_or(other_height)))
     }
 
@@ -129,9 +131,9 @@ impl Ask<'_> {
     /// A field as a positive integer or zero, whatever form the number has. Zero is no size, and counts as absent.
     fn integer(&self, name: &str) -> Option<u64> {
         let value = self.body.get(name)?;
-        let integer = value
-            .as_u64()
-            .or_else(|| value.as_f64().filter(|number| number.fract() == 0.0 && *number > 0.0).map(|number| number as u64));
+        let integer = value.as_u64().or_else(|| {
+            value.as_f64().filter(|number| number.fract() == 0.0 && *number > 0.0).map(|number| number as u64)
+        });
         integer.filter(|integer| *integer > 0)
     }
 }

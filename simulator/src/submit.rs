@@ -59,13 +59,14 @@ pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<R
         let (submission, operation) = (Arc::clone(&call.submission), call.operation.clone());
         move || examine(&service, &submission, &operation, &bytes)
     };
-    let examined = door.service.workshop.run(examine).await.map_err(|_| Refusal::Broken)?;
+    let examined = door.service.readers.run(examine).await.map_err(|_| Refusal::Broken)?;
     let fitting = examined.map_err(Refusal::Invalid)?;
     Ok(answer::json(StatusCode::OK, &accept(door, call, fitting)))
 }
 
 async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Refusal> {
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let announced =
+        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > limit as u64) {
         drain(body, limit).await;
         return Err(Refusal::TooLarge(limit));
@@ -99,9 +100,15 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Everything that takes time: parsing, validation, decoding of images.
-fn examine(service: &Service, submission: &Submission, operation: &str, bytes: &[u8]) -> Result<Fitting, Vec<Violation>> {
+fn examine(
+    service: &Service,
+    submission: &Submission,
+    operation: &str,
+    bytes: &[u8],
+) -> Result<Fitting, Vec<Violation>> {
     let mut checked = validation::check(submission, bytes, service.config.max_input_pixels)?;
-    let size = size::of_request(&service.config, operation, &submission.fields, &checked.body, &checked.inputs)?;
+    let size =
+        size::of_request(&service.config, operation, &submission.fields, &checked.body, &checked.inputs)?;
     Ok(Fitting {
         order: Order::read(submission, &service.contract.secret_fields, &mut checked),
         inputs: checked.inputs,
@@ -145,7 +152,9 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Accepted {
 
     let webhook_url = order.webhook_url.filter(|_| call.submission.answers_webhooks);
     Accepted {
-        polling_url: webhook_url.is_none().then(|| format!("{}/v1/get_result?id={id}", service.base(door.region))),
+        polling_url: webhook_url
+            .is_none()
+            .then(|| format!("{}/v1/get_result?id={id}", service.base(door.region))),
         status: webhook_url.is_some().then_some(status),
         webhook_url,
         id,

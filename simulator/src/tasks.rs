@@ -1,6 +1,6 @@
 //! The tasks, and what becomes of them as time passes. A task's status is worked out when someone asks.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -41,7 +41,8 @@ impl Task {
                 let whole = self.final_at.saturating_sub(self.accepted_at).as_nanos().max(1);
                 let passed = now.saturating_sub(self.accepted_at).as_nanos();
                 let step = passed * in_progress.len() as u128 / whole;
-                let step = usize::try_from(step).unwrap_or(usize::MAX).min(in_progress.len().saturating_sub(1));
+                let step =
+                    usize::try_from(step).unwrap_or(usize::MAX).min(in_progress.len().saturating_sub(1));
                 in_progress.get(step).map_or("", String::as_str)
             }
         }
@@ -108,45 +109,49 @@ pub struct TaskView {
 /// Every task since the start.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    by_id: HashMap<String, Task>,
-    /// Ids in the order of acceptance, which is that of expiry, of tasks whose images are still kept.
-    with_images: VecDeque<String>,
+    /// In the order of their acceptance.
+    all: Vec<Task>,
+    /// Where in `all` an id is.
+    places: HashMap<String, usize>,
+    /// Tasks up to here have no images any more.
+    released: usize,
 }
 
 impl Tasks {
     /// How many tasks there are, which numbers the next.
     pub(crate) fn count(&self) -> u64 {
-        self.by_id.len() as u64
+        self.all.len() as u64
     }
 
     pub(crate) fn insert(&mut self, task: Task) {
-        if !task.picture.inputs.is_empty() {
-            self.with_images.push_back(task.id.clone());
-        }
-        self.by_id.insert(task.id.clone(), task);
+        self.places.insert(task.id.clone(), self.all.len());
+        self.all.push(task);
     }
 
-    /// Lets go of the images of tasks whose delivery address has expired: they are not painted again.
+    /// Lets go of the images of tasks whose delivery address has expired: they are not painted again. Tasks expire
+    /// in the order of their acceptance.
     pub(crate) fn release_images(&mut self, now: Duration, lifetime: Duration) {
-        while let Some(task) = self.with_images.front().and_then(|id| self.by_id.get_mut(id)) {
-            // A second more than the address is good for, since addresses count whole seconds.
-            if now <= task.final_at.saturating_add(lifetime).saturating_add(Duration::from_secs(1)) {
+        // A second more than the address is good for, since addresses count whole seconds.
+        let kept = lifetime.saturating_add(Duration::from_secs(1));
+        while let Some(task) = self.all.get_mut(self.released) {
+            if now <= task.final_at.saturating_add(kept) {
                 return;
             }
             task.picture.inputs = Vec::new();
-            self.with_images.pop_front();
+            self.released += 1;
         }
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&Task> {
-        self.by_id.get(id)
+        self.places.get(id).and_then(|place| self.all.get(*place))
     }
 
     pub(crate) fn get_mut(&mut self, id: &str) -> Option<&mut Task> {
-        self.by_id.get_mut(id)
+        self.places.get(id).and_then(|place| self.all.get_mut(*place))
     }
 
+    /// In the order of their acceptance.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Task> {
-        self.by_id.values()
+        self.all.iter()
     }
 }

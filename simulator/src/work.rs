@@ -15,12 +15,13 @@ pub(crate) struct Broken;
 impl Workshop {
     pub(crate) fn new() -> Self {
         let places = available_parallelism().map_or(2, usize::from);
-        Self {
-            places: Arc::new(Semaphore::new(places)),
-        }
+        Self { places: Arc::new(Semaphore::new(places)) }
     }
 
-    pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Broken> {
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Broken> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| Broken)?;
         let work = move || {
             let done = work();

@@ -97,10 +97,7 @@ impl AspectRatio {
             digits.then(|| text.parse().ok()).flatten().filter(|side: &u32| *side > 0)
         };
         let (width, height) = text.split_once(':')?;
-        Some(Self {
-            width: side(width)?,
-            height: side(height)?,
-        })
+        Some(Self { width: side(width)?, height: side(height)? })
     }
 
     /// Whether this ratio is not below `min` and not above `max`.

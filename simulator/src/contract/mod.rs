@@ -6,15 +6,15 @@ mod schema;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::http::Method;
 use jsonschema::Validator;
 use serde_json::Value;
 
 pub(crate) use fields::{AspectRatio, Fields};
-pub(crate) use paths::{Found, neutral_path};
 use paths::Template;
+pub(crate) use paths::{Found, neutral_path};
 
 use crate::error::StartError;
 
@@ -41,7 +41,6 @@ impl fmt::Display for Region {
 
 /// Every operation of the document.
 pub(crate) struct Contract {
-    /// Paths without parameters first: they win over those with.
     operations: Vec<Operation>,
     /// Names of the fields that hold a secret, in whichever request.
     pub(crate) secret_fields: BTreeSet<String>,
@@ -70,16 +69,21 @@ pub(crate) struct Submission {
 }
 
 impl Contract {
-    /// The contract built into this crate.
-    pub(crate) fn built_in() -> Result<Self, StartError> {
-        let document = serde_json::from_str(DOCUMENT).map_err(|error| StartError::contract("openapi.json", error))?;
-        Self::read(&document)
+    /// The contract built into this crate, which is read once a process.
+    pub(crate) fn built_in() -> Result<Arc<Self>, StartError> {
+        static BUILT_IN: OnceLock<Arc<Contract>> = OnceLock::new();
+        if let Some(contract) = BUILT_IN.get() {
+            return Ok(Arc::clone(contract));
+        }
+        let document = serde_json::from_str(DOCUMENT);
+        let document = document.map_err(|error| StartError::contract("openapi.json", error))?;
+        let contract = Arc::new(Self::read(&document)?);
+        Ok(Arc::clone(BUILT_IN.get_or_init(|| contract)))
     }
 
     pub(crate) fn read(document: &Value) -> Result<Self, StartError> {
-        let paths = document["paths"]
-            .as_object()
-            .ok_or_else(|| StartError::contract("paths", "is missing"))?;
+        let paths =
+            document["paths"].as_object().ok_or_else(|| StartError::contract("paths", "is missing"))?;
         let mut operations = Vec::new();
         for (path, item) in paths {
             for (method, operation) in item.as_object().into_iter().flatten() {
@@ -95,26 +99,25 @@ impl Contract {
                 operations.push(Operation {
                     id: operation["operationId"].as_str().unwrap_or(&place).to_owned(),
                     path: Template::parse(path).map_err(|problem| StartError::contract(&place, problem))?,
-                    kind: Kind::read(document, operation, &method).map_err(|problem| StartError::contract(&place, problem))?,
+                    kind: Kind::read(document, operation, &method)
+                        .map_err(|problem| StartError::contract(&place, problem))?,
                     method,
                 });
             }
         }
-        operations.sort_by_key(|operation| operation.path.parameters());
         let mut secret_fields = BTreeSet::new();
         for schema in document["components"]["schemas"].as_object().into_iter().flat_map(|map| map.values()) {
             let fields = Fields::of(document, schema);
-            secret_fields.extend(fields.iter().filter(|(_, field)| field.secret).map(|(name, _)| name.to_owned()));
+            secret_fields
+                .extend(fields.iter().filter(|(_, field)| field.secret).map(|(name, _)| name.to_owned()));
         }
-        Ok(Self {
-            operations,
-            secret_fields,
-        })
+        Ok(Self { operations, secret_fields })
     }
 
-    /// The operation for a method and a neutral path.
+    /// The operation for a method and a neutral path. A path that is written out wins over one with parameters.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
-        let matching: Vec<_> = self.operations.iter().filter(|operation| operation.path.matches(path)).collect();
+        let matching: Vec<_> =
+            self.operations.iter().filter(|operation| operation.path.matches(path)).collect();
         let Some(best) = matching.iter().map(|operation| operation.path.parameters()).min() else {
             return Found::Nothing;
         };
@@ -138,7 +141,8 @@ impl Kind {
                 .get("application/json")
                 .and_then(|media| media.get("schema"))
                 .ok_or("it has no request body of application/json")?;
-            let answer = serde_json::to_string(&operation["responses"]["200"]).map_err(|error| error.to_string())?;
+            let answer =
+                serde_json::to_string(&operation["responses"]["200"]).map_err(|error| error.to_string())?;
             return Ok(Self::Submit(Arc::new(Submission {
                 validator: schema::validator(document, body)?,
                 fields: Fields::of(document, body),

@@ -49,10 +49,7 @@ impl Template {
     }
 
     pub(super) fn parameters(&self) -> usize {
-        self.segments
-            .iter()
-            .filter(|segment| matches!(segment, Segment::Parameter { .. }))
-            .count()
+        self.segments.iter().filter(|segment| matches!(segment, Segment::Parameter { .. })).count()
     }
 
     pub(super) fn matches(&self, path: &str) -> bool {
@@ -60,7 +57,8 @@ impl Template {
             return false;
         };
         let mut given = path.split('/');
-        self.segments.iter().all(|segment| given.next().is_some_and(|text| segment.matches(text))) && given.next().is_none()
+        self.segments.iter().all(|segment| given.next().is_some_and(|text| segment.matches(text)))
+            && given.next().is_none()
     }
 }
 
@@ -73,11 +71,7 @@ impl Segment {
         if after.contains('{') {
             return Err("a segment has two parameters".to_owned());
         }
-        Ok(Self::Parameter {
-            name: name.to_owned(),
-            before: before.to_owned(),
-            after: after.to_owned(),
-        })
+        Ok(Self::Parameter { name: name.to_owned(), before: before.to_owned(), after: after.to_owned() })
     }
 
     /// A parameter at the head of a segment stands for a model, whose name begins with the neutral prefix.

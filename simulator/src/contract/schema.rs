@@ -26,11 +26,8 @@ const KEPT: [&str; 14] = [
 pub(super) fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
     let mut root = translate(schema);
     let components = document["components"]["schemas"].as_object();
-    let translated: Map<_, _> = components
-        .into_iter()
-        .flatten()
-        .map(|(name, schema)| (name.clone(), translate(schema)))
-        .collect();
+    let translated: Map<_, _> =
+        components.into_iter().flatten().map(|(name, schema)| (name.clone(), translate(schema))).collect();
     if let Value::Object(root) = &mut root {
         root.insert("components".to_owned(), json!({ "schemas": translated }));
     }
@@ -70,7 +67,9 @@ fn translate(schema: &Value) -> Value {
             "maxProperties" => value.clone(),
             "properties" => translate_map(value),
             "items" | "not" | "additionalProperties" => translate(value),
-            "allOf" | "anyOf" | "oneOf" => Value::Array(value.as_array().into_iter().flatten().map(translate).collect()),
+            "allOf" | "anyOf" | "oneOf" => {
+                Value::Array(value.as_array().into_iter().flatten().map(translate).collect())
+            }
             _ => continue,
         };
         translated.insert(keyword.clone(), value);
@@ -99,7 +98,8 @@ mod tests {
     use super::*;
 
     fn accepts(schema: Value, instance: Value) -> bool {
-        let document = json!({ "components": { "schemas": { "Kind": { "type": "string", "enum": ["a", "b"] } } } });
+        let document =
+            json!({ "components": { "schemas": { "Kind": { "type": "string", "enum": ["a", "b"] } } } });
         validator(&document, &schema).unwrap().is_valid(&instance)
     }
 
@@ -107,7 +107,8 @@ mod tests {
     fn nullable_allows_null_beside_anything() {
         assert!(accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(null)));
         assert!(!accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(2)));
-        let reference = json!({ "type": "string", "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Kind" }] });
+        let reference =
+            json!({ "type": "string", "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Kind" }] });
         assert!(accepts(reference.clone(), json!(null)));
         assert!(accepts(reference.clone(), json!("a")));
         assert!(!accepts(reference, json!("c")));

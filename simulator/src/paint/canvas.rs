@@ -9,21 +9,13 @@ pub(super) const WHITE: Colour = [1.0; 3];
 
 /// The colour written `0xrrggbb`.
 pub(super) const fn rgb(hex: u32) -> Colour {
-    [
-        ((hex >> 16) & 0xff) as f32 / 255.0,
-        ((hex >> 8) & 0xff) as f32 / 255.0,
-        (hex & 0xff) as f32 / 255.0,
-    ]
+    [((hex >> 16) & 0xff) as f32 / 255.0, ((hex >> 8) & 0xff) as f32 / 255.0, (hex & 0xff) as f32 / 255.0]
 }
 
 /// From `a` (at 0) to `b` (at 1).
 pub(super) fn mix(a: Colour, b: Colour, share: f32) -> Colour {
     let share = share.clamp(0.0, 1.0);
-    [
-        a[0] + (b[0] - a[0]) * share,
-        a[1] + (b[1] - a[1]) * share,
-        a[2] + (b[2] - a[2]) * share,
-    ]
+    [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share]
 }
 
 pub(super) struct Canvas {
@@ -35,11 +27,7 @@ pub(super) struct Canvas {
 impl Canvas {
     pub(super) fn new(width: u32, height: u32) -> Self {
         let (width, height) = (width as usize, height as usize);
-        Self {
-            width,
-            height,
-            pixels: vec![[0.0; 3]; width * height],
-        }
+        Self { width, height, pixels: vec![[0.0; 3]; width * height] }
     }
 
     /// The shorter side.
@@ -76,7 +64,15 @@ impl Canvas {
         }
     }
 
-    pub(super) fn blend_rectangle(&mut self, x: i64, y: i64, width: i64, height: i64, colour: Colour, share: f32) {
+    pub(super) fn blend_rectangle(
+        &mut self,
+        x: i64,
+        y: i64,
+        width: i64,
+        height: i64,
+        colour: Colour,
+        share: f32,
+    ) {
         for row in y.max(0)..(y + height).min(self.height as i64) {
             self.blend_span(row, x as f32, (x + width) as f32, colour, share);
         }

@@ -28,10 +28,8 @@ pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
     // The caption takes no more than this of the picture.
     let most = canvas.height as f32 * 0.42;
 
-    let facts = format!(
-        "{} · seed {} · {} x {}",
-        picture.operation, picture.seed, picture.width, picture.height
-    );
+    let facts =
+        format!("{} · seed {} · {} x {}", picture.operation, picture.seed, picture.width, picture.height);
     let one_line = format!("{facts} · {NOTICE}");
     let small_print = if PLAIN.width(&one_line, small) <= room {
         vec![one_line]
@@ -52,7 +50,8 @@ pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
         })
     };
     // As much as there is room for; on the smallest pictures nothing.
-    let mut choices = [2, 1, 0].map(|prompt_lines| prose(prompt_lines).chain(print()).collect::<Vec<_>>()).into_iter();
+    let mut choices =
+        [2, 1, 0].map(|prompt_lines| prose(prompt_lines).chain(print()).collect::<Vec<_>>()).into_iter();
     let Some(lines) = choices.find(|lines| height(lines, margin) <= most) else {
         return;
     };

@@ -23,7 +23,8 @@ pub(super) fn paint(canvas: &mut Canvas, inputs: &[Input]) {
     let count = inputs.len();
     let side_with = |columns: usize| {
         let rows = count.div_ceil(columns);
-        let side = ((width - gap * (columns - 1) as f32) / columns as f32).min((height - gap * (rows - 1) as f32) / rows as f32);
+        let side = ((width - gap * (columns - 1) as f32) / columns as f32)
+            .min((height - gap * (rows - 1) as f32) / rows as f32);
         side.min(canvas.short() * 0.4).floor()
     };
     let columns = (1..=count).max_by(|a, b| side_with(*a).total_cmp(&side_with(*b))).unwrap_or(1);
@@ -49,7 +50,14 @@ fn card(canvas: &mut Canvas, input: &Input, x: i64, y: i64, side: i64) {
     let label = if side >= 72 { (side as f32 * 0.085).clamp(9.0, 20.0) } else { 0.0 };
     let foot = (label * 1.5) as i64;
     for (spread, share) in [(3, 0.10), (2, 0.12), (1, 0.16)] {
-        canvas.blend_rectangle(x - spread, y - spread + 2, side + 2 * spread, side + 2 * spread, rgb(0x000000), share);
+        canvas.blend_rectangle(
+            x - spread,
+            y - spread + 2,
+            side + 2 * spread,
+            side + 2 * spread,
+            rgb(0x000000),
+            share,
+        );
     }
     canvas.blend_rectangle(x, y, side, side, rgb(0xfaf8f2), 1.0);
     let (inner_width, inner_height) = (side - 2 * frame, side - 2 * frame - foot);

@@ -79,7 +79,14 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    pub(crate) fn new(operation: &str, prompt: &str, seed: i128, size: (u32, u32), format: Format, inputs: Vec<Input>) -> Self {
+    pub(crate) fn new(
+        operation: &str,
+        prompt: &str,
+        seed: i128,
+        size: (u32, u32),
+        format: Format,
+        inputs: Vec<Input>,
+    ) -> Self {
         let mut key = Sha256::new();
         for part in [operation, prompt] {
             key.update((part.len() as u64).to_be_bytes());
@@ -122,7 +129,12 @@ mod tests {
     fn every_size_can_be_painted() {
         for size in [(1, 1), (1, 700), (700, 1), (7, 9), (64, 64), (130, 90), (300, 200)] {
             for seed in 0..12 {
-                let picture = picture("a long prompt that will not fit on a small picture at all", seed, size, Format::Png);
+                let picture = picture(
+                    "a long prompt that will not fit on a small picture at all",
+                    seed,
+                    size,
+                    Format::Png,
+                );
                 let painted = image::load_from_memory(&picture.paint().unwrap()).unwrap();
                 assert_eq!((painted.width(), painted.height()), size);
             }

@@ -28,10 +28,7 @@ const fn day(zenith: u32, horizon: u32, light: u32, far: u32, near: u32) -> Pale
 }
 
 const fn night(zenith: u32, horizon: u32, light: u32, far: u32, near: u32) -> Palette {
-    Palette {
-        night: true,
-        ..day(zenith, horizon, light, far, near)
-    }
+    Palette { night: true, ..day(zenith, horizon, light, far, near) }
 }
 
 pub(super) const PALETTES: [Palette; 10] = [

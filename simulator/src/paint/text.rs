@@ -11,10 +11,12 @@ use super::canvas::{Canvas, Colour};
 pub(super) struct Face(Vec<FontRef<'static>>);
 
 /// For prompts.
-pub(super) static PROSE: LazyLock<Face> = LazyLock::new(|| Face::of([UBUNTU_LIGHT, NOTO_EMOJI_REGULAR, HACK_REGULAR]));
+pub(super) static PROSE: LazyLock<Face> =
+    LazyLock::new(|| Face::of([UBUNTU_LIGHT, NOTO_EMOJI_REGULAR, HACK_REGULAR]));
 
 /// For names and numbers.
-pub(super) static PLAIN: LazyLock<Face> = LazyLock::new(|| Face::of([HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT]));
+pub(super) static PLAIN: LazyLock<Face> =
+    LazyLock::new(|| Face::of([HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT]));
 
 impl Face {
     fn of(files: [&'static [u8]; 3]) -> Self {
@@ -74,19 +76,24 @@ impl Face {
     }
 
     /// Draws a line of text whose letters stand on `baseline`.
-    pub(super) fn draw(&self, canvas: &mut Canvas, text: &str, size: f32, (mut x, baseline): (f32, f32), colour: Colour) {
+    pub(super) fn draw(
+        &self,
+        canvas: &mut Canvas,
+        text: &str,
+        size: f32,
+        (mut x, baseline): (f32, f32),
+        colour: Colour,
+    ) {
         for character in text.chars() {
             let Some((font, id)) = self.glyph(character) else { return };
-            let glyph = Glyph {
-                id,
-                scale: PxScale::from(size),
-                position: point(x, baseline),
-            };
+            let glyph = Glyph { id, scale: PxScale::from(size), position: point(x, baseline) };
             x += font.as_scaled(size).h_advance(id);
             if let Some(outline) = font.outline_glyph(glyph) {
                 let bounds = outline.px_bounds();
                 let (left, top) = (bounds.min.x as i64, bounds.min.y as i64);
-                outline.draw(|dx, dy, share| canvas.blend(left + i64::from(dx), top + i64::from(dy), colour, share));
+                outline.draw(|dx, dy, share| {
+                    canvas.blend(left + i64::from(dx), top + i64::from(dy), colour, share)
+                });
             }
         }
     }

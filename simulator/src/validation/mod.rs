@@ -29,7 +29,11 @@ pub(crate) struct Input {
 }
 
 /// Holds a body against the contract. All violations are reported at once.
-pub(crate) fn check(submission: &Submission, bytes: &[u8], max_input_pixels: u64) -> Result<Checked, Vec<Violation>> {
+pub(crate) fn check(
+    submission: &Submission,
+    bytes: &[u8],
+    max_input_pixels: u64,
+) -> Result<Checked, Vec<Violation>> {
     let mut body = parse(bytes).map_err(|violation| vec![violation])?;
     let mut check = Check {
         max_input_pixels,
@@ -38,7 +42,7 @@ pub(crate) fn check(submission: &Submission, bytes: &[u8], max_input_pixels: u64
     };
     if let Value::Object(body) = &mut body {
         check.described_images(&submission.fields, body);
-        check.image_sizes(&submission.fields);
+        check.mask_sizes(&submission.fields);
         check.aspect_ratios(&submission.fields, body);
         for (name, value) in body.iter_mut() {
             if submission.fields.get(name).is_none() {
@@ -47,10 +51,7 @@ pub(crate) fn check(submission: &Submission, bytes: &[u8], max_input_pixels: u64
         }
     }
     if check.violations.is_empty() {
-        Ok(Checked {
-            body,
-            inputs: check.inputs,
-        })
+        Ok(Checked { body, inputs: check.inputs })
     } else {
         Err(check.violations)
     }
@@ -80,7 +81,8 @@ impl Check {
                 continue;
             };
             let Value::String(text) = value else { continue };
-            match images::read(text, rule.takes_address, self.max_input_pixels) {
+            let max_pixels = rule.max_pixels.unwrap_or(u64::MAX).min(self.max_input_pixels);
+            match images::read(text, rule.takes_address, max_pixels) {
                 Err(problem) => self.value_error(name, problem),
                 Ok(image) => {
                     *value = image.summary().into();
@@ -94,22 +96,18 @@ impl Check {
         }
     }
 
-    /// Masks against their images, and images against their limits.
-    fn image_sizes(&mut self, fields: &Fields) {
+    /// Masks against the images they belong to.
+    fn mask_sizes(&mut self, fields: &Fields) {
         for (name, field) in fields.iter() {
-            let (Some(rule), Some(image)) = (&field.image, self.inline(name)) else {
+            let Some(of) = field.image.as_ref().and_then(|rule| rule.mask_of.as_ref()) else {
                 continue;
             };
-            if let Some(max) = rule.max_pixels.filter(|max| image.pixels() > *max) {
-                let problem = format!("the image of {} x {} pixels is over {max} pixels", image.width, image.height);
-                self.value_error(name, problem);
-            } else if let Some(of) = &rule.mask_of
-                && let Some(masked) = self.inline(of)
-                && (masked.width, masked.height) != (image.width, image.height)
+            if let (Some(mask), Some(image)) = (self.inline(name), self.inline(of))
+                && (mask.width, mask.height) != (image.width, image.height)
             {
                 let problem = format!(
                     "the mask is of {} x {} pixels, where `{of}` is of {} x {}",
-                    image.width, image.height, masked.width, masked.height
+                    mask.width, mask.height, image.width, image.height
                 );
                 self.value_error(name, problem);
             }
@@ -122,7 +120,10 @@ impl Check {
                 continue;
             };
             match AspectRatio::parse(text) {
-                None => self.value_error(name, "an aspect ratio is two positive integers with a colon between".to_owned()),
+                None => self.value_error(
+                    name,
+                    "an aspect ratio is two positive integers with a colon between".to_owned(),
+                ),
                 Some(ratio) if ratio.lies_between(min, max) => {}
                 Some(_) => {
                     let problem = format!(
@@ -149,7 +150,9 @@ impl Check {
                     self.undescribed_images(deeper(name.as_str().into()), field);
                 }
             }
-            Value::String(text) if images::seems_image(text) && self.inputs.len() < MAX_UNDESCRIBED_IMAGES => {
+            Value::String(text)
+                if images::seems_image(text) && self.inputs.len() < MAX_UNDESCRIBED_IMAGES =>
+            {
                 match images::read(text, false, self.max_input_pixels) {
                     Err(problem) => self.violations.push(Violation::value(loc, problem)),
                     Ok(image) => {

@@ -29,21 +29,17 @@ impl From<&str> for Step {
 }
 
 impl Violation {
-    pub(crate) fn new(loc: impl IntoIterator<Item = impl Into<Step>>, kind: &'static str, msg: impl Into<String>) -> Self {
-        Self {
-            loc: loc.into_iter().map(Into::into).collect(),
-            msg: msg.into(),
-            kind,
-        }
+    pub(crate) fn new(
+        loc: impl IntoIterator<Item = impl Into<Step>>,
+        kind: &'static str,
+        msg: impl Into<String>,
+    ) -> Self {
+        Self { loc: loc.into_iter().map(Into::into).collect(), msg: msg.into(), kind }
     }
 
     /// A value of the right type that is wrong for a reason of its own.
     pub(crate) fn value(loc: Vec<Step>, reason: impl AsRef<str>) -> Self {
-        Self {
-            loc,
-            msg: format!("Value error, {}", reason.as_ref()),
-            kind: "value_error",
-        }
+        Self { loc, msg: format!("Value error, {}", reason.as_ref()), kind: "value_error" }
     }
 }
 
@@ -52,14 +48,19 @@ pub(super) fn of_schema(validator: &jsonschema::Validator, body: &Value) -> Vec<
     let mut violations: Vec<Violation> = Vec::new();
     for error in validator.iter_errors(body) {
         for violation in translate(&error) {
-            let known = violations.iter().any(|known| known.loc == violation.loc && known.kind == violation.kind);
+            let known =
+                violations.iter().any(|known| known.loc == violation.loc && known.kind == violation.kind);
             if !known {
                 violations.push(violation);
             }
         }
     }
     // A value that is none of the allowed ones needs no word about its type besides.
-    let enumerated: Vec<_> = violations.iter().filter(|violation| violation.kind == "enum").map(|violation| violation.loc.clone()).collect();
+    let enumerated: Vec<_> = violations
+        .iter()
+        .filter(|violation| violation.kind == "enum")
+        .map(|violation| violation.loc.clone())
+        .collect();
     violations.retain(|violation| violation.kind == "enum" || !enumerated.contains(&violation.loc));
     violations
 }
@@ -77,23 +78,42 @@ fn translate(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
     };
     let (kind, msg) = match error.kind() {
         Kind::Required { property } => {
-            return vec![Violation::new(at(property.as_str().unwrap_or_default()), "missing", "Field required")];
+            return vec![Violation::new(
+                at(property.as_str().unwrap_or_default()),
+                "missing",
+                "Field required",
+            )];
         }
         Kind::AdditionalProperties { unexpected } => {
-            let extra = |name: &String| Violation::new(at(name), "extra_forbidden", "Extra inputs are not permitted");
+            let extra =
+                |name: &String| Violation::new(at(name), "extra_forbidden", "Extra inputs are not permitted");
             return unexpected.iter().map(extra).collect();
         }
         Kind::Type { .. } => wrong_type(error),
         Kind::Enum { options } => ("enum", format!("Input should be {}", alternatives(options))),
-        Kind::Minimum { limit } => ("greater_than_equal", format!("Input should be greater than or equal to {limit}")),
+        Kind::Minimum { limit } => {
+            ("greater_than_equal", format!("Input should be greater than or equal to {limit}"))
+        }
         Kind::ExclusiveMinimum { limit } => ("greater_than", format!("Input should be greater than {limit}")),
-        Kind::Maximum { limit } => ("less_than_equal", format!("Input should be less than or equal to {limit}")),
+        Kind::Maximum { limit } => {
+            ("less_than_equal", format!("Input should be less than or equal to {limit}"))
+        }
         Kind::ExclusiveMaximum { limit } => ("less_than", format!("Input should be less than {limit}")),
-        Kind::MultipleOf { multiple_of } => ("multiple_of", format!("Input should be a multiple of {multiple_of}")),
-        Kind::MinLength { limit } => ("string_too_short", format!("String should have at least {}", characters(*limit))),
-        Kind::MaxLength { limit } => ("string_too_long", format!("String should have at most {}", characters(*limit))),
-        Kind::Pattern { pattern } => ("string_pattern_mismatch", format!("String should match pattern '{pattern}'")),
-        Kind::Format { format } if format == "uri" => ("url_parsing", "Input should be a valid URL".to_owned()),
+        Kind::MultipleOf { multiple_of } => {
+            ("multiple_of", format!("Input should be a multiple of {multiple_of}"))
+        }
+        Kind::MinLength { limit } => {
+            ("string_too_short", format!("String should have at least {}", characters(*limit)))
+        }
+        Kind::MaxLength { limit } => {
+            ("string_too_long", format!("String should have at most {}", characters(*limit)))
+        }
+        Kind::Pattern { pattern } => {
+            ("string_pattern_mismatch", format!("String should match pattern '{pattern}'"))
+        }
+        Kind::Format { format } if format == "uri" => {
+            ("url_parsing", "Input should be a valid URL".to_owned())
+        }
         Kind::MinItems { limit } => ("too_short", format!("List should have at least {limit} items")),
         Kind::MaxItems { limit } => ("too_long", format!("List should have at most {limit} items")),
         other => ("value_error", format!("Value error, the input does not satisfy `{}`", other.keyword())),
@@ -115,16 +135,26 @@ fn wrong_type(error: &jsonschema::ValidationError<'_>) -> (&'static str, String)
     };
     let top = error.instance_path().is_empty();
     let (kind, msg) = match (expected.as_str(), error.instance().as_ref()) {
-        ("integer", Value::String(_)) => ("int_parsing", "Input should be a valid integer, unable to parse string as an integer"),
-        ("integer", Value::Number(_)) => ("int_from_float", "Input should be a valid integer, got a number with a fractional part"),
+        ("integer", Value::String(_)) => {
+            ("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+        }
+        ("integer", Value::Number(_)) => {
+            ("int_from_float", "Input should be a valid integer, got a number with a fractional part")
+        }
         ("integer", _) => ("int_type", "Input should be a valid integer"),
-        ("number", Value::String(_)) => ("float_parsing", "Input should be a valid number, unable to parse string as a number"),
+        ("number", Value::String(_)) => {
+            ("float_parsing", "Input should be a valid number, unable to parse string as a number")
+        }
         ("number", _) => ("float_type", "Input should be a valid number"),
-        ("boolean", Value::String(_)) => ("bool_parsing", "Input should be a valid boolean, unable to interpret input"),
+        ("boolean", Value::String(_)) => {
+            ("bool_parsing", "Input should be a valid boolean, unable to interpret input")
+        }
         ("boolean", _) => ("bool_type", "Input should be a valid boolean"),
         ("string", _) => ("string_type", "Input should be a valid string"),
         ("array", _) => ("list_type", "Input should be a valid list"),
-        ("object", _) if top => ("model_attributes_type", "Input should be a valid dictionary or object to extract fields from"),
+        ("object", _) if top => {
+            ("model_attributes_type", "Input should be a valid dictionary or object to extract fields from")
+        }
         ("object", _) => ("dict_type", "Input should be a valid dictionary"),
         _ => ("value_error", "Value error, the input is of a wrong type"),
     };
@@ -177,7 +207,11 @@ mod tests {
                     "Input should be a valid integer, unable to parse string as an integer".to_owned(),
                     "int_parsing"
                 ),
-                (json!(["body", "width"]), "Input should be greater than or equal to 64".to_owned(), "greater_than_equal"),
+                (
+                    json!(["body", "width"]),
+                    "Input should be greater than or equal to 64".to_owned(),
+                    "greater_than_equal"
+                ),
                 (json!(["body", "width"]), "Input should be a multiple of 32".to_owned(), "multiple_of"),
             ]
         );
@@ -185,7 +219,8 @@ mod tests {
 
     #[test]
     fn a_wrong_choice_is_one_violation_whatever_its_type() {
-        let schema = json!({ "type": "string", "allOf": [{ "type": "string", "enum": ["jpeg", "png", "webp"] }] });
+        let schema =
+            json!({ "type": "string", "allOf": [{ "type": "string", "enum": ["jpeg", "png", "webp"] }] });
         for wrong in [json!("gif"), json!(7)] {
             assert_eq!(
                 violations(schema.clone(), wrong),

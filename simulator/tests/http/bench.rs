@@ -42,7 +42,8 @@ impl Answer {
             .map(|violation| {
                 assert!(violation["msg"].as_str().is_some_and(|msg| !msg.is_empty()));
                 let loc = violation["loc"].as_array().expect("loc is a list").iter();
-                let loc: Vec<_> = loc.map(|step| step.as_str().map_or(step.to_string(), str::to_owned)).collect();
+                let loc: Vec<_> =
+                    loc.map(|step| step.as_str().map_or(step.to_string(), str::to_owned)).collect();
                 (loc.join("."), violation["type"].as_str().expect("type is text").to_owned())
             })
             .collect();
@@ -63,18 +64,20 @@ impl Bench {
         }
     }
 
-    pub async fn send(&self, method: Method, url: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+    pub async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(url);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let request = request.body(Full::new(body.into())).unwrap();
         let (head, body) = self.client.request(request).await.unwrap().into_parts();
-        Answer {
-            status: head.status,
-            headers: head.headers,
-            body: body.collect().await.unwrap().to_bytes(),
-        }
+        Answer { status: head.status, headers: head.headers, body: body.collect().await.unwrap().to_bytes() }
     }
 
     /// A submission with these bytes as its body.

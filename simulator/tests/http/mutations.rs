@@ -37,7 +37,8 @@ fn any_value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::vec(("[a-z_]{1,8}", inner), 0..4).prop_map(|fields| fields.into_iter().collect()),
+            prop::collection::vec(("[a-z_]{1,8}", inner), 0..4)
+                .prop_map(|fields| fields.into_iter().collect()),
         ]
     })
 }
@@ -92,11 +93,15 @@ fn mutate(submission: &Submission, mutations: &[Mutation]) -> Vec<u8> {
 }
 
 fn check(answer: &Answer) -> Result<(), TestCaseError> {
-    let body: Value = serde_json::from_slice(&answer.body).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    let body: Value =
+        serde_json::from_slice(&answer.body).map_err(|error| TestCaseError::fail(error.to_string()))?;
     match answer.status.as_u16() {
         200 => {
             prop_assert!(body["id"].is_string());
-            prop_assert!(body["polling_url"].is_string() || (body["status"].is_string() && body["webhook_url"].is_string()));
+            prop_assert!(
+                body["polling_url"].is_string()
+                    || (body["status"].is_string() && body["webhook_url"].is_string())
+            );
         }
         422 => {
             let violations = body["detail"].as_array().cloned().unwrap_or_default();
@@ -118,11 +123,7 @@ fn no_mutation_of_a_valid_body_breaks_it() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let bench = runtime.block_on(Bench::new());
     let submissions = submissions();
-    let mut runner = TestRunner::new(Cases {
-        cases: 600,
-        failure_persistence: None,
-        ..Cases::default()
-    });
+    let mut runner = TestRunner::new(Cases { cases: 600, failure_persistence: None, ..Cases::default() });
     let strategy = (any::<Index>(), mutations());
     let mut statuses = (0, 0);
     let counted = std::cell::RefCell::new(&mut statuses);

@@ -29,7 +29,11 @@ async fn every_way_to_ask_for_a_size() {
         ("gen-pro-1.0-fill", json!({ "image": image, "mask": png(120, 90) }), (120, 90)),
         ("gen-tools/erase-v1", json!({ "image": image, "mask": png(120, 90) }), (120, 90)),
         ("gen-tools/deblur-v1", json!({ "image": image }), (120, 90)),
-        ("gen-pro-1.0-expand", json!({ "image": image, "left": 5, "right": 6, "top": 7, "bottom": 0 }), (131, 97)),
+        (
+            "gen-pro-1.0-expand",
+            json!({ "image": image, "left": 5, "right": 6, "top": 7, "bottom": 0 }),
+            (131, 97),
+        ),
         ("gen-tools/outpainting-v1", json!({ "width": 200, "height": 150 }), (200, 150)),
         ("gen-tools/outpainting-v1", json!({ "width": "200", "reference": image }), (120, 90)),
         ("gen-tools/vto-v1", json!({ "garments": [{ "picture": png(30, 40) }] }), (30, 40)),

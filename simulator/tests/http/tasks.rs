@@ -13,7 +13,7 @@ fn small(prompt: &str) -> Value {
     json!({ "prompt": prompt, "width": 64, "height": 64 })
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn statuses_follow_the_clock_and_stay_final() {
     let bench = Bench::with(Config {
         ready_after: Duration::from_secs(40),
@@ -23,7 +23,15 @@ async fn statuses_follow_the_clock_and_stay_final() {
     .await;
     let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
     let accepted = bench.sim.task(task["id"].as_str().unwrap()).unwrap().accepted_at;
-    for (second, status) in [(0, "Queued"), (12, "Queued"), (14, "Half Baked"), (27, "Cooling"), (38, "Cooling"), (40, "Ready"), (9999, "Ready")] {
+    for (second, status) in [
+        (0, "Queued"),
+        (12, "Queued"),
+        (14, "Half Baked"),
+        (27, "Cooling"),
+        (39, "Cooling"),
+        (40, "Ready"),
+        (9999, "Ready"),
+    ] {
         bench.sim.clock().advance_to(accepted + Duration::from_secs(second));
         let poll = bench.poll(&task).await;
         assert_eq!(poll["status"], status, "after {second} s");
@@ -33,11 +41,7 @@ async fn statuses_follow_the_clock_and_stay_final() {
 
 #[tokio::test(start_paused = true)]
 async fn time_is_that_of_a_paused_runtime() {
-    let bench = Bench::with(Config {
-        ready_after: Duration::from_secs(3600),
-        ..Config::default()
-    })
-    .await;
+    let bench = Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
     let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
     assert_eq!(bench.poll(&task).await["status"], "Pending");
     tokio::time::sleep(Duration::from_secs(1801)).await;
@@ -161,10 +165,15 @@ async fn settings_that_make_no_sense_are_named() {
         let error = start(config).await.unwrap().to_string();
         assert!(error.contains(name), "{error}");
     }
-    let sim = Simulator::start(Config { listen: any, allow_remote: true, ..Config::default() }).await.unwrap();
+    let sim =
+        Simulator::start(Config { listen: any, allow_remote: true, ..Config::default() }).await.unwrap();
     assert!(sim.base_url().starts_with("http://127.0.0.1:"));
-    let taken = SocketAddr::from(([127, 0, 0, 1], sim.base_url().rsplit(':').next().unwrap().parse().unwrap()));
-    assert!(matches!(start(Config { listen: taken, ..Config::default() }).await, Some(StartError::Listen { .. })));
+    let taken =
+        SocketAddr::from(([127, 0, 0, 1], sim.base_url().rsplit(':').next().unwrap().parse().unwrap()));
+    assert!(matches!(
+        start(Config { listen: taken, ..Config::default() }).await,
+        Some(StartError::Listen { .. })
+    ));
 }
 
 #[tokio::test]
