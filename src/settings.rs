@@ -16,7 +16,7 @@ use crate::{
         key::ApiKey,
         origin::KeyOrigins,
         retry::{Random, RetryBudget},
-        tls,
+        tls::Tls,
     },
 };
 
@@ -195,8 +195,14 @@ impl ClientBuilder {
                 .advice("set it to 1 or more"));
         }
 
-        let http = http_client(self.connect_timeout, redirect::Policy::none())?;
-        let delivery = http_client(self.connect_timeout, redirect::Policy::limited(5))?;
+        let bases: Vec<Url> = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
+        let tls = Tls::new(bases.iter().any(|base| base.scheme() == "https")).map_err(|message| {
+            unusable_http()
+                .advice("check the system's certificates (on many systems the package ca-certificates)")
+                .caused_by(message)
+        })?;
+        let http = http_client(&tls, self.connect_timeout, redirect::Policy::none())?;
+        let delivery = http_client(&tls, self.connect_timeout, redirect::Policy::limited(5))?;
         let hooks = Hooks { key: key.clone(), prefix };
         let client_at = |url: &Url| {
             generated::Client::new_with_client(
@@ -205,7 +211,6 @@ impl ClientBuilder {
                 hooks.clone(),
             )
         };
-        let bases = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
         Ok(Client(Arc::new(Inner {
             key,
             base: client_at(&base_url),
@@ -227,19 +232,27 @@ impl ClientBuilder {
     }
 }
 
-fn http_client(connect_timeout: Duration, redirects: redirect::Policy) -> Result<reqwest::Client, Error> {
-    let unusable = || settings("the HTTP client could not be set up");
+fn http_client(
+    tls: &Tls,
+    connect_timeout: Duration,
+    redirects: redirect::Policy,
+) -> Result<reqwest::Client, Error> {
     let builder = reqwest::Client::builder()
         .user_agent(concat!("imagekiln/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(connect_timeout)
         .redirect(redirects)
+        // It would hand the signature of a delivery address to whatever host a redirect names.
+        .referer(false)
         // Whether a request may be repeated is decided in `submit` and in polling, and nowhere else.
         .retry(reqwest::retry::never())
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(CONNECTION_WINDOW)
         .pool_max_idle_per_host(64);
-    let builder = tls::configure(builder).map_err(|message| unusable().caused_by(message))?;
-    builder.build().map_err(|error| unusable().caused_by(error))
+    tls.configure(builder).build().map_err(|error| unusable_http().caused_by(error))
+}
+
+fn unusable_http() -> Error {
+    settings("the HTTP client could not be set up")
 }
 
 fn parse_base(text: &str, variable: &str) -> Result<Url, Error> {

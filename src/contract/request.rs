@@ -75,9 +75,19 @@ impl Request {
     ///
     /// Reads the headers of image files, so it may block for as long as that takes.
     pub fn validate(&self) -> Result<(), Error> {
-        match validate::violations(self) {
-            violations if violations.is_empty() => Ok(()),
-            violations => Err(Error::invalid(self.operation, violations)),
+        self.fit(validate::violations(self))
+    }
+
+    /// Checks what has nothing to do with the contract's limits: a request that does not say what was meant is not sent
+    /// even where validation is turned off.
+    pub(crate) fn validate_form(&self) -> Result<(), Error> {
+        self.fit(validate::malformed(self))
+    }
+
+    fn fit(&self, violations: Vec<Violation>) -> Result<(), Error> {
+        match violations.is_empty() {
+            true => Ok(()),
+            false => Err(Error::invalid(self.operation, violations)),
         }
     }
 

@@ -11,8 +11,24 @@ use super::{
 };
 use crate::{AspectRatio, ImageInput, ImageSource, Violation};
 
-pub(super) fn violations(request: &Request) -> Vec<Violation> {
+/// Values that JSON can't carry, and fields that are set twice.
+pub(super) fn malformed(request: &Request) -> Vec<Violation> {
     let mut found = request.faults.clone();
+    for (index, (name, _)) in request.fields.iter().enumerate() {
+        if is_set_before(request, index) {
+            found.push(Violation::of_field(name, "set_twice", "is set twice; set it once"));
+        }
+    }
+    found
+}
+
+fn is_set_before(request: &Request, index: usize) -> bool {
+    let name = &request.fields[index].0;
+    request.fields[..index].iter().any(|(earlier, _)| earlier == name)
+}
+
+pub(super) fn violations(request: &Request) -> Vec<Violation> {
+    let mut found = malformed(request);
     path_parameters(request, &mut found);
     for field in request.operation.fields.iter().filter(|field| field.required) {
         if !request.fields.iter().any(|(name, _)| name == field.name)
@@ -22,11 +38,8 @@ pub(super) fn violations(request: &Request) -> Vec<Violation> {
         }
     }
     for (index, (name, value)) in request.fields.iter().enumerate() {
-        if request.fields[..index].iter().any(|(earlier, _)| earlier == name) {
-            found.push(Violation::of_field(name, "set_twice", "is set twice; set it once"));
-            continue;
-        }
-        if let Some(field) = request.operation.field(name)
+        if !is_set_before(request, index)
+            && let Some(field) = request.operation.field(name)
             && let Err(violation) = check(field, value)
         {
             found.push(violation);

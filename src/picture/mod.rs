@@ -49,7 +49,9 @@ impl Picture {
         &self.address
     }
 
-    /// When the delivery address ceases to be valid, at the earliest: ten minutes after the poll that saw it was sent.
+    /// When the delivery address ceases to be valid: ten minutes after the poll that saw it was sent. The contract does
+    /// not say when an address is signed; if that is when the task became ready, it ends earlier by as much as the task
+    /// was ready before the poll.
     pub fn expires_at(&self) -> SystemTime {
         self.expires_at
     }
@@ -60,53 +62,32 @@ impl Picture {
     ///
     /// Kinds [`Expired`](ErrorKind::Expired), [`Delivery`](ErrorKind::Delivery): each carries the task's reference.
     pub async fn bytes(&self) -> Result<Bytes, Error> {
-        let mut bytes = Vec::new();
-        self.fetch(async |picture: &Picture| {
-            bytes.clear();
-            let mut download = picture.open().await?;
-            while let Some(chunk) = download.next().await? {
-                bytes.extend_from_slice(&chunk);
-            }
-            download.finish(
-                &bytes[..bytes.len().min(file_kind::HEAD)],
-                &bytes[bytes.len().saturating_sub(file_kind::TAIL)..],
-            )
-        })
-        .await?;
-        Ok(bytes.into())
-    }
-
-    /// Tries until the picture is there: again after a download that broke, and at a fresh address after one that expired.
-    async fn fetch<T>(&self, mut once: impl AsyncFnMut(&Picture) -> Result<T, Error>) -> Result<T, Error> {
-        let mut picture = self.clone();
-        let mut tries = 1;
+        let mut tries = Tries::of(self);
         loop {
-            let error = match once(&picture).await {
-                Ok(outcome) => return Ok(outcome),
-                Err(error) => error,
-            };
-            match error.kind() {
-                ErrorKind::Expired => match self.at_fresh_address(&picture).await {
-                    Some(fresh) => picture = fresh,
-                    None => return Err(error),
-                },
-                ErrorKind::Delivery if tries < MAX_TRIES && self.client.0.retry_budget.take() => {
-                    tracing::debug!(task_id = self.task.id(), tries, "a download failed; fetching again");
-                    time::sleep(retry::delay(tries, &self.client.0.random)).await;
-                }
-                _ => return Err(error),
-            }
-            tries += 1;
-            if tries > MAX_TRIES {
-                return Err(error);
+            match tries.picture.bytes_once().await {
+                Ok(bytes) => return Ok(bytes),
+                Err(error) => tries.again_after(error).await?,
             }
         }
     }
 
+    async fn bytes_once(&self) -> Result<Bytes, Error> {
+        let mut bytes = Vec::new();
+        let mut download = self.open().await?;
+        while let Some(chunk) = download.next().await? {
+            bytes.extend_from_slice(&chunk);
+        }
+        download.finish(
+            &bytes[..bytes.len().min(file_kind::HEAD)],
+            &bytes[bytes.len().saturating_sub(file_kind::TAIL)..],
+        )?;
+        Ok(bytes.into())
+    }
+
     /// A service that signs anew at each poll gives an expired picture a second life.
-    async fn at_fresh_address(&self, expired: &Picture) -> Option<Picture> {
+    async fn at_fresh_address(&self) -> Option<Picture> {
         let update = self.client.task(self.task.clone()).poll().await.ok()?;
-        update.picture().filter(|picture| picture.address != expired.address).cloned()
+        update.picture().filter(|picture| picture.address != self.address).cloned()
     }
 
     async fn open(&self) -> Result<Download<'_>, Error> {
@@ -165,6 +146,43 @@ impl fmt::Debug for Picture {
             .field("address", &self.address)
             .field("expires_at", &self.expires_at)
             .finish()
+    }
+}
+
+/// The tries to fetch a picture: again after a download that broke, and at a fresh address after one that expired.
+struct Tries {
+    picture: Picture,
+    made: u32,
+}
+
+impl Tries {
+    fn of(picture: &Picture) -> Self {
+        Self { picture: picture.clone(), made: 0 }
+    }
+
+    /// Returns when it is time for another try, or with the error where there is none.
+    async fn again_after(&mut self, error: Error) -> Result<(), Error> {
+        self.made += 1;
+        if self.made == MAX_TRIES {
+            return Err(error);
+        }
+        let client = &self.picture.client;
+        match error.kind() {
+            ErrorKind::Expired => match self.picture.at_fresh_address().await {
+                Some(fresh) => self.picture = fresh,
+                None => return Err(error),
+            },
+            ErrorKind::Delivery if client.0.retry_budget.take() => {
+                tracing::debug!(
+                    task_id = self.picture.task.id(),
+                    tries = self.made,
+                    "a download failed; fetching again"
+                );
+                time::sleep(retry::delay(self.made, &client.0.random)).await;
+            }
+            _ => return Err(error),
+        }
+        Ok(())
     }
 }
 

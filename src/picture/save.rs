@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tempfile::NamedTempFile;
 use tokio::{sync::mpsc, task};
 
-use super::{FileKind, Picture, file_kind};
+use super::{Download, FileKind, Picture, Tries, file_kind};
 use crate::{Error, ErrorKind};
 
 /// Chunks between the network and the disk: one blocking writer behind a short channel writes faster than a call to the
@@ -48,7 +48,13 @@ impl Picture {
     /// reference, and what stood at `path` still stands there.
     pub async fn save(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
         let path = path.as_ref();
-        let saved = self.fetch(async |picture: &Picture| picture.save_once(path).await).await?;
+        let mut tries = Tries::of(self);
+        let saved = loop {
+            match tries.picture.save_once(path).await {
+                Ok(saved) => break saved,
+                Err(error) => tries.again_after(error).await?,
+            }
+        };
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "saved");
         Ok(saved)
     }
@@ -67,15 +73,11 @@ impl Picture {
             let directory = directory.clone();
             move || write(&directory, received)
         });
-        while let Some(chunk) = download.next().await? {
-            // The writer is gone where writing failed; its result, below, says why.
-            if chunks.send(chunk).await.is_err() {
-                break;
-            }
-        }
-        drop(chunks);
+        let came = pass_on(&mut download, chunks).await;
+        // Waited for in any case: a program that ends on the error must not leave the temporary file behind.
         let written =
             writer.await.map_err(io::Error::other).and_then(|outcome| outcome).map_err(unwritable)?;
+        came?;
         let kind = download.finish(&written.head, &written.tail)?;
         let (path, bytes) = (path.to_owned(), written.bytes);
         task::spawn_blocking({
@@ -88,6 +90,16 @@ impl Picture {
         .map_err(unwritable)?;
         Ok(Saved { path, kind, bytes })
     }
+}
+
+/// Returns at the end of the download, and where the writer is gone because writing failed.
+async fn pass_on(download: &mut Download<'_>, chunks: mpsc::Sender<Bytes>) -> Result<(), Error> {
+    while let Some(chunk) = download.next().await? {
+        if chunks.send(chunk).await.is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn directory_of(path: &Path) -> PathBuf {

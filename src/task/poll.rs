@@ -52,7 +52,7 @@ impl Update {
 /// Why a poll brought no update.
 pub(super) enum PollError {
     /// It may work the next time: the poll failed, not the task.
-    Passing { error: Error, retry_after: Option<Duration> },
+    Passing(Error),
     /// It will not.
     Lasting(Error),
 }
@@ -60,7 +60,7 @@ pub(super) enum PollError {
 impl PollError {
     pub(super) fn into_error(self) -> Error {
         match self {
-            Self::Passing { error, .. } | Self::Lasting(error) => error,
+            Self::Passing(error) | Self::Lasting(error) => error,
         }
     }
 }
@@ -74,7 +74,8 @@ impl Task {
     /// [`Reply`](ErrorKind::Reply): the poll failed, not the task; poll again. [`Auth`](ErrorKind::Auth),
     /// [`KeyWithheld`](ErrorKind::KeyWithheld): it will fail again until that is mended. Each carries the task's reference.
     pub async fn poll(&self) -> Result<Update, Error> {
-        let update = poll(&self.client, &self.reference, POLL_LIMIT).await.map_err(PollError::into_error)?;
+        let update =
+            poll(&self.client, &self.reference, Duration::MAX).await.map_err(PollError::into_error)?;
         if update.status.is_final() {
             self.release_slot();
         }
@@ -82,7 +83,7 @@ impl Task {
     }
 }
 
-/// Polls once, within `limit` and within the client's cap on polls under way.
+/// Polls once, within the client's cap on polls under way. Waiting for a turn and the poll end within `limit`.
 pub(super) async fn poll(client: &Client, task: &TaskRef, limit: Duration) -> Result<Update, PollError> {
     let span = tracing::debug_span!(
         "poll",
@@ -92,12 +93,17 @@ pub(super) async fn poll(client: &Client, task: &TaskRef, limit: Duration) -> Re
     );
     // Boxed: the future of an HTTP exchange is large, and a waiting task should not carry it between polls.
     let polling = Box::pin(async {
-        let Ok(_turn) = client.0.polls.acquire().await else {
-            return Err(passing(Error::new(ErrorKind::Network, "the client is shutting down")));
+        let in_turn = async {
+            let Ok(_turn) = client.0.polls.acquire().await else {
+                return Ok(Err(passing(Error::new(ErrorKind::Network, "the client is shutting down"))));
+            };
+            time::timeout(POLL_LIMIT, get(client, task)).await
         };
-        match time::timeout(limit.min(POLL_LIMIT), get(client, task)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(passing(Error::new(ErrorKind::Network, "a poll took too long").with_task(task))),
+        match time::timeout(limit, in_turn).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) | Err(_) => {
+                Err(passing(Error::new(ErrorKind::Network, "a poll took too long").with_task(task)))
+            }
         }
     });
     polling.instrument(span).await
@@ -106,11 +112,16 @@ pub(super) async fn poll(client: &Client, task: &TaskRef, limit: Duration) -> Re
 async fn get(client: &Client, task: &TaskRef) -> Result<Update, PollError> {
     let url = task.polling_url().parse().map_err(|error| {
         PollError::Lasting(
-            Error::new(ErrorKind::Settings, "the polling address is no URL").with_task(task).caused_by(error),
+            Error::new(ErrorKind::Settings, "the polling address is no URL")
+                .advice("the task goes on; take it up by its id, with Client::task_by_id")
+                .with_task(task)
+                .ended(WaitEnd::Refused { status: None })
+                .caused_by(error),
         )
     })?;
     if !client.0.key_origins.may_receive_key(&url) {
-        let host = url.host_str().unwrap_or_default().to_owned();
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let error = Error::new(ErrorKind::KeyWithheld, format!("the polling address is at {}://{host}, where the key must not go", url.scheme()))
             .advice(format!("the task goes on; if {host} belongs to the service, allow it with ClientBuilder::allow_polling_host and take the task up again"))
             .with_task(task)
@@ -128,7 +139,7 @@ async fn get(client: &Client, task: &TaskRef) -> Result<Update, PollError> {
     };
     let response =
         client.0.http.get(url).header(KEY_HEADER, client.0.key.header()).send().await.map_err(broken)?;
-    let reply = Reply::read(response).await.map_err(|unread| match unread {
+    let reply = Reply::read(response, || ()).await.map_err(|unread| match unread {
         Unread::Broken(error) => broken(error),
         Unread::TooLong => {
             passing(Error::new(ErrorKind::Reply, "the answer to a poll is too long").with_task(task))
@@ -154,13 +165,14 @@ fn understand(
     {
         return Ok(update);
     }
-    let complaint = reply.complaint(&[client.0.key.text()]);
+    let secrets = [client.0.key.text()];
+    let complaint = reply.complaint(&secrets);
     let said = complaint.message.map(|message| format!(": {message}")).unwrap_or_default();
     let retry_after = reply.retry_after(client.0.clock.now());
     let answer = |kind, message: String| {
         Error::new(kind, message)
             .with_status(status.as_u16())
-            .with_request_id(reply.request_id())
+            .with_request_id(reply.request_id(&secrets))
             .with_retry_after(retry_after)
             .with_violations(complaint.violations.clone())
             .with_task(task)
@@ -171,13 +183,11 @@ fn understand(
     match status {
         status if status.is_success() => Err(passing(answer(ErrorKind::Reply, "the answer to a poll tells no status".to_owned()))),
         StatusCode::TOO_MANY_REQUESTS => {
-            let error = answer(ErrorKind::RateLimited, format!("the service takes no more polls now (429){said}"));
-            Err(PollError::Passing { error, retry_after })
+            Err(passing(answer(ErrorKind::RateLimited, format!("the service takes no more polls now (429){said}"))))
         }
         StatusCode::REQUEST_TIMEOUT => Err(passing(answer(ErrorKind::Service, format!("the service gave up on a poll (408){said}")))),
         status if status.is_server_error() => {
-            let error = answer(ErrorKind::Service, format!("the service failed a poll ({status}){said}"));
-            Err(PollError::Passing { error, retry_after })
+            Err(passing(answer(ErrorKind::Service, format!("the service failed a poll ({status}){said}"))))
         }
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(refused(
             answer(ErrorKind::Auth, format!("the service refused the key at a poll ({}){said}", status.as_u16()))
@@ -214,5 +224,5 @@ fn read_update(client: &Client, task: &TaskRef, reply: &Reply, asked_at: SystemT
 }
 
 fn passing(error: Error) -> PollError {
-    PollError::Passing { error, retry_after: None }
+    PollError::Passing(error.advice("the poll failed, not the task: poll again"))
 }

@@ -81,6 +81,7 @@ impl Client {
         let operation = request.operation();
         if !operation.submits {
             return Err(Error::new(ErrorKind::Settings, format!("{operation} is no submission"))
+                .advice("poll a task with Client::task or Client::task_by_id")
                 .operation(operation.name));
         }
         let (base, client) = self.base_of(operation)?;
@@ -89,6 +90,8 @@ impl Client {
         let prepared = tokio::task::spawn_blocking(move || {
             if validation {
                 request.validate()?;
+            } else {
+                request.validate_form()?;
             }
             let plan = BodyPlan::new(&request).map_err(|error| {
                 Error::new(ErrorKind::File, format!("an image for {operation} can't be read: {error}"))
@@ -125,7 +128,7 @@ impl Client {
             attempt += 1;
         };
         self.0.retry_budget.succeeded();
-        let (reference, charge) = accepted(&reply, operation, base)?;
+        let (reference, charge) = accepted(&reply, operation, base, &secrets)?;
         Ok(Task { client: self.clone(), reference, charge, slot: std::sync::Mutex::new(slot) })
     }
 
@@ -173,9 +176,12 @@ impl Client {
             let read = match Box::pin(generated::send(client, request.operation(), path, body)).await {
                 Ok(response) => {
                     let (status, headers) = (response.status(), response.headers().clone());
-                    Reply::collect(response.into_inner_stream(), status, headers).await
+                    progress.moved();
+                    Reply::collect(response.into_inner_stream(), status, headers, || progress.moved()).await
                 }
-                Err(ClientError::UnexpectedResponse(response)) => Reply::read(response).await,
+                Err(ClientError::UnexpectedResponse(response)) => {
+                    Reply::read(response, || progress.moved()).await
+                }
                 Err(error) => return Err(error),
             };
             read.map_err(|unread| match unread {
@@ -211,7 +217,7 @@ impl Client {
         let answer = |kind, message: String| {
             Error::new(kind, message)
                 .with_status(status.as_u16())
-                .with_request_id(reply.request_id())
+                .with_request_id(reply.request_id(&secrets))
                 .with_retry_after(retry_after)
         };
         match status {
@@ -249,7 +255,8 @@ fn unknown(error: Error) -> Error {
     )
 }
 
-/// Runs the exchange until nothing has moved for `limit`: no chunk of the body taken, no answer. `None` is silence.
+/// Runs the exchange until nothing has moved for `limit`: no chunk of the body taken, none of the answer come. `None` is
+/// silence.
 async fn with_silence_limit<T>(
     limit: Duration,
     progress: &Progress,
@@ -257,10 +264,10 @@ async fn with_silence_limit<T>(
 ) -> Option<T> {
     tokio::pin!(exchange);
     loop {
-        let before = progress.chunks();
+        let before = progress.moves();
         match time::timeout(limit, &mut exchange).await {
             Ok(outcome) => return Some(outcome),
-            Err(_) if progress.chunks() == before => return None,
+            Err(_) if progress.moves() == before => return None,
             Err(_) => {}
         }
     }
@@ -312,14 +319,16 @@ fn accepted(
     reply: &Reply,
     operation: &'static Operation,
     base: &url::Url,
+    secrets: &[String],
 ) -> Result<(TaskRef, Charge), Error> {
+    let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
     let unreadable = |what: &str| {
         unknown(Error::new(
             ErrorKind::Reply,
             format!("the service accepted the submission ({}) with an answer {what}", reply.status.as_u16()),
         ))
         .with_status(reply.status.as_u16())
-        .with_request_id(reply.request_id())
+        .with_request_id(reply.request_id(&secrets))
         .operation(operation.name)
     };
     let (id, polling_url, charge) = if let Ok(answer) = reply.json::<AsyncResponse>() {
@@ -335,13 +344,19 @@ fn accepted(
         let number = |name: &str| answer.get(name).and_then(Value::as_f64);
         let charge =
             Charge { cost: number("cost"), input_mp: number("input_mp"), output_mp: number("output_mp") };
-        (text("id").unwrap_or_default().to_owned(), text("polling_url").map(Address::from), charge)
+        let id = match answer.get("id") {
+            Some(Value::String(id)) => id.clone(),
+            Some(Value::Number(id)) => id.to_string(),
+            _ => String::new(),
+        };
+        (id, text("polling_url").map(Address::from), charge)
     };
     if id.is_empty() {
         return Err(unreadable("that names no task"));
     }
     // Joined, in case the service names its polling address without a host.
     let polling_url = polling_url
+        .filter(|url| !url.reveal().is_empty())
         .and_then(|url| base.join(url.reveal()).ok())
         .map_or_else(|| result_url(base, &id), Address::from);
     Ok((TaskRef::new(id, polling_url, Some(operation.name.to_owned())), charge))

@@ -157,9 +157,9 @@ impl Polling {
                     return Ok(update);
                 }
                 Err(PollError::Lasting(error)) => return Err(error),
-                Err(PollError::Passing { error, retry_after }) => {
+                Err(PollError::Passing(error)) => {
                     tracing::debug!(task_id = self.task.id(), kind = ?error.kind(), "a poll failed; polling again");
-                    self.asked_to_wait = retry_after;
+                    self.asked_to_wait = error.retry_after();
                     last_failure = Some(error);
                 }
             }

@@ -39,17 +39,21 @@ enum Part {
     File { path: PathBuf, length: u64 },
 }
 
-/// What a body tells while it is sent.
+/// What an exchange tells while it is under way.
 #[derive(Clone, Default)]
 pub(crate) struct Progress {
-    chunks: Arc<AtomicU64>,
+    moves: Arc<AtomicU64>,
     fault: Arc<OnceLock<String>>,
 }
 
 impl Progress {
-    /// Grows with every chunk that the HTTP client took.
-    pub(crate) fn chunks(&self) -> u64 {
-        self.chunks.load(Ordering::Relaxed)
+    /// Grows with every chunk that the HTTP client took, and every one that came in answer.
+    pub(crate) fn moves(&self) -> u64 {
+        self.moves.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn moved(&self) {
+        self.moves.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Why an image could not be read to its end, where that is why the upload stopped.
@@ -109,7 +113,11 @@ impl BodyPlan {
         let pool = Arc::new(Pool::default());
         for part in &self.parts {
             let sent = match part {
-                Part::Ready(text) => sender.blocking_send(Ok(text.clone())).is_ok(),
+                // In chunks too, because it may be an image in base64, and chunks are what tells that it moves.
+                Part::Ready(text) => (0..text.len()).step_by(CHUNK).all(|start| {
+                    let chunk = text.slice(start..text.len().min(start + CHUNK));
+                    sender.blocking_send(Ok(chunk)).is_ok()
+                }),
                 Part::Encode(bytes) => {
                     bytes.chunks(CHUNK).all(|chunk| sender.blocking_send(Ok(pool.encode(chunk))).is_ok())
                 }
@@ -235,7 +243,7 @@ impl http_body::Body for Streamed {
                 Err(error) => return Some(Err(error)),
             };
             self.left = self.left.saturating_sub(chunk.len() as u64);
-            self.progress.chunks.fetch_add(1, Ordering::Relaxed);
+            self.progress.moved();
             Some(Ok(Frame::data(chunk)))
         })
     }

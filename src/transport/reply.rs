@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::retry;
-use crate::{Violation, values::REDACTED};
+use crate::{Location, Violation, values::REDACTED};
 
 /// An answer is a few hundred bytes; one of this size is none of ours.
 const MAX_REPLY: usize = 4 * 1024 * 1024;
@@ -35,22 +35,28 @@ pub(crate) enum Unread {
 }
 
 impl Reply {
-    pub(crate) async fn read(response: Response) -> Result<Self, Unread> {
+    /// Calls `moved` for every chunk that comes.
+    pub(crate) async fn read(response: Response, moved: impl Fn()) -> Result<Self, Unread> {
         let (status, headers) = (response.status(), response.headers().clone());
-        Self::collect(response.bytes_stream(), status, headers).await
+        Self::collect(response.bytes_stream(), status, headers, moved).await
     }
 
     pub(crate) async fn collect(
         stream: impl Stream<Item = reqwest::Result<Bytes>>,
         status: StatusCode,
         headers: HeaderMap,
+        moved: impl Fn(),
     ) -> Result<Self, Unread> {
         let mut stream = std::pin::pin!(stream);
         let mut body = Vec::new();
         while let Some(chunk) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
-            body.extend_from_slice(&chunk.map_err(Unread::Broken)?);
-            if body.len() > MAX_REPLY {
-                return Err(Unread::TooLong);
+            moved();
+            match chunk {
+                Ok(chunk) if body.len() + chunk.len() <= MAX_REPLY => body.extend_from_slice(&chunk),
+                // The status of a failure says what it is, also where its text does not come to its end.
+                _ if !status.is_success() => break,
+                Ok(_) => return Err(Unread::TooLong),
+                Err(error) => return Err(Unread::Broken(error)),
             }
         }
         Ok(Self { status, headers, body })
@@ -60,10 +66,10 @@ impl Reply {
         serde_json::from_slice(&self.body)
     }
 
-    pub(crate) fn request_id(&self) -> Option<String> {
+    pub(crate) fn request_id(&self, secrets: &[&str]) -> Option<String> {
         ["x-request-id", "request-id"]
             .iter()
-            .find_map(|name| self.headers.get(*name)?.to_str().ok().map(|id| shortened(id)))
+            .find_map(|name| self.headers.get(*name)?.to_str().ok().map(|id| cleaned(id, secrets)))
     }
 
     pub(crate) fn retry_after(&self, now: SystemTime) -> Option<Duration> {
@@ -73,13 +79,7 @@ impl Reply {
     /// What a failure says: the violations of a 422, or a message. `secrets` never come out of it, whatever the service
     /// echoes. HTML says nothing to a person at a terminal, so it is not passed on.
     pub(crate) fn complaint(&self, secrets: &[&str]) -> Complaint {
-        let clean = |text: &str| {
-            let text = secrets
-                .iter()
-                .filter(|secret| !secret.is_empty())
-                .fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED));
-            shortened(&text)
-        };
+        let clean = |text: &str| cleaned(text, secrets);
         let Ok(body) = self.json::<Value>() else { return Complaint::default() };
         let detail = body.get("detail").unwrap_or(&body);
         match detail {
@@ -88,9 +88,9 @@ impl Reply {
                     .iter()
                     .filter_map(|entry| Violation::deserialize(entry).ok())
                     .map(|violation| Violation {
+                        loc: violation.loc.into_iter().map(|step| clean_step(step, secrets)).collect(),
                         msg: clean(&violation.msg),
                         kind: clean(&violation.kind),
-                        ..violation
                     })
                     .collect();
                 let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
@@ -111,6 +111,21 @@ impl Reply {
 pub(crate) struct Complaint {
     pub(crate) message: Option<String>,
     pub(crate) violations: Vec<Violation>,
+}
+
+fn clean_step(step: Location, secrets: &[&str]) -> Location {
+    match step {
+        Location::Name(name) => Location::Name(cleaned(&name, secrets)),
+        index @ Location::Index(_) => index,
+    }
+}
+
+fn cleaned(text: &str, secrets: &[&str]) -> String {
+    let without = secrets
+        .iter()
+        .filter(|secret| !secret.is_empty())
+        .fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED));
+    shortened(&without)
 }
 
 fn shortened(text: &str) -> String {

@@ -1,0 +1,148 @@
+//! The deadline of a wait: it holds whatever the service does, and the task is not lost with it.
+
+use std::time::Duration;
+
+use imagekiln::{Error, ErrorKind, TaskRef, TaskStatus, WaitEnd};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::support::{
+    answer::Answer,
+    samples::{self, assert_kind, client, deadline, fox, ready, seconds, task},
+    scripted::ScriptedServer,
+};
+
+fn end_of(error: &Error) -> (Duration, u32, Option<TaskStatus>) {
+    match error.wait_end() {
+        Some(WaitEnd::DeadlineExceeded { elapsed, polls, last_status, .. }) => {
+            (*elapsed, *polls, last_status.clone())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn ends_a_wait_and_the_task_is_taken_up_again() {
+    let service = ScriptedServer::start().await;
+    service.answer(samples::accepted(&service, "t1")).otherwise(|_| samples::status("Nearly there"));
+    let started = Instant::now();
+    let submitted = client(&service).submit(fox()).await.unwrap();
+
+    let error = submitted.wait_with(deadline(30)).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Deadline);
+    let (elapsed, polls, last_status) = end_of(&error);
+    assert_eq!(elapsed, started.elapsed());
+    assert!(elapsed > seconds(25) && elapsed <= seconds(30), "{elapsed:?}");
+    assert_eq!(polls as usize, service.polls().len());
+    assert_eq!(last_status, Some(TaskStatus::InProgress("Nearly there".to_owned())));
+
+    // In another process, as it were: only the reference is left.
+    let kept = serde_json::to_string(error.task().unwrap()).unwrap();
+    let reference: TaskRef = serde_json::from_str(&kept).unwrap();
+    assert_eq!(&reference, submitted.reference());
+    service.answer(ready(&service));
+    client(&service).task(reference).wait().await.unwrap();
+
+    assert_eq!(service.posts().len(), 1);
+    service.assert_every_request_has_the_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn is_not_outlived_by_a_poll_that_is_never_answered() {
+    let service = ScriptedServer::start().await;
+    service.answer(Answer::silence());
+    let started = Instant::now();
+
+    let error = task(&client(&service), &service).wait_with(deadline(7)).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Deadline);
+    assert_eq!(started.elapsed().as_secs(), 7);
+    let (elapsed, polls, last_status) = end_of(&error);
+    assert_eq!((elapsed.as_secs(), polls, last_status), (7, 1, None));
+    assert!(std::error::Error::source(&error).is_some(), "the last failure is the cause");
+    service.only_request().assert_has_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn is_not_outlived_by_an_answer_that_trickles_in() {
+    let service = ScriptedServer::start().await;
+    let (answer, pieces) = Answer::status(200).declaring_length(1000).in_pieces();
+    service.answer(answer);
+    let started = Instant::now();
+    let client = client(&service);
+    let task = task(&client, &service);
+    let trickle = async {
+        loop {
+            tokio::time::sleep(seconds(1)).await;
+            pieces.send(" ");
+        }
+    };
+
+    let error = tokio::select! {
+        outcome = task.wait_with(deadline(7)) => outcome.unwrap_err(),
+        () = trickle => unreachable!("it trickles for ever"),
+    };
+
+    assert_kind(&error, ErrorKind::Deadline);
+    assert_eq!(started.elapsed().as_secs(), 7);
+}
+
+/// A silent poll takes its share of the deadline and no more: another one gets through.
+#[tokio::test(start_paused = true)]
+async fn leaves_time_for_another_poll_after_one_that_is_never_answered() {
+    let service = ScriptedServer::start().await;
+    service.answer(Answer::silence()).answer(ready(&service));
+
+    task(&client(&service), &service).wait_with(deadline(60)).await.unwrap();
+
+    let polls = service.polls();
+    assert_eq!((polls[1].at - polls[0].at).as_secs(), 30);
+}
+
+/// The turns that polls of one client take are part of the wait.
+#[tokio::test(start_paused = true)]
+async fn holds_while_other_polls_take_all_the_turns() {
+    let service = ScriptedServer::start().await;
+    service.answer(Answer::silence());
+    let client = samples::builder(&service).max_concurrent_polls(1).build().unwrap();
+    let silent = task(&client, &service);
+    let occupied = tokio::spawn(async move { silent.wait_with(deadline(20)).await });
+    service.wait_for_requests(1).await;
+    let started = Instant::now();
+
+    let error = task(&client, &service).wait_with(deadline(3)).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Deadline);
+    assert_eq!(started.elapsed().as_secs(), 3);
+    assert_kind(&occupied.await.unwrap().unwrap_err(), ErrorKind::Deadline);
+    service.only_request();
+}
+
+#[tokio::test(start_paused = true)]
+async fn is_not_slept_away_where_the_service_asks_to_wait_longer() {
+    let service = ScriptedServer::start().await;
+    service.answer(Answer::json(429, &json!({})).header("Retry-After", "3600"));
+    let started = Instant::now();
+
+    let error = task(&client(&service), &service).wait_with(deadline(60)).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Deadline);
+    assert_eq!(started.elapsed(), seconds(0));
+    let cause = std::error::Error::source(&error).unwrap().downcast_ref::<Error>().unwrap();
+    assert_eq!(cause.retry_after(), Some(seconds(3600)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn is_ten_minutes_where_none_is_given() {
+    let service = ScriptedServer::start().await;
+    service.otherwise(|_| Answer::html(503));
+    let started = Instant::now();
+
+    let error = task(&client(&service), &service).wait().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Deadline);
+    let waited = started.elapsed();
+    assert!(waited > seconds(590) && waited <= seconds(600), "{waited:?}");
+    assert_eq!(end_of(&error).1 as usize, service.polls().len());
+}

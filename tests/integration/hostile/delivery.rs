@@ -1,0 +1,211 @@
+//! Fetching the picture from a delivery address that fails, lies, or is no longer valid.
+
+use imagekiln::{DELIVERY_VALIDITY, ErrorKind};
+use tokio::time::{self, Instant};
+
+use crate::support::{
+    answer::Answer,
+    samples::{self, PNG, assert_kind, client, fox, large_png, picture, ready, seconds},
+    scripted::ScriptedServer,
+};
+
+#[tokio::test(start_paused = true)]
+async fn never_gets_the_key_not_even_at_the_service_itself() {
+    let service = ScriptedServer::start().await;
+    service
+        .answer(samples::accepted(&service, "t1"))
+        .answer(samples::status("Pending"))
+        .answer(ready(&service))
+        .answer(Answer::html(503))
+        .answer(Answer::png(PNG));
+
+    let picture = client(&service).submit(fox()).await.unwrap().wait().await.unwrap();
+    picture.bytes().await.unwrap();
+
+    let received = service.received();
+    received[..3].iter().for_each(|request| request.assert_has_key());
+    received[3..].iter().for_each(|request| request.assert_has_no_key());
+    assert_eq!(service.url(&received[4].target), samples::delivery_url(&service));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_download_that_breaks_is_repeated_until_it_is_whole() {
+    let png = large_png(300_000);
+    let half = &png[..150_000];
+    for broken in [
+        Answer::png(half).declaring_length(png.len()).then_close(),
+        Answer::png(half).declaring_length(png.len()).then_reset(),
+        Answer::cut_chunks(half),
+        // Without a length the end of the connection looks like the end of the picture.
+        Answer::png(half).until_close(),
+        Answer::close(),
+        Answer::reset(),
+        Answer::silence(),
+        Answer::png(half).declaring_length(png.len()).then_silence(),
+        Answer::html(503),
+    ] {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        delivery.answer(broken).answer(Answer::png(&png));
+
+        let bytes = picture.bytes().await.unwrap();
+
+        assert_eq!(bytes.len(), png.len());
+        assert!(bytes == png);
+        assert_eq!(delivery.received().len(), 2);
+        delivery.assert_no_request_has_the_key();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_picture_without_a_declared_length_is_taken() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    delivery.answer(Answer::png(PNG).until_close());
+
+    assert_eq!(picture.bytes().await.unwrap(), PNG);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_picture_is_an_error() {
+    type Make = fn() -> Answer;
+    let cases: [(Make, &str); 8] = [
+        (|| Answer::html(200), "no picture"),
+        (|| Answer::status(200), "no picture"),
+        (|| Answer::status(200).header("Content-Type", "image/png").body("not yet"), "no picture"),
+        (|| Answer::status(200).body(&PNG[1..]), "no picture"),
+        (|| Answer::png(&PNG[..20]).until_close(), "ends in the middle"),
+        (|| Answer::png(PNG).declaring_length(PNG.len() + 1).then_close(), "broke off"),
+        (|| Answer::status(204), "204"),
+        (|| Answer::status(404), "404"),
+    ];
+    for (answer, said) in cases {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        delivery.otherwise(move |_| answer());
+
+        let error = picture.bytes().await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::Delivery);
+        assert!(error.to_string().contains(said), "{said}: {error}");
+        assert_eq!(error.task(), Some(picture.task()));
+        assert!(!error.may_have_been_billed());
+        assert_eq!(delivery.received().len(), 4);
+        delivery.assert_no_request_has_the_key();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_in_the_middle_ends_at_the_limit() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
+    let picture = picture(&client, &service, &delivery).await;
+    delivery.answer(Answer::png(PNG).declaring_length(5000).then_silence()).answer(Answer::png(PNG));
+    let started = Instant::now();
+
+    picture.bytes().await.unwrap();
+
+    assert_eq!(started.elapsed().as_secs(), 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_download_that_keeps_coming_is_not_cut() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
+    let picture = picture(&client, &service, &delivery).await;
+    let (answer, pieces) = Answer::png(&PNG[..10]).declaring_length(PNG.len()).in_pieces();
+    delivery.answer(answer);
+    let download = tokio::spawn(async move { picture.bytes().await });
+
+    for piece in PNG[10..].chunks(10) {
+        time::sleep(seconds(19)).await;
+        pieces.send(piece);
+    }
+
+    assert_eq!(download.await.unwrap().unwrap(), PNG);
+    delivery.only_request().assert_has_no_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn expires_after_ten_minutes() {
+    for status in [401, 403, 404, 410] {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        time::advance(DELIVERY_VALIDITY).await;
+        delivery.answer(Answer::status(status));
+        // The service has no fresh address to give.
+        service.answer(ready(&delivery));
+
+        let error = picture.bytes().await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::Expired);
+        assert_eq!((error.status(), error.task()), (Some(status), Some(picture.task())));
+        delivery.only_request().assert_has_no_key();
+        service.assert_every_request_has_the_key();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn has_a_second_life_where_the_service_signs_anew() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    time::advance(DELIVERY_VALIDITY).await;
+    delivery.answer(Answer::status(403)).answer(Answer::png(PNG));
+    service.answer(Answer::json(200, &samples::ready_body(&delivery.url("/fox.png?signature=fresh"))));
+
+    assert_eq!(picture.bytes().await.unwrap(), PNG);
+
+    let fetched = delivery.received();
+    assert_eq!(fetched[1].target, "/fox.png?signature=fresh");
+    delivery.assert_no_request_has_the_key();
+    service.assert_every_request_has_the_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_is_refused_before_its_time_is_not_called_expired() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    time::advance(DELIVERY_VALIDITY - seconds(60)).await;
+    delivery.otherwise(|_| Answer::status(403));
+
+    let error = picture.bytes().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Delivery);
+    assert_eq!(error.status(), Some(403));
+    assert_eq!(service.polls().len(), 1);
+}
+
+/// A service that always signs anew, and whose addresses never work, is not followed for ever.
+#[tokio::test(start_paused = true)]
+async fn fresh_addresses_that_do_not_work_come_to_an_end() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    delivery.otherwise(|_| Answer::status(410));
+    let base = delivery.url("/fox.png?signature=");
+    let count = std::sync::atomic::AtomicU32::new(0);
+    service.otherwise(move |_| {
+        let fresh = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Answer::json(200, &samples::ready_body(&format!("{base}{fresh}")))
+    });
+
+    let error = picture.bytes().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Expired);
+    assert!(delivery.received().len() <= 4, "{}", delivery.received().len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_is_none_is_an_error() {
+    for address in ["", "no address", "file:///etc/passwd", "data:image/png;base64,iVBORw0KGgo="] {
+        let service = ScriptedServer::start().await;
+        service.answer(Answer::json(200, &samples::ready_body(address)));
+        let client = client(&service);
+        let picture = samples::task(&client, &service).wait().await.unwrap();
+
+        let error = picture.bytes().await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::Delivery);
+        assert_eq!(error.task(), Some(picture.task()));
+        service.only_request().assert_has_key();
+    }
+}

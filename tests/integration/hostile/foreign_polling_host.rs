@@ -1,0 +1,111 @@
+//! A submission's answer that names another host for polling.
+
+use imagekiln::{ErrorKind, TaskRef, WaitEnd};
+use serde_json::json;
+
+use crate::support::{
+    answer::Answer,
+    samples::{self, assert_kind, client, fox, ready},
+    scripted::ScriptedServer,
+};
+
+#[tokio::test(start_paused = true)]
+async fn gets_neither_the_key_nor_a_request() {
+    let (service, foreign) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    service.answer(samples::accepted(&foreign, "t1"));
+    let task = client(&service).submit(fox()).await.unwrap();
+
+    let error = task.wait().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::KeyWithheld);
+    assert_eq!(error.task(), Some(task.reference()));
+    assert!(matches!(error.wait_end(), Some(WaitEnd::Refused { status: None, .. })), "{error:?}");
+    assert!(!error.may_have_been_billed());
+    let shown = error.to_string();
+    assert!(shown.contains(&foreign.authority()), "{shown}");
+    assert!(shown.contains("allow_polling_host"), "{shown}");
+    foreign.assert_received_nothing();
+    service.only_request().assert_has_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn is_polled_with_the_key_where_the_user_allows_it() {
+    let (service, polls) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    service.answer(samples::accepted(&polls, "t1"));
+    polls.answer(samples::status("Pending")).answer(ready(&polls));
+    let client = samples::builder(&service).allow_polling_host(polls.authority()).build().unwrap();
+
+    client.submit(fox()).await.unwrap().wait().await.unwrap();
+
+    assert_eq!(polls.polls().len(), 2);
+    polls.assert_every_request_has_the_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn is_polled_after_the_task_is_taken_up_by_a_client_that_allows_it() {
+    let (service, polls) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    service.answer(samples::accepted(&polls, "t1"));
+    let error = client(&service).submit(fox()).await.unwrap().poll().await.unwrap_err();
+    polls.assert_received_nothing();
+    let kept = serde_json::to_string(error.task().unwrap()).unwrap();
+
+    polls.answer(ready(&polls));
+    let client = samples::builder(&service).allow_polling_host(polls.authority()).build().unwrap();
+    let reference: TaskRef = serde_json::from_str(&kept).unwrap();
+    client.task(reference).wait().await.unwrap();
+
+    polls.only_request().assert_has_key();
+    service.only_request();
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_port_than_the_allowed_one_gets_nothing() {
+    let (service, allowed, foreign) =
+        (ScriptedServer::start().await, ScriptedServer::start().await, ScriptedServer::start().await);
+    service.answer(samples::accepted(&foreign, "t1"));
+    let client = samples::builder(&service).allow_polling_host(allowed.authority()).build().unwrap();
+
+    let error = client.submit(fox()).await.unwrap().wait().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::KeyWithheld);
+    foreign.assert_received_nothing();
+    allowed.assert_received_nothing();
+}
+
+/// Ways of writing an address whose host is another one than it seems.
+#[tokio::test(start_paused = true)]
+async fn is_told_from_the_service_however_it_is_written() {
+    let (service, foreign) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let (ours, theirs) = (service.authority(), foreign.authority());
+    for address in [
+        format!("//{theirs}/x"),
+        format!("http://{ours}@{theirs}/x"),
+        format!("http:\\\\{theirs}\\x"),
+        format!("\thttp://{theirs}#@{ours}/x"),
+        format!("https://{ours}/x"),
+        format!("ftp://{ours}/x"),
+    ] {
+        service.answer(Answer::json(200, &json!({ "id": "t1", "polling_url": address })));
+        let task = client(&service).submit(fox()).await.unwrap();
+
+        let error = task.wait().await.unwrap_err();
+
+        assert_eq!(error.kind(), ErrorKind::KeyWithheld, "{address}");
+    }
+    foreign.assert_received_nothing();
+    assert!(service.polls().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_polling_address_without_a_host_is_at_the_service() {
+    let service = ScriptedServer::start().await;
+    service
+        .answer(Answer::json(200, &json!({ "id": "t1", "polling_url": "/v1/get_result?id=t1&part=2" })))
+        .answer(ready(&service));
+
+    client(&service).submit(fox()).await.unwrap().wait().await.unwrap();
+
+    let poll = &service.polls()[0];
+    assert_eq!(poll.target, "/v1/get_result?id=t1&part=2");
+    poll.assert_has_key();
+}

@@ -1,0 +1,21 @@
+//! The SDK against a server that misbehaves: each test asserts what arrived on the wire, the key above all.
+//!
+//! Client and server share one thread on a paused clock, which moves only when both wait; so each test takes
+//! milliseconds, whatever it waits for.
+
+mod broken_submission;
+mod caps;
+mod deadline;
+mod delivery;
+mod failing_polls;
+mod foreign_polling_host;
+mod odd_replies;
+mod rate_limits;
+mod redirects;
+mod refused_submission;
+mod saving;
+mod secrets;
+mod statuses;
+mod unreachable;
+mod uploads;
+mod what_is_sent;

@@ -1,0 +1,133 @@
+//! What the statuses of a task do to a wait.
+
+use futures_util::StreamExt;
+use imagekiln::{ErrorKind, TaskStatus, WaitEnd, WaitOptions};
+use serde_json::json;
+
+use crate::support::{
+    answer::Answer,
+    samples::{self, assert_kind, client, ready, task},
+    scripted::ScriptedServer,
+};
+
+#[tokio::test(start_paused = true)]
+async fn unknown_ones_are_kept_verbatim_and_polled_on() {
+    let unknown =
+        ["Pending", "ready", "READY", "Ready ", "error", "Task Not Found", "", "Queued (3/7) \u{1f98a}"];
+    let service = ScriptedServer::start().await;
+    for status in unknown {
+        service.answer(samples::status(status));
+    }
+    service.answer(ready(&service));
+    let client = client(&service);
+    let task = task(&client, &service);
+
+    let updates: Vec<_> = task.updates(WaitOptions::default()).map(Result::unwrap).collect().await;
+
+    let (last, before) = updates.split_last().unwrap();
+    let seen: Vec<_> = before.iter().map(|update| update.status().as_str()).collect();
+    assert_eq!(seen, unknown);
+    assert!(before.iter().all(|update| !update.status().is_final() && update.picture().is_none()));
+    assert_eq!(last.status(), &TaskStatus::Ready);
+    assert!(last.picture().is_some());
+    service.assert_every_request_has_the_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_end_the_wait_at_once() {
+    for (status, kind) in [
+        ("Error", ErrorKind::TaskFailed),
+        ("Request Moderated", ErrorKind::Moderated),
+        ("Content Moderated", ErrorKind::Moderated),
+        ("Task not found", ErrorKind::TaskNotFound),
+    ] {
+        let service = ScriptedServer::start().await;
+        service.answer(samples::status(status));
+        let task = task(&client(&service), &service);
+
+        let error = task.wait().await.unwrap_err();
+
+        assert_kind(&error, kind);
+        let expected = TaskStatus::from(status);
+        assert!(matches!(error.wait_end(), Some(WaitEnd::Failed { status, .. }) if *status == expected));
+        assert_eq!(error.task(), Some(task.reference()));
+        assert_eq!(error.is_moderated(), kind == ErrorKind::Moderated);
+        assert!(error.to_string().contains(status), "{error}");
+        service.only_request().assert_has_key();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_are_updates_like_any_other() {
+    let service = ScriptedServer::start().await;
+    service.answer(samples::status("Pending")).answer(samples::status("Content Moderated"));
+    let client = client(&service);
+    let task = task(&client, &service);
+
+    let updates: Vec<_> = task.updates(WaitOptions::default()).map(Result::unwrap).collect().await;
+
+    assert_eq!(updates.len(), 2);
+    assert_eq!(updates[1].status(), &TaskStatus::ContentModerated);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_with_an_image_is_a_failure() {
+    let service = ScriptedServer::start().await;
+    let mut body = samples::ready_body("http://127.0.0.1:1/black.png");
+    body["status"] = json!("Content Moderated");
+    service.answer(Answer::json(200, &body));
+
+    let error = task(&client(&service), &service).wait().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Moderated);
+}
+
+#[tokio::test(start_paused = true)]
+async fn task_not_found_counts_with_status_404_too() {
+    let service = ScriptedServer::start().await;
+    service.answer(Answer::json(404, &json!({ "id": "t1", "status": "Task not found" })));
+
+    let error = task(&client(&service), &service).wait().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::TaskNotFound);
+    assert!(matches!(error.wait_end(), Some(WaitEnd::Failed { status: TaskStatus::TaskNotFound, .. })));
+    service.only_request().assert_has_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn ready_without_an_image_is_polled_until_it_has_one() {
+    let service = ScriptedServer::start().await;
+    for result in [json!(null), json!({}), json!({ "sample": null }), json!({ "sample": 7 }), json!("none")] {
+        service.answer(Answer::json(200, &json!({ "id": "t1", "status": "Ready", "result": result })));
+    }
+    service.answer(Answer::json(200, &json!({ "status": "Ready" }))).answer(ready(&service));
+
+    let picture = task(&client(&service), &service).wait().await.unwrap();
+
+    assert_eq!(picture.address().reveal(), samples::delivery_url(&service));
+    assert_eq!(service.polls().len(), 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_results_in_another_shape_are_read() {
+    let service = ScriptedServer::start().await;
+    for result in [json!(null), json!({}), json!([]), json!("soon"), json!({ "sample": { "url": 1 } })] {
+        service.answer(Answer::json(200, &json!({ "id": 7, "status": "Pending", "result": result })));
+    }
+    let client = client(&service);
+    let task = task(&client, &service);
+
+    for _ in 0..5 {
+        assert_eq!(task.poll().await.unwrap().status().as_str(), "Pending");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fields_that_the_contract_does_not_name_are_kept() {
+    let service = ScriptedServer::start().await;
+    service.answer(Answer::json(200, &json!({ "id": "t1", "status": "Pending", "progress": 0.4 })));
+
+    let update = task(&client(&service), &service).poll().await.unwrap();
+
+    assert_eq!(update.extra()["progress"], 0.4);
+}

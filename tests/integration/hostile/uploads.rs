@@ -1,0 +1,243 @@
+//! Uploads: the body that is streamed is the body that plain serialisation gives.
+
+use std::{fs, path::PathBuf};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use imagekiln::{ErrorKind, ImageInput, types::Gen2Pro};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{net::TcpSocket, time};
+
+use crate::support::{
+    answer::Answer,
+    received::Received,
+    samples::{self, PNG, assert_kind, client, fox, large_png, seconds},
+    scripted::ScriptedServer,
+};
+
+/// How many bytes of an image the SDK encodes at a time.
+const CHUNK: usize = 384 * 1024;
+
+fn assert_is_whole_json(post: &Received, expected: &Value) {
+    assert!(post.complete);
+    assert_eq!(post.header("content-length"), Some(post.body.len().to_string().as_str()));
+    assert_eq!(post.header("transfer-encoding"), None);
+    assert_eq!(post.header("content-type"), Some("application/json"));
+    assert_eq!(post.header("expect"), None);
+    // Not `assert_eq`, which would print megabytes.
+    assert!(post.json() == *expected, "another body than plain serialisation gives");
+    post.assert_has_key();
+}
+
+fn file_in(directory: &TempDir, bytes: &[u8]) -> PathBuf {
+    let path = directory.path().join("reference.png");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_every_form_of_image_arrive_as_plain_json() {
+    let directory = TempDir::new().unwrap();
+    let image = large_png(2_000_001);
+    let request = Gen2Pro::new("quotes \" and \\ and \u{1f98a} and \n")
+        .input_image(file_in(&directory, &image))
+        .input_image_2(image.clone())
+        .input_image_3(ImageInput::base64(STANDARD.encode(&image)))
+        .input_image_4(ImageInput::url("https://example.com/moon.jpg?a=1&b=\"2\""))
+        .seed(7);
+    let service = ScriptedServer::start().await;
+    service.answer(samples::accepted(&service, "t1"));
+    let encoded = STANDARD.encode(&image);
+    let expected = json!({
+        "prompt": "quotes \" and \\ and \u{1f98a} and \n",
+        "input_image": encoded,
+        "input_image_2": encoded,
+        "input_image_3": encoded,
+        "input_image_4": "https://example.com/moon.jpg?a=1&b=\"2\"",
+        "seed": 7,
+    });
+    assert!(serde_json::to_value(&request).unwrap() == expected, "the type itself serialises otherwise");
+
+    client(&service).submit(request).await.unwrap();
+
+    assert_is_whole_json(&service.only_request(), &expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_every_length_are_exact() {
+    let directory = TempDir::new().unwrap();
+    let lengths = [1, 2, 3, 4, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 2];
+    let image = large_png(3 * CHUNK + 2);
+    let service = ScriptedServer::start().await;
+    let client = client(&service);
+    for length in lengths {
+        let bytes = &image[..length];
+        let expected = json!({ "prompt": "p", "input_image": STANDARD.encode(bytes) });
+        for input in [ImageInput::bytes(bytes.to_vec()), ImageInput::path(file_in(&directory, bytes))] {
+            service.answer(samples::accepted(&service, "t1"));
+
+            client.submit(Gen2Pro::new("p").input_image(input)).await.unwrap();
+
+            assert_is_whole_json(service.posts().last().unwrap(), &expected);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn are_made_again_for_a_retry() {
+    let directory = TempDir::new().unwrap();
+    let image = large_png(1_500_000);
+    let request = fox().input_image(file_in(&directory, &image)).input_image_2(image.clone());
+    let service = ScriptedServer::start().await;
+    service
+        .answer(Answer::json(429, &json!({})))
+        .answer(Answer::json(429, &json!({})))
+        .answer(samples::accepted(&service, "t1"));
+    let expected = serde_json::to_value(&request).unwrap();
+
+    client(&service).submit(request).await.unwrap();
+
+    let posts = service.posts();
+    assert_eq!(posts.len(), 3);
+    posts.iter().for_each(|post| assert_is_whole_json(post, &expected));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_files_that_are_not_there_send_nothing() {
+    let directory = TempDir::new().unwrap();
+    let service = ScriptedServer::start().await;
+    for path in [directory.path().join("missing.png"), directory.path().to_owned()] {
+        let error = client(&service).submit(fox().input_image(path.clone())).await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::File);
+        assert!(!error.may_have_been_billed());
+        assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+    }
+    service.assert_received_nothing();
+}
+
+/// The file changes between two attempts, which is the moment that a test can hold.
+async fn assert_cut_off_after(change: impl FnOnce(&PathBuf)) {
+    let directory = TempDir::new().unwrap();
+    let path = file_in(&directory, &large_png(1_000_000));
+    let service = ScriptedServer::start().await;
+    let (busy, pieces) = Answer::nothing().in_pieces();
+    service.answer(busy).otherwise(|_| Answer::silence());
+    let client = client(&service);
+    let request = fox().input_image(path.clone());
+    let submission = tokio::spawn(async move { client.submit(request).await });
+    service.wait_for_requests(1).await;
+
+    change(&path);
+    pieces.send(Answer::json(429, &json!({})).header("Retry-After", "1").bytes());
+    drop(pieces);
+    let error = submission.await.unwrap().unwrap_err();
+
+    assert_kind(&error, ErrorKind::File);
+    assert!(!error.may_have_been_billed(), "{error:?}");
+    assert!(error.to_string().contains("reference.png"), "{error}");
+    let whole = service.posts().iter().filter(|post| post.complete).count();
+    assert_eq!(whole, 1, "only the attempt that was answered with 429 came to its end");
+    service.assert_every_request_has_the_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_file_that_vanishes_are_not_billed() {
+    assert_cut_off_after(|path| fs::remove_file(path).unwrap()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_file_that_becomes_shorter_are_not_billed() {
+    assert_cut_off_after(|path| fs::write(path, PNG).unwrap()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_file_that_grows_send_what_was_announced() {
+    let directory = TempDir::new().unwrap();
+    let image = large_png(800_000);
+    let path = file_in(&directory, &image);
+    let service = ScriptedServer::start().await;
+    let (busy, pieces) = Answer::nothing().in_pieces();
+    service.answer(busy).answer(samples::accepted(&service, "t1"));
+    let client = client(&service);
+    let request = fox().input_image(path.clone());
+    let expected = serde_json::to_value(&request).unwrap();
+    let submission = tokio::spawn(async move { client.submit(request).await });
+    service.wait_for_requests(1).await;
+
+    fs::write(&path, [image.as_slice(), b"more"].concat()).unwrap();
+    pieces.send(Answer::json(429, &json!({})).bytes());
+    drop(pieces);
+    submission.await.unwrap().unwrap();
+
+    assert_is_whole_json(&service.posts()[1], &expected);
+}
+
+/// A server that buffers little, so that what it does not read, the client can't send.
+async fn server_of_small_buffers() -> ScriptedServer {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(64 * 1024).unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    ScriptedServer::on(socket.listen(16).unwrap())
+}
+
+/// Every step of the server takes nearly the limit, and all of them many times it.
+///
+/// The thread that encodes keeps the clock from moving by itself, so the test moves it.
+async fn assert_not_cut_when_slow(image: ImageInput) {
+    /// More than the system buffers on the way.
+    const STEP: usize = 5 * 1024 * 1024;
+    let service = server_of_small_buffers().await;
+    let (answer, pace) = samples::accepted(&service, "t1").reading_slowly();
+    service.answer(answer);
+    let client = samples::builder(&service).silence_timeout(seconds(45)).build().unwrap();
+    let submission = tokio::spawn(async move { client.submit(fox().input_image(image)).await });
+    service.wait_for_heads(1).await;
+
+    for _ in 0..4 {
+        pace.read(STEP).await;
+        for _ in 0..8 {
+            time::advance(seconds(5)).await;
+        }
+    }
+    drop(pace);
+
+    assert_eq!(submission.await.unwrap().unwrap().id(), "t1");
+    let post = service.only_request();
+    assert!(post.complete && post.body.len() > 4 * STEP);
+    post.assert_has_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_are_slow_and_keep_moving_are_not_cut() {
+    assert_not_cut_when_slow(ImageInput::bytes(vec![7; 16_000_000])).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_ready_base64_that_are_slow_and_keep_moving_are_not_cut() {
+    assert_not_cut_when_slow(ImageInput::base64("A".repeat(22_000_000))).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_stop_moving_are_cut_at_the_limit() {
+    let service = server_of_small_buffers().await;
+    let (answer, pace) = samples::accepted(&service, "t1").reading_slowly();
+    service.answer(answer);
+    let client = samples::builder(&service).silence_timeout(seconds(45)).build().unwrap();
+    let request = fox().input_image(vec![7; 16_000_000]);
+    let submission = tokio::spawn(async move { client.submit(request).await });
+    service.wait_for_heads(1).await;
+
+    let mut waited = 0;
+    while !submission.is_finished() {
+        time::advance(seconds(5)).await;
+        waited += 5;
+        assert!(waited <= 300, "the silence has no end");
+    }
+
+    let error = submission.await.unwrap().unwrap_err();
+    drop(pace);
+    assert_kind(&error, ErrorKind::Network);
+    assert!(error.may_have_been_billed());
+    assert!(!service.only_request().complete);
+}

@@ -1,0 +1,9 @@
+//! The SDK over real HTTP.
+
+mod errors;
+mod hostile;
+mod limits;
+mod operations;
+mod requests;
+mod support;
+mod wire;

@@ -1,0 +1,90 @@
+//! Every operation of the contract through the SDK, against the simulator: submitted, polled, fetched, and paid once.
+
+use imagekiln::{Client, TaskStatus, WaitOptions, find_operation, operations};
+use imagekiln_simulator::{Config, Simulator};
+
+use crate::requests;
+
+pub async fn simulator() -> Simulator {
+    Simulator::start(Config::default()).await.expect("the simulator starts")
+}
+
+pub fn client_of(simulator: &Simulator) -> Client {
+    Client::builder()
+        .api_key(simulator.api_key())
+        .base_url(simulator.base_url())
+        .regional_base_url(simulator.regional_base_url())
+        .build()
+        .expect("the settings are complete")
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_operation_brings_a_picture_and_is_paid_once() {
+    let simulator = simulator().await;
+    let client = client_of(&simulator);
+    let folder = tempfile::tempdir().unwrap();
+    let mut called = Vec::new();
+    // The minimal requests lack what some endpoints need to have something to work on; the full ones have it all.
+    for request in requests::full() {
+        let operation = request.operation();
+        let before = simulator.counts();
+        let task = client.submit(request).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
+        let picture = task.wait().await.unwrap_or_else(|error| panic!("{operation}: {error}"));
+        let path = folder.path().join(operation.id);
+        let saved = picture.save(&path).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
+        let size = imagesize::size(&path).unwrap_or_else(|error| panic!("{operation}: {error}"));
+        assert!(size.width > 0 && size.height > 0 && saved.bytes > 0, "{operation}");
+
+        let after = simulator.counts();
+        assert_eq!(
+            (after.accepted - before.accepted, after.delivered - before.delivered),
+            (1, 1),
+            "{operation}"
+        );
+        assert!(task.cost().is_some_and(|cost| cost > 0.0), "{operation} tells no cost");
+        called.push(operation.name);
+
+        // `get_result`, the one operation that is no submission. Regional tasks are polled at their own address only.
+        let by_id = if operation.regional {
+            client.task(task.reference().clone())
+        } else {
+            client.task_by_id(task.id())
+        };
+        assert_eq!(by_id.poll().await.unwrap().status(), &TaskStatus::Ready, "{operation}");
+    }
+    let polling = find_operation("get_result").expect("polling is an operation");
+    assert!(!polling.submits);
+    called.push(polling.name);
+    called.sort();
+    let mut known: Vec<_> = operations().iter().map(|operation| operation.name).collect();
+    known.sort();
+    assert_eq!(called, known);
+    assert_eq!(called.len(), 29);
+    assert_eq!(simulator.counts().refused.len(), 0, "nothing that the SDK sends is refused");
+}
+
+/// The minimal requests are all that the contract requires, so a validator that works from the contract takes them too.
+#[tokio::test(start_paused = true)]
+async fn every_minimal_request_is_accepted() {
+    let simulator = simulator().await;
+    let client = client_of(&simulator);
+    for request in requests::minimal() {
+        let operation = request.operation();
+        client.submit(request).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
+    }
+    assert_eq!(simulator.counts().accepted, 28);
+}
+
+#[tokio::test(start_paused = true)]
+async fn updates_tell_each_status_until_the_picture() {
+    use futures_util::TryStreamExt;
+
+    let simulator = simulator().await;
+    let client = client_of(&simulator);
+    let task = client.submit(imagekiln::types::Gen2Pro::new("a fox")).await.unwrap();
+    let updates: Vec<_> = task.updates(WaitOptions::default()).try_collect().await.unwrap();
+    let (last, earlier) = updates.split_last().unwrap();
+    assert_eq!(last.status(), &TaskStatus::Ready);
+    assert!(last.picture().is_some());
+    assert!(!earlier.is_empty() && earlier.iter().all(|update| !update.status().is_final()), "{earlier:?}");
+}

@@ -1,0 +1,108 @@
+//! HTTP/1.1 by hand: a library would refuse to misbehave.
+
+use std::sync::Arc;
+
+use tokio::{
+    io::{self, AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use super::{
+    answer::{Answer, End, Reading},
+    received::Received,
+    scripted::Shared,
+};
+
+/// Answers the requests of one connection until either side ends it.
+pub(super) async fn serve(stream: TcpStream, number: usize, shared: Arc<Shared>) {
+    let mut connection = Connection { stream, unread: Vec::new() };
+    while let Ok(Some(head)) = connection.read_head().await {
+        let received = Received::parse(&head, number);
+        let length = received.header("content-length").map_or(0, |text| text.parse().unwrap_or(0));
+        let Some(answer) = shared.answer_to(&received) else {
+            shared.arrived(received);
+            return;
+        };
+        let index = shared.arrived(received);
+        // An error here is a client that left; its next connection is another one.
+        match connection.respond(answer, index, length, &shared).await {
+            Ok(true) => {}
+            Ok(false) | Err(_) => return,
+        }
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl Connection {
+    /// Returns whether the connection stays.
+    async fn respond(
+        &mut self,
+        mut answer: Answer,
+        index: usize,
+        length: usize,
+        shared: &Shared,
+    ) -> io::Result<bool> {
+        let bytes = answer.bytes();
+        match answer.reading {
+            Reading::HeadOnly => {}
+            Reading::Whole => {
+                let body = self.take(length).await?;
+                shared.read(index, &body, length);
+            }
+            Reading::Paced(mut pace) => {
+                let mut left = length;
+                while let Some((bytes, done)) = pace.recv().await {
+                    let body = self.take(bytes.min(left)).await?;
+                    left -= body.len();
+                    shared.read(index, &body, length);
+                    // The test may have stopped listening.
+                    let _ = done.send(());
+                }
+                let body = self.take(left).await?;
+                shared.read(index, &body, length);
+            }
+        }
+        self.stream.write_all(&bytes).await?;
+        if let Some(pieces) = &mut answer.pieces {
+            while let Some(piece) = pieces.recv().await {
+                self.stream.write_all(&piece).await?;
+            }
+        }
+        match answer.end {
+            End::KeepOpen => return Ok(true),
+            End::Close => self.stream.shutdown().await?,
+            End::Reset => self.stream.set_zero_linger()?,
+            End::Silence => while self.stream.read(&mut [0; 4096]).await? > 0 {},
+        }
+        Ok(false)
+    }
+
+    /// Up to the empty line; none where the client closed between two requests.
+    async fn read_head(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            if let Some(end) = self.unread.windows(4).position(|window| window == b"\r\n\r\n") {
+                let head = self.unread.drain(..end + 4).take(end).collect();
+                return Ok(Some(head));
+            }
+            if self.stream.read_buf(&mut self.unread).await? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// So many bytes of the body, or fewer where the client cuts it off.
+    async fn take(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let known = self.unread.len().min(length);
+        let mut body: Vec<u8> = self.unread.drain(..known).collect();
+        let mut rest = (&mut self.stream).take((length - known) as u64);
+        match rest.read_to_end(&mut body).await {
+            Ok(_) => Ok(body),
+            // A reset is one more way to cut it off.
+            Err(_) => Ok(body),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! All events and spans of a thread, as a log at the finest level would show them.
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::{
+    filter::LevelFilter,
+    fmt::{self, format::FmtSpan},
+};
+
+/// Collects until it is dropped. For tests on a runtime of one thread.
+pub struct Events {
+    written: Arc<Mutex<Vec<u8>>>,
+    _guard: DefaultGuard,
+}
+
+impl Events {
+    pub fn capture() -> Self {
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let writer = Arc::clone(&written);
+        let subscriber = fmt::Subscriber::builder()
+            .with_max_level(LevelFilter::TRACE)
+            .with_span_events(FmtSpan::FULL)
+            .with_ansi(false)
+            .with_writer(move || Writer(Arc::clone(&writer)))
+            .finish();
+        Self { written, _guard: tracing::subscriber::set_default(subscriber) }
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.written.lock().unwrap()).into_owned()
+    }
+}
+
+struct Writer(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

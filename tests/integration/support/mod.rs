@@ -1,0 +1,17 @@
+//! What the tests stand on: a server that answers by script, the answers, and what a subscriber of events saw.
+
+pub mod answer;
+mod connection;
+pub mod events;
+pub mod received;
+pub mod samples;
+pub mod scripted;
+
+use std::time::Duration;
+
+use tokio::time;
+
+/// Returns when nothing is left to do for either side: a paused clock moves only when every task waits.
+pub async fn settle() {
+    time::sleep(Duration::from_millis(1)).await;
+}

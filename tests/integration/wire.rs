@@ -1,0 +1,75 @@
+//! What each operation's request looks like on the wire: method, path, headers and body.
+
+use imagekiln::{Request, operations};
+use serde_json::{Value, json};
+
+use crate::{
+    requests,
+    support::{answer::Answer, received::Received, samples, scripted::ScriptedServer},
+};
+
+#[tokio::test]
+async fn every_request_as_it_is_sent() {
+    let (minimal, full) = (requests::minimal(), requests::full());
+    assert_every_submission_is_there(&minimal);
+    assert_every_submission_is_there(&full);
+    for (minimal, full) in minimal.into_iter().zip(full) {
+        let operation = minimal.operation();
+        let shown = format!("{}\n\n{}", sent(minimal).await, sent(full).await);
+        let name = operation.name.replace(['/', '{', '}'], "_");
+        insta::with_settings!({ snapshot_suffix => name, omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!("request", shown);
+        });
+    }
+}
+
+/// A full request that leaves out a field of the contract would show less than its snapshot promises.
+#[tokio::test]
+async fn full_requests_have_every_field_of_the_contract() {
+    for request in requests::full() {
+        let operation = request.operation();
+        let body = received(request).await.json();
+        for field in operation.fields {
+            assert!(body.get(field.name).is_some(), "{operation} is sent without {}", field.name);
+        }
+    }
+}
+
+fn assert_every_submission_is_there(requests: &[Request]) {
+    let names: Vec<_> = requests.iter().map(|request| request.operation().name).collect();
+    let expected: Vec<_> =
+        operations().iter().filter(|operation| operation.submits).map(|operation| operation.name).collect();
+    assert_eq!(names, expected);
+}
+
+async fn received(request: Request) -> Received {
+    let server = ScriptedServer::start().await;
+    server
+        .answer(Answer::json(200, &json!({ "id": "t1", "polling_url": server.url("/v1/get_result?id=t1") })));
+    let client = samples::builder(&server).regional_base_url(server.url("/regional")).build().unwrap();
+    client.submit(request).await.unwrap();
+    server.only_request()
+}
+
+async fn sent(request: Request) -> String {
+    let received = received(request).await;
+    let headers: Vec<String> = received
+        .headers
+        .iter()
+        .filter(|(name, _)| !["host", "user-agent"].contains(&name.as_str()))
+        .map(|(name, value)| format!("{name}: {}", if name == "x-key" { "[the key]" } else { value }))
+        .collect();
+    let mut body = received.json();
+    shorten(&mut body);
+    let body = serde_json::to_string_pretty(&body).unwrap();
+    format!("{} {}\n{}\n{body}", received.method, received.target, headers.join("\n"))
+}
+
+/// The base64 of a picture tells a reader nothing.
+fn shorten(body: &mut Value) {
+    for value in body.as_object_mut().unwrap().values_mut() {
+        if let Some(text) = value.as_str().filter(|text| text.starts_with("iVBOR")) {
+            *value = format!("[a PNG, {} characters of base64]", text.len()).into();
+        }
+    }
+}
