@@ -1,0 +1,160 @@
+//! The flags of a model, built from the contract: no model and no field is named here.
+
+use std::ffi::OsString;
+
+use clap::{Arg, Command, builder::ValueParser, value_parser};
+use imagekiln::{Field, FieldKind, Operation, PathParameter, operations};
+
+use super::{extra, flag, value::Offered};
+
+/// The operations that create a task.
+pub fn models() -> impl Iterator<Item = &'static Operation> {
+    operations().iter().filter(|operation| operation.submits)
+}
+
+/// The model of this name, path or id.
+pub fn find(name: &str) -> Option<&'static Operation> {
+    imagekiln::find_operation(name).filter(|operation| operation.submits)
+}
+
+/// A subcommand for each model, as of `kiln run` and `kiln submit`.
+pub fn subcommands(options: &[Arg]) -> Vec<Command> {
+    models().map(|model| subcommand(model, options)).collect()
+}
+
+fn subcommand(model: &'static Operation, options: &[Arg]) -> Command {
+    let aliases = [model.id, model.path].into_iter().filter(|alias| *alias != model.name);
+    let command = Command::new(model.name).aliases(aliases).about(summary(model));
+    with_fields(command, model, &[], options)
+        .help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
+        .before_help(description(model))
+        .after_help(notes(model))
+}
+
+/// One line about a model.
+pub fn summary(model: &Operation) -> String {
+    match model.deprecated && !model.summary.to_lowercase().contains("deprecated") {
+        true => format!("{} (deprecated)", model.summary),
+        false => model.summary.to_owned(),
+    }
+}
+
+/// What a model is.
+pub fn description(model: &Operation) -> String {
+    format!("{}: {}", model.name, model.description)
+}
+
+/// The flags of a model's path parameters and fields, of fields that are not shown, and `options`, the program's own. The
+/// fields in `elsewhere` have no flag.
+pub fn with_fields(
+    command: Command,
+    model: &'static Operation,
+    elsewhere: &[&str],
+    options: &[Arg],
+) -> Command {
+    let taken = flag::taken(&Command::new("options").args(options).args(extra::args()));
+    let parameters = model.path_parameters.iter().map(|p| parameter_arg(p, &flag::of_field(p.name, &taken)));
+    let fields = model.fields.iter().filter(|field| !elsewhere.contains(&field.name));
+    let fields = fields.map(|field| field_arg(field, &flag::of_field(field.name, &taken)));
+    command.args(parameters).args(fields).args(extra::args()).args(options)
+}
+
+/// What else there is to know of a model where its flags are shown, what the contract does not show above all.
+pub fn notes(model: &Operation) -> String {
+    let mut notes = Vec::new();
+    if model.deprecated {
+        notes.push("This model is deprecated, and in effect.".to_owned());
+    }
+    if model.regional {
+        notes.push("It is served from the regional address (IMAGEKILN_REGIONAL_BASE_URL).".to_owned());
+    }
+    if model.fields.is_empty() {
+        notes.push(
+            "The contract shows none of its fields: send them with --extra and --extra-image.".to_owned(),
+        );
+    }
+    if !model.not_shown.is_empty() {
+        let list: String = model.not_shown.iter().map(|what| format!("\n  - {what}")).collect();
+        notes.push(format!("Not shown by the contract:{list}"));
+    }
+    notes.push(
+        "An IMAGE is a path, an http(s) URL, or `-` for standard input. What is not given is not sent."
+            .to_owned(),
+    );
+    notes.join("\n")
+}
+
+/// How the value of a field is found among the matches; fields and options of ours may share a name.
+pub fn field_id(name: &str) -> String {
+    format!("field {name}")
+}
+
+/// How the value of a path parameter is found among the matches.
+pub fn parameter_id(name: &str) -> String {
+    format!("parameter {name}")
+}
+
+fn field_arg(field: &'static Field, flag: &str) -> Arg {
+    let arg = Arg::new(field_id(field.name))
+        .help(help(field))
+        .help_heading("Fields")
+        .hide_possible_values(true)
+        .allow_negative_numbers(true);
+    let arg = with_flag(arg, field.name, flag);
+    match &field.kind {
+        // With `=` alone, so that what follows `--raw` is not taken for its value; see `before`.
+        FieldKind::Boolean => arg
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_name("true|false")
+            .value_parser(Offered(&["true", "false"])),
+        FieldKind::Choice { values, .. } => arg.value_name(value_name(field)).value_parser(Offered(values)),
+        kind => arg.value_name(value_name(field)).value_parser(text_parser(kind)),
+    }
+}
+
+fn parameter_arg(parameter: &'static PathParameter, flag: &str) -> Arg {
+    let arg = Arg::new(parameter_id(parameter.name))
+        .help(format!("{} [required]", parameter.description))
+        .help_heading("Path")
+        .value_name("NAME");
+    with_flag(arg, parameter.name, flag)
+}
+
+/// The flag, and the field's own spelling beside it.
+fn with_flag(arg: Arg, name: &str, flag: &str) -> Arg {
+    match flag.starts_with("field-") || name == flag {
+        true => arg.long(flag.to_owned()),
+        false => arg.long(flag.to_owned()).alias(name.to_owned()),
+    }
+}
+
+fn text_parser(kind: &FieldKind) -> ValueParser {
+    match kind {
+        FieldKind::Image { .. } => value_parser!(OsString),
+        _ => value_parser!(String),
+    }
+}
+
+fn value_name(field: &Field) -> &'static str {
+    match field.kind {
+        FieldKind::Integer => "INTEGER",
+        FieldKind::Number => "NUMBER",
+        FieldKind::Choice { .. } => "CHOICE",
+        FieldKind::Image { .. } => "IMAGE",
+        FieldKind::AspectRatio { .. } => "W:H",
+        FieldKind::Address => "URL",
+        FieldKind::Secret => "SECRET",
+        FieldKind::Json => "JSON",
+        _ => "TEXT",
+    }
+}
+
+fn help(field: &Field) -> String {
+    let required = if field.required { " [required]" } else { "" };
+    match field.limits_text {
+        "" => format!("{}{required}", field.description),
+        limits => format!("{}{required} [{limits}]", field.description),
+    }
+}

@@ -1,0 +1,65 @@
+//! From the parsed command line to a request.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::ArgMatches;
+use imagekiln::{FieldKind, Operation, Request};
+use serde_json::Value;
+
+use super::{extra::Setting, image::Images, model, value};
+use crate::failure::Failure;
+
+/// The request that the flags of a model put together. Images from standard input are read here.
+pub fn from_flags(
+    model: &'static Operation,
+    matches: &ArgMatches,
+    images: &mut Images,
+) -> Result<Request, Failure> {
+    let mut request = Request::new(model);
+    for parameter in model.path_parameters {
+        if let Some(text) = get::<String>(matches, &model::parameter_id(parameter.name)) {
+            request = request.parameter(parameter.name, text);
+        }
+    }
+    for field in model.fields {
+        let id = model::field_id(field.name);
+        request = match field.kind {
+            FieldKind::Image { .. } => match get::<OsString>(matches, &id) {
+                Some(given) => request.image(field.name, images.read(given)?),
+                None => request,
+            },
+            _ => match get::<String>(matches, &id) {
+                Some(text) => request.field(field.name, value::json(&field.kind, text)),
+                None => request,
+            },
+        };
+    }
+    for Setting { name, value } in settings(matches, "extra") {
+        let text = text_of(name, value)?;
+        let value = serde_json::from_str::<Value>(text).unwrap_or_else(|_| text.into());
+        request = request.field(name, value);
+    }
+    for Setting { name, value } in settings(matches, "extra-image") {
+        request = request.image(name, images.read(value)?);
+    }
+    Ok(request)
+}
+
+/// The text that a field is set to, in any of the ways there are.
+pub fn text<'a>(matches: &'a ArgMatches, field: &str) -> Option<&'a str> {
+    let extra = settings(matches, "extra").find(|setting| setting.name == field);
+    get::<String>(matches, &model::field_id(field)).map(String::as_str).or_else(|| extra?.value.to_str())
+}
+
+fn text_of<'a>(name: &str, value: &'a OsStr) -> Result<&'a str, Failure> {
+    value.to_str().ok_or_else(|| Failure::usage(format!("the value of `{name}` is not valid Unicode")))
+}
+
+fn settings<'a>(matches: &'a ArgMatches, id: &str) -> impl Iterator<Item = &'a Setting> + use<'a> {
+    matches.get_many::<Setting>(id).into_iter().flatten()
+}
+
+/// The value, where the command has the argument and it was given.
+fn get<'a, T: Clone + Send + Sync + 'static>(matches: &'a ArgMatches, id: &str) -> Option<&'a T> {
+    matches.try_get_one::<T>(id).ok().flatten()
+}

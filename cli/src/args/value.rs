@@ -1,0 +1,81 @@
+//! The values of flags. Nothing is refused here for its bounds or type: what does not parse goes on as text, so that the
+//! SDK reports everything that does not fit at once.
+
+use std::{ffi::OsStr, time::Duration};
+
+use clap::{
+    Arg, Command,
+    builder::{PossibleValue, TypedValueParser},
+};
+use imagekiln::FieldKind;
+use serde_json::Value;
+
+/// What is sent for the text of a flag.
+pub fn json(kind: &FieldKind, text: &str) -> Value {
+    let parsed = || serde_json::from_str::<Value>(text).ok();
+    let wanted = match kind {
+        FieldKind::Integer | FieldKind::Number => parsed().filter(Value::is_number),
+        FieldKind::Boolean => parsed().filter(Value::is_boolean),
+        FieldKind::Json => parsed(),
+        _ => None,
+    };
+    wanted.unwrap_or_else(|| text.into())
+}
+
+/// A duration in seconds, such as `90` or `0.5`.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "give a number of seconds, such as 90 or 0.5".to_owned())
+}
+
+/// Offers the values of a list, for help and completion, and takes any text.
+#[derive(Clone)]
+pub struct Offered(pub &'static [&'static str]);
+
+impl TypedValueParser for Offered {
+    type Value = String;
+
+    fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        Ok(value.to_string_lossy().into_owned())
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(|value| PossibleValue::new(*value))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_have_the_type_of_their_field_where_they_can() {
+        for (kind, text, sent) in [
+            (FieldKind::Integer, "7", json!(7)),
+            (FieldKind::Integer, "-7", json!(-7)),
+            (FieldKind::Integer, "seven", json!("seven")),
+            (FieldKind::Integer, "true", json!("true")),
+            (FieldKind::Number, "1.5", json!(1.5)),
+            (FieldKind::Number, "1e999", json!("1e999")),
+            (FieldKind::Number, "NaN", json!("NaN")),
+            (FieldKind::Boolean, "true", json!(true)),
+            (FieldKind::Boolean, "1", json!("1")),
+            (FieldKind::Text, "7", json!("7")),
+            (FieldKind::Text, "null", json!("null")),
+            (FieldKind::Json, "[1, 2]", json!([1, 2])),
+            (FieldKind::Json, "left", json!("left")),
+        ] {
+            assert_eq!(super::json(&kind, text), sent, "{kind:?} {text}");
+        }
+    }
+
+    #[test]
+    fn durations_are_finite_and_not_negative() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["-1", "inf", "NaN", "soon", "", "1e30"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `kiln edit PROMPT IMAGE...`: the short way to a picture from pictures.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use imagekiln::{FieldKind, Operation};
+
+use super::generate::{chosen, of_model, prompt_arg, with_prompt};
+use crate::{
+    args::{image::Images, request},
+    context::Context,
+    failure::Failure,
+    make,
+};
+
+pub const NAME: &str = "edit";
+
+pub fn command(chosen: &'static Operation) -> Command {
+    let command = Command::new(NAME)
+        .about("Make a picture from words and images: submit, wait, save")
+        .arg(prompt_arg("What to change"))
+        .arg(
+            Arg::new("images")
+                .value_name("IMAGE")
+                .required(true)
+                .num_args(1..)
+                .value_parser(value_parser!(OsString))
+                .help("Images, for the model's image fields in their order: a path, an http(s) URL, or `-`"),
+        );
+    of_model(command, chosen)
+}
+
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let model = chosen(matches)?;
+    let given: Vec<&OsString> = matches.get_many("images").into_iter().flatten().collect();
+    let fields = fields_for(model, given.len())?;
+    let mut images = Images::default();
+    let mut request = request::from_flags(model, matches, &mut images)?;
+    for (field, given) in fields.into_iter().zip(given) {
+        request = request.image(field, images.read(given)?);
+    }
+    make::make(context, with_prompt(request, matches)?, matches).await
+}
+
+/// The fields for so many images. A mask is no image to edit: it has a flag of its own.
+fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static str>, Failure> {
+    let fields =
+        model.fields.iter().filter(|field| matches!(field.kind, FieldKind::Image { mask_of: None, .. }));
+    let fields: Vec<&str> = fields.map(|field| field.name).collect();
+    let problem = match fields.len() {
+        0 => format!("{model} shows no image among its fields"),
+        most if count > most => {
+            format!("{model} takes {most} image{} at most, and {count} are given", plural(most))
+        }
+        _ => return Ok(fields),
+    };
+    Err(Failure::usage(problem).advise(match fields.is_empty() {
+        true => format!("nothing was sent; send it with `kiln run {} --extra-image NAME=IMAGE`", model.name),
+        false => "nothing was sent; leave some out, or choose another --model (see `kiln models`)".to_owned(),
+    }))
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

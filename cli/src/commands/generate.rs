@@ -1,0 +1,76 @@
+//! `kiln generate PROMPT`: the short way to a picture from words.
+
+use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
+use imagekiln::{Operation, Request};
+
+use crate::{
+    args::{image::Images, model, request},
+    context::Context,
+    failure::Failure,
+    make,
+};
+
+pub const NAME: &str = "generate";
+
+/// The model of `generate` and `edit` where none is chosen.
+pub const DEFAULT_MODEL: &str = "gen-2-pro";
+
+const PROMPT: &str = "prompt";
+
+pub fn command(chosen: &'static Operation) -> Command {
+    let command = Command::new(NAME)
+        .about("Make a picture from words: submit, wait, save")
+        .arg(prompt_arg("What the picture shows"));
+    of_model(command, chosen)
+}
+
+/// Adds the flags of the chosen model to a command that takes its prompt apart.
+pub fn of_model(command: Command, chosen: &'static Operation) -> Command {
+    model::with_fields(command, chosen, &[PROMPT], &[make::output_arg(), model_arg()]).after_help(format!(
+        "{}\n{}",
+        model::description(chosen),
+        model::notes(chosen)
+    ))
+}
+
+pub fn prompt_arg(help: &'static str) -> Arg {
+    Arg::new(PROMPT).value_name("PROMPT").required(true).help(help)
+}
+
+fn model_arg() -> Arg {
+    Arg::new("model")
+        .long("model")
+        .help_heading("Model")
+        .value_name("MODEL")
+        .help(format!("The model, whose fields are the flags above [default: {DEFAULT_MODEL}]"))
+        .hide_possible_values(true)
+        .value_parser(PossibleValuesParser::new(model::models().map(|model| {
+            clap::builder::PossibleValue::new(model.name)
+                .aliases([model.id, model.path].into_iter().filter(|alias| *alias != model.name))
+        })))
+}
+
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let request =
+        with_prompt(request::from_flags(chosen(matches)?, matches, &mut Images::default())?, matches)?;
+    make::make(context, request, matches).await
+}
+
+/// The model that `--model` names.
+pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
+    let name = matches.get_one::<String>("model").map_or(DEFAULT_MODEL, String::as_str);
+    model::find(name).ok_or_else(|| Failure::usage(format!("there is no model `{name}`")))
+}
+
+/// Adds the prompt, where the model takes one; of a model whose fields are not shown nobody knows, so it is sent.
+pub fn with_prompt(request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
+    let model = request.operation();
+    if !model.fields.is_empty() && model.field(PROMPT).is_none() {
+        return Err(Failure::usage(format!("{model} shows no prompt among its fields")).advise(format!(
+            "nothing was sent; `kiln run {}` takes any of its fields, and shows them with --help",
+            model.name
+        )));
+    }
+    let prompt = matches.get_one::<String>(PROMPT).cloned().unwrap_or_default();
+    Ok(request.field(PROMPT, prompt))
+}

@@ -1,0 +1,29 @@
+//! The commands, one a file: its grammar, and what it does.
+
+pub mod completions;
+pub mod edit;
+pub mod generate;
+pub mod models;
+pub mod run;
+pub mod simulate;
+pub mod submit;
+pub mod task;
+
+use clap::ArgMatches;
+
+use crate::{context::Context, failure::Failure};
+
+/// Does what the command line asks for.
+pub async fn execute(context: &Context, command: &str, matches: &ArgMatches) -> Result<(), Failure> {
+    match command {
+        generate::NAME => generate::execute(context, matches).await,
+        edit::NAME => edit::execute(context, matches).await,
+        run::NAME => run::execute(context, matches).await,
+        submit::NAME => submit::execute(context, matches).await,
+        task::NAME => task::execute(context, matches).await,
+        models::NAME => models::execute(context),
+        simulate::NAME => simulate::execute(context, matches).await,
+        completions::NAME => completions::execute(matches),
+        other => Err(Failure::usage(format!("there is no command `{other}`"))),
+    }
+}

@@ -1,0 +1,113 @@
+//! `kiln simulate`: the whole service on this machine, until Ctrl-C.
+
+use std::{net::SocketAddr, time::Duration};
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE};
+use imagekiln_simulator::{Config, Simulator};
+use serde_json::json;
+
+use crate::{
+    args::value::seconds, context::Context, failure::Failure, interrupt::Interrupts, session, voice::complain,
+};
+
+pub const NAME: &str = "simulate";
+
+#[derive(Args)]
+struct Options {
+    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Where the regional address listens [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS")]
+    regional_listen: Option<SocketAddr>,
+    /// Let other machines reach it
+    #[arg(long)]
+    allow_remote: bool,
+    /// How long a task takes [default: 1]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    ready_after: Option<Duration>,
+    /// The key that it lets in
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// What stands for `gen` at the head of model names [default: gen]
+    #[arg(long, value_name = "PREFIX")]
+    model_prefix: Option<String>,
+    /// From this come task ids and the seeds of pictures for which none was asked [default: 0]
+    #[arg(long, value_name = "INTEGER")]
+    seed: Option<u64>,
+}
+
+pub fn command() -> Command {
+    Options::augment_args(Command::new(NAME)).about("Run a simulator of the service until Ctrl-C")
+}
+
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let options = Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+    let config = config(options);
+    let prefix = config.model_prefix.clone();
+    let interrupts = Interrupts::listen()?;
+    let simulator = session::simulator(config).await?;
+    context.voice.result(
+        || greeting(&simulator, &prefix),
+        || {
+            json!({
+                "base_url": simulator.base_url(),
+                "regional_base_url": simulator.regional_base_url(),
+                "api_key": simulator.api_key(),
+                "model_prefix": prefix,
+            })
+        },
+    )?;
+    interrupts.first().await;
+    let counts = simulator.counts();
+    simulator.shutdown().await;
+    if !context.voice.json && !context.globals.quiet {
+        complain(&format!(
+            "{} tasks, {} credits charged, {} pictures delivered",
+            counts.accepted, counts.charged, counts.delivered
+        ));
+    }
+    Ok(())
+}
+
+fn config(options: Options) -> Config {
+    let mut config = Config { allow_remote: options.allow_remote, ..Config::default() };
+    if let Some(address) = options.listen {
+        config.listen = address;
+    }
+    if let Some(address) = options.regional_listen {
+        config.regional_listen = address;
+    }
+    if let Some(time) = options.ready_after {
+        config.ready_after = time;
+    }
+    if let Some(key) = options.key {
+        config.api_keys = vec![key];
+    }
+    if let Some(prefix) = options.model_prefix {
+        config.model_prefix = prefix;
+    }
+    if let Some(seed) = options.seed {
+        config.seed = seed;
+    }
+    config
+}
+
+fn greeting(simulator: &Simulator, prefix: &str) -> String {
+    let (base, regional, key) = (simulator.base_url(), simulator.regional_base_url(), simulator.api_key());
+    let mut exports = vec![
+        format!("export {API_KEY_VARIABLE}={key}"),
+        format!("export {BASE_URL_VARIABLE}={base}"),
+        format!("export {REGIONAL_BASE_URL_VARIABLE}={regional}"),
+    ];
+    if prefix != "gen" {
+        exports.push(format!("export {MODEL_PREFIX_VARIABLE}={prefix}"));
+    }
+    format!(
+        "the simulator runs at {base}, its regional address is {regional}; Ctrl-C stops it\n\n\
+         in another terminal:\n\n  {exports}\n  kiln generate \"a red fox in the snow\" --output fox.png\n\n\
+         or by hand:\n\n  curl --json '{{\"prompt\":\"a red fox in the snow\"}}' --header 'x-key: {key}' {base}/v1/{prefix}-2-pro\n",
+        exports = exports.join("\n  ")
+    )
+}

@@ -1,0 +1,82 @@
+//! Ctrl-C (and the signal that asks a process to end), counted, so that no press is missed between two waits.
+
+use std::io;
+
+use tokio::sync::watch;
+
+use crate::failure::Failure;
+
+/// How often the user asked to stop.
+#[derive(Clone)]
+pub struct Interrupts(watch::Receiver<u32>);
+
+impl Interrupts {
+    /// From here on Ctrl-C no longer ends the process by itself. Called within the runtime.
+    pub fn listen() -> Result<Self, Failure> {
+        let (count, seen) = watch::channel(0);
+        let mut presses =
+            Presses::listen().map_err(|error| Failure::other("Ctrl-C can't be listened for", &error))?;
+        tokio::spawn(async move {
+            while presses.next().await.is_some() && !count.is_closed() {
+                count.send_modify(|count| *count += 1);
+            }
+        });
+        Ok(Self(seen))
+    }
+
+    pub fn happened(&self) -> bool {
+        *self.0.borrow() > 0
+    }
+
+    /// Waits for the first press, also one that came before the call.
+    pub async fn first(&self) {
+        self.reach(1).await;
+    }
+
+    /// Waits for the second press.
+    pub async fn second(&self) {
+        self.reach(2).await;
+    }
+
+    async fn reach(&self, presses: u32) {
+        if self.0.clone().wait_for(|count| *count >= presses).await.is_err() {
+            // Nobody counts any more, so no press will come.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(unix)]
+struct Presses {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Presses {
+    fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> Option<()> {
+        tokio::select! {
+            press = self.interrupt.recv() => press,
+            press = self.terminate.recv() => press,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Presses;
+
+#[cfg(not(unix))]
+impl Presses {
+    fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> Option<()> {
+        tokio::signal::ctrl_c().await.ok()
+    }
+}

@@ -1,0 +1,50 @@
+//! Failures as they are shown: to people on a few lines, to programs as one JSON object.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+/// For people.
+pub fn to_people(failure: &Failure) -> String {
+    let mut text = format!("error: {}", failure.message);
+    let mut line = |line: String| {
+        // Writing to a `String` does not fail.
+        let _ = write!(text, "\n{line}");
+    };
+    for violation in &failure.violations {
+        line(format!("  - {violation}"));
+    }
+    for cause in &failure.causes {
+        line(format!("caused by: {cause}"));
+    }
+    if failure.billing_unknown {
+        line("billing: unknown".to_owned());
+    }
+    if let Some(advice) = &failure.advice {
+        line(format!("advice: {advice}"));
+    }
+    if let Some(command) = &failure.take_up {
+        line(format!("take it up again with:\n  {command}"));
+    }
+    text
+}
+
+/// For programs.
+pub fn to_programs(failure: &Failure) -> Value {
+    json!({
+        "event": "error",
+        "kind": failure.kind,
+        "message": failure.message,
+        "causes": failure.causes,
+        "advice": failure.advice,
+        "violations": failure.violations,
+        "status": failure.status,
+        "request_id": failure.request_id,
+        "task": failure.task,
+        "take_up": failure.take_up,
+        "may_have_been_billed": failure.billing_unknown,
+        "exit_code": failure.exit.code(),
+    })
+}

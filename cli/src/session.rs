@@ -1,0 +1,68 @@
+//! The connection of a command: to the service of the environment, or to a simulator inside this process.
+
+use std::env;
+
+use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder};
+use imagekiln_simulator::{Config, Simulator, StartError};
+
+use crate::{args::globals::Globals, failure::Failure};
+
+/// A client, and the simulator that it speaks to, where it is one of our own.
+pub struct Session {
+    pub client: Client,
+    _simulator: Option<Simulator>,
+}
+
+impl Session {
+    /// Opens the connection; nothing is sent.
+    pub async fn open(globals: &Globals) -> Result<Self, Failure> {
+        let (builder, simulator) = match globals.simulate {
+            true => {
+                let simulator = simulator(Config::default()).await?;
+                let builder = Client::builder()
+                    .api_key(simulator.api_key())
+                    .base_url(simulator.base_url())
+                    .regional_base_url(simulator.regional_base_url());
+                (builder, Some(simulator))
+            }
+            false => (from_environment()?, None),
+        };
+        let hosts = globals.allow_polling_host.iter();
+        let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
+        Ok(Self { client: builder.build()?, _simulator: simulator })
+    }
+}
+
+/// Starts a simulator.
+pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
+    Simulator::start(config).await.map_err(|error| match error {
+        StartError::NotLoopback { address } => {
+            Failure::settings(format!("{address} can be reached from other machines"))
+                .advise("add --allow-remote if that is meant, or listen on 127.0.0.1")
+        }
+        StartError::Setting { setting, problem } => {
+            let setting = setting.replace('_', " ");
+            Failure::settings(format!("the simulator's {setting}: {problem}"))
+                .advise("`kiln simulate --help` shows the options")
+        }
+        StartError::Listen { address, source } => {
+            Failure::file(format!("the simulator can't listen on {address}"), source)
+                .advise("choose another port with --listen; port 0 takes a free one")
+        }
+        other => Failure::other("the simulator did not start", &other),
+    })
+}
+
+fn from_environment() -> Result<ClientBuilder, Failure> {
+    let is_missing =
+        |name: &str| env::var_os(name).is_none_or(|value| value.to_string_lossy().trim().is_empty());
+    let what = match (is_missing(API_KEY_VARIABLE), is_missing(BASE_URL_VARIABLE)) {
+        (true, true) => "there is no API key, and no address of the service",
+        (true, false) => "there is no API key",
+        (false, true) => "there is no address of the service",
+        (false, false) => return Ok(ClientBuilder::from_env()?),
+    };
+    Err(Failure::settings(what).advise(format!(
+        "set {API_KEY_VARIABLE} and {BASE_URL_VARIABLE}, or add --simulate to use a simulator inside this process"
+    )))
+}

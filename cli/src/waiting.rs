@@ -1,0 +1,34 @@
+//! From a task to its picture.
+
+use std::{future::poll_fn, pin::Pin};
+
+use futures_core::Stream;
+use imagekiln::{Picture, Task};
+
+use crate::{context::Context, failure::Failure, interrupt::Interrupts};
+
+/// Waits until the picture is there, showing the status meanwhile.
+pub async fn wait(context: &Context, task: &Task, interrupts: &Interrupts) -> Result<Picture, Failure> {
+    tokio::select! {
+        biased;
+        () = interrupts.first() => Err(Failure::interrupted(task.reference())),
+        outcome = follow(context, task) => outcome,
+    }
+}
+
+async fn follow(context: &Context, task: &Task) -> Result<Picture, Failure> {
+    let spinner = context.voice.spin(format!("task {}", task.id()));
+    let mut updates = task.updates(context.wait_options());
+    while let Some(update) = poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await {
+        let update = update?;
+        if let Some(picture) = update.picture() {
+            return Ok(picture.clone());
+        }
+        spinner.show(format!("task {}: {}", task.id(), update.status()));
+        if update.status().is_failure() {
+            break;
+        }
+    }
+    // A failure status is no error of the updates; a wait makes one of it, with the advice that belongs to it.
+    Ok(task.wait_with(context.wait_options()).await?)
+}

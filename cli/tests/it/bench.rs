@@ -1,0 +1,232 @@
+//! A directory, a simulator, and the program run in both.
+
+use std::{
+    io::{Cursor, Write},
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+    time::Duration,
+};
+
+use image::{ImageFormat, RgbImage};
+use imagekiln_simulator::{Config, Simulator};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// Long enough that no task is ready before a test moves the simulator's clock.
+pub const AGES: Duration = Duration::from_secs(3600);
+
+/// The program in a directory of its own, with nothing of our environment that it would read.
+pub struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// What lies in the directory, in order.
+    pub fn files(&self) -> Vec<String> {
+        let names = std::fs::read_dir(self.directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    pub fn kiln(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_kiln"));
+        command.args(arguments);
+        command
+    }
+
+    /// Another program, under the same conditions.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        for name in std::env::vars_os().map(|(name, _)| name) {
+            let text = name.to_string_lossy().to_lowercase();
+            if text.starts_with("imagekiln") || text.ends_with("_proxy") || text == "columns" {
+                command.env_remove(name);
+            }
+        }
+        command.current_dir(self.directory.path()).stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Outcome {
+        Outcome::of(self.kiln(arguments).output().unwrap())
+    }
+}
+
+/// A place whose environment points to a simulator.
+pub struct Bench {
+    pub place: Place,
+    pub simulator: Simulator,
+    _runtime: Runtime,
+}
+
+impl Bench {
+    /// Tasks are ready at once.
+    pub fn new() -> Self {
+        Self::ready_after(Duration::ZERO)
+    }
+
+    pub fn ready_after(ready_after: Duration) -> Self {
+        Self::with(Config { ready_after, ..Config::default() })
+    }
+
+    pub fn with(config: Config) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let simulator = runtime.block_on(Simulator::start(config)).unwrap();
+        Self { place: Place::new(), simulator, _runtime: runtime }
+    }
+
+    pub fn kiln(&self, arguments: &[&str]) -> Command {
+        let mut command = self.place.kiln(arguments);
+        self.point(&mut command);
+        command
+    }
+
+    /// Gives a command the settings of the simulator.
+    pub fn point(&self, command: &mut Command) {
+        command
+            .env("IMAGEKILN_API_KEY", self.simulator.api_key())
+            .env("IMAGEKILN_BASE_URL", self.simulator.base_url())
+            .env("IMAGEKILN_REGIONAL_BASE_URL", self.simulator.regional_base_url());
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Outcome {
+        Outcome::of(self.kiln(arguments).output().unwrap())
+    }
+
+    /// Runs the program with something on its standard input.
+    pub fn run_with_stdin(&self, arguments: &[&str], input: &[u8]) -> Outcome {
+        let mut child = self
+            .kiln(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A program that ends before it reads closes the pipe.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        Outcome::of(child.wait_with_output().unwrap())
+    }
+
+    /// Runs a line in a shell, where `kiln` is the program.
+    pub fn shell(&self, line: &str) -> Outcome {
+        let mut command = self.place.command("sh");
+        self.point(&mut command);
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_kiln"));
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
+        Outcome::of(command.args(["-euc", line]).output().unwrap())
+    }
+
+    /// The body of the last request that the simulator accepted.
+    pub fn last_request(&self) -> Value {
+        let tasks = self.simulator.tasks();
+        tasks.into_iter().max_by_key(|task| task.accepted_at).expect("a task was accepted").request
+    }
+}
+
+/// How a process ended.
+#[derive(Debug)]
+pub struct Outcome {
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Outcome {
+    pub fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().expect("it ended by itself"),
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Asserts success.
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub fn fails(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}\n{}", self.stderr, self.text());
+        self
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Standard output as one JSON value.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    /// Standard error as JSON, one object a line.
+    #[track_caller]
+    pub fn events(&self) -> Vec<Value> {
+        let lines = self.stderr.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+            .collect()
+    }
+
+    /// The last event, which is the error where there was one.
+    #[track_caller]
+    pub fn error(&self) -> Value {
+        self.events().pop().expect("an event")
+    }
+}
+
+/// An image as people have it in their files.
+pub fn encoded(format: ImageFormat, width: u32, height: u32) -> Vec<u8> {
+    let image = RgbImage::from_fn(width, height, |x, y| image::Rgb([(x * 3) as u8, (y * 5) as u8, 90]));
+    let mut bytes = Cursor::new(Vec::new());
+    image.write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
+}
+
+pub fn png(width: u32, height: u32) -> Vec<u8> {
+    encoded(ImageFormat::Png, width, height)
+}
+
+/// The kind of picture that these bytes are, told independently of the program.
+pub fn kind_of(bytes: &[u8]) -> ImageFormat {
+    image::guess_format(bytes).unwrap()
+}
+
+/// Asserts a snapshot in which ports, task ids and the program's place have fixed names.
+#[macro_export]
+macro_rules! assert_shown {
+    ($name:expr, $text:expr) => {{
+        let text = $text.replace(env!("CARGO_BIN_EXE_kiln"), "kiln");
+        insta::with_settings!({
+            omit_expression => true,
+            filters => vec![
+                (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
+                (r"\(os error \d+\)", "(os error N)"),
+                (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "TASK-ID"),
+            ],
+        }, { insta::assert_snapshot!($name, text) });
+    }};
+}

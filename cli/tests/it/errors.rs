@@ -1,0 +1,257 @@
+//! Each kind of error: what people read, what programs read, and the exit code.
+
+use serde_json::{Value, json};
+
+use crate::{
+    assert_shown,
+    bench::{AGES, Bench, Outcome, Place},
+    server::Server,
+};
+
+/// An error for people, with its exit code.
+fn shown(outcome: &Outcome) -> String {
+    assert_eq!(outcome.text(), "");
+    format!("{}\nexit code {}", outcome.stderr.trim_end(), outcome.code)
+}
+
+const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
+
+#[test]
+fn of_the_settings() {
+    let place = Place::new();
+    assert_shown!("no_key", shown(&place.run(&["generate", "a fox"]).fails(2)));
+    let json = place.run(&["generate", "a fox", "--json"]).fails(2).error();
+    assert_shown!("no_key_json", format!("{json:#}"));
+
+    let run = |base: Option<&str>, key: Option<&str>| {
+        let mut command = place.kiln(&["generate", "a fox"]);
+        for (name, value) in [("IMAGEKILN_BASE_URL", base), ("IMAGEKILN_API_KEY", key)] {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
+        Outcome::of(command.output().unwrap()).fails(2)
+    };
+    assert!(run(Some("http://127.0.0.1:1"), None).stderr.contains("there is no API key\n"));
+    assert!(run(None, Some("a-key")).stderr.contains("there is no address of the service\n"));
+    assert!(run(Some(" "), Some("")).stderr.contains("there is no API key, and no address"));
+    assert_shown!("bad_base", shown(&run(Some("ftp://example.com"), Some("a-key"))));
+
+    let mut regional = place.kiln(&["run", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "x", "-q"]);
+    regional.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
+    assert_shown!("no_regional_base", shown(&Outcome::of(regional.output().unwrap()).fails(2)));
+}
+
+#[test]
+fn of_values_all_at_once() {
+    let bench = Bench::new();
+    bench.place.write("image.png", crate::bench::png(64, 64));
+    let words = [
+        "run",
+        "gen-pro-1.0-fill",
+        "--steps",
+        "7",
+        "--guidance",
+        "high",
+        "--seed",
+        "1.5",
+        "--prompt-upsampling=perhaps",
+        "--output-format",
+        "gif",
+        "--safety_tolerance",
+        "-1",
+        "--image",
+        "image.png",
+        "--webhook-url",
+        "example.com",
+    ];
+    assert_shown!("bad_values", shown(&bench.run(&words).fails(2)));
+    let json = bench.run(&["run", "gen-2-pro", "--width", "16", "--json"]).fails(2).error();
+    assert_shown!("bad_values_json", format!("{json:#}"));
+    let path = bench.run(&["run", "{base_model}-finetuned", "--base-model", "../x"]).fails(2);
+    assert_shown!("bad_path_parameter", shown(&path));
+    assert_eq!(bench.simulator.counts(), Default::default());
+}
+
+#[test]
+fn of_values_that_only_the_service_finds() {
+    let bench = Bench::new();
+    bench.place.write("text.png", "no image");
+    assert_shown!("refused_by_the_service", shown(&bench.run(&["edit", "a hat", "text.png"]).fails(2)));
+    assert_eq!(bench.simulator.counts().accepted, 0);
+}
+
+#[test]
+fn of_the_command_line() {
+    let place = Place::new();
+    let wrong = |words: &[&str]| shown(&place.run(words).fails(2));
+    assert_shown!("unknown_command", wrong(&["generat", "x"]));
+    assert_shown!("unknown_model", wrong(&["run", "gen-2-prp", "--prompt", "x"]));
+    assert_shown!(
+        "unknown_model_option",
+        wrong(&["generate", "x", "--guidance", "2", "--model", "gen-2-flx"])
+    );
+    assert_shown!("unlike_any_model", wrong(&["submit", "zzz"]));
+    assert_shown!("unknown_field", wrong(&["run", "gen-2-pro", "--widht", "3"]));
+    assert_shown!("field_of_another_model", wrong(&["generate", "x", "--guidance", "3"]));
+    assert_shown!("field_of_no_model", wrong(&["generate", "x", "--zzz", "3"]));
+    assert_shown!("extra_without_a_value", wrong(&["generate", "x", "--extra", "guidance"]));
+    assert_shown!("bad_deadline", wrong(&["generate", "x", "--deadline", "soon"]));
+    assert_shown!("no_prompt", wrong(&["generate"]));
+    assert_shown!("model_without_a_prompt", wrong(&["generate", "x", "--model", "gen-tools/deblur-v1"]));
+    assert_shown!("too_many_images", wrong(&["edit", "x", "a", "b", "--model", "gen-pro-1.0-fill"]));
+    assert_shown!("no_image_field", wrong(&["edit", "x", "a", "--model", "gen-2-klein-4b"]));
+    assert_shown!("simulated_task", wrong(&["--simulate", "task", "status", "an-id"]));
+    assert_shown!("no_task", wrong(&["task", "status", "{}"]));
+    assert_shown!(
+        "two_for_stdout",
+        place.run(&["--json", "--simulate", "generate", "x", "-o", "-"]).fails(2).stderr
+    );
+}
+
+#[test]
+fn of_the_command_line_for_programs() {
+    let place = Place::new();
+    let error = |words: &[&str]| place.run(words).fails(2).error();
+    for (words, message, advice) in [
+        (
+            &["run", "gen-2-prp", "--json"][..],
+            "there is no model 'gen-2-prp'",
+            "similar models are 'gen-2-pro'",
+        ),
+        (&["--json", "generate", "x", "--widht", "3"], "unexpected argument '--widht' found", "'--width'"),
+        (
+            &["--json", "generate"],
+            "the following required arguments were not provided: <PROMPT>",
+            "`kiln --help`",
+        ),
+    ] {
+        let error = error(words);
+        assert_eq!((&error["event"], &error["kind"]), (&json!("error"), &json!("usage")));
+        assert_eq!(error["message"], message);
+        assert!(error["advice"].as_str().unwrap().contains(advice), "{error}");
+    }
+}
+
+#[test]
+fn of_the_key() {
+    let bench = Bench::new();
+    let refused = |words: &[&str]| {
+        let mut command = bench.kiln(words);
+        Outcome::of(command.env("IMAGEKILN_API_KEY", "A-WRONG-KEY").output().unwrap()).fails(3)
+    };
+    let outcome = refused(&["generate", "a fox"]);
+    assert!(!outcome.stderr.contains("A-WRONG-KEY"));
+    assert_shown!("refused_key", shown(&outcome));
+    assert_eq!(refused(&["generate", "a fox", "--json"]).error()["status"], 403);
+}
+
+#[test]
+fn of_the_network() {
+    let place = Place::new();
+    // A port that was free a moment ago.
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = format!("http://{address}");
+    let mut command = place.kiln(&["generate", "a fox"]);
+    command.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", closed);
+    assert_shown!("unreachable", shown(&Outcome::of(command.output().unwrap()).fails(7)));
+}
+
+#[test]
+fn of_the_task() {
+    let bench = Bench::new();
+    for (word, code) in [("error", 4), ("not-found", 4), ("request-moderated", 5), ("content-moderated", 5)] {
+        let prompt = format!("[[{word}]]");
+        let words = [&["generate", prompt.as_str(), "--quiet"][..], &SMALL].concat();
+        assert_shown!(format!("task_{word}"), shown(&bench.run(&words).fails(code)));
+    }
+}
+
+#[test]
+fn of_the_deadline() {
+    let bench = Bench::ready_after(AGES);
+    let words =
+        [&["generate", "a fox", "--quiet", "--deadline", "0.1", "-o", "my fox.png"][..], &SMALL].concat();
+    assert_shown!("deadline", shown(&bench.run(&words).fails(6)));
+    let simulated = [&["--simulate", "generate", "a fox", "-q", "--deadline", "0.1"][..], &SMALL].concat();
+    assert_shown!("deadline_simulated", shown(&bench.place.run(&simulated).fails(6)));
+}
+
+#[test]
+fn of_files() {
+    let bench = Bench::new();
+    assert_shown!(
+        "no_directory",
+        shown(&bench.run(&["generate", "a fox", "-o", "nowhere/fox.png"]).fails(1))
+    );
+    assert_shown!("no_image", shown(&bench.run(&["edit", "a hat", "nowhere.png"]).fails(1)));
+    assert_shown!("no_task_file", shown(&bench.run(&["task", "save", "nowhere.json"]).fails(1)));
+}
+
+/// A command whose submission meets a scripted answer.
+fn scripted(words: &[&str], answer: impl FnOnce(&Server)) -> Outcome {
+    let (place, server) = (Place::new(), Server::new());
+    let mut command = place.kiln(words);
+    let child =
+        server.point(&mut command).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = child.spawn().unwrap();
+    answer(&server);
+    Outcome::of(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn of_billing_that_is_unknown() {
+    let cut = scripted(&["generate", "a fox"], |server| server.next().hang_up());
+    assert_shown!(
+        "cut_off",
+        shown(&cut.fails(8)).replace("connection closed before message completed", "CUT")
+    );
+    let failed = scripted(&["generate", "a fox", "--json"], |server| server.next().answer(500, &json!({})));
+    let error = failed.fails(8).error();
+    assert_eq!((&error["kind"], &error["may_have_been_billed"]), (&json!("service"), &json!(true)));
+    let unreadable = scripted(&["submit", "gen-2-pro", "--prompt", "x", "--json"], |server| {
+        server.next().answer(200, &json!([]));
+    });
+    assert_eq!(unreadable.fails(8).error()["kind"], "reply");
+}
+
+#[test]
+fn of_a_polling_host_that_may_not_have_the_key() {
+    let elsewhere = "https://polls.example.net/v1/get_result?id=a1";
+    let accepted = json!({ "id": "a1", "polling_url": elsewhere });
+    let outcome = scripted(&["generate", "a fox"], |server| server.next().answer(200, &accepted));
+    assert_shown!("key_withheld", shown(&outcome.fails(7)));
+}
+
+#[test]
+fn of_a_service_that_is_busy() {
+    // Asked to wait longer than a command should, it says so instead.
+    let (place, server) = (Place::new(), Server::new());
+    let mut command = place.kiln(&["generate", "a fox"]);
+    let child =
+        server.point(&mut command).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = child.spawn().unwrap();
+    server.next().answer_with(429, "retry-after: 3600\r\n", &Value::Null);
+    assert_shown!("rate_limited", shown(&Outcome::of(child.wait_with_output().unwrap()).fails(7)));
+}
+
+#[test]
+fn a_picture_that_can_not_be_saved_is_not_lost() {
+    let accepted = |server: &Server| {
+        let post = server.next();
+        assert!(post.line.starts_with("POST "), "{}", post.line);
+        post.answer(
+            200,
+            &json!({ "id": "a1", "polling_url": format!("{}/v1/get_result?id=a1", server.url()) }),
+        );
+        let sample = format!("{}/picture?signature=HUSH", server.url());
+        server.next().answer(200, &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }));
+        // The SDK tries four times in all.
+        for _ in 0..4 {
+            server.next().answer(200, &json!("no picture"));
+        }
+    };
+    let outcome = scripted(&["generate", "a fox", "-o", "fox.png"], accepted).fails(7);
+    assert!(!outcome.stderr.contains("HUSH"));
+    assert_shown!("no_picture", shown(&outcome));
+}

@@ -1,0 +1,149 @@
+//! Every operation that creates a task, through `kiln run`: the table of operations says what to send.
+
+use imagekiln::{Field, FieldKind, Operation, operations};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, kind_of, png};
+
+/// Small, so that the simulator paints quickly, and within the bounds of all deblurring and masking.
+const SIDE: u32 = 256;
+
+fn models() -> impl Iterator<Item = &'static Operation> {
+    operations().iter().filter(|operation| operation.submits)
+}
+
+/// A value within the field's bounds: what to type, and what the service should get.
+fn value(field: &Field) -> (String, Value) {
+    let limits = &field.limits;
+    match &field.kind {
+        FieldKind::Integer if field.name.contains("width") || field.name.contains("height") => {
+            (SIDE.to_string(), json!(SIDE))
+        }
+        FieldKind::Integer => {
+            let number = limits.minimum.unwrap_or(7.0) as i64;
+            (number.to_string(), json!(number))
+        }
+        FieldKind::Number => {
+            let number = limits.maximum.unwrap_or(0.5) - 0.25;
+            (number.to_string(), json!(number))
+        }
+        FieldKind::Boolean => ("true".to_owned(), json!(true)),
+        FieldKind::Choice { values, .. } => {
+            (values[values.len() - 1].to_owned(), json!(values[values.len() - 1]))
+        }
+        FieldKind::Image { .. } => ("image.png".to_owned(), Value::Null),
+        FieldKind::AspectRatio { .. } => ("4:3".to_owned(), json!("4:3")),
+        FieldKind::Address => {
+            ("https://example.com/hook?token=1".to_owned(), json!("https://example.com/hook?token=1"))
+        }
+        FieldKind::Secret => ("a secret".to_owned(), json!("[redacted]")),
+        FieldKind::Json => (SIDE.to_string(), json!(SIDE)),
+        _ => ("some words".to_owned(), json!("some words")),
+    }
+}
+
+fn flag(field: &Field, spelling: &str) -> String {
+    format!("--{}", if spelling == "-" { field.name.replace('_', "-") } else { field.name.to_owned() })
+}
+
+fn words(
+    model: &'static Operation,
+    fields: impl Iterator<Item = &'static Field>,
+    spelling: &str,
+) -> Vec<String> {
+    let mut words = vec!["run".to_owned(), model.name.to_owned()];
+    for parameter in model.path_parameters {
+        words.extend([format!("--{}", parameter.name), "gen-2-klein-9b-kv".to_owned()]);
+    }
+    for field in fields {
+        words.extend([flag(field, spelling), value(field).0]);
+    }
+    words
+}
+
+/// Runs the words; gives the request that the service saw.
+fn run(bench: &Bench, model: &Operation, words: &[String]) -> Value {
+    let before = bench.simulator.counts();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = bench.run(&words).ok();
+    let path = outcome.text();
+    let picture = bench.place.read(path.trim());
+    kind_of(&picture);
+    let after = bench.simulator.counts();
+    assert_eq!((after.accepted, after.delivered), (before.accepted + 1, before.delivered + 1), "{model}");
+    assert_eq!(
+        outcome.stderr.contains("warning: deprecated"),
+        model.deprecated,
+        "{model}: {}",
+        outcome.stderr
+    );
+    let task = bench.simulator.tasks().into_iter().max_by_key(|task| task.accepted_at).unwrap();
+    assert_eq!(task.operation_id, model.id);
+    task.request
+}
+
+#[test]
+fn runs_with_what_is_required() {
+    let bench = Bench::new();
+    bench.place.write("image.png", png(SIDE, SIDE));
+    let mut seen = 0;
+    for model in models() {
+        // What nobody requires is left out, but for the size, which keeps the pictures small.
+        let needed = model.fields.iter().filter(|field| {
+            field.required || ["width", "height"].contains(&field.name) && field.kind == FieldKind::Integer
+        });
+        let mut words = words(model, needed, "-");
+        if model.fields.is_empty() {
+            words.extend(["--extra", "width=80", "--extra", "height=72"].map(str::to_owned));
+        }
+        run(&bench, model, &words);
+        seen += 1;
+    }
+    assert_eq!(seen, 28);
+}
+
+#[test]
+fn runs_with_all_of_its_fields() {
+    let bench = Bench::new();
+    bench.place.write("image.png", png(SIDE, SIDE));
+    for (number, model) in models().enumerate() {
+        let spelling = if number % 2 == 0 { "-" } else { "_" };
+        let mut words = words(model, model.fields.iter(), spelling);
+        words.extend(["--extra", "not_shown=[1, true]", "--extra", "a_text=not JSON"].map(str::to_owned));
+        let request = run(&bench, model, &words);
+        for field in model.fields {
+            let sent = &request[field.name];
+            match field.kind {
+                FieldKind::Image { .. } => {
+                    let summary = sent.as_str().unwrap_or_default();
+                    assert!(
+                        summary.contains(&format!("image/png of {SIDE} x {SIDE}")),
+                        "{model} {}: {sent}",
+                        field.name
+                    );
+                }
+                _ => assert_eq!(*sent, value(field).1, "{model} {}", field.name),
+            }
+        }
+        assert_eq!(request["not_shown"], json!([1, true]), "{model}");
+        assert_eq!(request["a_text"], "not JSON", "{model}");
+        let others = request.as_object().unwrap().len() - model.fields.len();
+        assert_eq!(others, 2, "{model} sent what nobody gave: {request}");
+    }
+}
+
+#[test]
+fn is_found_by_name_path_and_id() {
+    let bench = Bench::new();
+    for model in models() {
+        for name in [model.name, model.path, model.id] {
+            bench.run(&["run", name, "--help"]).ok();
+            bench.run(&["submit", name, "--help"]).ok();
+            bench.run(&["generate", "--model", name, "--help"]).ok();
+        }
+    }
+    for name in ["get_result", "/v1/get_result"] {
+        bench.run(&["run", name]).fails(2);
+        bench.run(&["generate", "x", "--model", name]).fails(2);
+    }
+}

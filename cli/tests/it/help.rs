@@ -1,0 +1,94 @@
+//! What `--help` and `models` show: it follows the contract, so a change of the contract shows here.
+
+use imagekiln::{FieldKind, operations};
+
+use crate::{assert_shown, bench::Place};
+
+#[test]
+fn the_program() {
+    assert_shown!("help", Place::new().run(&["--help"]).ok().text());
+}
+
+#[test]
+fn each_command() {
+    let place = Place::new();
+    for command in ["generate", "edit", "run", "submit", "task", "models", "simulate", "completions"] {
+        assert_shown!(format!("help_{command}"), place.run(&[command, "--help"]).ok().text());
+    }
+    for action in ["status", "wait", "save"] {
+        assert_shown!(format!("help_task_{action}"), place.run(&["task", action, "--help"]).ok().text());
+    }
+}
+
+#[test]
+fn a_few_models() {
+    let place = Place::new();
+    let models = [
+        "gen-2-pro",
+        "gen-2-klein-4b",
+        "gen-pro-1.1-ultra-finetuned",
+        "gen-tools/erase-v1",
+        "{base_model}-finetuned",
+    ];
+    for model in models {
+        let name = model.replace(['/', '{', '}'], "-");
+        assert_shown!(format!("help_run_{name}"), place.run(&["run", model, "--help"]).ok().text());
+    }
+}
+
+#[test]
+fn the_chosen_model_decides_the_flags() {
+    let place = Place::new();
+    let help = |arguments: &[&str]| place.run(arguments).ok().text();
+    assert!(!help(&["generate", "--help"]).contains("--guidance"));
+    assert!(help(&["generate", "--model", "gen-2-flex", "--help"]).contains("--guidance"));
+    assert!(help(&["edit", "--help", "--model=gen_2_flex"]).contains("--guidance"));
+}
+
+#[test]
+fn every_field_of_every_model_is_shown_with_its_bounds() {
+    let place = Place::new();
+    for model in operations().iter().filter(|operation| operation.submits) {
+        let help = place.run(&["run", model.name, "--help"]).ok().text();
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for field in model.fields {
+            let flag = format!("--{}", field.name.replace('_', "-"));
+            let (_, shown) = help
+                .split_once(&format!("{flag} "))
+                .or(help.split_once(&format!("{flag}[")))
+                .unwrap_or_else(|| panic!("{model}: {flag}"));
+            let text = format!("{}{}", field.description, if field.required { " [required]" } else { "" });
+            assert!(shown.contains(&text), "{model} {flag}: {text}");
+            assert!(shown.contains(field.limits_text), "{model} {flag}: {}", field.limits_text);
+            assert!(
+                field.kind != FieldKind::Boolean || shown.starts_with("=<true|false>]"),
+                "{model} {flag}"
+            );
+        }
+        for what in model.not_shown {
+            assert!(help.contains(what), "{model}: {what}");
+        }
+        assert_eq!(help.contains("This model is deprecated"), model.deprecated, "{model}");
+        assert_eq!(help.contains("It is served from the regional address"), model.regional, "{model}");
+    }
+}
+
+#[test]
+fn the_table_of_models() {
+    assert_shown!("models", Place::new().run(&["models"]).ok().text());
+}
+
+#[test]
+fn the_models_for_programs() {
+    let place = Place::new();
+    let models = place.run(&["models", "--json"]).ok().json();
+    let names: Vec<&str> =
+        models.as_array().unwrap().iter().map(|model| model["name"].as_str().unwrap()).collect();
+    let expected: Vec<&str> =
+        operations().iter().filter(|operation| operation.submits).map(|operation| operation.name).collect();
+    assert_eq!(names, expected);
+    let flex = models.as_array().unwrap().iter().find(|model| model["name"] == "gen-2-flex").unwrap();
+    let guidance =
+        flex["fields"].as_array().unwrap().iter().find(|field| field["name"] == "guidance").unwrap();
+    assert_shown!("models_json_guidance", format!("{guidance:#}"));
+}

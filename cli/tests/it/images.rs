@@ -1,0 +1,69 @@
+//! The ways to give an image.
+
+use crate::bench::{Bench, png};
+
+const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
+
+#[test]
+fn an_image_comes_from_standard_input_once() {
+    let bench = Bench::new();
+    let words = [&["edit", "a hat", "-"][..], &SMALL].concat();
+    bench.run_with_stdin(&words, &png(72, 64)).ok();
+    assert!(bench.last_request()["input_image"].as_str().unwrap().contains("72 x 64"));
+
+    let twice = [&["edit", "a hat", "-", "-"][..], &SMALL].concat();
+    let outcome = bench.run_with_stdin(&twice, &png(72, 64)).fails(2);
+    assert!(outcome.stderr.contains("standard input can be read once"), "{}", outcome.stderr);
+    let empty = bench.run_with_stdin(&words, b"").fails(2);
+    assert!(empty.stderr.contains("input_image: is an empty image"), "{}", empty.stderr);
+    assert_eq!(bench.simulator.counts().accepted, 1);
+}
+
+#[test]
+fn a_field_that_is_not_shown_takes_an_image_too() {
+    let bench = Bench::new();
+    bench.place.write("person.png", png(64, 64));
+    let words =
+        ["run", "gen-tools/vto-v1", "--extra-image", "person=person.png", "--extra-image", "garment=-"];
+    bench.run_with_stdin(&words, &png(80, 64)).ok();
+    let request = bench.last_request();
+    assert!(request["person"].as_str().unwrap().contains("64 x 64"), "{request}");
+    assert!(request["garment"].as_str().unwrap().contains("80 x 64"), "{request}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_like_a_file() {
+    let bench = Bench::new();
+    bench.place.write("hat.png", png(64, 64));
+    bench.shell("mkfifo pipe; cat hat.png > pipe & kiln edit 'a hat' pipe --width 64 --height 64").ok();
+    assert!(bench.last_request()["input_image"].as_str().unwrap().contains("64 x 64"));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_found_before_anything_is_sent() {
+    let bench = Bench::new();
+    for path in ["nowhere.png", "."] {
+        let outcome = bench.run(&["edit", "a hat", path]).fails(1);
+        assert!(
+            outcome.stderr.contains("can't be read") && outcome.stderr.contains("nothing was sent"),
+            "{}",
+            outcome.stderr
+        );
+    }
+    let outcome = bench.run(&["edit", "a hat", "--model", "gen-dev", "https://example.com/a.png"]).fails(2);
+    assert!(outcome.stderr.contains("takes the image itself, not a URL"), "{}", outcome.stderr);
+    assert_eq!(bench.simulator.counts(), Default::default());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_need_not_be_unicode() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let bench = Bench::new();
+    let name = OsStr::from_bytes(b"h\xffat.png");
+    std::fs::write(bench.place.path("").join(name), png(64, 64)).unwrap();
+    let mut command = bench.kiln(&["edit", "a hat"]);
+    command.arg(name).args(SMALL);
+    crate::bench::Outcome::of(command.output().unwrap()).ok();
+}

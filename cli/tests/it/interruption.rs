@@ -1,0 +1,275 @@
+//! Ctrl-C at every step: what is paid is never lost. No test sleeps: each reads what the program said, or what it sent, to
+//! know where it is.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Child, ChildStderr, Command, Stdio},
+};
+
+use image::ImageFormat;
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{AGES, Bench, Place, kind_of},
+    server::Server,
+};
+
+const FOX: [&str; 8] = ["run", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
+
+/// A program under way, whose standard error is read line by line.
+struct Running {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        Self::start_into(command, Stdio::piped())
+    }
+
+    fn start_into(command: &mut Command, stdout: Stdio) -> Self {
+        let mut child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stderr, said: String::new() }
+    }
+
+    /// Reads until a line has this in it.
+    fn until(&mut self, text: &str) {
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.stderr.read_line(&mut line).unwrap(), 0, "ended without {text}: {}", self.said);
+            self.said.push_str(&line);
+            if line.contains(text) {
+                return;
+            }
+        }
+    }
+
+    fn interrupt(&self) {
+        self.signal("-INT");
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(
+            Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success()
+        );
+    }
+
+    /// Waits for the end; gives the exit code, standard output and all that was said.
+    fn end(mut self) -> (i32, String, String) {
+        self.stderr.read_to_string(&mut self.said).unwrap();
+        let mut stdout = String::new();
+        if let Some(mut pipe) = self.child.stdout.take() {
+            pipe.read_to_string(&mut stdout).unwrap();
+        }
+        (self.child.wait().unwrap().code().expect("no signal ended it"), stdout, self.said)
+    }
+}
+
+/// The command that the program printed.
+fn take_up(said: &str) -> &str {
+    let (_, after) = said.split_once("take it up again with:\n").unwrap_or_else(|| panic!("{said}"));
+    after.lines().next().unwrap().trim()
+}
+
+#[test]
+fn an_interrupted_wait_is_taken_up_with_the_printed_command() {
+    for signal in ["-INT", "-TERM"] {
+        let bench = Bench::ready_after(AGES);
+        let words = [&FOX[..], &["--output", "it's a fox.png"]].concat();
+        let mut run = Running::start(&mut bench.kiln(&words));
+        run.until("submitted task");
+        run.signal(signal);
+        let (code, stdout, said) = run.end();
+        assert_eq!((code, stdout.as_str()), (130, ""), "{said}");
+        assert_eq!(bench.place.files(), [""; 0]);
+
+        bench.simulator.clock().advance(AGES);
+        let saved = bench.shell(take_up(&said)).ok();
+        assert_eq!(saved.text(), "it's a fox.png\n");
+        assert_eq!(kind_of(&bench.place.read("it's a fox.png")), ImageFormat::Png);
+        let counts = bench.simulator.counts();
+        assert_eq!((counts.accepted, counts.charged.hundredths(), counts.delivered), (1, 300, 1));
+    }
+}
+
+#[test]
+fn programs_are_told_what_was_interrupted() {
+    let bench = Bench::ready_after(AGES);
+    let mut run = Running::start(&mut bench.kiln(&[&FOX[..], &["--json"]].concat()));
+    run.until("submitted");
+    run.interrupt();
+    let (code, _, said) = run.end();
+    assert_eq!(code, 130);
+    let error: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    assert_eq!((&error["kind"], &error["exit_code"]), (&json!("interrupted"), &json!(130)));
+    assert_eq!(error["task"]["id"], bench.simulator.tasks()[0].id);
+    bench.simulator.clock().advance(AGES);
+    bench.shell(error["take_up"].as_str().unwrap()).ok();
+}
+
+#[test]
+fn a_wait_for_a_task_tells_it_again() {
+    let bench = Bench::ready_after(AGES);
+    let task = bench.run(&[&["submit"], &FOX[1..]].concat()).ok().text();
+    let mut run = Running::start(&mut bench.kiln(&["-vv", "task", "save", task.trim(), "-o", "fox.jpg"]));
+    run.until("polled");
+    run.interrupt();
+    let (code, _, said) = run.end();
+    assert_eq!(code, 130, "{said}");
+    bench.simulator.clock().advance(AGES);
+    bench.shell(take_up(&said)).ok();
+    assert_eq!(bench.place.files(), ["fox.jpg"]);
+}
+
+/// A submission that reached a server, which has not answered.
+fn in_flight(place: &Place, server: &Server, words: &[&str]) -> (Running, crate::server::Exchange) {
+    let mut command = place.kiln(words);
+    let run = Running::start(server.point(&mut command));
+    let post = server.next();
+    assert!(post.line.starts_with("POST /v1/gen-2-pro "), "{}", post.line);
+    (run, post)
+}
+
+fn accepted(server: &Server) -> Value {
+    json!({ "id": "a1", "polling_url": format!("{}/v1/get_result?id=a1", server.url()), "cost": 4 })
+}
+
+#[test]
+fn a_submission_in_flight_is_finished_first() {
+    let (place, server) = (Place::new(), Server::new());
+    let (mut run, post) = in_flight(&place, &server, &[&FOX[..], &["-o", "fox.png"]].concat());
+    run.interrupt();
+    run.until("finishing the submission");
+    post.answer(200, &accepted(&server));
+    run.until("submitted task a1");
+    let (code, stdout, said) = run.end();
+    assert_eq!((code, stdout.as_str()), (130, ""), "{said}");
+    let command = take_up(&said);
+    let reference = format!(
+        r#"'{{"id":"a1","operation":"gen-2-pro","polling_url":"{}/v1/get_result?id=a1"}}'"#,
+        server.url()
+    );
+    assert_eq!(command, format!("{} task save {reference} --output fox.png", env!("CARGO_BIN_EXE_kiln")));
+}
+
+#[test]
+fn a_submission_that_is_refused_after_the_interruption_was_not_paid() {
+    let (place, server) = (Place::new(), Server::new());
+    let (mut run, post) = in_flight(&place, &server, &FOX);
+    run.interrupt();
+    run.until("finishing the submission");
+    post.answer(403, &json!({ "detail": "no" }));
+    let (code, _, said) = run.end();
+    assert_eq!(code, 3, "{said}");
+}
+
+#[test]
+fn a_second_interruption_gives_up_and_says_what_is_unknown() {
+    let (place, server) = (Place::new(), Server::new());
+    let (mut run, _post) = in_flight(&place, &server, &[&FOX[..], &["--quiet"]].concat());
+    run.interrupt();
+    run.until("finishing the submission");
+    run.interrupt();
+    let (code, _, said) = run.end();
+    assert_eq!(code, 8, "{said}");
+    insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!("given_up", said) });
+}
+
+#[test]
+fn an_interrupted_submit_prints_its_task() {
+    let (place, server) = (Place::new(), Server::new());
+    let (mut run, post) = in_flight(&place, &server, &[&["submit"], &FOX[1..]].concat());
+    run.interrupt();
+    run.until("finishing the submission");
+    post.answer(200, &accepted(&server));
+    let (code, stdout, said) = run.end();
+    assert_eq!(code, 130, "{said}");
+    let task: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&task["id"], &task["cost"]), (&json!("a1"), &json!(4.0)));
+    take_up(&said);
+}
+
+/// `/dev/full` fails every write; a closed pipe would do the same, but for children of other tests that hold it open.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_submit_that_nobody_hears_tells_its_task_on_standard_error() {
+    let bench = Bench::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let run = Running::start_into(&mut bench.kiln(&[&["submit"], &FOX[1..]].concat()), full.into());
+    let (code, _, said) = run.end();
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("the task can't be written to standard output"), "{said}");
+    bench.shell(take_up(&said)).ok();
+    assert_eq!(bench.simulator.counts().accepted, 1);
+}
+
+#[test]
+fn a_picture_that_nobody_takes_can_be_interrupted() {
+    let bench = Bench::new();
+    bench.shell("mkfifo pipe").ok();
+    let mut run = Running::start(&mut bench.kiln(&[&["-v"], &FOX[..], &["--output", "pipe"]].concat()));
+    run.until("submitted task");
+    run.interrupt();
+    let (code, _, said) = run.end();
+    assert_eq!(code, 130, "{said}");
+    bench.shell(&format!("exec 3<>pipe; {}; head -c 100 <&3 > head", take_up(&said))).ok();
+    assert_eq!(kind_of(&bench.place.read("head")), ImageFormat::Jpeg);
+}
+
+#[test]
+fn an_interrupted_download_leaves_nothing_behind() {
+    let (place, server) = (Place::new(), Server::new());
+    let (mut run, post) = in_flight(&place, &server, &[&FOX[..], &["-o", "fox.png"]].concat());
+    post.answer(200, &accepted(&server));
+    run.until("submitted task a1");
+    let sample = format!("{}/picture", server.url());
+    server.next().answer(200, &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }));
+    let _delivery = server.next();
+    run.interrupt();
+    let (code, _, said) = run.end();
+    assert_eq!(code, 130, "{said}");
+    take_up(&said);
+    assert_eq!(place.files(), [""; 0]);
+}
+
+#[test]
+fn a_directory_that_goes_away_after_the_payment_loses_no_picture() {
+    let bench = Bench::ready_after(AGES);
+    std::fs::create_dir(bench.place.path("pictures")).unwrap();
+    let mut run = Running::start(&mut bench.kiln(&[&FOX[..], &["-o", "pictures/fox.png"]].concat()));
+    run.until("submitted task");
+    std::fs::remove_dir(bench.place.path("pictures")).unwrap();
+    bench.simulator.clock().advance(AGES);
+    let (code, _, said) = run.end();
+    assert_eq!(code, 1, "{said}");
+    std::fs::create_dir(bench.place.path("pictures")).unwrap();
+    bench.shell(take_up(&said)).ok();
+    assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), ImageFormat::Png);
+    assert_eq!(bench.simulator.counts().accepted, 1);
+}
+
+#[test]
+fn the_simulator_ends_with_success() {
+    let place = Place::new();
+    let mut run = Running::start(&mut place.kiln(&["simulate", "--json"]));
+    let mut line = String::new();
+    BufReader::new(run.child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("base_url"), "{line}");
+    run.interrupt();
+    let (code, _, said) = run.end();
+    assert_eq!((code, said.as_str()), (0, ""));
+}
+
+#[test]
+fn a_simulated_task_is_said_to_be_gone() {
+    let place = Place::new();
+    let mut run = Running::start(&mut place.kiln(&[&["--simulate"], &FOX[..]].concat()));
+    run.until("submitted task");
+    run.interrupt();
+    let (code, _, said) = run.end();
+    // Its one second may be over before the signal comes; then there is a picture.
+    assert!(code == 0 || code == 130 && said.contains("is gone with it"), "{code}: {said}");
+    assert!(!said.contains("take it up again"), "{said}");
+}

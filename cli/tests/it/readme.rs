@@ -1,0 +1,32 @@
+//! The README's examples are run, block by block, as they stand there.
+
+use std::time::Duration;
+
+use crate::bench::{Bench, png};
+
+const README: &str = include_str!("../../README.md");
+
+#[test]
+fn every_example_runs() {
+    let blocks: Vec<&str> =
+        README.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(blocks.len() > 4, "the examples are marked `sh`");
+    for block in blocks {
+        let bench = Bench::ready_after(Duration::ZERO);
+        for image in ["cat.png", "hat.png", "mask.png"] {
+            bench.place.write(image, png(256, 256));
+        }
+        let outcome = bench.shell(block);
+        assert_eq!(outcome.code, 0, "{block}\n{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn every_exit_code_of_the_help_is_explained() {
+    let help = crate::bench::Place::new().run(&["--help"]).ok().text();
+    let (_, codes) = help.split_once("Exit codes:\n").unwrap();
+    for line in codes.lines().filter(|line| !line.is_empty()) {
+        let (code, meaning) = line.trim().split_once("  ").unwrap();
+        assert!(README.contains(&format!("| {code} | {meaning} |")), "{line}");
+    }
+}

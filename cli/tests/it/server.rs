@@ -1,0 +1,94 @@
+//! A server that does what it is told: it hands each request to the test, which answers when it likes, or never.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::Command,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+pub struct Server {
+    address: SocketAddr,
+    requests: mpsc::Receiver<Exchange>,
+}
+
+/// A request that was read whole, and waits for its answer.
+pub struct Exchange {
+    pub line: String,
+    stream: TcpStream,
+}
+
+impl Server {
+    pub fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, requests) = mpsc::channel();
+        thread::spawn(move || {
+            // Each request comes on a connection of its own, since answers close theirs.
+            while let Ok((stream, _)) = listener.accept() {
+                if sender.send(Exchange::read(stream)).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { address, requests }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Points a command to this server.
+    pub fn point<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", self.url())
+    }
+
+    /// Waits for the next request; a program that sends none fails the test rather than holding it up.
+    pub fn next(&self) -> Exchange {
+        self.requests.recv_timeout(Duration::from_secs(60)).expect("a request")
+    }
+}
+
+impl Exchange {
+    fn read(stream: TcpStream) -> Self {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let mut length = 0;
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).unwrap();
+            match header.trim().to_lowercase().split_once(':') {
+                Some(("content-length", value)) => length = value.trim().parse().unwrap(),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        reader.read_exact(&mut vec![0; length]).unwrap();
+        Self { line: line.trim().to_owned(), stream }
+    }
+
+    pub fn answer(self, status: u16, body: &Value) {
+        self.answer_with(status, "", body);
+    }
+
+    /// Answers with further header lines.
+    pub fn answer_with(mut self, status: u16, headers: &str, body: &Value) {
+        let body = body.to_string();
+        write!(
+            self.stream,
+            "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{headers}connection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+    }
+
+    /// Ends the connection without an answer.
+    pub fn hang_up(self) {
+        drop(self.stream);
+    }
+}

@@ -1,0 +1,81 @@
+//! `kiln simulate`: a simulator that other processes use.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::{
+    assert_shown,
+    bench::{Outcome, Place},
+};
+
+/// A simulator in a process of its own, which ends with the test.
+struct Simulating(Child);
+
+impl Simulating {
+    fn start(place: &Place, options: &[&str]) -> Self {
+        let words = [&["simulate"], options].concat();
+        Self(place.kiln(&words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    fn lines(&mut self) -> impl Iterator<Item = String> {
+        BufReader::new(self.0.stdout.as_mut().unwrap()).lines().map(Result::unwrap)
+    }
+}
+
+impl Drop for Simulating {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn it_prints_what_to_type_next_and_that_works() {
+    let place = Place::new();
+    let mut simulating =
+        Simulating::start(&place, &["--ready-after", "0", "--key", "my-key", "--model-prefix", "xyz"]);
+    let lines: Vec<String> = simulating.lines().take_while(|line| !line.contains("curl")).collect();
+    let typed: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("  ")).collect();
+    let mut shell = place.command("sh");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_kiln")).parent().unwrap();
+    shell.env("PATH", format!("{}:{}", program.display(), std::env::var("PATH").unwrap()));
+    let outcome = Outcome::of(shell.args(["-euc", &typed.join("\n")]).output().unwrap()).ok();
+    assert_eq!(outcome.text(), "fox.png\n");
+    assert_eq!(place.files(), ["fox.png"]);
+}
+
+#[test]
+fn the_greeting() {
+    let mut simulating = Simulating::start(&Place::new(), &[]);
+    let lines: Vec<String> = simulating.lines().take(12).collect();
+    assert!(lines.iter().any(|line| line.contains("curl")), "{lines:?}");
+    assert_shown!("simulate", lines.join("\n"));
+}
+
+#[test]
+fn programs_get_its_settings() {
+    let place = Place::new();
+    let mut simulating = Simulating::start(&place, &["--json", "--listen", "127.0.0.1:0"]);
+    let settings: Value = serde_json::from_str(&simulating.lines().next().unwrap()).unwrap();
+    let mut command = place.kiln(&["submit", "gen-2-pro", "--prompt", "x"]);
+    command.env("IMAGEKILN_API_KEY", settings["api_key"].as_str().unwrap());
+    command.env("IMAGEKILN_BASE_URL", settings["base_url"].as_str().unwrap());
+    Outcome::of(command.output().unwrap()).ok();
+    assert_ne!(settings["regional_base_url"], settings["base_url"]);
+}
+
+#[test]
+fn settings_that_do_not_work_are_refused() {
+    let place = Place::new();
+    let outcome = place.run(&["simulate", "--listen", "0.0.0.0:0"]).fails(2);
+    assert_shown!("simulate_remote", outcome.stderr);
+    let prefix = place.run(&["simulate", "--model-prefix", "no/prefix"]).fails(2);
+    assert_shown!("simulate_prefix", prefix.stderr);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    assert_shown!("simulate_taken", place.run(&["simulate", "--listen", &address]).fails(1).stderr);
+}

@@ -1,0 +1,110 @@
+//! `submit` and `task`: a task taken up by another process.
+
+use image::ImageFormat;
+use serde_json::{Value, json};
+
+use crate::bench::{AGES, Bench, kind_of};
+
+const SUBMIT: [&str; 8] = ["submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
+
+#[test]
+fn submit_prints_the_task_on_one_line() {
+    let bench = Bench::new();
+    for json in [&[][..], &["--json"]] {
+        let outcome = bench.run(&[&SUBMIT[..], json].concat()).ok();
+        assert_eq!(outcome.text().trim_end().lines().count(), 1);
+        let task = outcome.json();
+        let id = task["id"].as_str().unwrap();
+        let polling_url = format!("{}/v1/get_result?id={id}", bench.simulator.base_url());
+        let expected = json!({
+            "id": id, "polling_url": polling_url, "operation": "gen-2-pro",
+            "cost": 3.0, "input_mp": 0.0, "output_mp": 0.0,
+        });
+        assert_eq!(task, expected);
+    }
+    assert_eq!(bench.simulator.counts().polls, 0);
+}
+
+#[test]
+fn the_task_goes_through_a_pipe() {
+    let bench = Bench::new();
+    let submit = "kiln submit gen-2-pro --prompt 'a fox' --width 64 --height 64";
+    bench.shell(&format!("{submit} | kiln task save - --output fox.jpg")).ok();
+    assert_eq!(kind_of(&bench.place.read("fox.jpg")), ImageFormat::Jpeg);
+    let counts = bench.simulator.counts();
+    assert_eq!((counts.accepted, counts.delivered), (1, 1));
+}
+
+#[test]
+fn a_task_is_known_by_file_json_and_id() {
+    let bench = Bench::new();
+    let line = bench.run(&SUBMIT).ok().text();
+    let task: Value = serde_json::from_str(&line).unwrap();
+    let id = task["id"].as_str().unwrap();
+    bench.place.write("task.json", &line);
+    bench.place.write("task.id", format!("{id}\n"));
+    for reference in ["task.json", "task.id", line.trim(), id] {
+        let outcome = bench.run(&["task", "status", reference]).ok();
+        assert_eq!(outcome.text(), format!("{id}: Ready\n"), "{reference}");
+    }
+    let saved = bench.run(&["task", "save", "task.json", "--json"]).ok().json();
+    assert_eq!(
+        saved["task"],
+        json!({ "id": id, "polling_url": task["polling_url"], "operation": "gen-2-pro" })
+    );
+    assert_eq!(
+        (&saved["kind"], &saved["path"]),
+        (&json!("jpeg"), &json!(format!("gen-2-pro-{}.jpg", &id[..8])))
+    );
+}
+
+#[test]
+fn a_regional_task_is_found_by_its_reference() {
+    let bench = Bench::new();
+    let words = ["submit", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "x", "--aspect-ratio", "1:1"];
+    let line = bench.run(&words).ok().text();
+    let status = |reference: &str| bench.run(&["task", "status", reference, "--json"]).ok().json();
+    assert_eq!(status(line.trim())["status"], "Ready");
+    let task: Value = serde_json::from_str(&line).unwrap();
+    // The id alone is polled at the other address, where nobody knows it.
+    assert_eq!(status(task["id"].as_str().unwrap())["status"], "Task not found");
+}
+
+#[test]
+fn status_asks_once_and_tells_whatever_it_is() {
+    let bench = Bench::ready_after(AGES);
+    let id = bench.run(&SUBMIT).ok().json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(bench.run(&["task", "status", &id]).ok().text(), format!("{id}: Pending\n"));
+    let told = bench.run(&["task", "status", &id, "--json"]).ok().json();
+    assert_eq!(told, json!({ "id": id, "status": "Pending", "final": false }));
+    assert_eq!(bench.simulator.counts().polls, 2);
+    assert_eq!(bench.run(&["task", "status", "unheard-of"]).ok().text(), "unheard-of: Task not found\n");
+}
+
+#[test]
+fn wait_ends_with_the_final_status() {
+    let bench = Bench::new();
+    let id = bench.run(&SUBMIT).ok().json()["id"].as_str().unwrap().to_owned();
+    assert!(bench.run(&["task", "wait", &id]).ok().text().starts_with(&format!("{id}: Ready")));
+    let told = bench.run(&["task", "wait", &id, "--json"]).ok().json();
+    assert_eq!((&told["status"], &told["task"]["id"]), (&json!("Ready"), &json!(id)));
+    let ten_minutes = bench.simulator.clock().unix_now().as_secs() + 600;
+    assert!((ten_minutes - 60..=ten_minutes).contains(&told["expires_at"].as_u64().unwrap()), "{told}");
+    bench.run(&["task", "wait", "unheard-of"]).fails(4);
+    assert_eq!(bench.place.files(), [""; 0]);
+}
+
+#[test]
+fn a_place_that_can_not_be_written_is_found_before_the_wait() {
+    let bench = Bench::ready_after(AGES);
+    let id = bench.run(&SUBMIT).ok().json()["id"].as_str().unwrap().to_owned();
+    bench.run(&["task", "save", &id, "--output", "nowhere/fox.png"]).fails(1);
+    assert_eq!(bench.simulator.counts().polls, 0);
+}
+
+#[test]
+fn a_submission_to_a_simulator_of_its_own_says_that_the_task_is_gone() {
+    let bench = Bench::new();
+    let outcome = bench.place.run(&[&["--simulate"], &SUBMIT[..]].concat()).ok();
+    assert!(outcome.stderr.contains("is gone with the simulator"), "{}", outcome.stderr);
+}
