@@ -83,6 +83,15 @@ fn read_operation(root: &Place, path: &str, method: &str, place: &Place) -> Resu
     {
         return Err(region.fault("the one region known is `regional`"));
     }
+    let mut not_shown = read_not_shown(place)?;
+    if method == "post" {
+        for gap in read_not_shown(&request_schema(place)?.resolve(root)?)? {
+            // The operation and its request may name the same gap.
+            if !not_shown.contains(&gap) {
+                not_shown.push(gap);
+            }
+        }
+    }
     Ok(Operation {
         id: id.string()?.to_owned(),
         path: path.to_owned(),
@@ -92,13 +101,21 @@ fn read_operation(root: &Place, path: &str, method: &str, place: &Place) -> Resu
         deprecated: place.get("deprecated").map_or(Ok(false), |flag| flag.boolean())?,
         regional: region.is_some(),
         max_reference_images: place.get("x-max-reference-images").map(|count| count.count()).transpose()?,
-        not_shown: place.get("x-not-shown").map_or(Ok(Vec::new()), |list| list.strings())?,
+        not_shown,
         submission,
     })
 }
 
+fn read_not_shown(place: &Place) -> Result<Vec<String>, Fault> {
+    place.get("x-not-shown").map_or(Ok(Vec::new()), |list| list.strings())
+}
+
+fn request_schema<'a>(operation: &Place<'a>) -> Result<Place<'a>, Fault> {
+    operation.need("requestBody")?.need("content")?.need("application/json")?.need("schema")
+}
+
 fn read_submission(root: &Place, name: &str, place: &Place) -> Result<Submission, Fault> {
-    let schema = place.need("requestBody")?.need("content")?.need("application/json")?.need("schema")?;
+    let schema = request_schema(place)?;
     let reference = schema.need("$ref")?;
     let schema_name = reference
         .string()?

@@ -27,11 +27,9 @@ pub fn describe(field: &Field) -> String {
         Kind::Choice { values, .. } => parts.push(format!("one of {}", values.join(", "))),
         Kind::Image { encodings, mask_of, max_megapixels } => {
             parts.push(match encodings {
-                Encodings::Base64 => "a file or bytes, sent as base64".to_owned(),
-                Encodings::Base64OrUrl => "a file or bytes, sent as base64, or a URL".to_owned(),
-                Encodings::NotShown => {
-                    "a file, bytes or a URL (which encodings the service takes is not shown)".to_owned()
-                }
+                Encodings::Base64 => "an image, sent as base64".to_owned(),
+                Encodings::Base64OrUrl => "an image, sent as base64, or its URL".to_owned(),
+                Encodings::NotShown => "an image or its URL; the encodings taken are not shown".to_owned(),
             });
             if let Some(image) = mask_of {
                 parts.push(format!("as large as `{image}`"));

@@ -166,22 +166,21 @@ impl Tries {
         if self.made == MAX_TRIES {
             return Err(error);
         }
-        let client = &self.picture.client;
-        match error.kind() {
-            ErrorKind::Expired => match self.picture.at_fresh_address().await {
-                Some(fresh) => self.picture = fresh,
-                None => return Err(error),
-            },
-            ErrorKind::Delivery if client.0.retry_budget.take() => {
-                tracing::debug!(
-                    task_id = self.picture.task.id(),
-                    tries = self.made,
-                    "a download failed; fetching again"
-                );
-                time::sleep(retry::delay(self.made, &client.0.random)).await;
-            }
-            _ => return Err(error),
+        // Refused before its time: it may have been signed long before it was polled.
+        if error.kind() == ErrorKind::Expired || matches!(error.status(), Some(401 | 403)) {
+            self.picture = self.picture.at_fresh_address().await.ok_or(error)?;
+            return Ok(());
         }
+        let client = &self.picture.client;
+        if error.kind() != ErrorKind::Delivery || !client.0.retry_budget.take() {
+            return Err(error);
+        }
+        tracing::debug!(
+            task_id = self.picture.task.id(),
+            tries = self.made,
+            "a download failed; fetching again"
+        );
+        time::sleep(retry::delay(self.made, &client.0.random)).await;
         Ok(())
     }
 }

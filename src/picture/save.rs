@@ -70,8 +70,11 @@ impl Picture {
         let (chunks, received) = mpsc::channel(AHEAD);
         let directory = directory_of(path);
         let writer = task::spawn_blocking({
-            let directory = directory.clone();
-            move || write(&directory, received)
+            let (directory, path) = (directory.clone(), path.to_owned());
+            move || {
+                refuse_what_is_no_file(&path)?;
+                write(&directory, received)
+            }
         });
         let came = pass_on(&mut download, chunks).await;
         // Waited for in any case: a program that ends on the error must not leave the temporary file behind.
@@ -106,6 +109,16 @@ fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
+    }
+}
+
+/// A rename would put the picture in the place of a device or a pipe, and not into it.
+fn refuse_what_is_no_file(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            Err(io::Error::other("there is something that is no regular file"))
+        }
+        _ => Ok(()),
     }
 }
 

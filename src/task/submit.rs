@@ -282,7 +282,7 @@ fn transport_failure(error: ClientError<()>, progress: &Progress) -> Attempt {
     }
     match error {
         ClientError::CommunicationError(error) if error.is_connect() => {
-            let host = error.url().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+            let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
             let error = Error::new(ErrorKind::Network, format!("no connection to {host}"))
                 .advice("nothing was sent; check the base address and the network")
                 .caused_by(error.without_url());

@@ -186,7 +186,7 @@ impl Polling {
         let error = Error::new(
             ErrorKind::Deadline,
             format!(
-                "the task was not done within {} s ({} polls, {seen})",
+                "the task was not done within {} s (polls: {}; {seen})",
                 self.deadline.as_secs_f32(),
                 self.polls
             ),

@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::{
     answer::Answer,
+    done,
     samples::{self, assert_kind, fox, ready},
     scripted::ScriptedServer,
     settle,
@@ -42,7 +43,7 @@ async fn a_second_submission_waits_for_the_first_task_to_be_final() {
         let waited = first.wait().await;
 
         assert_eq!(waited.is_ok(), last == "Ready");
-        assert_eq!(second.await.unwrap().id(), "t2");
+        assert_eq!(done(second).await.unwrap().id(), "t2");
         assert_eq!(methods(&service), ["POST", "GET", "GET", "POST"]);
         service.assert_every_request_has_the_key();
     }
@@ -61,9 +62,9 @@ async fn a_single_poll_and_a_stream_of_updates_free_the_slot_too() {
 
     let first = client.submit(fox()).await.unwrap();
     first.poll().await.unwrap();
-    let second = client.submit(fox()).await.unwrap();
+    let second = done(client.submit(fox())).await.unwrap();
     second.updates(WaitOptions::default()).next().await.unwrap().unwrap();
-    let third = client.submit(fox()).await.unwrap();
+    let third = done(client.submit(fox())).await.unwrap();
 
     assert_eq!((first.id(), second.id(), third.id()), ("t1", "t2", "t3"));
 }
@@ -80,7 +81,7 @@ async fn a_dropped_task_frees_its_slot() {
 
     drop(first);
 
-    assert_eq!(second.await.unwrap().id(), "t2");
+    assert_eq!(done(second).await.unwrap().id(), "t2");
     assert_eq!(methods(&service), ["POST", "POST"]);
 }
 
@@ -97,7 +98,7 @@ async fn a_submission_that_fails_or_is_given_up_frees_its_slot() {
     service.wait_for_requests(2).await;
     given_up.abort();
 
-    assert_eq!(client.submit(fox()).await.unwrap().id(), "t1");
+    assert_eq!(done(client.submit(fox())).await.unwrap().id(), "t1");
 }
 
 /// While a submission waits to be sent again it holds its slot: it is the one that is active.

@@ -145,20 +145,25 @@ async fn expires_after_ten_minutes() {
     }
 }
 
+/// Also before its time: it may have been signed long before it was polled.
 #[tokio::test(start_paused = true)]
 async fn has_a_second_life_where_the_service_signs_anew() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
-    time::advance(DELIVERY_VALIDITY).await;
-    delivery.answer(Answer::status(403)).answer(Answer::png(PNG));
-    service.answer(Answer::json(200, &samples::ready_body(&delivery.url("/fox.png?signature=fresh"))));
+    for (age, status) in
+        [(DELIVERY_VALIDITY, 403), (DELIVERY_VALIDITY, 404), (seconds(60), 403), (seconds(0), 401)]
+    {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        time::advance(age).await;
+        delivery.answer(Answer::status(status)).answer(Answer::png(PNG));
+        let fresh = samples::ready_body(&delivery.url("/fox.png?signature=fresh"));
+        service.answer(Answer::json(200, &fresh));
 
-    assert_eq!(picture.bytes().await.unwrap(), PNG);
+        assert_eq!(picture.bytes().await.unwrap(), PNG);
 
-    let fetched = delivery.received();
-    assert_eq!(fetched[1].target, "/fox.png?signature=fresh");
-    delivery.assert_no_request_has_the_key();
-    service.assert_every_request_has_the_key();
+        assert_eq!(delivery.received()[1].target, "/fox.png?signature=fresh");
+        delivery.assert_no_request_has_the_key();
+        service.assert_every_request_has_the_key();
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -166,13 +171,14 @@ async fn that_is_refused_before_its_time_is_not_called_expired() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     time::advance(DELIVERY_VALIDITY - seconds(60)).await;
-    delivery.otherwise(|_| Answer::status(403));
+    delivery.answer(Answer::status(403));
+    service.answer(ready(&delivery));
 
     let error = picture.bytes().await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Delivery);
     assert_eq!(error.status(), Some(403));
-    assert_eq!(service.polls().len(), 1);
+    delivery.assert_no_request_has_the_key();
 }
 
 /// A service that always signs anew, and whose addresses never work, is not followed for ever.

@@ -147,3 +147,20 @@ fn that_is_cancelled_leaves_nothing() {
     drop(runtime);
     assert_eq!(names(directory.path()), Vec::<String>::new());
 }
+
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn a_device_or_a_pipe_is_not_replaced() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    delivery.otherwise(|_| Answer::png(PNG));
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+
+    let error = picture.save(&socket).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::File);
+    assert!(!std::fs::metadata(&socket).unwrap().is_file(), "the picture was put in the socket's place");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

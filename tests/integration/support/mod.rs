@@ -11,6 +11,11 @@ use std::time::Duration;
 
 use tokio::time;
 
+/// The outcome of what must not hang: on a paused clock the limit passes when nothing moves any more.
+pub async fn done<T>(future: impl Future<Output = T>) -> T {
+    time::timeout(Duration::from_secs(86_400), future).await.expect("nothing moves, and it is not done")
+}
+
 /// Returns when nothing is left to do for either side: a paused clock moves only when every task waits.
 pub async fn settle() {
     time::sleep(Duration::from_millis(1)).await;
