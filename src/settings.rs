@@ -14,7 +14,7 @@ use crate::{
         clock::Clock,
         hooks::{Hooks, NEUTRAL_PREFIX},
         key::ApiKey,
-        origin::KeyOrigins,
+        origin::{KeyOrigins, is_loopback},
         retry::{Random, RetryBudget},
         tls::Tls,
     },
@@ -201,8 +201,11 @@ impl ClientBuilder {
                 .advice("check the system's certificates (on many systems the package ca-certificates)")
                 .caused_by(message)
         })?;
-        let http = http_client(&tls, self.connect_timeout, redirect::Policy::none())?;
-        let delivery = http_client(&tls, self.connect_timeout, redirect::Policy::limited(5))?;
+        // A simulator: no proxy of the environment knows the way to this machine's loopback.
+        let proxies = !bases.iter().all(is_loopback);
+        let http_client = |redirects| http_client(&tls, self.connect_timeout, proxies, redirects);
+        let http = http_client(redirect::Policy::none())?;
+        let delivery = http_client(redirect::Policy::limited(5))?;
         let hooks = Hooks { key: key.clone(), prefix };
         let client_at = |url: &Url| {
             generated::Client::new_with_client(
@@ -235,9 +238,12 @@ impl ClientBuilder {
 fn http_client(
     tls: &Tls,
     connect_timeout: Duration,
+    proxies: bool,
     redirects: redirect::Policy,
 ) -> Result<reqwest::Client, Error> {
-    let builder = reqwest::Client::builder()
+    let builder = reqwest::Client::builder();
+    let builder = if proxies { builder } else { builder.no_proxy() };
+    let builder = builder
         .user_agent(concat!("imagekiln/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(connect_timeout)
         .redirect(redirects)

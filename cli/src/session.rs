@@ -18,7 +18,7 @@ impl Session {
     pub async fn open(globals: &Globals) -> Result<Self, Failure> {
         let (builder, simulator) = match globals.simulate {
             true => {
-                let simulator = simulator(Config::default()).await?;
+                let simulator = simulator(fresh_config()).await?;
                 let builder = Client::builder()
                     .api_key(simulator.api_key())
                     .base_url(simulator.base_url())
@@ -31,6 +31,12 @@ impl Session {
         let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
         Ok(Self { client: builder.build()?, _simulator: simulator })
     }
+}
+
+/// A simulator's settings, with ids that no earlier one gave: a task kept from an earlier run must not be found to be
+/// another one.
+pub fn fresh_config() -> Config {
+    Config { seed: fastrand::u64(..), ..Config::default() }
 }
 
 /// Starts a simulator.

@@ -52,7 +52,8 @@ fn registrable_domain(url: &Url) -> Option<String> {
     registrable.suffix().is_known().then(|| String::from_utf8_lossy(registrable.as_bytes()).into_owned())
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether it is on this machine, by its address or by the name `localhost`.
+pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
         Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),

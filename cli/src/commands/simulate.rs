@@ -33,7 +33,7 @@ struct Options {
     /// What stands for `gen` at the head of model names [default: gen]
     #[arg(long, value_name = "PREFIX")]
     model_prefix: Option<String>,
-    /// From this come task ids and the seeds of pictures for which none was asked [default: 0]
+    /// From this come task ids and the seeds of pictures for which none was asked [default: a new one each time]
     #[arg(long, value_name = "INTEGER")]
     seed: Option<u64>,
 }
@@ -72,7 +72,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 }
 
 fn config(options: Options) -> Config {
-    let mut config = Config { allow_remote: options.allow_remote, ..Config::default() };
+    let mut config = Config { allow_remote: options.allow_remote, ..session::fresh_config() };
     if let Some(address) = options.listen {
         config.listen = address;
     }

@@ -8,6 +8,7 @@ mod help;
 mod images;
 #[cfg(unix)]
 mod interruption;
+mod machine;
 mod making;
 mod readme;
 mod server;

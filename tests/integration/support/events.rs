@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use tracing::subscriber::DefaultGuard;
+use tracing::{
+    Dispatch,
+    subscriber::{DefaultGuard, NoSubscriber},
+};
 use tracing_subscriber::{
     filter::LevelFilter,
     fmt::{self, format::FmtSpan},
@@ -15,10 +18,14 @@ use tracing_subscriber::{
 pub struct Events {
     written: Arc<Mutex<Vec<u8>>>,
     _guard: DefaultGuard,
+    /// While there is only one subscriber, `tracing` lets the thread that comes to an event first decide for all
+    /// whether anybody wants it; and the threads of other tests have none.
+    _second: Dispatch,
 }
 
 impl Events {
     pub fn capture() -> Self {
+        let second = Dispatch::new(NoSubscriber::default());
         let written = Arc::new(Mutex::new(Vec::new()));
         let writer = Arc::clone(&written);
         let subscriber = fmt::Subscriber::builder()
@@ -27,7 +34,7 @@ impl Events {
             .with_ansi(false)
             .with_writer(move || Writer(Arc::clone(&writer)))
             .finish();
-        Self { written, _guard: tracing::subscriber::set_default(subscriber) }
+        Self { written, _guard: tracing::subscriber::set_default(subscriber), _second: second }
     }
 
     pub fn text(&self) -> String {
