@@ -1,6 +1,6 @@
-//! From the contract to code, in four steps: read the document into a model of its operations ([`contract`]), adapt it
-//! for progenitor ([`adapt`]), let progenitor write types and client ([`client`]), and add what progenitor does not
-//! write: constructors, setters, `Submit`, the table of operations ([`emit`]).
+//! From the contract to code, in four steps: read the document into a model of its operations (`contract`), adapt it
+//! for progenitor (`adapt`), let progenitor write types and client (`client`), and add what progenitor does not
+//! write: constructors, setters, `Submit`, the table of operations (`emit`).
 //!
 //! `build.rs` runs it at compile time; `cargo xtask` runs the same code to show what it makes.
 

@@ -11,7 +11,7 @@ use super::Address;
 
 /// An image that a request carries: a file, bytes, base64 text, or the URL of an image.
 ///
-/// Files are read while they are sent, and bytes are encoded chunk by chunk: an upload takes a few hundred KiB of memory
+/// Files are read while they are sent, and bytes are encoded chunk by chunk: an upload takes a few chunks of half a MiB,
 /// however large the image is. Which encodings a field takes is part of the contract, and `validate()` checks it.
 /// `Clone` is cheap: bytes are shared.
 ///
