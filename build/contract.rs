@@ -149,10 +149,10 @@ fn read_path_parameter(place: &Place) -> Result<PathParameter, Fault> {
 
 /// `gen-tools/deblur-v1` is `GenToolsDeblurV1`.
 fn type_name(name: &str) -> String {
-    name.split(|c: char| !c.is_ascii_alphanumeric())
-        .map(|word| {
-            let mut letters = word.chars();
-            letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-        })
-        .collect()
+    name.split(|c: char| !c.is_ascii_alphanumeric()).map(capitalized).collect()
+}
+
+pub fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

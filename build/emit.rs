@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{
-    contract::{Contract, Operation, Submission},
+    contract::{Contract, Operation, Submission, capitalized},
     fault::Fault,
     field::{Encodings, Field, Kind},
     limits,
@@ -276,9 +276,4 @@ fn value_type(field: &Field, submission: &Submission) -> TokenStream {
         Kind::Secret => quote!(crate::WebhookSecret),
         Kind::Json => quote!(serde_json::Value),
     }
-}
-
-fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

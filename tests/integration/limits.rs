@@ -1,9 +1,10 @@
 //! The limits of the contract, enforced here as the service enforces them, before anything is sent.
 
 use imagekiln::{
-    ErrorKind, FieldKind, ImageInput, Request, Submit, operations,
+    Client, ErrorKind, FieldKind, ImageInput, Request, Submit, operations,
     types::{Gen2Pro, GenDev, GenKontextPro, GenPro10Fill, GenToolsDeblurV1},
 };
+use imagekiln_simulator::Simulator;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -183,6 +184,11 @@ fn numbers_that_json_cannot_carry_are_violations() {
     assert_eq!(violations(GenDev::new().guidance(f64::NAN)), one("guidance", "value_error"));
 }
 
+fn loose_client_of(simulator: &Simulator) -> Client {
+    let builder = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
+    builder.validation(false).build().expect("the settings are complete")
+}
+
 /// The day the service is looser than the document: the check can be turned off, and the service's own word counts.
 #[tokio::test(start_paused = true)]
 async fn local_validation_can_be_turned_off() {
@@ -191,12 +197,7 @@ async fn local_validation_can_be_turned_off() {
     assert_eq!((error.kind(), error.status()), (ErrorKind::Validation, None));
     assert!(simulator.counts().refused.is_empty(), "an invalid request was sent");
 
-    let loose = imagekiln::Client::builder()
-        .api_key(simulator.api_key())
-        .base_url(simulator.base_url())
-        .validation(false)
-        .build()
-        .unwrap();
+    let loose = loose_client_of(&simulator);
     let error = loose.submit(Gen2Pro::new("a fox").width(8)).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Validation, Some(422)));
     assert_eq!(error.violations()[0].field(), Some("width"));
@@ -211,12 +212,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let simulator = simulator().await;
-            let loose = imagekiln::Client::builder()
-                .api_key(simulator.api_key())
-                .base_url(simulator.base_url())
-                .validation(false)
-                .build()
-                .unwrap();
+            let loose = loose_client_of(&simulator);
             let request = GenDev::new().prompt("a fox").width(width).steps(steps).guidance(guidance);
             let mut here: Vec<_> = violations(request.clone()).into_iter().map(|(field, _)| field).collect();
             let mut there: Vec<_> = match loose.submit(request).await {
