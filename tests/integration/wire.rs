@@ -1,5 +1,7 @@
 //! What each operation's request looks like on the wire: method, path, headers and body.
 
+use std::collections::BTreeMap;
+
 use imagekiln::{Request, operations};
 use serde_json::{Value, json};
 
@@ -59,17 +61,16 @@ async fn sent(request: Request) -> String {
         .filter(|(name, _)| !["host", "user-agent"].contains(&name.as_str()))
         .map(|(name, value)| format!("{name}: {}", if name == "x-key" { "[the key]" } else { value }))
         .collect();
-    let mut body = received.json();
-    shorten(&mut body);
+    // Sorted: whether serde_json keeps the order hangs on what else is built with it.
+    let mut body: BTreeMap<String, Value> = serde_json::from_value(received.json()).unwrap();
+    body.values_mut().for_each(shorten);
     let body = serde_json::to_string_pretty(&body).unwrap();
     format!("{} {}\n{}\n{body}", received.method, received.target, headers.join("\n"))
 }
 
 /// The base64 of a picture tells a reader nothing.
-fn shorten(body: &mut Value) {
-    for value in body.as_object_mut().unwrap().values_mut() {
-        if let Some(text) = value.as_str().filter(|text| text.starts_with("iVBOR")) {
-            *value = format!("[a PNG, {} characters of base64]", text.len()).into();
-        }
+fn shorten(value: &mut Value) {
+    if let Some(text) = value.as_str().filter(|text| text.starts_with("iVBOR")) {
+        *value = format!("[a PNG, {} characters of base64]", text.len()).into();
     }
 }

@@ -148,7 +148,7 @@ fn a_submission_in_flight_is_finished_first() {
     assert_eq!((code, stdout.as_str()), (130, ""), "{said}");
     let command = take_up(&said);
     let reference = format!(
-        r#"'{{"id":"a1","operation":"gen-2-pro","polling_url":"{}/v1/get_result?id=a1"}}'"#,
+        r#"'{{"id":"a1","polling_url":"{}/v1/get_result?id=a1","operation":"gen-2-pro"}}'"#,
         server.url()
     );
     assert_eq!(command, format!("{} task save {reference} --output fox.png", env!("CARGO_BIN_EXE_kiln")));
