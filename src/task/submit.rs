@@ -119,7 +119,10 @@ impl Client {
                 Err(Attempt::Failed(error)) => return Err(error.operation(operation.name)),
                 Err(Attempt::NotTaken { error, wait }) => (error.operation(operation.name), wait),
             };
-            let wait = wait.unwrap_or_else(|| retry::delay(attempt, &self.0.random));
+            // A service that asks for no wait at all still gets one: six attempts at once are a storm.
+            let wait = wait
+                .filter(|asked| !asked.is_zero())
+                .unwrap_or_else(|| retry::delay(attempt, &self.0.random));
             if attempt == retry::MAX_ATTEMPTS || wait > LONGEST_RETRY_AFTER || !self.0.retry_budget.take() {
                 return Err(error);
             }
