@@ -194,6 +194,10 @@ impl ClientBuilder {
             return Err(settings("a limit of 0 polls or 0 tasks would let nothing happen")
                 .advice("set it to 1 or more"));
         }
+        if self.connect_timeout.is_zero() || self.silence_timeout.is_zero() {
+            return Err(settings("a time-out of 0 would give up every request, paid ones too")
+                .advice("set it to some seconds"));
+        }
 
         let bases: Vec<Url> = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
         let tls = Tls::new(bases.iter().any(|base| base.scheme() == "https")).map_err(|message| {

@@ -4,7 +4,7 @@
 //! answered 429. After anything else it is unknown whether the picture will be made and paid, and that is what the error
 //! says; it is never sent a second time.
 
-use std::{error::Error as _, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use progenitor_client::Error as ClientError;
 use reqwest::StatusCode;
@@ -291,15 +291,11 @@ fn transport_failure(error: ClientError<()>, progress: &Progress) -> Attempt {
                 .caused_by(error.without_url());
             Attempt::NotTaken { error, wait: None }
         }
-        ClientError::CommunicationError(error)
-            if error.is_builder() || error.is_request() && error.source().is_none() =>
-        {
-            Attempt::Failed(
-                Error::new(ErrorKind::Settings, "the request could not be built")
-                    .advice("nothing was sent")
-                    .caused_by(error.without_url()),
-            )
-        }
+        ClientError::CommunicationError(error) if error.is_builder() => Attempt::Failed(
+            Error::new(ErrorKind::Settings, "the request could not be built")
+                .advice("nothing was sent")
+                .caused_by(error.without_url()),
+        ),
         ClientError::CommunicationError(error) | ClientError::ResponseBodyError(error) => {
             Attempt::Failed(unknown(
                 Error::new(ErrorKind::Network, "the connection broke while a submission was sent")

@@ -10,6 +10,12 @@ use super::{
 };
 use crate::{Client, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd};
 
+/// However short an interval is asked for, a wait does not spin.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+
+/// No interval is longer than this: beyond it lies nothing but overflow.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
+
 /// How to wait for a task.
 ///
 /// ```
@@ -42,13 +48,14 @@ impl WaitOptions {
         self
     }
 
-    /// The time between the first two polls; half a second by default. It grows by half with each poll.
+    /// The time between the first two polls; half a second by default, at least 10 milliseconds. It grows by half with
+    /// each poll.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// The longest time between two polls; five seconds by default. Each is spread over its last half, and a service
+    /// The longest time between two polls; five seconds by default, at most a day. Each is spread over its last half, and a service
     /// that asks for a longer wait (`Retry-After`) gets it.
     pub fn max_interval(mut self, interval: Duration) -> Self {
         self.max_interval = interval;
@@ -126,8 +133,8 @@ impl Polling {
             task: task.clone(),
             started: Instant::now(),
             deadline: options.deadline,
-            interval: options.interval.min(options.max_interval),
-            max_interval: options.max_interval,
+            interval: options.interval.min(options.max_interval).min(LONGEST_INTERVAL),
+            max_interval: options.max_interval.min(LONGEST_INTERVAL),
             polls: 0,
             last_status: None,
             asked_to_wait: None,
@@ -167,9 +174,9 @@ impl Polling {
     }
 
     fn next_pause(&mut self) -> Duration {
-        let pause =
-            self.client.0.random.spread(self.interval).max(self.asked_to_wait.take().unwrap_or_default());
-        self.interval = self.interval.mul_f64(1.5).min(self.max_interval);
+        let asked = self.asked_to_wait.take().unwrap_or_default();
+        let pause = self.client.0.random.spread(self.interval).max(asked).max(SHORTEST_PAUSE);
+        self.interval = self.interval.saturating_add(self.interval / 2).min(self.max_interval);
         pause
     }
 

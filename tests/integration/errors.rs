@@ -80,6 +80,7 @@ fn settings() -> Vec<(&'static str, Error)> {
         ("an address with a query", error(complete().regional_base_url("https://a.example.com/?key=SECRET"))),
         ("a prefix with a slash", error(complete().model_prefix("a/b"))),
         ("a cap of nothing", error(complete().max_active_tasks(0))),
+        ("no time at all", error(complete().silence_timeout(Duration::ZERO))),
     ]
 }
 

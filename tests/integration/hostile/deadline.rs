@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use imagekiln::{Error, ErrorKind, TaskRef, TaskStatus, WaitEnd};
+use imagekiln::{Error, ErrorKind, TaskRef, TaskStatus, WaitEnd, WaitOptions};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -145,4 +145,28 @@ async fn is_ten_minutes_where_none_is_given() {
     let waited = started.elapsed();
     assert!(waited > seconds(590) && waited <= seconds(600), "{waited:?}");
     assert_eq!(end_of(&error).1 as usize, service.polls().len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_interval_makes_a_wait_spin() {
+    let service = ScriptedServer::start().await;
+    service.otherwise(|_| samples::status("Pending"));
+
+    let options = deadline(1).interval(Duration::ZERO).max_interval(Duration::ZERO);
+    let error = task(&client(&service), &service).wait_with(options).await.unwrap_err();
+
+    let (_, polls, _) = end_of(&error);
+    assert!(polls <= 100, "{polls} polls within a second");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_interval_is_too_long_to_count_with() {
+    let service = ScriptedServer::start().await;
+    service.answer(samples::status("Pending")).answer(samples::status("Pending")).answer(ready(&service));
+
+    let longest = Duration::MAX;
+    let options = WaitOptions::default().deadline(longest).interval(longest).max_interval(longest);
+    task(&client(&service), &service).wait_with(options).await.unwrap();
+
+    assert_eq!(service.polls().len(), 3);
 }
