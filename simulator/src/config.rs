@@ -4,8 +4,11 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use crate::credits::Prices;
-use crate::error::StartError;
+use crate::error::{ConfigError, StartError};
+use crate::seconds;
 
 /// How a simulator behaves. Fill in what matters and take the rest from [`Config::default`]:
 ///
@@ -16,7 +19,16 @@ use crate::error::StartError;
 /// let config = Config { ready_after: Duration::from_secs(20), ..Config::default() };
 /// # assert_eq!(config.model_prefix, "gen");
 /// ```
-#[derive(Clone)]
+///
+/// From a file, the same settings under the same names, with times in seconds and credits as decimal numbers:
+///
+/// ```
+/// # use imagekiln_simulator::Config;
+/// let config = Config::from_toml("ready_after = 20.5\n[prices]\nsubmission = 4.25").unwrap();
+/// assert_eq!(config.ready_after.as_secs_f64(), 20.5);
+/// ```
+#[derive(Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Where to listen; port 0 takes any free port. Default: `127.0.0.1:0`.
     pub listen: SocketAddr,
@@ -32,6 +44,7 @@ pub struct Config {
     /// `/v1/gen-2-pro`. One letter or digit at least, and nothing but letters, digits, `_` and `.`. Default: `gen`.
     pub model_prefix: String,
     /// From a task's acceptance to its final status, by the simulator's clock. Default: 1 second.
+    #[serde(deserialize_with = "seconds::one")]
     pub ready_after: Duration,
     /// The statuses of a task in progress, in their order, one at least; each lasts an equal part of `ready_after`.
     /// The interface shows none, so these are the simulator's own. Default: `Pending`, `Processing`.
@@ -50,6 +63,7 @@ pub struct Config {
     /// The largest area in pixels of a picture asked for; more is answered with 422. Default: 16 Mi (2^24).
     pub max_output_pixels: u64,
     /// How long a delivery address is good for, from the moment the task became ready. Default: 10 minutes.
+    #[serde(deserialize_with = "seconds::one")]
     pub delivery_lifetime: Duration,
     /// From this number come task ids, the seeds of pictures for which none was asked, and the secret that signs
     /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
@@ -80,6 +94,16 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Reads the settings from the text of a TOML file. What it leaves out keeps its default.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not TOML, or names a setting that does not exist or a value that cannot be; the message tells
+    /// the line.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        toml::from_str(text).map_err(|error| ConfigError::new(text, &error))
+    }
+
     /// Refuses settings under which the simulator could not keep its word.
     pub(crate) fn check(&self) -> Result<(), StartError> {
         for address in [self.listen, self.regional_listen] {
@@ -137,5 +161,29 @@ impl fmt::Debug for Config {
             .field("delivery_lifetime", &self.delivery_lifetime)
             .field("seed", &format_args!("[redacted]"))
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_is_told_with_its_line_and_without_the_value() {
+        for (text, line, part) in [
+            ("seed = 1\n\nkeys = []", 3, "unknown field `keys`"),
+            ("seed = 1\napi_keys = \"se\\\"cret\"", 2, "a string, expected a sequence"),
+            ("ready_after = -1", 1, "is no time in seconds"),
+            ("ready_after = 1e300", 1, "is no time in seconds"),
+            ("ready_after = nan", 1, "is no time in seconds"),
+            ("[prices]\nsubmission = 0.001", 2, "two decimal places"),
+            ("[prices]\nsubmission = -3", 2, "two decimal places"),
+            ("seed = ", 1, "string values"),
+        ] {
+            let error = Config::from_toml(text).err().unwrap();
+            assert_eq!(error.line, line, "{error}");
+            assert!(error.problem.contains(part), "{text}: {error}");
+            assert!(!error.to_string().contains("cret"), "{error}");
+        }
     }
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Pixels in a megapixel, as the simulator counts: 2^20, so that 1024 x 1024 is exactly one.
 pub(crate) const PIXELS_PER_MEGAPIXEL: u64 = 1 << 20;
@@ -54,6 +55,21 @@ impl Serialize for Credits {
     }
 }
 
+impl<'de> Deserialize<'de> for Credits {
+    /// From a number of credits that is not negative and has two decimal places at most.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let credits = f64::deserialize(deserializer)?;
+        let hundredths = (credits * 100.0).round();
+        let is_exact = (credits * 100.0 - hundredths).abs() < 1e-6 * hundredths.max(1.0);
+        // Up to here, every hundredth is a number of its own.
+        if is_exact && (0.0..=9e14).contains(&hundredths) {
+            Ok(Self(hundredths as u64))
+        } else {
+            Err(D::Error::custom(format!("{credits} is no amount of credits with two decimal places")))
+        }
+    }
+}
+
 /// An area in megapixels of 2^20 pixels, rounded to the hundredth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Megapixels(u64);
@@ -73,7 +89,8 @@ impl Serialize for Megapixels {
 }
 
 /// What a submission costs: a price for the task, and one for each megapixel of its picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Prices {
     /// Charged for every accepted submission. Default: 3 credits.
     pub submission: Credits,
@@ -121,6 +138,7 @@ mod tests {
             let text = serde_json::to_string(&Credits::from_hundredths(hundredths)).unwrap();
             let read: f64 = text.parse().unwrap();
             prop_assert_eq!((read * 100.0).round() as u64, hundredths);
+            prop_assert_eq!(serde_json::from_str::<Credits>(&text).unwrap().hundredths(), hundredths);
         }
     }
 }

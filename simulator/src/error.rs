@@ -1,4 +1,4 @@
-//! What can go wrong on starting. Whatever goes wrong later is an answer over HTTP.
+//! What can go wrong before and on starting. Whatever goes wrong later is an answer over HTTP.
 
 use std::net::SocketAddr;
 
@@ -42,4 +42,30 @@ impl StartError {
     pub(crate) fn contract(place: impl Into<String>, problem: impl ToString) -> Self {
         Self::Contract { place: place.into(), problem: problem.to_string() }
     }
+}
+
+/// What is wrong with the text of a configuration. Nothing of the text is quoted, since it may hold keys.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct ConfigError {
+    /// Counted from one; the last line where it is not known.
+    pub line: usize,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(text: &str, error: &toml::de::Error) -> Self {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
+        Self { line: before.matches('\n').count() + 1, problem: without_values(error.message().trim()) }
+    }
+}
+
+/// serde quotes a text that stands where something else belongs, and that may be a key.
+fn without_values(message: &str) -> String {
+    let quoted = message.split_once("string \"").and_then(|(before, rest)| {
+        let (_, after) = rest.rsplit_once("\", expected")?;
+        Some(format!("{before}a string, expected{after}"))
+    });
+    quoted.unwrap_or_else(|| message.to_owned())
 }
