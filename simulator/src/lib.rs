@@ -51,6 +51,7 @@ mod chance;
 mod clock;
 mod config;
 mod contract;
+mod control;
 mod counts;
 mod credits;
 mod delivery;

@@ -14,6 +14,7 @@ use tracing::info;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::contract::{Contract, Region};
+use crate::control;
 use crate::counts::Counts;
 use crate::error::StartError;
 use crate::server::{self, Door};
@@ -29,6 +30,8 @@ pub struct Simulator {
     service: Arc<Service>,
     stop: watch::Sender<bool>,
     servers: [JoinHandle<()>; 2],
+    control: JoinHandle<()>,
+    control_url: String,
 }
 
 impl Simulator {
@@ -43,12 +46,17 @@ impl Simulator {
         let contract = Contract::built_in()?;
         let global = server::listen(config.listen).await?;
         let regional = server::listen(config.regional_listen).await?;
+        let control = server::listen(config.control_listen).await?;
         let base = |listener: &TcpListener, wanted: SocketAddr| {
             let address = listener.local_addr();
             address.map(base_url).map_err(|source| StartError::Listen { address: wanted, source })
         };
         let bases = (base(&global, config.listen)?, base(&regional, config.regional_listen)?);
-        info!(base = bases.0, regional_base = bases.1, "listening");
+        let control_address = control
+            .local_addr()
+            .map_err(|source| StartError::Listen { address: config.control_listen, source })?;
+        let control_url = base_url(control_address);
+        info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
         let service = Arc::new(Service::new(config, contract, bases.0, bases.1));
         let stop = watch::Sender::new(false);
         let serve = |listener: TcpListener, region: Region| {
@@ -69,7 +77,15 @@ impl Simulator {
             })
         };
         let servers = [serve(global, Region::Global), serve(regional, Region::Regional)];
-        Ok(Self { service, stop, servers })
+        let router = control::router(Arc::clone(&service), control_address, stop.subscribe());
+        let mut stopped = stop.subscribe();
+        let control = tokio::spawn(async move {
+            let stopping = async move {
+                let _ = stopped.wait_for(|stop| *stop).await;
+            };
+            let _ = axum::serve(control, router).with_graceful_shutdown(stopping).await;
+        });
+        Ok(Self { service, stop, servers, control, control_url })
     }
 
     /// The service's address, without a slash at its end: `http://127.0.0.1:PORT`.
@@ -80,6 +96,12 @@ impl Simulator {
     /// The regional address: the same service on another port. A task is known only at the address that took it.
     pub fn regional_base_url(&self) -> &str {
         self.service.base(Region::Regional)
+    }
+
+    /// Where the control interface and its page are, on a port of their own: `http://127.0.0.1:PORT`. No key opens it,
+    /// and no other machine reaches it.
+    pub fn control_url(&self) -> &str {
+        &self.control_url
     }
 
     /// A key that is let in: the first of [`Config::api_keys`].
@@ -114,7 +136,7 @@ impl Simulator {
     /// Stops the service: accepts no connection any more, and waits for the requests under way, five seconds at most.
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
-        for server in &mut self.servers {
+        for server in self.servers.iter_mut().chain([&mut self.control]) {
             if tokio::time::timeout(PATIENCE, &mut *server).await.is_err() {
                 server.abort();
             }
@@ -127,6 +149,7 @@ impl fmt::Debug for Simulator {
         f.debug_struct("Simulator")
             .field("base_url", &self.base_url())
             .field("regional_base_url", &self.regional_base_url())
+            .field("control_url", &self.control_url)
             .finish_non_exhaustive()
     }
 }

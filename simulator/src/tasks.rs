@@ -151,7 +151,7 @@ impl Tasks {
     }
 
     /// In the order of their acceptance.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Task> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Task> {
         self.all.iter()
     }
 }

@@ -1,0 +1,79 @@
+//! What changed, told to the page as server-sent events: which of its parts to read again, and not what is new there.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::Stream;
+use futures_util::stream::unfold;
+
+use super::Control;
+use crate::service::Service;
+
+/// How often to look. A task changes its status by the passing of time alone, so there is nothing to wait for.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// What a look finds. Parts that are equal have not changed.
+#[derive(Clone, PartialEq, Eq, Default)]
+struct Look {
+    /// How many tasks have come so far, in each status and in all. A task never goes back, so where these are equal
+    /// no task has moved.
+    statuses: BTreeMap<String, u64>,
+    accepted: u64,
+    polls: u64,
+    delivered: u64,
+    refused: u64,
+}
+
+impl Look {
+    fn at(service: &Service) -> Self {
+        let now = service.clock.now();
+        let state = service.state();
+        let mut statuses: BTreeMap<&str, u64> = BTreeMap::new();
+        for task in state.tasks.iter() {
+            *statuses.entry(task.status(now, &service.config.in_progress)).or_default() += 1;
+        }
+        Self {
+            statuses: statuses.into_iter().map(|(status, count)| (status.to_owned(), count)).collect(),
+            accepted: state.tasks.count(),
+            polls: state.polls,
+            delivered: state.delivered,
+            refused: state.refused.values().sum(),
+        }
+    }
+
+    /// The parts of the page to read again.
+    fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let tasks = self.statuses != other.statuses || self.accepted != other.accepted;
+        let counts = tasks
+            || (self.polls, self.delivered, self.refused) != (other.polls, other.delivered, other.refused);
+        [("tasks", tasks), ("counts", counts)]
+            .into_iter()
+            .filter_map(|(part, differs)| differs.then_some(part))
+            .collect()
+    }
+}
+
+pub(super) async fn stream(
+    State(control): State<Control>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let first = Look::at(&control.service);
+    let changes = unfold((control, first), |(mut control, seen)| async move {
+        loop {
+            tokio::select! {
+                _ = tokio::time::sleep(PERIOD) => {}
+                // An error means that the simulator is gone, which is a stop too.
+                _ = control.stopped.wait_for(|stopped| *stopped) => return None,
+            }
+            let look = Look::at(&control.service);
+            let parts = look.differences(&seen);
+            if !parts.is_empty() {
+                let event = Event::default().event("change").data(serde_json::json!(parts).to_string());
+                return Some((Ok(event), (control, look)));
+            }
+        }
+    });
+    Sse::new(changes).keep_alive(KeepAlive::default())
+}

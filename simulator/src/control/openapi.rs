@@ -1,0 +1,48 @@
+//! The contract as this service serves it: under its model prefix, and at its addresses.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde_json::{Map, Value, json};
+
+use super::reply::{self, Problem, Reply};
+use crate::contract::{self, Region};
+use crate::service::Service;
+
+pub(super) async fn serve(State(service): State<Arc<Service>>) -> Reply {
+    let mut document: Value = serde_json::from_str(contract::DOCUMENT).map_err(|_| Problem::broken())?;
+    let prefix = &service.config.model_prefix;
+    let (global, regional) = (service.base(Region::Global), service.base(Region::Regional));
+    document["servers"] = json!([{ "url": global, "description": "This simulator." }]);
+    if let Some(paths) = document["paths"].as_object_mut() {
+        *paths = std::mem::take(paths)
+            .into_iter()
+            .map(|(path, item)| (contract::prefixed_path(&path, prefix), located(item, global, regional)))
+            .collect::<Map<_, _>>();
+    }
+    rename(&mut document, prefix);
+    reply::json(&document)
+}
+
+/// A regional operation is served at the regional address first.
+fn located(mut item: Value, global: &str, regional: &str) -> Value {
+    for operation in item.as_object_mut().into_iter().flat_map(|methods| methods.values_mut()) {
+        if operation.get("x-region").is_some_and(|region| region == "regional") {
+            operation["servers"] = json!([
+                { "url": regional, "description": "The regional address of this simulator." },
+                { "url": global, "description": "This simulator." },
+            ]);
+        }
+    }
+    item
+}
+
+/// The names of models within the prose.
+fn rename(value: &mut Value, prefix: &str) {
+    match value {
+        Value::String(text) => *text = text.replace("`gen-", &format!("`{prefix}-")),
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, prefix)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| rename(field, prefix)),
+        _ => {}
+    }
+}
