@@ -84,6 +84,10 @@ impl Megapixels {
         Self(u64::try_from(hundredths).unwrap_or(u64::MAX))
     }
 
+    pub(crate) fn number(self) -> f64 {
+        self.0 as f64 / 100.0
+    }
+
     /// What this area costs at a price a megapixel.
     fn at(self, price: Credits) -> Credits {
         let hundredths = (u128::from(price.0) * u128::from(self.0)).div_ceil(100);
@@ -93,7 +97,7 @@ impl Megapixels {
 
 impl Serialize for Megapixels {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.0 as f64 / 100.0)
+        serializer.serialize_f64(self.number())
     }
 }
 

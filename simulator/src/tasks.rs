@@ -87,6 +87,8 @@ impl Task {
             height: self.picture.height,
             media_type: self.picture.format.media_type(),
             cost: self.cost,
+            input_mp: self.input_mp.map(Megapixels::number),
+            output_mp: self.output_mp.number(),
             accepted_at: self.accepted_at,
             final_at: self.final_at,
             polls: self.polls,
@@ -126,6 +128,11 @@ pub struct TaskView {
     pub media_type: &'static str,
     /// What was charged.
     pub cost: Credits,
+    /// Megapixels (of 2^20 pixels) of the images that came with the request, to two decimal places; unknown where one
+    /// was given by its address.
+    pub input_mp: Option<f64>,
+    /// Megapixels of the picture, to two decimal places.
+    pub output_mp: f64,
     /// When the task was accepted, by the simulator's clock.
     pub accepted_at: Duration,
     /// When the task has its final status, by the simulator's clock.
