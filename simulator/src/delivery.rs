@@ -96,24 +96,38 @@ pub(crate) async fn serve(
         return Err(Refusal::Forbidden("The delivery address has expired"));
     }
     let id = file.split('.').next().unwrap_or_default();
+    let (kind, bytes) = picture(service, id).await?;
+    debug!(task = id, bytes = bytes.len(), "delivering");
+    let delivery = Delivery { left: bytes, id: id.to_owned(), service: Arc::clone(service) };
+    let length = HeaderValue::from(delivery.left.len());
+    let mut response = Response::new(Body::new(delivery));
+    response.headers_mut().insert(header::CONTENT_LENGTH, length);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    Ok(response)
+}
+
+/// The picture of a task that is ready, with its media type. It is painted once.
+pub(crate) async fn picture(service: &Service, id: &str) -> Result<(&'static str, Bytes), Refusal> {
     let picture = {
         let state = service.state();
         let task = state.tasks.get(id).ok_or(Refusal::NotFound)?;
+        let kind = task.picture.format.media_type();
         if task.outcome(service.clock.now()) != Some(Outcome::Ready) {
+            return Err(Refusal::NotFound);
+        }
+        if let Some(painted) = &task.painted {
+            return Ok((kind, painted.clone()));
+        }
+        if task.images_let_go {
             return Err(Refusal::NotFound);
         }
         task.picture.clone()
     };
     let kind = picture.format.media_type();
     let painted = service.painters.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
-    let bytes = painted.map_err(|_| Refusal::Broken)?;
-    debug!(task = id, bytes = bytes.len(), "delivering");
-    let delivery = Delivery { left: bytes.into(), id: id.to_owned(), service: Arc::clone(service) };
-    let length = HeaderValue::from(delivery.left.len());
-    let mut response = Response::new(Body::new(delivery));
-    response.headers_mut().insert(header::CONTENT_LENGTH, length);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Ok(response)
+    let bytes = Bytes::from(painted.map_err(|_| Refusal::Broken)?);
+    service.state().tasks.keep_picture(id, bytes.clone());
+    Ok((kind, bytes))
 }
 
 /// The bytes on their way, which know when the last of them has been taken.
@@ -167,7 +181,8 @@ mod tests {
     #[tokio::test]
     async fn only_what_is_taken_whole_counts_as_delivered() {
         let contract = Contract::built_in().unwrap();
-        let service = Arc::new(Service::new(Config::default(), contract, String::new(), String::new()));
+        let service =
+            Arc::new(Service::new(Config::default(), contract, String::new(), String::new()).unwrap());
         let delivery = || Delivery {
             left: vec![7; 2 * CHUNK + 1].into(),
             id: "a task".to_owned(),

@@ -18,7 +18,7 @@ pub enum StartError {
         /// The field of [`Config`](crate::Config).
         setting: &'static str,
         /// What is wrong with it.
-        problem: &'static str,
+        problem: String,
     },
     /// The address could not be listened on.
     #[error("cannot listen on {address}")]
@@ -39,6 +39,10 @@ pub enum StartError {
 }
 
 impl StartError {
+    pub(crate) fn setting(setting: &'static str, problem: impl Into<String>) -> Self {
+        Self::Setting { setting, problem: problem.into() }
+    }
+
     pub(crate) fn contract(place: impl Into<String>, problem: impl ToString) -> Self {
         Self::Contract { place: place.into(), problem: problem.to_string() }
     }

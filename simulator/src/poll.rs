@@ -6,13 +6,14 @@ use serde_json::json;
 use tracing::debug;
 use url::form_urlencoded;
 
+use crate::accounts::ProjectRef;
 use crate::answer::{self, Refusal};
 use crate::delivery;
 use crate::outcome::Outcome;
 use crate::server::Door;
 use crate::validation::Violation;
 
-pub(crate) fn serve(door: &Door, query: Option<&str>) -> Result<Response, Refusal> {
+pub(crate) fn serve(door: &Door, project: &ProjectRef, query: Option<&str>) -> Result<Response, Refusal> {
     let mut parameters = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     let Some((_, id)) = parameters.find(|(name, _)| name == "id") else {
         let missing = Violation::new(["query", "id"], "missing", "Field required");
@@ -22,8 +23,8 @@ pub(crate) fn serve(door: &Door, query: Option<&str>) -> Result<Response, Refusa
     let now = service.clock.now();
     let mut state = service.state();
     state.polls += 1;
-    // A task is known only at the address that took it.
-    let task = state.tasks.get_mut(&id).filter(|task| task.region == door.region);
+    // A task is known only at the address that took it, and to the project that submitted it.
+    let task = state.tasks.get_mut(&id).filter(|task| task.region == door.region && task.project == *project);
     let answer = match task {
         None => json!({ "id": id, "status": Outcome::NotFound.status() }),
         Some(task) => {

@@ -10,46 +10,60 @@ use futures_util::Stream;
 use futures_util::stream::unfold;
 
 use super::Control;
+use crate::accounts::Actor;
 use crate::service::Service;
 
 /// How often to look. A task changes its status by the passing of time alone, so there is nothing to wait for.
 const PERIOD: Duration = Duration::from_millis(250);
 
 /// What a look finds. Parts that are equal have not changed.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(PartialEq, Eq)]
 struct Look {
     /// How many tasks have come so far, in each status and in all. A task never goes back, so where these are equal
     /// no task has moved.
-    statuses: BTreeMap<String, u64>,
+    unfinished: BTreeMap<String, usize>,
+    ended: (u64, u64),
     accepted: u64,
     polls: u64,
     delivered: u64,
     refused: u64,
+    /// The numbers of the newest entries of the ledger and the audit log.
+    accounts: (u64, u64),
 }
 
 impl Look {
     fn at(service: &Service) -> Self {
         let now = service.clock.now();
-        let state = service.state();
-        let mut statuses: BTreeMap<&str, u64> = BTreeMap::new();
-        for task in state.tasks.iter() {
-            *statuses.entry(task.status(now, &service.config.in_progress)).or_default() += 1;
+        let mut state = service.state();
+        state.tasks.settle(now, service.room());
+        let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();
+        for task in state.tasks.unfinished() {
+            *unfinished.entry(task.status(now, &service.config.in_progress)).or_default() += 1;
         }
+        let (ledger, audit) =
+            (state.accounts.ledger(&Actor::Operator, 1), state.accounts.audit_log(&Actor::Operator, 1));
         Self {
-            statuses: statuses.into_iter().map(|(status, count)| (status.to_owned(), count)).collect(),
-            accepted: state.tasks.count(),
+            unfinished: unfinished.into_iter().map(|(status, count)| (status.to_owned(), count)).collect(),
+            ended: state.tasks.ended(),
+            accepted: state.tasks.accepted(),
             polls: state.polls,
             delivered: state.delivered,
             refused: state.refused.values().sum(),
+            accounts: (
+                ledger.first().map_or(0, |entry| entry.number),
+                audit.first().map_or(0, |entry| entry.number),
+            ),
         }
     }
 
     /// The parts of the page to read again.
     fn differences(&self, other: &Self) -> Vec<&'static str> {
-        let tasks = self.statuses != other.statuses || self.accepted != other.accepted;
-        let counts = tasks
-            || (self.polls, self.delivered, self.refused) != (other.polls, other.delivered, other.refused);
-        [("tasks", tasks), ("counts", counts)]
+        let tasks =
+            (self.accepted, self.ended, &self.unfinished) != (other.accepted, other.ended, &other.unfinished);
+        let traffic =
+            (self.polls, self.delivered, self.refused) != (other.polls, other.delivered, other.refused);
+        let accounts = self.accounts != other.accounts;
+        [("tasks", tasks), ("counts", tasks || traffic), ("accounts", accounts)]
             .into_iter()
             .filter_map(|(part, differs)| differs.then_some(part))
             .collect()

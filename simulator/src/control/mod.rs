@@ -1,9 +1,11 @@
 //! The control interface and its page: what a person or a test sees of the simulator and changes in it, on a port of its
 //! own that is always loopback and that no key opens.
 
+mod accounts;
 mod clock;
 mod events;
 mod guard;
+mod logs;
 mod openapi;
 mod page;
 mod reply;
@@ -59,6 +61,9 @@ pub(crate) fn router(service: Arc<Service>, address: SocketAddr, stopped: watch:
         .route("/api/tasks/{id}/picture", get(tasks::picture))
         .route("/api/clock", get(clock::show))
         .route("/api/clock/advance", post(clock::advance))
+        .route("/api/audit", get(logs::audit))
+        .route("/api/ledger", get(logs::ledger))
+        .merge(accounts::routes())
         .merge(page::routes())
         .method_not_allowed_fallback(async || Problem::other_method())
         .fallback(async || Problem::not_found("page or resource"))

@@ -37,10 +37,6 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, format!("There is no such {what}"))
     }
 
-    pub(super) fn conflict(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::CONFLICT, detail)
-    }
-
     /// The request can be read, and makes no sense.
     pub(super) fn invalid(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)

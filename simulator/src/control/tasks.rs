@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::{HeaderValue, header};
+use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::reply::{self, Problem, Reply};
-use crate::credits::Credits;
+use crate::answer::Refusal;
+use crate::credits::{Credits, Megapixels};
+use crate::delivery;
 use crate::outcome::Outcome;
 use crate::service::Service;
 use crate::tasks::Task;
@@ -63,6 +65,8 @@ fn page() -> usize {
 #[derive(Serialize)]
 struct TaskShown {
     id: String,
+    organization: String,
+    project: String,
     operation: String,
     operation_id: String,
     region: String,
@@ -70,6 +74,8 @@ struct TaskShown {
     status: String,
     prompt: String,
     cost: Credits,
+    input_mp: Option<Megapixels>,
+    output_mp: Megapixels,
     width: u32,
     height: u32,
     media_type: &'static str,
@@ -102,13 +108,15 @@ struct Page {
 }
 
 fn prompt(task: &Task) -> &str {
-    task.request.get("prompt").and_then(Value::as_str).unwrap_or_default()
+    task.request.body.get("prompt").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn shown(service: &Service, task: &Task, now: Duration) -> TaskShown {
     let seconds = |moment| service.clock.unix_at(moment).as_secs_f64();
     let progress = Progress::of(task, now);
     TaskShown {
+        organization: task.project.organization.to_string(),
+        project: task.project.project.to_string(),
         operation: task.operation.clone(),
         operation_id: task.operation_id.clone(),
         region: task.region.to_string(),
@@ -116,6 +124,8 @@ fn shown(service: &Service, task: &Task, now: Duration) -> TaskShown {
         status: task.status(now, &service.config.in_progress).to_owned(),
         prompt: prompt(task).to_owned(),
         cost: task.cost,
+        input_mp: task.input_mp,
+        output_mp: task.output_mp,
         width: task.picture.width,
         height: task.picture.height,
         media_type: task.picture.format.media_type(),
@@ -146,7 +156,7 @@ pub(super) async fn list(
                     .any(|text| text.to_lowercase().contains(&search)))
     };
     let state = service.state();
-    let total = state.tasks.count();
+    let total = state.tasks.accepted();
     let mut older = state.tasks.iter().rev();
     if let Some(before) = &wanted.before {
         older.find(|task| task.id == *before).ok_or_else(|| Problem::not_found("task"))?;
@@ -172,24 +182,18 @@ pub(super) async fn one(State(service): State<Arc<Service>>, Path(id): Path<Stri
     let task = {
         let state = service.state();
         let task = state.tasks.get(&id).ok_or_else(|| Problem::not_found("task"))?;
-        TaskInFull { task: shown(&service, task, now), request: task.request.clone() }
+        TaskInFull { task: shown(&service, task, now), request: task.request.body.clone() }
     };
     reply::json(&task)
 }
 
 /// The picture at an address that does not expire. Looking at it here is no delivery.
 pub(super) async fn picture(State(service): State<Arc<Service>>, Path(id): Path<String>) -> Reply {
-    let picture = {
-        let state = service.state();
-        let task = state.tasks.get(&id).ok_or_else(|| Problem::not_found("task"))?;
-        if Progress::of(task, service.clock.now()) != Progress::Ready {
-            return Err(Problem::new(StatusCode::NOT_FOUND, "The task has no picture"));
+    match delivery::picture(&service, &id).await {
+        Ok((kind, bytes)) => {
+            Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], bytes).into_response())
         }
-        task.picture.clone()
-    };
-    let kind = picture.format.media_type();
-    let painted = service.painters.run(move || picture.paint()).await.map_err(|_| Problem::broken())?;
-    let bytes = painted.map_err(|_| Problem::broken())?;
-    let response: Response = bytes.into_response();
-    Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], response).into_response())
+        Err(Refusal::NotFound) => Err(Problem::not_found("picture")),
+        Err(_) => Err(Problem::broken()),
+    }
 }

@@ -1,8 +1,12 @@
 //! The simulator over real HTTP.
 
+mod accounts;
 mod bench;
 mod contract;
+mod control;
+mod credits;
 mod delivery;
+mod limits;
 mod mutations;
 mod operations;
 mod refusals;

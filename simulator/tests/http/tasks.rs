@@ -97,7 +97,7 @@ async fn a_task_is_known_only_where_it_was_taken() {
     let bench = Bench::new().await;
     let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
     let url = format!("{}/v1/gen-pro-1.1-ultra-finetuned", bench.sim.regional_base_url());
-    let answer = bench.send(Method::POST, &url, &headers, r#"{"finetune_id":"a"}"#).await;
+    let answer = bench.send(Method::POST, &url, &headers, r#"{"finetune_id":"fox-style"}"#).await;
     let task = answer.json();
     assert_eq!(bench.poll(&task).await["status"], "Pending");
     let elsewhere = format!("{}/v1/get_result?id={}", bench.sim.base_url(), task["id"].as_str().unwrap());
