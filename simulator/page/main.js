@@ -6,10 +6,15 @@ import { count, credits } from "./format.js";
 import { connect, follow } from "./live.js";
 import * as time from "./time.js";
 import { tasks } from "./tasks.js";
+import { accounts } from "./accounts.js";
+import { keys } from "./keys.js";
+import { finetunes } from "./finetunes.js";
+import { webhooks } from "./webhooks.js";
+import { faults } from "./faults.js";
 import { clock } from "./clock.js";
 import { docs } from "./docs.js";
 
-const SECTIONS = { tasks, clock, docs };
+const SECTIONS = { tasks, accounts, keys, finetunes, webhooks, faults, clock, docs };
 const main = document.getElementById("main");
 const announcer = document.getElementById("announcer");
 const links = [...document.querySelectorAll("nav a")];
@@ -45,8 +50,11 @@ function show(isFirst) {
   shown = name;
   for (const [other, { root }] of mounted) root.hidden = other !== name;
   for (const link of links) {
-    if (link.hash === `#/${name}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.hash === `#/${name}`) {
+      link.setAttribute("aria-current", "page");
+      // On a narrow screen the links are a strip.
+      if (isOther) link.scrollIntoView({ block: "nearest", inline: "center" });
+    } else link.removeAttribute("aria-current");
   }
   const { heading, read, open } = mounted.get(name);
   document.title = `${SECTIONS[name].title} – imagekiln simulator`;

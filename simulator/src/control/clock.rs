@@ -19,12 +19,14 @@ pub(super) struct ClockShown {
     now: f64,
     /// Seconds since the simulator started.
     since_start: f64,
+    /// Seconds of the clock for each real one.
+    speed: f64,
 }
 
 impl ClockShown {
     pub(super) fn of(clock: &Clock) -> Self {
         let since_start = clock.now();
-        Self { now: clock.unix_at(since_start).as_secs_f64(), since_start: since_start.as_secs_f64() }
+        Self { now: clock.unix_at(since_start).as_secs_f64(), since_start: since_start.as_secs_f64(), speed: clock.speed() }
     }
 }
 
@@ -32,6 +34,12 @@ impl ClockShown {
 #[serde(deny_unknown_fields)]
 pub(super) struct Step {
     seconds: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pace {
+    speed: f64,
 }
 
 pub(super) async fn show(State(service): State<Arc<Service>>) -> Reply {
@@ -50,5 +58,16 @@ pub(super) async fn advance(
             ));
         }
     }
+    reply::json(&ClockShown::of(&service.clock))
+}
+
+pub(super) async fn set_speed(
+    State(service): State<Arc<Service>>,
+    Change(Pace { speed }): Change<Pace>,
+) -> Reply {
+    if !(0.0..=Clock::MAX_SPEED).contains(&speed) {
+        return Err(Problem::invalid(format!("`speed` must be from 0 to {}", Clock::MAX_SPEED)));
+    }
+    service.clock.set_speed(speed);
     reply::json(&ClockShown::of(&service.clock))
 }

@@ -59,7 +59,7 @@ pub(crate) fn router(service: Arc<Service>, address: SocketAddr, stopped: watch:
         .route("/api/tasks", get(tasks::list))
         .route("/api/tasks/{id}", get(tasks::one))
         .route("/api/tasks/{id}/picture", get(tasks::picture))
-        .route("/api/clock", get(clock::show))
+        .route("/api/clock", get(clock::show).put(clock::set_speed))
         .route("/api/clock/advance", post(clock::advance))
         .route("/api/audit", get(logs::audit))
         .route("/api/ledger", get(logs::ledger))
