@@ -51,7 +51,7 @@ impl Service {
         Self {
             keys: Keys::new(config.api_keys.clone()),
             signer: Signer::new(chance),
-            clock: Clock::start(),
+            clock: Clock::start(config.speed),
             readers: Workshop::new(),
             painters: Workshop::new(),
             state: Mutex::default(),
