@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::accounts::{Organization, is_sendable};
+use crate::clock::Clock;
 use crate::credits::Prices;
 use crate::error::{ConfigError, StartError};
 use crate::moderation::Moderation;
@@ -90,6 +91,9 @@ pub struct Config {
     /// How long a delivery address is good for, from the moment the task became ready. Default: 10 minutes.
     #[serde(deserialize_with = "seconds::one")]
     pub delivery_lifetime: Duration,
+    /// How fast the simulator's clock runs: 1 is real time, 60 is a minute a second, 0 stands still. From 0 to
+    /// [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
+    pub speed: f64,
     /// From this number come task ids, the seeds of pictures for which none was asked, and the secret that signs
     /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
     /// Default: 0.
@@ -120,6 +124,7 @@ impl Default for Config {
             max_output_pixels: 1 << 24,
             max_kept_bytes: 1 << 30,
             delivery_lifetime: Duration::from_secs(600),
+            speed: 1.0,
             seed: 0,
         }
     }
@@ -183,6 +188,7 @@ impl Config {
                     .all(|words| words.keys().all(|word| !word.is_empty())),
                 "has an empty word",
             ),
+            ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
         ];
         match settings.into_iter().find(|(_, holds, _)| !holds) {
             Some((setting, _, problem)) => Err(StartError::setting(setting, problem)),
@@ -214,6 +220,7 @@ impl fmt::Debug for Config {
             .field("max_output_pixels", &self.max_output_pixels)
             .field("max_kept_bytes", &self.max_kept_bytes)
             .field("delivery_lifetime", &self.delivery_lifetime)
+            .field("speed", &self.speed)
             .field("seed", &format_args!("[redacted]"))
             .finish()
     }

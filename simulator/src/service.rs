@@ -45,7 +45,7 @@ impl Service {
         regional_base: String,
     ) -> Result<Self, StartError> {
         let chance = Chance::new(config.seed);
-        let clock = Clock::start();
+        let clock = Clock::start(config.speed);
         let state = State {
             tasks: Tasks::default(),
             accounts: Accounts::new(&config, clock.unix_now())?,

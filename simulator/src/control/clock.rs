@@ -26,7 +26,11 @@ pub(super) struct ClockShown {
 impl ClockShown {
     pub(super) fn of(clock: &Clock) -> Self {
         let since_start = clock.now();
-        Self { now: clock.unix_at(since_start).as_secs_f64(), since_start: since_start.as_secs_f64(), speed: clock.speed() }
+        Self {
+            now: clock.unix_at(since_start).as_secs_f64(),
+            since_start: since_start.as_secs_f64(),
+            speed: clock.speed(),
+        }
     }
 }
 
