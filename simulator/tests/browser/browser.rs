@@ -92,14 +92,19 @@ impl Browser {
             .collect()
     }
 
-    /// Every address that was asked for since the last time, by the browser's own log of its network.
+    /// Every address that was asked for since the last time, by the browser's own log of its network; without those of
+    /// the empty page that a browser begins with.
     pub async fn requests(&self) -> Vec<String> {
         let log = self.driver.post("se/log", &json!({ "type": "performance" })).await;
         let entries = log.as_array().expect("a log is a list").iter();
         entries
             .filter_map(|entry| serde_json::from_str::<Value>(entry["message"].as_str()?).ok())
             .filter(|entry| entry["message"]["method"] == "Network.requestWillBeSent")
-            .filter_map(|entry| entry["message"]["params"]["request"]["url"].as_str().map(str::to_owned))
+            .map(|mut entry| entry["message"]["params"].take())
+            .filter(|request| {
+                !request["documentURL"].as_str().is_some_and(|page| page.starts_with("chrome://"))
+            })
+            .filter_map(|request| request["request"]["url"].as_str().map(str::to_owned))
             .collect()
     }
 }

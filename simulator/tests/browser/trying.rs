@@ -19,7 +19,7 @@ async fn an_operation_can_be_tried_at_the_service() {
             let block = format!("[id^='operations-{tag}-{operation}']");
             browser.click(&format!("{block} button.opblock-summary-control")).await;
             browser.click(&format!("{block} button.execute")).await;
-            browser.wait(&format!("document.querySelector(\"{block} .live-responses-table .response-col_status\")?.textContent.startsWith('200')")).await;
+            browser.wait(&format!("document.querySelector(\"{block} .live-responses-table .response .response-col_status\")?.textContent.startsWith('200')")).await;
             let curl = browser.run(&format!("return document.querySelector(\"{block} .curl-command\").textContent")).await;
             let base = if region == Region::Global { sim.base_url() } else { sim.regional_base_url() };
             assert!(curl.as_str().unwrap().contains(&format!("'{base}/v1/xyz-")), "{curl}");
