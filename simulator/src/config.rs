@@ -89,8 +89,8 @@ pub struct Config {
     pub delivery_lifetime: Duration,
     /// From this number come task ids, the seeds of pictures for which none was asked, and the secret that signs
     /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
-    /// Default: 0.
-    pub seed: u64,
+    /// Default: none, which is as 0.
+    pub seed: Option<u64>,
 }
 
 impl Default for Config {
@@ -116,7 +116,7 @@ impl Default for Config {
             max_output_pixels: 1 << 24,
             max_kept_bytes: 1 << 30,
             delivery_lifetime: Duration::from_secs(600),
-            seed: 0,
+            seed: None,
         }
     }
 }

@@ -76,7 +76,7 @@ mod work;
 
 pub use accounts::{
     AuditEntry, Finetune, KeyView, Limits, Member, Organization, OrganizationView, Permission, Project,
-    ProjectKey, ProjectView, Role, Spent,
+    ProjectKey, ProjectView, Role, Spent, Usage,
 };
 pub use clock::Clock;
 pub use config::Config;
