@@ -66,6 +66,7 @@ mod size;
 mod submit;
 mod tasks;
 mod validation;
+mod video;
 mod work;
 
 pub use clock::Clock;

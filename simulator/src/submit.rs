@@ -14,12 +14,13 @@ use crate::answer::{self, Refusal};
 use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
 use crate::order::Order;
-use crate::paint::Picture;
+use crate::paint::{Format, Picture};
 use crate::server::Door;
 use crate::service::Service;
 use crate::size;
 use crate::tasks::Task;
 use crate::validation::{self, Image, Input, Violation};
+use crate::video;
 
 /// Which operation is called.
 pub(crate) struct Call {
@@ -109,11 +110,12 @@ fn examine(
     let mut checked = validation::check(submission, bytes, service.config.max_input_pixels)?;
     let size =
         size::of_request(&service.config, operation, &submission.fields, &checked.body, &checked.inputs)?;
-    Ok(Fitting {
-        order: Order::read(submission, &service.contract.secret_fields, &mut checked),
-        inputs: checked.inputs,
-        size,
-    })
+    let film = video::is_made_by(operation).then(|| video::Ask::read(&checked.body, size)).transpose()?;
+    let mut order = Order::read(submission, &service.contract.secret_fields, &mut checked);
+    if let Some(film) = film {
+        order.format = Format::Video(film);
+    }
+    Ok(Fitting { order, inputs: checked.inputs, size })
 }
 
 /// Makes the task and charges for it, both or neither.

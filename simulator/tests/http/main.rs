@@ -8,3 +8,4 @@ mod operations;
 mod refusals;
 mod sizes;
 mod tasks;
+mod video;
