@@ -9,3 +9,4 @@ mod refusals;
 mod sizes;
 mod tasks;
 mod video;
+mod video_in_browser;
