@@ -60,8 +60,8 @@ impl BoolCoder {
 
     pub(super) fn finish(mut self) -> Vec<u8> {
         // What `bottom` still holds comes out.
-        for _ in 0..32 {
-            self.put(false, 128);
+        for _ in 0..u32::BITS {
+            self.shift();
         }
         self.bytes
     }
@@ -106,8 +106,10 @@ mod tests {
                 self.shifts += 1;
                 if self.shifts == 8 {
                     self.shifts = 0;
-                    self.value |= u32::from(self.bytes[0]);
-                    self.bytes = &self.bytes[1..];
+                    // It reads two bytes ahead, and so past the end.
+                    let (next, rest) = self.bytes.split_first().unwrap_or((&0, &[]));
+                    self.value |= u32::from(*next);
+                    self.bytes = rest;
                 }
             }
             yes

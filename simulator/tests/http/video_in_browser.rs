@@ -21,8 +21,8 @@ const WIDTH: u32 = 640;
 const SECONDS: u32 = 2;
 const FPS: u32 = 8;
 
-/// Plays the video from its delivery address; then goes through a copy of it, and counts the orange blocks of the bar
-/// in the middle of each frame's time.
+/// Plays the video from its delivery address; then goes through a copy of it and looks at it in the middle of each frame's
+/// time: how many orange blocks the bar has, and how much of what is under the bar differs from the second's first frame.
 const PAGE: &str = r"<!doctype html><meta charset='utf-8'><title>video</title><script>
 const event = (target, name) => new Promise((resolve, reject) => {
     target.addEventListener(name, resolve, { once: true });
@@ -40,9 +40,10 @@ async function watch() {
     copy.muted = true;
     copy.src = URL.createObjectURL(await (await fetch('/copy')).blob());
     await event(copy, 'loadeddata');
-    const canvas = new OffscreenCanvas(copy.videoWidth, 16);
+    const canvas = new OffscreenCanvas(copy.videoWidth, copy.videoHeight);
     const pen = canvas.getContext('2d', { willReadFrequently: true });
     const bars = [];
+    let whole, changes = 0;
     for (let frame = 0; frame < SECONDS * FPS; frame++) {
         const sought = event(copy, 'seeked');
         copy.currentTime = (frame + 0.5) / FPS;
@@ -54,8 +55,11 @@ async function watch() {
             if (red > 220 && green > 140 && green < 210 && blue < 100) bar++;
         }
         bars.push(bar);
+        const { data } = pen.getImageData(0, 24, canvas.width, canvas.height - 24);
+        if (frame % FPS == 0) whole = data;
+        changes += data.filter((part, place) => part != whole[place]).length;
     }
-    return { ...seen, bars };
+    return { ...seen, bars, changes };
 }
 watch().catch(error => ({ error: String(error) })).then(report => fetch('/report?' + new URLSearchParams(report)));
 </script>";
@@ -128,6 +132,7 @@ async fn a_browser_plays_a_video_and_shows_every_frame() {
     assert_eq!(said("error"), None);
     assert_eq!((said("duration"), said("width"), said("height")), (Some("2"), Some("640"), Some("360")));
     assert!(said("sound").is_some_and(|bytes| bytes != "0"), "{report:?}");
+    assert_eq!(said("changes"), Some("0"));
     let second = ["5", "10", "15", "20", "25", "30", "35", "40"];
     assert_eq!(said("bars"), Some([second, second].concat().join(",").as_str()));
 }
