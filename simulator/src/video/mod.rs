@@ -68,7 +68,9 @@ mod tests {
     use super::*;
 
     fn noise(width: u32, height: u32) -> RgbImage {
-        RgbImage::from_fn(width, height, |x, y| Rgb([(x * 91 ^ y * 57) as u8, (x * y) as u8, (y * 13) as u8]))
+        RgbImage::from_fn(width, height, |x, y| {
+            Rgb([((x * 91) ^ (y * 57)) as u8, (x * y) as u8, (y * 13) as u8])
+        })
     }
 
     #[test]
