@@ -33,7 +33,7 @@ pub(super) fn paint(picture: &mut RgbImage, reach: u32) {
     }
 }
 
-/// Likely, and all but sure, in 256.
+/// Probabilities in 256, of what hardly ever is and of what almost always is.
 const RARE: u8 = 1;
 const USUAL: u8 = 255;
 

@@ -15,8 +15,8 @@ pub(super) const SAMPLE_RATE: u32 = 48_000;
 /// What a decoder keeps still for until it is sure, in nanoseconds (RFC 7845, section 4.6).
 pub(super) const SEEK_PRE_ROLL_NANOSECONDS: u64 = 80_000_000;
 
-/// 20 milliseconds of a tone of 1320 Hz that dies away, and what rings on. libopus made it once, so that nobody has to
-/// build an encoder for a tick.
+/// A tone of 1320 Hz that dies away within 50 milliseconds. libopus made it once, so that nobody has to build an encoder
+/// for a tick.
 const TICK: [&[u8]; 3] = [
     &[
         0xd8, 0x9f, 0xfa, 0xdf, 0x1b, 0x9f, 0xa2, 0x98, 0x39, 0xbd, 0xb4, 0x69, 0xd5, 0xa5, 0x66, 0x51, 0xa5,
