@@ -72,6 +72,7 @@ mod size;
 mod submit;
 mod tasks;
 mod validation;
+mod video;
 mod work;
 
 pub use accounts::{
