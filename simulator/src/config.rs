@@ -96,8 +96,8 @@ pub struct Config {
     pub speed: f64,
     /// From this number come task ids, the seeds of pictures for which none was asked, and the secret that signs
     /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
-    /// Default: 0.
-    pub seed: u64,
+    /// Default: none, which is as 0.
+    pub seed: Option<u64>,
 }
 
 impl Default for Config {
@@ -125,7 +125,7 @@ impl Default for Config {
             max_kept_bytes: 1 << 30,
             delivery_lifetime: Duration::from_secs(600),
             speed: 1.0,
-            seed: 0,
+            seed: None,
         }
     }
 }

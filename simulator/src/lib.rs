@@ -73,11 +73,12 @@ mod size;
 mod submit;
 mod tasks;
 mod validation;
+mod video;
 mod work;
 
 pub use accounts::{
     AuditEntry, Finetune, KeyView, Limits, Member, Organization, OrganizationView, Permission, Project,
-    ProjectKey, ProjectView, Role, Spent,
+    ProjectKey, ProjectView, Role, Spent, Usage,
 };
 pub use clock::Clock;
 pub use config::Config;

@@ -44,7 +44,7 @@ impl Service {
         global_base: String,
         regional_base: String,
     ) -> Result<Self, StartError> {
-        let chance = Chance::new(config.seed);
+        let chance = Chance::new(config.seed.unwrap_or(0));
         let clock = Clock::start(config.speed);
         let state = State {
             tasks: Tasks::default(),

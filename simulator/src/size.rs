@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::contract::{AspectRatio, Fields};
 use crate::validation::{Image, Inline, Input, Violation};
+use crate::video;
 
 /// Where neither the request nor an image says otherwise.
 const DEFAULT_SIDE: u32 = 1024;
@@ -30,7 +31,7 @@ pub(crate) fn of_request(
         sides
     } else if let Some(ratio) = ask.aspect_ratio() {
         ratio
-    } else if operation.ends_with("-video") {
+    } else if video::is_made_by(operation) {
         (VIDEO.0.into(), VIDEO.1.into())
     } else {
         ask.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()))

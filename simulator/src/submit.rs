@@ -17,12 +17,13 @@ use crate::answer::{self, Refusal};
 use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
 use crate::order::Order;
-use crate::paint::Picture;
+use crate::paint::{Format, Picture};
 use crate::server::Door;
 use crate::service::{Service, State};
 use crate::size;
 use crate::tasks::Task;
 use crate::validation::{self, Image, Input, Violation};
+use crate::video;
 
 /// Which operation is called, and for which project.
 #[derive(Clone)]
@@ -116,12 +117,13 @@ fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<Fitting, Vec<
         &checked.body,
         &checked.inputs,
     )?;
+    let film = video::is_made_by(&call.operation).then(|| video::Ask::read(&checked.body, size)).transpose()?;
     let (secrets, moderation) = (&service.contract.secret_fields, &service.config.moderation);
-    Ok(Fitting {
-        order: Order::read(submission, secrets, moderation, &mut checked),
-        inputs: checked.inputs,
-        size,
-    })
+    let mut order = Order::read(submission, secrets, moderation, &mut checked);
+    if let Some(film) = film {
+        order.format = Format::Video(film);
+    }
+    Ok(Fitting { order, inputs: checked.inputs, size })
 }
 
 /// Whether the finetune that the request names is one that the project may use.

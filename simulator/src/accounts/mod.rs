@@ -24,7 +24,7 @@ pub(crate) use key::is_sendable;
 pub use role::{Permission, Role};
 pub use settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
 use spending::Spending;
-pub use spending::Spent;
+pub use spending::{Spent, Usage};
 pub use view::{KeyView, OrganizationView, ProjectView};
 
 use crate::credits::Credits;

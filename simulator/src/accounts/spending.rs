@@ -20,8 +20,19 @@ pub struct Spent {
     pub monthly: Credits,
 }
 
+/// What a project ever did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Submissions accepted.
+    pub submissions: u64,
+    /// Credits charged for them.
+    pub charged: Credits,
+}
+
 #[derive(Clone, Default)]
 pub(super) struct Spending {
+    pub(super) usage: Usage,
     spent: Spent,
     periods: Periods,
 }
@@ -87,6 +98,8 @@ impl Spending {
         self.spent =
             Spent { daily: spent.daily + cost, weekly: spent.weekly + cost, monthly: spent.monthly + cost };
         self.periods = Periods::at(unix);
+        self.usage.submissions += 1;
+        self.usage.charged = self.usage.charged + cost;
     }
 }
 

@@ -9,7 +9,7 @@ use super::audit::{Actor, AuditEntry};
 use super::change::{AccountError, Problem};
 use super::role::Permission;
 use super::settings::{Finetune, Limits, Member};
-use super::spending::Spent;
+use super::spending::{Spent, Usage};
 use super::{Accounts, OrganizationRecord, ProjectRecord, ProjectRef};
 use crate::credits::Credits;
 use crate::ledger::{Account, LedgerEntry};
@@ -46,6 +46,8 @@ pub struct ProjectView {
     pub endpoints: Option<Vec<String>>,
     /// Its spending limits.
     pub limits: Limits,
+    /// What it ever did.
+    pub usage: Usage,
     /// What it has spent in the periods of the limits.
     pub spent: Spent,
     /// How many active tasks it may have, where it has a number of its own.
@@ -146,6 +148,7 @@ impl Accounts {
             name: project.name.clone(),
             endpoints: project.endpoints.clone(),
             limits: project.limits,
+            usage: project.spending.usage,
             spent: project.spending.at(unix),
             max_active_tasks: project.max_active_tasks,
             active_tasks: active(&here),

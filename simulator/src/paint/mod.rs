@@ -10,12 +10,13 @@ mod text;
 
 use std::io::Cursor;
 
-use image::{ImageError, ImageFormat};
+use image::{ImageError, ImageFormat, RgbImage};
 use sha2::{Digest as _, Sha256};
 
 use canvas::Canvas;
 
 use crate::validation::Input;
+use crate::video;
 
 /// What kind of file a picture is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,7 @@ pub(crate) enum Format {
     Jpeg,
     Png,
     Webp,
+    Video(video::Ask),
 }
 
 impl Format {
@@ -41,14 +43,21 @@ impl Format {
             Self::Jpeg => "jpeg",
             Self::Png => "png",
             Self::Webp => "webp",
+            Self::Video(_) => video::EXTENSION,
         }
     }
 
-    fn encoding(self) -> ImageFormat {
+    fn encode(self, picture: &RgbImage) -> Result<Vec<u8>, ImageError> {
+        let still = |format| {
+            let mut bytes = Cursor::new(Vec::new());
+            picture.write_to(&mut bytes, format)?;
+            Ok(bytes.into_inner())
+        };
         match self {
-            Self::Jpeg => ImageFormat::Jpeg,
-            Self::Png => ImageFormat::Png,
-            Self::Webp => ImageFormat::WebP,
+            Self::Jpeg => still(ImageFormat::Jpeg),
+            Self::Png => still(ImageFormat::Png),
+            Self::Webp => still(ImageFormat::WebP),
+            Self::Video(ask) => video::encode(picture, ask),
         }
     }
 
@@ -57,6 +66,7 @@ impl Format {
             Self::Jpeg => "image/jpeg",
             Self::Png => "image/png",
             Self::Webp => "image/webp",
+            Self::Video(_) => video::MEDIA_TYPE,
         }
     }
 }
@@ -111,9 +121,7 @@ impl Picture {
         landscape::paint(&mut canvas, &self.key);
         cards::paint(&mut canvas, &self.inputs);
         caption::paint(&mut canvas, self);
-        let mut bytes = Cursor::new(Vec::new());
-        canvas.into_image().write_to(&mut bytes, self.format.encoding())?;
-        Ok(bytes.into_inner())
+        self.format.encode(&canvas.into_image())
     }
 }
 

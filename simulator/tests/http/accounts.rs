@@ -180,6 +180,7 @@ async fn spending_is_counted_for_each_project() {
     for (id, tasks) in [("web", 2), ("batch", 1)] {
         let project = acme.projects.iter().find(|project| &*project.id == id).unwrap();
         assert_eq!([project.spent.daily, project.spent.weekly, project.spent.monthly], [cost(tasks); 3]);
+        assert_eq!((project.usage.submissions, project.usage.charged), (tasks, cost(tasks)));
         assert_eq!(project.active_tasks as u64, tasks);
     }
     let batch = acme.projects.iter().find(|project| &*project.id == "batch").unwrap();

@@ -54,6 +54,10 @@ impl Submission {
         default.as_str().unwrap_or("jpeg").to_owned()
     }
 
+    pub fn is_video(&self) -> bool {
+        self.path.ends_with("-video")
+    }
+
     /// The required fields and nothing else.
     pub fn minimal(&self) -> Value {
         let required: Vec<_> = self.schema["required"].as_array().into_iter().flatten().collect();

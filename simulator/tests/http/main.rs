@@ -12,3 +12,5 @@ mod operations;
 mod refusals;
 mod sizes;
 mod tasks;
+mod video;
+mod video_in_browser;

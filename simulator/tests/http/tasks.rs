@@ -134,7 +134,7 @@ async fn a_task_shows_its_request_without_images_and_secrets() {
 #[tokio::test]
 async fn ids_and_seeds_come_from_the_configured_seed() {
     async fn drawn(seed: u64) -> Vec<(String, i128)> {
-        let bench = Bench::with(Config { seed, ..Config::default() }).await;
+        let bench = Bench::with(Config { seed: Some(seed), ..Config::default() }).await;
         for _ in 0..3 {
             bench.submit("/v1/gen-2-pro", &small("x")).await;
         }
