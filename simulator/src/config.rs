@@ -51,6 +51,11 @@ pub struct Config {
     pub in_progress: Vec<String>,
     /// What submissions cost.
     pub prices: Prices,
+    /// How long a client may take to send the head of a request, or to send its body, or to take any part of an
+    /// answer, before it is cut off; where an answer can still be given, it is a 408. In real time, or that of a
+    /// paused tokio runtime: the simulator's clock does not move it. Default: 30 seconds.
+    #[serde(deserialize_with = "seconds::one")]
+    pub client_timeout: Duration,
     /// The largest request body in bytes; more is answered with 413. Default: 128 MiB, which holds eight images of
     /// 8 MB in base64.
     pub max_body_bytes: usize,
@@ -65,7 +70,10 @@ pub struct Config {
     /// How long a delivery address is good for, from the moment the task became ready. Default: 10 minutes.
     #[serde(deserialize_with = "seconds::one")]
     pub delivery_lifetime: Duration,
-    /// From this number come task ids, the seeds of pictures for which none was asked, and the secret that signs
+    /// The faults that strike by themselves, each written as [`Faults`](crate::Faults) tells: `html-502@poll:0.1`.
+    /// Default: none.
+    pub faults: Vec<String>,
+    /// From this number come task ids, the seeds of pictures for which none was asked, the draws of faults by chance, and the secret that signs
     /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
     /// Default: 0.
     pub seed: u64,
@@ -83,11 +91,13 @@ impl Default for Config {
             ready_after: Duration::from_secs(1),
             in_progress: vec!["Pending".to_owned(), "Processing".to_owned()],
             prices: Prices::default(),
+            client_timeout: Duration::from_secs(30),
             max_body_bytes: 128 << 20,
             max_input_pixels: 1 << 26,
             max_output_side: 8192,
             max_output_pixels: 1 << 24,
             delivery_lifetime: Duration::from_secs(600),
+            faults: Vec::new(),
             seed: 0,
         }
     }
@@ -154,11 +164,13 @@ impl fmt::Debug for Config {
             .field("ready_after", &self.ready_after)
             .field("in_progress", &self.in_progress)
             .field("prices", &self.prices)
+            .field("client_timeout", &self.client_timeout)
             .field("max_body_bytes", &self.max_body_bytes)
             .field("max_input_pixels", &self.max_input_pixels)
             .field("max_output_side", &self.max_output_side)
             .field("max_output_pixels", &self.max_output_pixels)
             .field("delivery_lifetime", &self.delivery_lifetime)
+            .field("faults", &self.faults)
             .field("seed", &format_args!("[redacted]"))
             .finish()
     }

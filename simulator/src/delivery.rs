@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::response::Response;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http_body::{Frame, SizeHint};
@@ -16,9 +16,13 @@ use url::form_urlencoded;
 
 use crate::answer::Refusal;
 use crate::chance::{Chance, hex};
+use crate::faults::{Asks, CutShort, FaultPlace, Strike};
 use crate::outcome::Outcome;
 use crate::service::Service;
 use crate::tasks::Task;
+
+/// What an address says whose time is over.
+pub(crate) const EXPIRED: &str = "The delivery address has expired";
 
 /// How much of a picture is handed over at once.
 const CHUNK: usize = 64 << 10;
@@ -78,6 +82,7 @@ pub(crate) async fn serve(
     service: &Arc<Service>,
     method: &Method,
     uri: &Uri,
+    headers: &HeaderMap,
     file: &str,
 ) -> Result<Response, Refusal> {
     if method != Method::GET && method != Method::HEAD {
@@ -93,27 +98,40 @@ pub(crate) async fn serve(
     }
     let expires = Duration::from_secs(expires.parse().map_err(|_| Refusal::NotFound)?);
     if service.clock.unix_now() >= expires {
-        return Err(Refusal::Forbidden("The delivery address has expired"));
+        return Err(Refusal::Forbidden(EXPIRED));
     }
     let id = file.split('.').next().unwrap_or_default();
-    let picture = {
-        let state = service.state();
-        let task = state.tasks.get(id).ok_or(Refusal::NotFound)?;
+    let mut asks = Asks::in_header(headers, FaultPlace::Delivery)?;
+    let (picture, strike) = {
+        let mut state = service.state();
+        let task = state.tasks.get_mut(id).ok_or(Refusal::NotFound)?;
         if task.outcome(service.clock.now()) != Some(Outcome::Ready) {
             return Err(Refusal::NotFound);
         }
-        task.picture.clone()
+        // Who asks for the head alone gets nothing that could be faulty.
+        let strike = match *method {
+            Method::HEAD => Strike::default(),
+            _ => service.faults.strike(FaultPlace::Delivery, &mut asks, Some(&mut task.wish.faults)),
+        };
+        (task.picture.clone(), strike)
     };
     let kind = picture.format.media_type();
+    let instead = strike.instead(FaultPlace::Delivery).or_else(|| strike.delivered_instead(kind));
+    if let Some(response) = instead {
+        return Ok(strike.hold_back(&service.clock, response).await);
+    }
     let painted = service.painters.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
     let bytes = painted.map_err(|_| Refusal::Broken)?;
     debug!(task = id, bytes = bytes.len(), "delivering");
-    let delivery = Delivery { left: bytes.into(), id: id.to_owned(), service: Arc::clone(service) };
-    let length = HeaderValue::from(delivery.left.len());
-    let mut response = Response::new(Body::new(delivery));
+    let length = HeaderValue::from(bytes.len());
+    let left = Bytes::from(bytes);
+    let mut response = Response::new(match strike.cut_in_the_middle() {
+        Some(cut) => Body::new(CutShort::new(left, cut)),
+        None => Body::new(Delivery { left, id: id.to_owned(), service: Arc::clone(service) }),
+    });
     response.headers_mut().insert(header::CONTENT_LENGTH, length);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Ok(response)
+    Ok(strike.hold_back(&service.clock, response).await)
 }
 
 /// The bytes on their way, which know when the last of them has been taken.

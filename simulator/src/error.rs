@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use crate::faults::FaultError;
+
 /// Why a simulator did not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,6 +22,9 @@ pub enum StartError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A rule of the setting `faults` asks for no fault.
+    #[error("the setting `faults` holds a rule that asks for no fault")]
+    Fault(#[from] FaultError),
     /// The address could not be listened on.
     #[error("cannot listen on {address}")]
     Listen {

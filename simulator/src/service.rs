@@ -11,6 +11,7 @@ use crate::contract::{Contract, Region};
 use crate::counts::Counts;
 use crate::credits::Credits;
 use crate::delivery::Signer;
+use crate::faults::Faults;
 use crate::outcome::Outcome;
 use crate::tasks::Tasks;
 use crate::work::Workshop;
@@ -22,6 +23,7 @@ pub(crate) struct Service {
     pub(crate) chance: Chance,
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
+    pub(crate) faults: Faults,
     /// Where requests are examined, which does not wait for pictures to be painted.
     pub(crate) readers: Workshop,
     pub(crate) painters: Workshop,
@@ -51,6 +53,7 @@ impl Service {
         Self {
             keys: Keys::new(config.api_keys.clone()),
             signer: Signer::new(chance),
+            faults: Faults::new(chance),
             clock: Clock::start(),
             readers: Workshop::new(),
             painters: Workshop::new(),
@@ -94,6 +97,7 @@ impl Service {
             polls: state.polls,
             delivered: state.delivered,
             refused: state.refused.clone(),
+            struck: self.faults.struck(),
         }
     }
 }

@@ -13,8 +13,10 @@ use tracing::info;
 use crate::answer::{self, Refusal};
 use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
+use crate::faults::{Asks, FaultPlace};
 use crate::order::Order;
 use crate::paint::Picture;
+use crate::serve;
 use crate::server::Door;
 use crate::service::Service;
 use crate::size;
@@ -52,34 +54,52 @@ struct Fitting {
 
 pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
+    let asked = Asks::in_header(&head.headers, FaultPlace::Submission)?;
     let bytes = read(&head.headers, body, door.service.config.max_body_bytes).await?;
     check_content_type(&head.headers)?;
     let examine = {
         let service = Arc::clone(&door.service);
         let (submission, operation) = (Arc::clone(&call.submission), call.operation.clone());
-        move || examine(&service, &submission, &operation, &bytes)
+        let headers = head.headers;
+        move || {
+            let mut fitting = examine(&service, &submission, &operation, &bytes)?;
+            fitting.order.wish.faults.join(asked, &operation, &headers, &bytes);
+            Ok(fitting)
+        }
     };
     let examined = door.service.readers.run(examine).await.map_err(|_| Refusal::Broken)?;
-    let fitting = examined.map_err(Refusal::Invalid)?;
-    Ok(answer::json(StatusCode::OK, &accept(door, call, fitting)))
+    let mut fitting = examined.map_err(Refusal::Invalid)?;
+    let strike = door.service.faults.strike_submission(&mut fitting.order.wish.faults);
+    let response = match strike.instead(FaultPlace::Submission) {
+        Some(response) => response,
+        None => {
+            let accepted = accept(door, call, fitting, strike.foreign_base());
+            strike.after(answer::json(StatusCode::OK, &accepted))
+        }
+    };
+    Ok(strike.hold_back(&door.service.clock, response).await)
 }
 
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Refusal> {
+async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
     let announced =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > limit as u64) {
-        drain(body, limit).await;
+        drain(&mut body, limit).await;
         return Err(Refusal::TooLarge(limit));
     }
-    match Limited::new(body, limit).collect().await {
+    match Limited::new(&mut body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge(limit)),
+        Err(error) if error.is::<LengthLimitError>() => {
+            drain(&mut body, limit).await;
+            Err(Refusal::TooLarge(limit))
+        }
+        Err(error) if serve::is_too_slow(&*error) => Err(Refusal::TooSlow),
         Err(_) => Err(Refusal::Unreadable),
     }
 }
 
 /// Reads on and throws away, up to a bound, so that the client gets to read the answer rather than a reset.
-async fn drain(mut body: Body, bound: usize) {
+async fn drain(body: &mut Body, bound: usize) {
     let mut read = 0;
     while let Some(Ok(frame)) = body.frame().await {
         read += frame.data_ref().map_or(0, Bytes::len);
@@ -117,7 +137,7 @@ fn examine(
 }
 
 /// Makes the task and charges for it, both or neither.
-fn accept(door: &Door, call: Call, fitting: Fitting) -> Accepted {
+fn accept(door: &Door, call: Call, fitting: Fitting, foreign_base: Option<String>) -> Accepted {
     let service = &door.service;
     let Fitting { order, inputs, size: (width, height) } = fitting;
     let input_mp = input_megapixels(&inputs);
@@ -152,9 +172,10 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Accepted {
 
     let webhook_url = order.webhook_url.filter(|_| call.submission.answers_webhooks);
     Accepted {
-        polling_url: webhook_url
-            .is_none()
-            .then(|| format!("{}/v1/get_result?id={id}", service.base(door.region))),
+        polling_url: webhook_url.is_none().then(|| {
+            let base = foreign_base.as_deref().unwrap_or(service.base(door.region));
+            format!("{base}/v1/get_result?id={id}")
+        }),
         status: webhook_url.is_some().then_some(status),
         webhook_url,
         id,

@@ -3,8 +3,12 @@
 mod bench;
 mod contract;
 mod delivery;
+mod faults;
+mod faults_asked;
 mod mutations;
 mod operations;
+mod raw;
 mod refusals;
 mod sizes;
+mod slow;
 mod tasks;
