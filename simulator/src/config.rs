@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::clock::Clock;
 use crate::credits::Prices;
 use crate::error::{ConfigError, StartError};
 use crate::seconds;
@@ -70,12 +71,15 @@ pub struct Config {
     /// How long a delivery address is good for, from the moment the task became ready. Default: 10 minutes.
     #[serde(deserialize_with = "seconds::one")]
     pub delivery_lifetime: Duration,
+    /// How fast the simulator's clock runs: 1 is real time, 60 is a minute a second, 0 stands still. From 0 to
+    /// [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
+    pub speed: f64,
     /// The faults that strike by themselves, each written as [`Faults`](crate::Faults) tells: `html-502@poll:0.1`.
     /// Default: none.
     pub faults: Vec<String>,
-    /// From this number come task ids, the seeds of pictures for which none was asked, the draws of faults by chance, and the secret that signs
-    /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
-    /// Default: 0.
+    /// From this number come task ids, the seeds of pictures for which none was asked, the draws of faults by chance,
+    /// and the secret that signs delivery addresses. Two simulators with the same number and the same requests, in
+    /// the same order, give the same ids and seeds. Default: 0.
     pub seed: u64,
 }
 
@@ -97,6 +101,7 @@ impl Default for Config {
             max_output_side: 8192,
             max_output_pixels: 1 << 24,
             delivery_lifetime: Duration::from_secs(600),
+            speed: 1.0,
             faults: Vec::new(),
             seed: 0,
         }
@@ -145,6 +150,7 @@ impl Config {
                 (1..=16383).contains(&self.max_output_side),
                 "must be from 1 to 16383 pixels",
             ),
+            ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
         ];
         match settings.into_iter().find(|(_, holds, _)| !holds) {
             Some((setting, _, problem)) => Err(StartError::Setting { setting, problem }),
@@ -170,6 +176,7 @@ impl fmt::Debug for Config {
             .field("max_output_side", &self.max_output_side)
             .field("max_output_pixels", &self.max_output_pixels)
             .field("delivery_lifetime", &self.delivery_lifetime)
+            .field("speed", &self.speed)
             .field("faults", &self.faults)
             .field("seed", &format_args!("[redacted]"))
             .finish()

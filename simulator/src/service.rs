@@ -54,7 +54,7 @@ impl Service {
             keys: Keys::new(config.api_keys.clone()),
             signer: Signer::new(chance),
             faults: Faults::new(chance),
-            clock: Clock::start(),
+            clock: Clock::start(config.speed),
             readers: Workshop::new(),
             painters: Workshop::new(),
             state: Mutex::default(),

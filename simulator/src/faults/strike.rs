@@ -130,6 +130,6 @@ impl Strike {
     }
 }
 
-async fn pause(_: Clock, time: Duration) {
-    tokio::time::sleep(time).await;
+async fn pause(clock: Clock, time: Duration) {
+    clock.sleep_until(clock.now().saturating_add(time)).await;
 }

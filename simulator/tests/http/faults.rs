@@ -34,7 +34,7 @@ const SUBMISSION: [(&str, &str, u64); 12] = [
 ];
 
 /// A fault, what comes of it, and the status that is told.
-const POLL: [(&str, &str, Option<&str>); 13] = [
+const POLL: [(&str, &str, Option<&str>); 9] = [
     ("error-before", "500 application/json", None),
     ("error-before=504", "504 application/json", None),
     ("html-502", "502 text/html; charset=utf-8", None),

@@ -123,7 +123,7 @@ fn no_mutation_of_a_valid_body_breaks_it() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let bench = runtime.block_on(Bench::new());
     let submissions = submissions();
-    let mut runner = TestRunner::new(Cases { cases: 600, failure_persistence: None, ..Cases::default() });
+    let mut runner = TestRunner::new(Cases { cases: 10_000, failure_persistence: None, ..Cases::default() });
     let strategy = (any::<Index>(), mutations());
     let mut statuses = (0, 0);
     let counted = std::cell::RefCell::new(&mut statuses);
