@@ -18,7 +18,7 @@ impl Session {
     pub async fn open(globals: &Globals) -> Result<Self, Failure> {
         let (builder, simulator) = match globals.simulate {
             true => {
-                let simulator = simulator(fresh_config()).await?;
+                let simulator = simulator(Config::default()).await?;
                 let builder = Client::builder()
                     .api_key(simulator.api_key())
                     .base_url(simulator.base_url())
@@ -33,15 +33,11 @@ impl Session {
     }
 }
 
-/// A simulator's settings, with ids that no earlier one gave: a task kept from an earlier run must not be found to be
-/// another one.
-pub fn fresh_config() -> Config {
-    Config { seed: fastrand::u64(..), ..Config::default() }
-}
-
-/// Starts a simulator.
+/// Starts a simulator. Where no seed is set it gives ids that no earlier one gave: a task kept from an earlier run must
+/// not be found to be another one.
 pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
-    Simulator::start(config).await.map_err(|error| match error {
+    let seed = config.seed.unwrap_or_else(|| fastrand::u64(..));
+    Simulator::start(Config { seed: Some(seed), ..config }).await.map_err(|error| match error {
         StartError::NotLoopback { address } => {
             Failure::settings(format!("{address} can be reached from other machines"))
                 .advise("add --allow-remote if that is meant, or listen on 127.0.0.1")

@@ -1,16 +1,23 @@
 //! Answers over HTTP: JSON, and the refusals.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::accounts::Unpaid;
 use crate::validation::Violation;
 
 /// Why a request is not served.
 #[derive(Debug)]
 pub(crate) enum Refusal {
+    /// Credits or limits do not suffice; with the configured status.
+    Unpaid(u16, Unpaid),
+    /// 429: a project has as many active tasks as it may; the first ends after `wait`.
+    TooManyTasks { most: usize, wait: Duration },
     /// 403, with what is missing.
     Forbidden(&'static str),
     /// 404.
@@ -34,6 +41,17 @@ pub(crate) enum Refusal {
 impl Refusal {
     pub(crate) fn response(self) -> Response {
         let (status, detail) = match self {
+            Self::Unpaid(status, unpaid) => (
+                StatusCode::from_u16(status).unwrap_or(StatusCode::PAYMENT_REQUIRED),
+                json!(unpaid.to_string()),
+            ),
+            Self::TooManyTasks { most, wait } => {
+                let detail = format!("The project has {most} active tasks, and may have no more");
+                let mut response = json(StatusCode::TOO_MANY_REQUESTS, &json!({ "detail": detail }));
+                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+                return response;
+            }
             Self::Forbidden(problem) => (StatusCode::FORBIDDEN, json!(problem)),
             Self::NotFound => (StatusCode::NOT_FOUND, json!("Not Found")),
             Self::OtherMethods(allow) => {

@@ -1,15 +1,18 @@
 //! Settings, with defaults that suit a test.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::accounts::{Organization, is_sendable};
 use crate::clock::Clock;
 use crate::credits::Prices;
 use crate::error::{ConfigError, StartError};
-use crate::seconds;
+use crate::moderation::Moderation;
+use crate::{pattern, seconds};
 
 /// How a simulator behaves. Fill in what matters and take the rest from [`Config::default`]:
 ///
@@ -38,18 +41,29 @@ pub struct Config {
     /// Whether `listen` and `regional_listen` may be reached from other machines. Default: `false`, which refuses
     /// every address that is not loopback.
     pub allow_remote: bool,
-    /// The keys that `x-key` may carry, one at least, each of visible ASCII characters; the first is
-    /// [`Simulator::api_key`](crate::Simulator::api_key). Default: `imagekiln-simulator-key`.
+    /// Keys from before there were projects, one at least, each of visible ASCII characters. They belong to the project
+    /// Default of the organization Default; the first is [`Simulator::api_key`](crate::Simulator::api_key). Default:
+    /// `imagekiln-simulator-key`.
     pub api_keys: Vec<String>,
+    /// The organizations, with their credits, members, projects and keys. Default with a project Default is added where
+    /// none of that name is among them; it has a million credits and a shared finetune, `fox-style`. Default: none.
+    pub organizations: Vec<Organization>,
     /// What stands for `gen` at the head of model names: with `xyz` the service says `/v1/xyz-2-pro` for
     /// `/v1/gen-2-pro`. One letter or digit at least, and nothing but letters, digits, `_` and `.`. Default: `gen`.
     pub model_prefix: String,
     /// From a task's acceptance to its final status, by the simulator's clock. Default: 1 second.
     #[serde(deserialize_with = "seconds::one")]
     pub ready_after: Duration,
+    /// The same for single operations: names such as `gen-2-pro`, as in the contract and without `/v1/`, or beginnings
+    /// such as `gen-2-*`, of which the longest that fits counts. Default: none.
+    #[serde(deserialize_with = "seconds::table")]
+    pub ready_after_of: BTreeMap<String, Duration>,
     /// The statuses of a task in progress, in their order, one at least; each lasts an equal part of `ready_after`.
     /// The interface shows none, so these are the simulator's own. Default: `Pending`, `Processing`.
     pub in_progress: Vec<String>,
+    /// How many tasks without a final status a project may have, where the project has no number of its own; one more
+    /// submission is answered with 429 and `Retry-After`. Default: 1000.
+    pub max_active_tasks: usize,
     /// What submissions cost.
     pub prices: Prices,
     /// How long a client may take to send the head of a request, or to send its body, or to take any part of an
@@ -57,6 +71,11 @@ pub struct Config {
     /// paused tokio runtime: the simulator's clock does not move it. Default: 30 seconds.
     #[serde(deserialize_with = "seconds::one")]
     pub client_timeout: Duration,
+    /// The status with which a submission is refused for which the credits do not suffice, or which would lead over a
+    /// spending limit: 402, or another from 400 to 499. Default: 402.
+    pub unpaid_status: u16,
+    /// The words that stop a task.
+    pub moderation: Moderation,
     /// The largest request body in bytes; more is answered with 413. Default: 128 MiB, which holds eight images of
     /// 8 MB in base64.
     pub max_body_bytes: usize,
@@ -68,6 +87,9 @@ pub struct Config {
     pub max_output_side: u32,
     /// The largest area in pixels of a picture asked for; more is answered with 422. Default: 16 Mi (2^24).
     pub max_output_pixels: u64,
+    /// How many bytes of requests, images and pictures are kept. Past that, tasks with a final status are forgotten, the
+    /// oldest first, and polling them answers `Task not found`. Tasks without one are always kept. Default: 1 GiB.
+    pub max_kept_bytes: u64,
     /// How long a delivery address is good for, from the moment the task became ready. Default: 10 minutes.
     #[serde(deserialize_with = "seconds::one")]
     pub delivery_lifetime: Duration,
@@ -79,8 +101,8 @@ pub struct Config {
     pub faults: Vec<String>,
     /// From this number come task ids, the seeds of pictures for which none was asked, the draws of faults by chance,
     /// and the secret that signs delivery addresses. Two simulators with the same number and the same requests, in
-    /// the same order, give the same ids and seeds. Default: 0.
-    pub seed: u64,
+    /// the same order, give the same ids and seeds. Default: none, which is as 0.
+    pub seed: Option<u64>,
 }
 
 impl Default for Config {
@@ -92,18 +114,24 @@ impl Default for Config {
             allow_remote: false,
             api_keys: vec!["imagekiln-simulator-key".to_owned()],
             model_prefix: "gen".to_owned(),
+            organizations: Vec::new(),
             ready_after: Duration::from_secs(1),
+            ready_after_of: BTreeMap::new(),
             in_progress: vec!["Pending".to_owned(), "Processing".to_owned()],
+            max_active_tasks: 1000,
             prices: Prices::default(),
             client_timeout: Duration::from_secs(30),
+            unpaid_status: 402,
+            moderation: Moderation::default(),
             max_body_bytes: 128 << 20,
             max_input_pixels: 1 << 26,
             max_output_side: 8192,
             max_output_pixels: 1 << 24,
+            max_kept_bytes: 1 << 30,
             delivery_lifetime: Duration::from_secs(600),
             speed: 1.0,
             faults: Vec::new(),
-            seed: 0,
+            seed: None,
         }
     }
 }
@@ -119,6 +147,11 @@ impl Config {
         toml::from_str(text).map_err(|error| ConfigError::new(text, &error))
     }
 
+    /// From acceptance to the final status, for an operation named without `/v1/`.
+    pub(crate) fn time_of(&self, operation: &str) -> Duration {
+        pattern::best(&self.ready_after_of, operation).copied().unwrap_or(self.ready_after)
+    }
+
     /// Refuses settings under which the simulator could not keep its word.
     pub(crate) fn check(&self) -> Result<(), StartError> {
         for address in [self.listen, self.regional_listen] {
@@ -130,9 +163,7 @@ impl Config {
             ("api_keys", !self.api_keys.is_empty(), "names no key"),
             (
                 "api_keys",
-                self.api_keys
-                    .iter()
-                    .all(|key| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())),
+                self.api_keys.iter().all(|key| is_sendable(key)),
                 "holds a key with other than visible ASCII characters",
             ),
             (
@@ -151,9 +182,17 @@ impl Config {
                 "must be from 1 to 16383 pixels",
             ),
             ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
+            ("unpaid_status", (400..=499).contains(&self.unpaid_status), "must be from 400 to 499"),
+            (
+                "moderation",
+                [&self.moderation.input, &self.moderation.output]
+                    .iter()
+                    .all(|words| words.keys().all(|word| !word.is_empty())),
+                "has an empty word",
+            ),
         ];
         match settings.into_iter().find(|(_, holds, _)| !holds) {
-            Some((setting, _, problem)) => Err(StartError::Setting { setting, problem }),
+            Some((setting, _, problem)) => Err(StartError::setting(setting, problem)),
             None => Ok(()),
         }
     }
@@ -166,15 +205,21 @@ impl fmt::Debug for Config {
             .field("regional_listen", &self.regional_listen)
             .field("allow_remote", &self.allow_remote)
             .field("api_keys", &format_args!("{} [redacted]", self.api_keys.len()))
+            .field("organizations", &self.organizations)
             .field("model_prefix", &self.model_prefix)
             .field("ready_after", &self.ready_after)
+            .field("ready_after_of", &self.ready_after_of)
             .field("in_progress", &self.in_progress)
+            .field("max_active_tasks", &self.max_active_tasks)
             .field("prices", &self.prices)
             .field("client_timeout", &self.client_timeout)
+            .field("unpaid_status", &self.unpaid_status)
+            .field("moderation", &self.moderation)
             .field("max_body_bytes", &self.max_body_bytes)
             .field("max_input_pixels", &self.max_input_pixels)
             .field("max_output_side", &self.max_output_side)
             .field("max_output_pixels", &self.max_output_pixels)
+            .field("max_kept_bytes", &self.max_kept_bytes)
             .field("delivery_lifetime", &self.delivery_lifetime)
             .field("speed", &self.speed)
             .field("faults", &self.faults)

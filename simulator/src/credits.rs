@@ -1,11 +1,14 @@
 //! Credits and megapixels, both in whole hundredths: sums never drift.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::pattern;
 
 /// Pixels in a megapixel, as the simulator counts: 2^20, so that 1024 x 1024 is exactly one.
 pub(crate) const PIXELS_PER_MEGAPIXEL: u64 = 1 << 20;
@@ -80,35 +83,104 @@ impl Megapixels {
             / u128::from(PIXELS_PER_MEGAPIXEL);
         Self(u64::try_from(hundredths).unwrap_or(u64::MAX))
     }
+
+    pub(crate) fn number(self) -> f64 {
+        self.0 as f64 / 100.0
+    }
+
+    /// What this area costs at a price a megapixel.
+    fn at(self, price: Credits) -> Credits {
+        let hundredths = (u128::from(price.0) * u128::from(self.0)).div_ceil(100);
+        Credits(u64::try_from(hundredths).unwrap_or(u64::MAX))
+    }
 }
 
 impl Serialize for Megapixels {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.0 as f64 / 100.0)
+        serializer.serialize_f64(self.number())
     }
 }
 
-/// What a submission costs: a price for the task, and one for each megapixel of its picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// What submissions cost: a price for all operations, and others for some.
+///
+/// In TOML: `[prices]` with `submission = 3`, and `[prices.of."gen-2-pro"]` with what is different there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "PriceTable")]
 pub struct Prices {
+    /// The price of every operation that has none of its own.
+    pub each: Price,
+    /// Prices of single operations: by names such as `gen-2-pro`, as in the contract and without `/v1/`, or beginnings
+    /// such as `gen-2-*`, of which the longest that fits counts. Default: none.
+    pub of: BTreeMap<String, Price>,
+}
+
+/// What a submission to an operation costs: a price for the task, and one for each megapixel in and out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
     /// Charged for every accepted submission. Default: 3 credits.
     pub submission: Credits,
-    /// Charged for each output megapixel (2^20 pixels) besides, in proportion, rounded up to the hundredth of a
-    /// credit. Default: 1 credit.
+    /// Charged for each megapixel (2^20 pixels) of images that come with the request besides, in proportion, rounded up
+    /// to the hundredth of a credit. Default: none.
+    pub input_megapixel: Credits,
+    /// The same for each output megapixel. Default: 1 credit.
     pub output_megapixel: Credits,
 }
 
-impl Default for Prices {
+impl Default for Price {
     fn default() -> Self {
-        Self { submission: Credits::from_hundredths(300), output_megapixel: Credits::from_hundredths(100) }
+        Self {
+            submission: Credits::from_hundredths(300),
+            input_megapixel: Credits::ZERO,
+            output_megapixel: Credits::from_hundredths(100),
+        }
+    }
+}
+
+impl Price {
+    pub(crate) fn of(&self, input: Megapixels, output: Megapixels) -> Credits {
+        self.submission + input.at(self.input_megapixel) + output.at(self.output_megapixel)
     }
 }
 
 impl Prices {
-    pub(crate) fn of(&self, output: Megapixels) -> Credits {
-        let area = (u128::from(self.output_megapixel.0) * u128::from(output.0)).div_ceil(100);
-        self.submission + Credits(u64::try_from(area).unwrap_or(u64::MAX))
+    pub(crate) fn for_operation(&self, operation: &str) -> Price {
+        pattern::best(&self.of, operation).copied().unwrap_or(self.each)
+    }
+}
+
+/// Prices as they are written: those of an operation leave out what is as everywhere.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PriceTable {
+    submission: Option<Credits>,
+    input_megapixel: Option<Credits>,
+    output_megapixel: Option<Credits>,
+    of: BTreeMap<String, PartialPrice>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PartialPrice {
+    submission: Option<Credits>,
+    input_megapixel: Option<Credits>,
+    output_megapixel: Option<Credits>,
+}
+
+impl PartialPrice {
+    fn over(&self, price: Price) -> Price {
+        Price {
+            submission: self.submission.unwrap_or(price.submission),
+            input_megapixel: self.input_megapixel.unwrap_or(price.input_megapixel),
+            output_megapixel: self.output_megapixel.unwrap_or(price.output_megapixel),
+        }
+    }
+}
+
+impl From<PriceTable> for Prices {
+    fn from(table: PriceTable) -> Self {
+        let PriceTable { submission, input_megapixel, output_megapixel, of } = table;
+        let each = PartialPrice { submission, input_megapixel, output_megapixel }.over(Price::default());
+        Self { each, of: of.into_iter().map(|(operation, price)| (operation, price.over(each))).collect() }
     }
 }
 
@@ -128,9 +200,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_larger_picture_never_costs_less(a in any::<u64>(), b in any::<u64>()) {
-            let prices = Prices::default();
-            let (small, large) = (a.min(b), a.max(b));
-            prop_assert!(prices.of(Megapixels::of_pixels(small)) <= prices.of(Megapixels::of_pixels(large)));
+            let price = Price { input_megapixel: Credits(7), ..Price::default() };
+            let [small, large] = [a.min(b), a.max(b)].map(Megapixels::of_pixels);
+            prop_assert!(price.of(small, small) <= price.of(large, small));
+            prop_assert!(price.of(small, small) <= price.of(small, large));
         }
 
         #[test]

@@ -102,36 +102,53 @@ pub(crate) async fn serve(
     }
     let id = file.split('.').next().unwrap_or_default();
     let mut asks = Asks::in_header(headers, FaultPlace::Delivery)?;
-    let (picture, strike) = {
-        let mut state = service.state();
-        let task = state.tasks.get_mut(id).ok_or(Refusal::NotFound)?;
+    let (kind, bytes) = picture(service, id).await?;
+    let strike = match *method {
+        // Who asks for the head alone gets nothing that could be faulty.
+        Method::HEAD => Strike::default(),
+        _ => {
+            let mut state = service.state();
+            let task = state.tasks.get_mut(id).map(|task| &mut task.wish.faults);
+            service.faults.strike(FaultPlace::Delivery, &mut asks, task)
+        }
+    };
+    let instead = strike.instead(FaultPlace::Delivery).or_else(|| strike.delivered_instead(kind));
+    let response = instead.unwrap_or_else(|| {
+        debug!(task = id, bytes = bytes.len(), "delivering");
+        let length = HeaderValue::from(bytes.len());
+        let mut response = Response::new(match strike.cut_in_the_middle() {
+            Some(cut) => Body::new(CutShort::new(bytes, cut)),
+            None => Body::new(Delivery { left: bytes, id: id.to_owned(), service: Arc::clone(service) }),
+        });
+        response.headers_mut().insert(header::CONTENT_LENGTH, length);
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        response
+    });
+    Ok(strike.hold_back(&service.clock, response).await)
+}
+
+/// The picture of a task that is ready, with its media type. It is painted once.
+pub(crate) async fn picture(service: &Service, id: &str) -> Result<(&'static str, Bytes), Refusal> {
+    let picture = {
+        let state = service.state();
+        let task = state.tasks.get(id).ok_or(Refusal::NotFound)?;
+        let kind = task.picture.format.media_type();
         if task.outcome(service.clock.now()) != Some(Outcome::Ready) {
             return Err(Refusal::NotFound);
         }
-        // Who asks for the head alone gets nothing that could be faulty.
-        let strike = match *method {
-            Method::HEAD => Strike::default(),
-            _ => service.faults.strike(FaultPlace::Delivery, &mut asks, Some(&mut task.wish.faults)),
-        };
-        (task.picture.clone(), strike)
+        if let Some(painted) = &task.painted {
+            return Ok((kind, painted.clone()));
+        }
+        if task.images_let_go {
+            return Err(Refusal::NotFound);
+        }
+        task.picture.clone()
     };
     let kind = picture.format.media_type();
-    let instead = strike.instead(FaultPlace::Delivery).or_else(|| strike.delivered_instead(kind));
-    if let Some(response) = instead {
-        return Ok(strike.hold_back(&service.clock, response).await);
-    }
     let painted = service.painters.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
-    let bytes = painted.map_err(|_| Refusal::Broken)?;
-    debug!(task = id, bytes = bytes.len(), "delivering");
-    let length = HeaderValue::from(bytes.len());
-    let left = Bytes::from(bytes);
-    let mut response = Response::new(match strike.cut_in_the_middle() {
-        Some(cut) => Body::new(CutShort::new(left, cut)),
-        None => Body::new(Delivery { left, id: id.to_owned(), service: Arc::clone(service) }),
-    });
-    response.headers_mut().insert(header::CONTENT_LENGTH, length);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Ok(strike.hold_back(&service.clock, response).await)
+    let bytes = Bytes::from(painted.map_err(|_| Refusal::Broken)?);
+    service.state().tasks.keep_picture(id, bytes.clone());
+    Ok((kind, bytes))
 }
 
 /// The bytes on their way, which know when the last of them has been taken.
@@ -185,7 +202,8 @@ mod tests {
     #[tokio::test]
     async fn only_what_is_taken_whole_counts_as_delivered() {
         let contract = Contract::built_in().unwrap();
-        let service = Arc::new(Service::new(Config::default(), contract, String::new(), String::new()));
+        let service =
+            Arc::new(Service::new(Config::default(), contract, String::new(), String::new()).unwrap());
         let delivery = || Delivery {
             left: vec![7; 2 * CHUNK + 1].into(),
             id: "a task".to_owned(),

@@ -2,8 +2,6 @@
 
 use std::net::SocketAddr;
 
-use crate::faults::FaultError;
-
 /// Why a simulator did not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,11 +18,8 @@ pub enum StartError {
         /// The field of [`Config`](crate::Config).
         setting: &'static str,
         /// What is wrong with it.
-        problem: &'static str,
+        problem: String,
     },
-    /// A rule of the setting `faults` asks for no fault.
-    #[error("the setting `faults` holds a rule that asks for no fault")]
-    Fault(#[from] FaultError),
     /// The address could not be listened on.
     #[error("cannot listen on {address}")]
     Listen {
@@ -44,6 +39,10 @@ pub enum StartError {
 }
 
 impl StartError {
+    pub(crate) fn setting(setting: &'static str, problem: impl Into<String>) -> Self {
+        Self::Setting { setting, problem: problem.into() }
+    }
+
     pub(crate) fn contract(place: impl Into<String>, problem: impl ToString) -> Self {
         Self::Contract { place: place.into(), problem: problem.to_string() }
     }

@@ -45,6 +45,7 @@
 //! is good for ten minutes from the moment its task became ready; polling an id that is not known *at that address*
 //! answers 200 with `Task not found`; images given by their address are not fetched; webhooks are accepted but not sent.
 
+#[allow(dead_code, reason = "the control port, which comes next, is the user of all changes")]
 mod accounts;
 mod answer;
 mod chance;
@@ -56,9 +57,13 @@ mod credits;
 mod delivery;
 mod error;
 mod faults;
+#[allow(dead_code, reason = "likewise")]
+mod ledger;
+mod moderation;
 mod order;
 mod outcome;
 mod paint;
+mod pattern;
 mod poll;
 mod seconds;
 mod serve;
@@ -71,12 +76,18 @@ mod tasks;
 mod validation;
 mod work;
 
+pub use accounts::{
+    AuditEntry, Finetune, KeyView, Limits, Member, Organization, OrganizationView, Permission, Project,
+    ProjectKey, ProjectView, Role, Spent, Usage,
+};
 pub use clock::Clock;
 pub use config::Config;
 pub use contract::Region;
 pub use counts::Counts;
-pub use credits::{Credits, Prices};
+pub use credits::{Credits, Price, Prices};
 pub use error::{ConfigError, StartError};
 pub use faults::{FaultError, FaultPlace, FaultRule, Faults, KnownFault};
+pub use ledger::{Account, LedgerEntry};
+pub use moderation::Moderation;
 pub use simulator::Simulator;
 pub use tasks::TaskView;

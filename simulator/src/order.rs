@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::contract::{Fields, Submission};
-use crate::outcome::Wish;
+use crate::moderation::Moderation;
+use crate::outcome::{Outcome, Wish};
 use crate::paint::Format;
 use crate::validation::Checked;
 
@@ -19,8 +20,14 @@ pub(crate) struct Order {
     pub(crate) format: Format,
     pub(crate) wish: Wish,
     pub(crate) webhook_url: Option<String>,
-    /// The body as it may be shown: images summarized, secrets redacted.
-    pub(crate) shown: Value,
+    pub(crate) shown: Shown,
+}
+
+/// The body as it may be shown: images summarized, secrets redacted.
+pub(crate) struct Shown {
+    pub(crate) body: Value,
+    /// What it takes, about.
+    pub(crate) bytes: usize,
 }
 
 impl Order {
@@ -28,20 +35,25 @@ impl Order {
     pub(crate) fn read(
         submission: &Submission,
         secret_fields: &BTreeSet<String>,
+        moderation: &Moderation,
         checked: &mut Checked,
     ) -> Self {
         let mut body = checked.body.take();
         redact(secret_fields, &mut body);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
-        let order = Self {
+        let mut wish = Wish::of(&body);
+        if wish.outcome == Outcome::Ready {
+            let tolerance = submission.fields.value(&body, "safety_tolerance");
+            wish.outcome = moderation.verdict(&body, tolerance).unwrap_or_default();
+        }
+        Self {
             prompt: text("prompt").unwrap_or_default(),
             seed: body.get("seed").and_then(integer),
             format: format(&submission.fields, &body),
-            wish: Wish::of(&body),
+            wish,
             webhook_url: text("webhook_url"),
-            shown: Value::Null,
-        };
-        Self { shown: kept(body), ..order }
+            shown: kept(body),
+        }
     }
 }
 
@@ -64,12 +76,13 @@ fn redact(secret_fields: &BTreeSet<String>, body: &mut Value) {
     }
 }
 
-fn kept(body: Value) -> Value {
-    let length = serde_json::to_string(&body).map_or(0, |text| text.len());
-    if length > MAX_KEPT_BYTES {
-        format!("[a request of {length} bytes without its images, not kept]").into()
+fn kept(body: Value) -> Shown {
+    let bytes = serde_json::to_string(&body).map_or(0, |text| text.len());
+    if bytes > MAX_KEPT_BYTES {
+        let body = format!("[a request of {bytes} bytes without its images, not kept]").into();
+        Shown { body, bytes: 0 }
     } else {
-        body
+        Shown { body, bytes }
     }
 }
 
@@ -97,6 +110,6 @@ mod tests {
         redact(&secrets, &mut body);
         assert_eq!(body, json!({ "webhook_secret": "[redacted]", "prompt": "x" }));
         let giant = kept(json!({ "prompt": "x".repeat(MAX_KEPT_BYTES) }));
-        assert!(giant.as_str().is_some_and(|text| text.starts_with("[a request of")));
+        assert!(giant.body.as_str().is_some_and(|text| text.starts_with("[a request of")));
     }
 }

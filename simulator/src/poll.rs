@@ -6,6 +6,7 @@ use serde_json::json;
 use tracing::debug;
 use url::form_urlencoded;
 
+use crate::accounts::ProjectRef;
 use crate::answer::{self, Refusal};
 use crate::delivery;
 use crate::faults::{Asks, FaultPlace, Strike};
@@ -15,6 +16,7 @@ use crate::validation::Violation;
 
 pub(crate) async fn serve(
     door: &Door,
+    project: &ProjectRef,
     query: Option<&str>,
     headers: &HeaderMap,
 ) -> Result<Response, Refusal> {
@@ -24,16 +26,17 @@ pub(crate) async fn serve(
         return Err(Refusal::Invalid(vec![missing]));
     };
     let mut asks = Asks::in_header(headers, FaultPlace::Poll)?;
-    let (response, strike) = answer(door, &id, &mut asks);
+    let (response, strike) = answer(door, project, &id, &mut asks);
     Ok(strike.hold_back(&door.service.clock, response).await)
 }
 
-fn answer(door: &Door, id: &str, asks: &mut Asks) -> (Response, Strike) {
+fn answer(door: &Door, project: &ProjectRef, id: &str, asks: &mut Asks) -> (Response, Strike) {
     let service = &door.service;
     let now = service.clock.now();
     let mut state = service.state();
-    // A task is known only at the address that took it.
-    let mut task = state.tasks.get_mut(id).filter(|task| task.region == door.region);
+    // A task is known only at the address that took it, and to the project that submitted it.
+    let mut task =
+        state.tasks.get_mut(id).filter(|task| task.region == door.region && task.project == *project);
     let carried = task.as_mut().map(|task| &mut task.wish.faults);
     let strike = service.faults.strike(FaultPlace::Poll, asks, carried);
     if let Some(response) = strike.instead(FaultPlace::Poll) {

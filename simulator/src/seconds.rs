@@ -1,5 +1,6 @@
 //! Times in a configuration: seconds, with a fraction where one is meant.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::de::Error;
@@ -10,6 +11,13 @@ const MAX: f64 = 100.0 * 366.0 * 86_400.0;
 
 pub(crate) fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     f64::deserialize(deserializer).and_then(duration)
+}
+
+pub(crate) fn table<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Duration>, D::Error> {
+    let times = BTreeMap::<String, f64>::deserialize(deserializer)?;
+    times.into_iter().map(|(name, seconds)| Ok((name, duration(seconds)?))).collect()
 }
 
 /// So many seconds, from none to a hundred years.

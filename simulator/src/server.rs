@@ -58,13 +58,18 @@ async fn dispatch(door: &Door, request: Request) -> Result<Response, Refusal> {
         Found::OtherMethods(allow) => return Err(Refusal::OtherMethods(allow)),
         Found::Nothing => return Err(Refusal::NotFound),
     };
-    service.keys.check(request.headers()).map_err(Refusal::Forbidden)?;
+    let project = service.state().accounts.caller(request.headers()).map_err(Refusal::Forbidden)?;
     match &operation.kind {
-        Kind::Poll => poll::serve(door, request.uri().query(), request.headers()).await,
+        Kind::Poll => poll::serve(door, &project, request.uri().query(), request.headers()).await,
         Kind::Submit(submission) => {
+            let name = path.trim_start_matches("/v1/");
+            if !service.state().accounts.admits(&project, name) {
+                return Err(Refusal::Forbidden("The project has no access to this endpoint"));
+            }
             let call = submit::Call {
+                project,
                 submission: Arc::clone(submission),
-                operation: path.trim_start_matches("/v1/").to_owned(),
+                operation: name.to_owned(),
                 operation_id: operation.id.clone(),
             };
             submit::serve(door, call, request).await

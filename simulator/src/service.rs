@@ -3,23 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::accounts::Keys;
+use crate::accounts::{Accounts, Act, Actor, OrganizationView};
 use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::contract::{Contract, Region};
 use crate::counts::Counts;
-use crate::credits::Credits;
 use crate::delivery::Signer;
+use crate::error::StartError;
 use crate::faults::Faults;
-use crate::outcome::Outcome;
-use crate::tasks::Tasks;
+use crate::tasks::{Room, Tasks};
 use crate::work::Workshop;
 
 pub(crate) struct Service {
     pub(crate) config: Config,
     pub(crate) contract: Arc<Contract>,
-    pub(crate) keys: Keys,
     pub(crate) chance: Chance,
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
@@ -33,10 +31,9 @@ pub(crate) struct Service {
 }
 
 /// What changes.
-#[derive(Default)]
 pub(crate) struct State {
     pub(crate) tasks: Tasks,
-    pub(crate) charged: Credits,
+    pub(crate) accounts: Accounts,
     pub(crate) polls: u64,
     pub(crate) delivered: u64,
     pub(crate) refused: BTreeMap<u16, u64>,
@@ -48,22 +45,34 @@ impl Service {
         contract: Arc<Contract>,
         global_base: String,
         regional_base: String,
-    ) -> Self {
-        let chance = Chance::new(config.seed);
-        Self {
-            keys: Keys::new(config.api_keys.clone()),
+    ) -> Result<Self, StartError> {
+        let chance = Chance::new(config.seed.unwrap_or(0));
+        let clock = Clock::start(config.speed);
+        let state = State {
+            tasks: Tasks::default(),
+            accounts: Accounts::new(&config, clock.unix_now())?,
+            polls: 0,
+            delivered: 0,
+            refused: BTreeMap::new(),
+        };
+        Ok(Self {
             signer: Signer::new(chance),
-            faults: Faults::new(chance),
-            clock: Clock::start(config.speed),
+            faults: Faults::with_rules(chance, &config.faults)?,
+            clock,
             readers: Workshop::new(),
             painters: Workshop::new(),
-            state: Mutex::default(),
+            state: Mutex::new(state),
             config,
             contract,
             chance,
             global_base,
             regional_base,
-        }
+        })
+    }
+
+    /// What tasks may take.
+    pub(crate) fn room(&self) -> Room {
+        Room { bytes: self.config.max_kept_bytes, image_lifetime: self.config.delivery_lifetime }
     }
 
     pub(crate) fn base(&self, region: Region) -> &str {
@@ -78,20 +87,27 @@ impl Service {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn counts(&self) -> Counts {
+    /// The organizations that an actor may see.
+    pub(crate) fn organizations(&self, actor: &Actor) -> Vec<OrganizationView> {
+        let mut state = self.state();
         let now = self.clock.now();
-        let state = self.state();
-        let (mut ready, mut failed) = (0, 0);
-        for task in state.tasks.iter() {
-            match task.outcome(now) {
-                Some(Outcome::Ready) => ready += 1,
-                Some(_) => failed += 1,
-                None => {}
-            }
-        }
+        state.tasks.settle(now, self.room());
+        state.accounts.organizations(actor, self.clock.unix_at(now), |project| state.tasks.active(project))
+    }
+
+    /// An actor about to change the accounts.
+    #[allow(dead_code, reason = "the control port comes next")]
+    pub(crate) fn act<'a>(&self, state: &'a mut State, actor: Actor) -> Act<'a> {
+        Act { accounts: &mut state.accounts, actor, unix: self.clock.unix_now() }
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let mut state = self.state();
+        state.tasks.settle(self.clock.now(), self.room());
+        let (ready, failed) = state.tasks.ended();
         Counts {
-            accepted: state.tasks.count(),
-            charged: state.charged,
+            accepted: state.tasks.accepted(),
+            charged: state.accounts.charged(),
             ready,
             failed,
             polls: state.polls,

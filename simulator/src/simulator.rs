@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::info;
 
+use crate::accounts::{Actor, OrganizationView};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::contract::{Contract, Region};
@@ -50,10 +51,7 @@ impl Simulator {
         };
         let bases = (base(&global, config.listen)?, base(&regional, config.regional_listen)?);
         info!(base = bases.0, regional_base = bases.1, "listening");
-        let service = Arc::new(Service::new(config, contract, bases.0, bases.1));
-        for text in &service.config.faults {
-            service.faults.add(text)?;
-        }
+        let service = Arc::new(Service::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
         let serve = |listener: TcpListener, region: Region| {
             let router = server::router(Door { service: Arc::clone(&service), region });
@@ -75,7 +73,7 @@ impl Simulator {
 
     /// A key that is let in: the first of [`Config::api_keys`].
     pub fn api_key(&self) -> &str {
-        self.service.keys.default_key()
+        self.service.config.api_keys.first().map_or("", String::as_str)
     }
 
     /// What happened up to now.
@@ -90,11 +88,16 @@ impl Simulator {
         state.tasks.get(id).map(|task| task.view(now, &self.service.config.in_progress))
     }
 
-    /// All tasks, in the order of their acceptance.
+    /// All tasks that are kept, in the order of their acceptance; see [`Config::max_kept_bytes`].
     pub fn tasks(&self) -> Vec<TaskView> {
         let now = self.service.clock.now();
         let state = self.service.state();
         state.tasks.iter().map(|task| task.view(now, &self.service.config.in_progress)).collect()
+    }
+
+    /// The organizations, with their credits, projects, keys and what was spent.
+    pub fn organizations(&self) -> Vec<OrganizationView> {
+        self.service.organizations(&Actor::Operator)
     }
 
     /// The simulator's clock, to move it forward.

@@ -1,6 +1,7 @@
 //! Submissions: read, checked, accepted and charged.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -8,8 +9,10 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::Serialize;
+use serde_json::Value;
 use tracing::info;
 
+use crate::accounts::ProjectRef;
 use crate::answer::{self, Refusal};
 use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
@@ -18,13 +21,15 @@ use crate::order::Order;
 use crate::paint::Picture;
 use crate::serve;
 use crate::server::Door;
-use crate::service::Service;
+use crate::service::{Service, State};
 use crate::size;
 use crate::tasks::Task;
 use crate::validation::{self, Image, Input, Violation};
 
-/// Which operation is called.
+/// Which operation is called, and for which project.
+#[derive(Clone)]
 pub(crate) struct Call {
+    pub(crate) project: ProjectRef,
     pub(crate) submission: Arc<Submission>,
     pub(crate) operation: String,
     pub(crate) operation_id: String,
@@ -59,11 +64,11 @@ pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<R
     check_content_type(&head.headers)?;
     let examine = {
         let service = Arc::clone(&door.service);
-        let (submission, operation) = (Arc::clone(&call.submission), call.operation.clone());
+        let call = call.clone();
         let headers = head.headers;
         move || {
-            let mut fitting = examine(&service, &submission, &operation, &bytes)?;
-            fitting.order.wish.faults.join(asked, &operation, &headers, &bytes);
+            let mut fitting = examine(&service, &call, &bytes)?;
+            fitting.order.wish.faults.join(asked, &call.operation, &headers, &bytes);
             Ok(fitting)
         }
     };
@@ -73,7 +78,7 @@ pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<R
     let response = match strike.instead(FaultPlace::Submission) {
         Some(response) => response,
         None => {
-            let accepted = accept(door, call, fitting, strike.foreign_base());
+            let accepted = accept(door, call, fitting, strike.foreign_base())?;
             strike.after(answer::json(StatusCode::OK, &accepted))
         }
     };
@@ -120,58 +125,85 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Everything that takes time: parsing, validation, decoding of images.
-fn examine(
-    service: &Service,
-    submission: &Submission,
-    operation: &str,
-    bytes: &[u8],
-) -> Result<Fitting, Vec<Violation>> {
+fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<Fitting, Vec<Violation>> {
+    let submission = &call.submission;
     let mut checked = validation::check(submission, bytes, service.config.max_input_pixels)?;
-    let size =
-        size::of_request(&service.config, operation, &submission.fields, &checked.body, &checked.inputs)?;
+    check_finetune(service, call, &checked.body)?;
+    let size = size::of_request(
+        &service.config,
+        &call.operation,
+        &submission.fields,
+        &checked.body,
+        &checked.inputs,
+    )?;
+    let (secrets, moderation) = (&service.contract.secret_fields, &service.config.moderation);
     Ok(Fitting {
-        order: Order::read(submission, &service.contract.secret_fields, &mut checked),
+        order: Order::read(submission, secrets, moderation, &mut checked),
         inputs: checked.inputs,
         size,
     })
 }
 
+/// Whether the finetune that the request names is one that the project may use.
+fn check_finetune(service: &Service, call: &Call, body: &Value) -> Result<(), Vec<Violation>> {
+    let named =
+        body.get("finetune_id").and_then(Value::as_str).filter(|_| call.operation.ends_with("-finetuned"));
+    if named.is_none_or(|id| service.state().accounts.knows_finetune(&call.project, id)) {
+        return Ok(());
+    }
+    let problem = "the project has no finetune of this name";
+    Err(vec![Violation::value(vec!["body".into(), "finetune_id".into()], problem)])
+}
+
 /// Makes the task and charges for it, both or neither.
-fn accept(door: &Door, call: Call, fitting: Fitting, foreign_base: Option<String>) -> Accepted {
+fn accept(
+    door: &Door,
+    call: Call,
+    fitting: Fitting,
+    foreign_base: Option<String>,
+) -> Result<Accepted, Refusal> {
     let service = &door.service;
     let Fitting { order, inputs, size: (width, height) } = fitting;
     let input_mp = input_megapixels(&inputs);
     let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
-    let cost = service.config.prices.of(output_mp);
+    let price = service.config.prices.for_operation(&call.operation);
+    let cost = price.of(input_mp.unwrap_or_default(), output_mp);
     let now = service.clock.now();
 
     let mut state = service.state();
-    let number = state.tasks.count();
+    state.tasks.settle(now, service.room());
+    check_active_tasks(service, &state, &call.project, now)?;
+    let number = state.tasks.accepted();
     let id = service.chance.task_id(number);
+    let charged = state.accounts.charge(&call.project, cost, service.clock.unix_at(now), &id);
+    charged.map_err(|unpaid| Refusal::Unpaid(service.config.unpaid_status, unpaid))?;
     let seed = order.seed.unwrap_or_else(|| service.chance.picture_seed(number).into());
     let task = Task {
         id: id.clone(),
+        project: call.project,
         picture: Picture::new(&call.operation, &order.prompt, seed, (width, height), order.format, inputs),
+        images_let_go: false,
+        painted: None,
+        final_at: now.saturating_add(service.config.time_of(&call.operation)),
         operation: call.operation,
         operation_id: call.operation_id,
         region: door.region,
         request: order.shown,
         wish: order.wish,
         cost,
+        input_mp,
+        output_mp,
         accepted_at: now,
-        final_at: now.saturating_add(service.config.ready_after),
         polls: 0,
         deliveries: 0,
     };
     info!(task = id, operation = task.operation, region = %door.region, %cost, "accepted");
     let status = task.status(now, &service.config.in_progress).to_owned();
-    state.charged = state.charged + cost;
     state.tasks.insert(task);
-    state.tasks.release_images(now, service.config.delivery_lifetime);
     drop(state);
 
     let webhook_url = order.webhook_url.filter(|_| call.submission.answers_webhooks);
-    Accepted {
+    Ok(Accepted {
         polling_url: webhook_url.is_none().then(|| {
             let base = foreign_base.as_deref().unwrap_or(service.base(door.region));
             format!("{base}/v1/get_result?id={id}")
@@ -182,7 +214,22 @@ fn accept(door: &Door, call: Call, fitting: Fitting, foreign_base: Option<String
         cost,
         input_mp,
         output_mp,
+    })
+}
+
+/// Refuses a project that has as many active tasks as it may.
+fn check_active_tasks(
+    service: &Service,
+    state: &State,
+    project: &ProjectRef,
+    now: Duration,
+) -> Result<(), Refusal> {
+    let most = state.accounts.max_active_tasks(project).unwrap_or(service.config.max_active_tasks);
+    if state.tasks.active(project) < most {
+        return Ok(());
     }
+    let wait = state.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
+    Err(Refusal::TooManyTasks { most, wait })
 }
 
 /// The area of the images that came with the request; unknown where one was given by its address.

@@ -185,7 +185,7 @@ pub fn full() -> Vec<Request> {
             .webhook_url(hook)
             .webhook_secret("whsec")
             .into_request(),
-        GenPro11UltraFinetuned::new("org/fox-style")
+        GenPro11UltraFinetuned::new("default/fox-style")
             .prompt("a fox")
             .prompt_upsampling(true)
             .seed(7)
@@ -271,7 +271,7 @@ pub fn full() -> Vec<Request> {
             .output_format(OutputFormat::Png)
             .webhook_url(hook)
             .webhook_secret("whsec")
-            .finetune_id("org/fox-style")
+            .finetune_id("default/fox-style")
             .finetune_strength(1)
             .into_request(),
         GenPro10::new().extra("prompt", "a fox").into_request(),

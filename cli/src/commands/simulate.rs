@@ -1,6 +1,11 @@
 //! `kiln simulate`: the whole service on this machine, until Ctrl-C.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE};
@@ -15,6 +20,9 @@ pub const NAME: &str = "simulate";
 
 #[derive(Args)]
 struct Options {
+    /// A TOML file with settings: accounts, prices, times, moderation, webhooks, faults; the options below come before it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -44,7 +52,7 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let options = Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
-    let config = config(options);
+    let config = config(options)?;
     let prefix = config.model_prefix.clone();
     let interrupts = Interrupts::listen()?;
     let simulator = session::simulator(config).await?;
@@ -71,8 +79,12 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     Ok(())
 }
 
-fn config(options: Options) -> Config {
-    let mut config = Config { allow_remote: options.allow_remote, ..session::fresh_config() };
+fn config(options: Options) -> Result<Config, Failure> {
+    let mut config = match &options.config {
+        Some(path) => from_file(path)?,
+        None => Config::default(),
+    };
+    config.allow_remote |= options.allow_remote;
     if let Some(address) = options.listen {
         config.listen = address;
     }
@@ -89,9 +101,18 @@ fn config(options: Options) -> Config {
         config.model_prefix = prefix;
     }
     if let Some(seed) = options.seed {
-        config.seed = seed;
+        config.seed = Some(seed);
     }
-    config
+    Ok(config)
+}
+
+fn from_file(path: &Path) -> Result<Config, Failure> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::file(format!("{} can't be read", path.display()), error))?;
+    Config::from_toml(&text).map_err(|error| {
+        let what = format!("{}, line {}: {}", path.display(), error.line, error.problem);
+        Failure::settings(what).advise("docs/simulator.md lists the settings")
+    })
 }
 
 fn greeting(simulator: &Simulator, prefix: &str) -> String {

@@ -69,8 +69,29 @@ fn programs_get_its_settings() {
 }
 
 #[test]
+fn a_file_holds_settings_and_options_come_before_it() {
+    let place = Place::new();
+    let settings = "api_keys = ['file-key']\nmodel_prefix = 'abc'\nprices = { submission = 42 }\n";
+    place.write("kiln.toml", settings);
+    let mut simulating =
+        Simulating::start(&place, &["--json", "--config", "kiln.toml", "--model-prefix", "xyz"]);
+    let settings: Value = serde_json::from_str(&simulating.lines().next().unwrap()).unwrap();
+    assert_eq!(settings["model_prefix"], "xyz");
+    let mut command =
+        place.kiln(&["submit", "gen-2-pro", "--prompt", "x", "--width", "64", "--height", "64"]);
+    command.env("IMAGEKILN_API_KEY", "file-key");
+    command.env("IMAGEKILN_BASE_URL", settings["base_url"].as_str().unwrap());
+    command.env("IMAGEKILN_MODEL_PREFIX", "xyz");
+    let task: Value = serde_json::from_str(&Outcome::of(command.output().unwrap()).ok().text()).unwrap();
+    assert_eq!(task["cost"], 42.0);
+}
+
+#[test]
 fn settings_that_do_not_work_are_refused() {
     let place = Place::new();
+    place.write("kiln.toml", "seed = 7\nready_after = -1\n");
+    assert_shown!("simulate_config", place.run(&["simulate", "--config", "kiln.toml"]).fails(2).stderr);
+    assert_shown!("simulate_no_config", place.run(&["simulate", "--config", "none.toml"]).fails(1).stderr);
     let outcome = place.run(&["simulate", "--listen", "0.0.0.0:0"]).fails(2);
     assert_shown!("simulate_remote", outcome.stderr);
     let prefix = place.run(&["simulate", "--model-prefix", "no/prefix"]).fails(2);

@@ -20,6 +20,7 @@ use serde::Serialize;
 use tracing::{debug, info};
 
 use crate::chance::Chance;
+use crate::error::StartError;
 use ask::{Ask, Asker};
 use repeats::Repeats;
 
@@ -74,7 +75,18 @@ pub struct FaultRule {
 }
 
 impl Faults {
-    pub(crate) fn new(chance: Chance) -> Self {
+    /// With the rules of the configuration.
+    pub(crate) fn with_rules(chance: Chance, rules: &[String]) -> Result<Self, StartError> {
+        let faults = Self::new(chance);
+        for text in rules {
+            faults
+                .add(text)
+                .map_err(|error| StartError::setting("faults", format!("has a wrong rule: {error}")))?;
+        }
+        Ok(faults)
+    }
+
+    fn new(chance: Chance) -> Self {
         let inner = Inner {
             chance,
             draws: 0,

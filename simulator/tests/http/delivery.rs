@@ -71,8 +71,8 @@ async fn a_changed_address_is_refused() {
 
 #[tokio::test]
 async fn a_picture_depends_on_model_prompt_and_seed_alone() {
-    let bench = Bench::with(Config { seed: 1, ..Config::default() }).await;
-    let elsewhere = Bench::with(Config { seed: 2, ..Config::default() }).await;
+    let bench = Bench::with(Config { seed: Some(1), ..Config::default() }).await;
+    let elsewhere = Bench::with(Config { seed: Some(2), ..Config::default() }).await;
     let body = |prompt: &str, seed: i64| json!({ "prompt": prompt, "seed": seed, "width": 128, "height": 96, "output_format": "png" });
     let picture = bench.picture("/v1/gen-2-pro", &body("a fox", 7)).await;
     assert_eq!(picture, bench.picture("/v1/gen-2-pro", &body("a fox", 7)).await);

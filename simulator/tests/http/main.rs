@@ -1,10 +1,13 @@
 //! The simulator over real HTTP.
 
+mod accounts;
 mod bench;
 mod contract;
+mod credits;
 mod delivery;
 mod faults;
 mod faults_asked;
+mod limits;
 mod mutations;
 mod operations;
 mod raw;

@@ -97,7 +97,7 @@ async fn a_task_is_known_only_where_it_was_taken() {
     let bench = Bench::new().await;
     let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
     let url = format!("{}/v1/gen-pro-1.1-ultra-finetuned", bench.sim.regional_base_url());
-    let answer = bench.send(Method::POST, &url, &headers, r#"{"finetune_id":"a"}"#).await;
+    let answer = bench.send(Method::POST, &url, &headers, r#"{"finetune_id":"fox-style"}"#).await;
     let task = answer.json();
     assert_eq!(bench.poll(&task).await["status"], "Pending");
     let elsewhere = format!("{}/v1/get_result?id={}", bench.sim.base_url(), task["id"].as_str().unwrap());
@@ -134,7 +134,7 @@ async fn a_task_shows_its_request_without_images_and_secrets() {
 #[tokio::test]
 async fn ids_and_seeds_come_from_the_configured_seed() {
     async fn drawn(seed: u64) -> Vec<(String, i128)> {
-        let bench = Bench::with(Config { seed, ..Config::default() }).await;
+        let bench = Bench::with(Config { seed: Some(seed), ..Config::default() }).await;
         for _ in 0..3 {
             bench.submit("/v1/gen-2-pro", &small("x")).await;
         }

@@ -1,0 +1,194 @@
+//! Requests at a steady rate: each goes out when its time has come, whether or not those before it were answered.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::{Method, Request};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+/// The operation whose tasks are ready at once.
+pub const QUICK: &str = "gen-2-flex";
+
+const BODY: &str = r#"{"prompt":"a red fox in the snow","width":512,"height":512,"seed":7}"#;
+
+/// What of twenty requests is what.
+#[derive(Clone, Copy)]
+pub struct Mix {
+    submissions: u32,
+    /// Submissions whose picture is polled for and fetched: three requests each.
+    pictures: u32,
+}
+
+impl Mix {
+    /// Eight submissions, six polls of active tasks, and two pictures: submitted, polled for and fetched.
+    pub fn service() -> Self {
+        Self { submissions: 8, pictures: 2 }
+    }
+
+    /// Twenty requests whose answers are not looked into.
+    pub fn constant() -> Self {
+        Self { submissions: 20, pictures: 0 }
+    }
+}
+
+#[derive(Default)]
+pub struct Report {
+    latencies: Vec<Duration>,
+    pub failed: u64,
+    /// What went wrong, and how often.
+    pub problems: BTreeMap<String, u64>,
+    took: Duration,
+}
+
+impl Report {
+    /// The latency that this part of the answers did not exceed.
+    pub fn quantile(&self, part: f64) -> Duration {
+        let last = self.latencies.len().saturating_sub(1);
+        self.latencies.get((last as f64 * part).round() as usize).copied().unwrap_or_default()
+    }
+
+    pub fn answers_a_second(&self) -> f64 {
+        self.latencies.len() as f64 / self.took.as_secs_f64().max(f64::EPSILON)
+    }
+}
+
+#[derive(Clone)]
+pub struct Driver {
+    client: Client<HttpConnector, Full<Bytes>>,
+    base: Arc<str>,
+    report: Arc<Mutex<Report>>,
+    /// The polling address of a task that stays active.
+    active: Arc<Mutex<Option<String>>>,
+}
+
+impl Driver {
+    pub fn new(base: &str) -> Self {
+        Self {
+            client: Client::builder(TokioExecutor::new()).build_http(),
+            base: base.into(),
+            report: Arc::default(),
+            active: Arc::default(),
+        }
+    }
+
+    /// Submits tasks that stay active, a few at a time.
+    pub async fn fill(&self, count: u64) -> Result<(), Box<dyn Error>> {
+        let mut under_way = JoinSet::new();
+        for _ in 0..count {
+            while under_way.len() >= 32 {
+                under_way.join_next().await;
+            }
+            let driver = self.clone();
+            under_way.spawn(async move { driver.submit("gen-2-pro").await });
+        }
+        under_way.join_all().await;
+        let mut report = self.lock();
+        match std::mem::take(&mut *report) {
+            Report { failed: 0, .. } => Ok(()),
+            Report { problems, .. } => Err(format!("the tasks were not accepted: {problems:?}").into()),
+        }
+    }
+
+    /// Holds a rate of requests a second.
+    pub async fn hold(&self, rate: u32, time: Duration, mix: Mix) -> Report {
+        let mut under_way = JoinSet::new();
+        let start = Instant::now();
+        let mut sent = 0;
+        while start.elapsed() < time {
+            sleep_until(start + Duration::from_secs(1) * sent / rate).await;
+            let place = sent % 20;
+            let driver = self.clone();
+            if place < mix.submissions {
+                sent += 1;
+                under_way.spawn(async move { drop(driver.submit("gen-2-pro").await) });
+            } else if place < mix.submissions + 3 * mix.pictures {
+                sent += 3;
+                under_way.spawn(async move { driver.picture().await });
+            } else {
+                sent += 1;
+                under_way.spawn(async move { driver.poll().await });
+            }
+            while under_way.try_join_next().is_some() {}
+        }
+        under_way.join_all().await;
+        let mut report = std::mem::take(&mut *self.lock());
+        report.took = start.elapsed();
+        report.latencies.sort_unstable();
+        report
+    }
+
+    async fn submit(&self, operation: &str) -> Option<Value> {
+        let url = format!("{}/v1/{operation}", self.base);
+        let answer = self.send(Method::POST, &url, BODY).await?;
+        let task: Value = serde_json::from_slice(&answer).ok()?;
+        if let Some(address) = task["polling_url"].as_str().filter(|_| operation != QUICK) {
+            *self.active.lock().unwrap_or_else(PoisonError::into_inner) = Some(address.to_owned());
+        }
+        Some(task)
+    }
+
+    async fn poll(&self) {
+        let address = self.active.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(address) = address {
+            self.send(Method::GET, &address, "").await;
+        }
+    }
+
+    async fn picture(&self) {
+        let Some(task) = self.submit(QUICK).await else { return };
+        let Some(poll) = self.send(Method::GET, task["polling_url"].as_str().unwrap_or_default(), "").await
+        else {
+            return;
+        };
+        let poll: Value = serde_json::from_slice(&poll).unwrap_or_default();
+        match poll["result"]["sample"].as_str() {
+            Some(sample) => drop(self.send(Method::GET, sample, "").await),
+            None => self.fail("a task is not ready".to_owned()),
+        }
+    }
+
+    async fn send(&self, method: Method, url: &str, body: &'static str) -> Option<Bytes> {
+        let request = Request::builder()
+            .method(method)
+            .uri(url)
+            .header("x-key", "imagekiln-simulator-key")
+            .header("content-type", "application/json")
+            .body(Full::from(body));
+        let begun = Instant::now();
+        let answered = async {
+            let answer = self.client.request(request.map_err(|error| error.to_string())?).await;
+            let (head, body) = answer.map_err(|error| error.to_string())?.into_parts();
+            let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
+            if head.status.is_success() { Ok(body) } else { Err(format!("status {}", head.status)) }
+        };
+        match answered.await {
+            Ok(body) => {
+                self.lock().latencies.push(begun.elapsed());
+                Some(body)
+            }
+            Err(problem) => {
+                self.fail(problem);
+                None
+            }
+        }
+    }
+
+    fn fail(&self, problem: String) {
+        let mut report = self.lock();
+        report.failed += 1;
+        *report.problems.entry(problem).or_default() += 1;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,113 @@
+//! Load: so many requests a second, held for a minute, with ten thousand tasks active. The simulator runs in a process of
+//! its own, so that its memory is its own; the same load on a server that answers with a constant is the baseline.
+//!
+//! ```text
+//! cargo bench --package imagekiln-simulator --bench load -- [--rate 200] [--seconds 60] [--active 10000]
+//! ```
+
+mod drive;
+mod process;
+
+use std::error::Error;
+use std::time::Duration;
+
+use drive::{Driver, Mix, Report};
+use process::{Kind, Process};
+
+struct Plan {
+    rate: u32,
+    seconds: u32,
+    active: u64,
+}
+
+impl Plan {
+    fn from_args() -> Result<Self, Box<dyn Error>> {
+        let mut plan = Self { rate: 200, seconds: 60, active: 10_000 };
+        // Cargo adds `--bench` to what is run.
+        let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
+        while let Some(name) = args.next() {
+            let value = args.next().ok_or_else(|| format!("{name} needs a number"))?;
+            match name.as_str() {
+                "--rate" => plan.rate = value.parse()?,
+                "--seconds" => plan.seconds = value.parse()?,
+                "--active" => plan.active = value.parse()?,
+                _ => return Err(format!("{name} is none of --rate, --seconds, --active").into()),
+            }
+        }
+        Ok(plan)
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(kind) = Kind::of_this_process() {
+        return process::serve(kind);
+    }
+    let plan = Plan::from_args()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(run(&plan))
+}
+
+async fn run(plan: &Plan) -> Result<(), Box<dyn Error>> {
+    let time = Duration::from_secs(plan.seconds.into());
+
+    let baseline = Process::start(Kind::Baseline)?;
+    let driver = Driver::new(&baseline.base_url);
+    let constant = driver.hold(plan.rate, time, Mix::constant()).await;
+    drop(baseline);
+
+    let simulator = Process::start(Kind::Simulator)?;
+    let idle = simulator.resident_bytes()?;
+    let driver = Driver::new(&simulator.base_url);
+    driver.fill(plan.active).await?;
+    let filled = simulator.resident_bytes()?;
+    let mut memory = Vec::new();
+    let load = driver.hold(plan.rate, time, Mix::service());
+    tokio::pin!(load);
+    let mut second = tokio::time::interval(Duration::from_secs(1));
+    let service = loop {
+        tokio::select! {
+            report = &mut load => break report,
+            _ = second.tick() => memory.push(simulator.resident_bytes()?),
+        }
+    };
+
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    println!(
+        "{} requests a second for {} s, {} tasks active at the start",
+        plan.rate, plan.seconds, plan.active
+    );
+    print("baseline", &constant);
+    print("simulator", &service);
+    println!(
+        "ratio      p50 {:.1}, p99 {:.1}",
+        ratio(service.quantile(0.5), constant.quantile(0.5)),
+        ratio(service.quantile(0.99), constant.quantile(0.99)),
+    );
+    println!(
+        "memory     {:.0} MiB when started, {:.0} MiB with the tasks, {:.0} MiB at most, {:.0} MiB at the end",
+        mib(idle),
+        mib(filled),
+        mib(memory.iter().copied().max().unwrap_or(filled)),
+        mib(simulator.resident_bytes()?),
+    );
+    if service.failed > 0 {
+        return Err(format!("{} requests failed: {:?}", service.failed, service.problems).into());
+    }
+    Ok(())
+}
+
+fn ratio(a: Duration, b: Duration) -> f64 {
+    a.as_secs_f64() / b.as_secs_f64().max(f64::EPSILON)
+}
+
+fn print(name: &str, report: &Report) {
+    let millis = |part: f64| report.quantile(part).as_secs_f64() * 1000.0;
+    println!(
+        "{name:<10} {:.1} answers a second, {} failed; p50 {:.2} ms, p99 {:.2} ms, longest {:.1} ms",
+        report.answers_a_second(),
+        report.failed,
+        millis(0.5),
+        millis(0.99),
+        millis(1.0),
+    );
+}

@@ -1,0 +1,114 @@
+//! The server under load, in a process of its own: this program, told by its environment what to be.
+
+use std::error::Error;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::header;
+use imagekiln_simulator::{Config, Simulator};
+
+/// What this process is told to be.
+const VARIABLE: &str = "IMAGEKILN_LOAD_SERVES";
+
+#[derive(Clone, Copy)]
+pub enum Kind {
+    Simulator,
+    /// A server that does nothing but answer.
+    Baseline,
+}
+
+impl Kind {
+    const ALL: [(Self, &str); 2] = [(Self::Simulator, "simulator"), (Self::Baseline, "baseline")];
+
+    pub fn of_this_process() -> Option<Self> {
+        let told = std::env::var(VARIABLE).ok()?;
+        Self::ALL.into_iter().find(|(_, name)| *name == told).map(|(kind, _)| kind)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Simulator => "simulator",
+            Self::Baseline => "baseline",
+        }
+    }
+}
+
+/// A server that runs until this is dropped.
+pub struct Process {
+    child: Child,
+    pub base_url: String,
+}
+
+impl Process {
+    pub fn start(kind: Kind) -> Result<Self, Box<dyn Error>> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .env(VARIABLE, kind.name())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let output = child.stdout.take().ok_or("the server has no output")?;
+        let mut base_url = String::new();
+        BufReader::new(output).read_line(&mut base_url)?;
+        Ok(Self { child, base_url: base_url.trim().to_owned() })
+    }
+
+    /// What the process holds in memory, as Linux tells it.
+    pub fn resident_bytes(&self) -> Result<u64, Box<dyn Error>> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("VmRSS is missing")?;
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
+        Ok(kib << 10)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It ends by itself as well, once its input is closed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Serves until standard input is closed.
+pub fn serve(kind: Kind) -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match kind {
+            Kind::Simulator => {
+                let simulator = Simulator::start(config()).await?;
+                println!("{}", simulator.base_url());
+                until_input_closes().await?;
+                simulator.shutdown().await;
+            }
+            Kind::Baseline => {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+                println!("http://{}", listener.local_addr()?);
+                let constant = || async { ([(header::CONTENT_TYPE, "application/json")], r#"{"id":"0"}"#) };
+                let server = axum::serve(listener, Router::new().fallback(constant));
+                tokio::select! {
+                    served = async { server.await } => served?,
+                    closed = until_input_closes() => closed?,
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Most tasks stay active for the whole time; those of one operation end at once, so that there is something to fetch.
+fn config() -> Config {
+    Config {
+        ready_after: Duration::from_secs(3600),
+        ready_after_of: [(super::drive::QUICK.to_owned(), Duration::ZERO)].into(),
+        max_active_tasks: usize::MAX,
+        max_kept_bytes: 64 << 20,
+        ..Config::default()
+    }
+}
+
+async fn until_input_closes() -> Result<(), Box<dyn Error>> {
+    let read = || std::io::stdin().lock().read_to_end(&mut Vec::new()).map(drop);
+    Ok(tokio::task::spawn_blocking(read).await??)
+}

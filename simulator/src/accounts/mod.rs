@@ -1,0 +1,158 @@
+//! Organizations, projects and keys: who calls, what they may reach, and what they pay with.
+
+mod audit;
+mod change;
+mod key;
+mod role;
+mod settings;
+mod spending;
+mod start;
+mod view;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::HeaderMap;
+
+pub(crate) use audit::Actor;
+pub use audit::AuditEntry;
+use audit::AuditLog;
+#[allow(unused_imports, reason = "the control port comes next")]
+pub(crate) use change::{AccountError, Act, Problem};
+use key::Key;
+pub(crate) use key::is_sendable;
+pub use role::{Permission, Role};
+pub use settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
+use spending::Spending;
+pub use spending::{Spent, Usage};
+pub use view::{KeyView, OrganizationView, ProjectView};
+
+use crate::credits::Credits;
+use crate::ledger::{Account, Ledger, Purpose};
+use crate::pattern;
+
+/// The header that carries the key.
+pub(crate) const KEY_HEADER: &str = "x-key";
+
+/// Which project, of which organization: by their ids.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ProjectRef {
+    pub(crate) organization: Arc<str>,
+    pub(crate) project: Arc<str>,
+}
+
+/// Why a submission is not paid.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unpaid {
+    #[error("Insufficient credits: the submission costs {cost}, and the organization has {balance}")]
+    OutOfCredits { cost: Credits, balance: Credits },
+    #[error(
+        "Spending limit: the submission costs {cost}, which leads over the project's {period} limit of {limit}"
+    )]
+    OverLimit { cost: Credits, period: &'static str, limit: Credits },
+}
+
+pub(crate) struct Accounts {
+    /// By their ids.
+    organizations: BTreeMap<Arc<str>, OrganizationRecord>,
+    /// By their ids.
+    keys: BTreeMap<String, Key>,
+    /// The ids of keys by what `x-key` carries.
+    key_ids: HashMap<String, String>,
+    /// How many keys there ever were, which numbers the next.
+    keys_made: u64,
+    ledger: Ledger,
+    audit: AuditLog,
+}
+
+/// An organization as it is kept.
+struct OrganizationRecord {
+    name: String,
+    owner: String,
+    members: BTreeMap<String, Member>,
+    /// By their ids.
+    projects: BTreeMap<Arc<str>, ProjectRecord>,
+    /// By their names.
+    finetunes: BTreeMap<String, Finetune>,
+}
+
+/// A project as it is kept.
+struct ProjectRecord {
+    name: String,
+    endpoints: Option<Vec<String>>,
+    limits: Limits,
+    max_active_tasks: Option<usize>,
+    spending: Spending,
+}
+
+impl Accounts {
+    /// The project whose key a request carries, or why it is refused.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, &'static str> {
+        let given = headers.get(KEY_HEADER).ok_or("Not authenticated: the header x-key is missing")?;
+        let id = given.to_str().ok().and_then(|key| self.key_ids.get(key));
+        let key =
+            id.and_then(|id| self.keys.get(id)).ok_or("Not authenticated: the key in x-key is unknown")?;
+        Ok(key.project.clone())
+    }
+
+    /// Whether a project has access to an operation, named as in its path and without `/v1/`.
+    pub(crate) fn admits(&self, project: &ProjectRef, operation: &str) -> bool {
+        self.record(project).is_some_and(|project| match &project.endpoints {
+            None => true,
+            Some(patterns) => patterns.iter().any(|pattern| pattern::matches(pattern, operation)),
+        })
+    }
+
+    /// Whether a `finetune_id` names a finetune that the project may use: one of its organization by its name, or with
+    /// the organization's id before; one of another organization with that, if it is shared.
+    pub(crate) fn knows_finetune(&self, project: &ProjectRef, finetune_id: &str) -> bool {
+        let (organization, name) =
+            finetune_id.split_once('/').unwrap_or((&project.organization, finetune_id));
+        let finetune =
+            self.organizations.get(organization).and_then(|organization| organization.finetunes.get(name));
+        finetune.is_some_and(|finetune| finetune.shared || *organization == *project.organization)
+    }
+
+    /// How many active tasks a project may have, where it has a number of its own.
+    pub(crate) fn max_active_tasks(&self, project: &ProjectRef) -> Option<usize> {
+        self.record(project)?.max_active_tasks
+    }
+
+    /// Charges a project's organization for a task, or does nothing and says why not.
+    pub(crate) fn charge(
+        &mut self,
+        project: &ProjectRef,
+        cost: Credits,
+        unix: Duration,
+        task: &str,
+    ) -> Result<(), Unpaid> {
+        let account = Account::Organization(Arc::clone(&project.organization));
+        let balance = self.ledger.balance(&account);
+        let Some(record) = self
+            .organizations
+            .get_mut(&project.organization)
+            .and_then(|organization| organization.projects.get_mut(&project.project))
+        else {
+            return Err(Unpaid::OutOfCredits { cost, balance: Credits::ZERO });
+        };
+        if let Some((period, limit)) = record.spending.breaks(&record.limits, cost, unix) {
+            return Err(Unpaid::OverLimit { cost, period, limit });
+        }
+        let purpose = Purpose { project: Arc::clone(&project.project), task: task.to_owned() };
+        self.ledger
+            .transfer(unix, account, Account::Charged, cost, Some(purpose))
+            .map_err(|_| Unpaid::OutOfCredits { cost, balance })?;
+        record.spending.add(cost, unix);
+        Ok(())
+    }
+
+    /// Everything that was ever charged.
+    pub(crate) fn charged(&self) -> Credits {
+        self.ledger.balance(&Account::Charged)
+    }
+
+    fn record(&self, project: &ProjectRef) -> Option<&ProjectRecord> {
+        self.organizations.get(&project.organization)?.projects.get(&project.project)
+    }
+}

@@ -1,0 +1,189 @@
+//! Organizations, projects, keys, and what they may reach.
+
+use axum::http::Method;
+use imagekiln_simulator::{
+    Config, Credits, Finetune, Limits, Organization, Project, ProjectKey, Simulator, StartError,
+};
+use serde_json::{Value, json};
+
+use super::bench::{Answer, Bench};
+
+/// Two organizations: `Acme` with two projects, and Default as it is without a word about it.
+fn acme() -> Config {
+    Config::from_toml(
+        r#"
+        api_keys = ["old-key"]
+
+        [[organizations]]
+        name = "Acme Labs"
+        owner = "ada"
+        credits = 100
+        finetunes = [{ name = "private-style" }, { name = "house-style", shared = true }]
+
+        [[organizations.projects]]
+        name = "Web"
+        keys = [{ name = "ci", key = "web-key" }, { name = "ann", key = "web-key-2" }]
+        endpoints = ["gen-2-*", "gen-pro-1.1-ultra-finetuned"]
+
+        [[organizations.projects]]
+        name = "Batch"
+        keys = [{ name = "nightly", key = "batch-key" }]
+        limits = { daily = 8.5 }
+        max_active_tasks = 2
+        "#,
+    )
+    .unwrap()
+}
+
+async fn post(bench: &Bench, key: &str, path: &str, body: Value) -> Answer {
+    let url = format!("{}{path}", bench.sim.base_url());
+    let headers = [("x-key", key), ("content-type", "application/json")];
+    bench.send(Method::POST, &url, &headers, body.to_string()).await
+}
+
+fn small() -> Value {
+    json!({ "prompt": "x", "width": 64, "height": 64 })
+}
+
+#[tokio::test]
+async fn keys_belong_to_projects_and_old_ones_to_default() {
+    let bench = Bench::with(acme()).await;
+    for (key, organization, project) in [
+        ("old-key", "default", "default"),
+        ("web-key", "acme-labs", "web"),
+        ("web-key-2", "acme-labs", "web"),
+        ("batch-key", "acme-labs", "batch"),
+    ] {
+        let answer = post(&bench, key, "/v1/gen-2-pro", small()).await.json();
+        let view = bench.sim.task(answer["id"].as_str().unwrap()).unwrap();
+        assert_eq!((view.organization.as_str(), view.project.as_str()), (organization, project), "{key}");
+    }
+    assert_eq!(post(&bench, "imagekiln-simulator-key", "/v1/gen-2-pro", small()).await.status, 403);
+    let organizations = bench.sim.organizations();
+    let names: Vec<_> = organizations.iter().map(|organization| organization.name.as_str()).collect();
+    assert_eq!(names, ["Acme Labs", "Default"]);
+    let shown = format!("{organizations:?} {:?}", acme());
+    for key in ["old-key", "web-key", "batch-key"] {
+        assert!(!shown.contains(key), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_known_to_its_project_alone() {
+    let bench = Bench::with(acme()).await;
+    let task = post(&bench, "web-key", "/v1/gen-2-pro", small()).await.json();
+    let poll = async |key: &str| {
+        let url = task["polling_url"].as_str().unwrap();
+        bench.send(Method::GET, url, &[("x-key", key)], "").await.json()
+    };
+    assert_eq!(poll("web-key-2").await["status"], "Pending", "another key of the project");
+    for stranger in ["batch-key", "old-key"] {
+        assert_eq!(poll(stranger).await, json!({ "id": task["id"], "status": "Task not found" }));
+    }
+}
+
+#[tokio::test]
+async fn a_project_reaches_its_endpoints_and_no_others() {
+    let bench = Bench::with(acme()).await;
+    for path in ["/v1/gen-2-pro", "/v1/gen-2-klein-4b"] {
+        assert_eq!(post(&bench, "web-key", path, small()).await.status, 200, "{path}");
+        assert_eq!(post(&bench, "batch-key", path, small()).await.status, 200, "{path}");
+    }
+    let refused = post(&bench, "web-key", "/v1/gen-dev", json!({ "prompt": "x" })).await;
+    assert_eq!(refused.status, 403);
+    assert_eq!(refused.json(), json!({ "detail": "The project has no access to this endpoint" }));
+    // Access comes before the body: nothing is told of an endpoint that is not theirs.
+    assert_eq!(post(&bench, "web-key", "/v1/gen-dev", json!({})).await.status, 403);
+    assert_eq!(bench.sim.counts().accepted, 4);
+}
+
+#[tokio::test]
+async fn finetunes_are_those_of_the_organization_and_shared_ones() {
+    let bench = Bench::with(acme()).await;
+    let path = "/v1/gen-pro-1.1-ultra-finetuned";
+    for (key, finetune, known) in [
+        ("web-key", "private-style", true),
+        ("web-key", "acme-labs/private-style", true),
+        ("web-key", "default/fox-style", true),
+        ("web-key", "fox-style", false),
+        ("web-key", "nobody/fox-style", false),
+        ("web-key", "", false),
+        ("web-key", "/", false),
+        ("old-key", "fox-style", true),
+        ("old-key", "acme-labs/house-style", true),
+        ("old-key", "acme-labs/private-style", false),
+        ("old-key", "house-style", false),
+    ] {
+        let answer = post(&bench, key, path, json!({ "finetune_id": finetune, "prompt": "x" })).await;
+        match known {
+            true => assert_eq!(answer.status, 200, "{finetune} by {key}"),
+            false => assert_eq!(
+                answer.violations(),
+                [("body.finetune_id".to_owned(), "value_error".to_owned())],
+                "{finetune} by {key}"
+            ),
+        }
+    }
+    // Also where the contract names the field for a family of endpoints.
+    let family = "/v1/gen-2-klein-9b-kv-finetuned";
+    let answer = post(&bench, "old-key", family, json!({ "prompt": "x", "finetune_id": "unheard-of" })).await;
+    assert_eq!(answer.status, 422);
+}
+
+#[tokio::test]
+async fn accounts_that_make_no_sense_are_named() {
+    let organization = |name: &str| Organization::new(name);
+    let key = |name: &str, key: &str| ProjectKey { name: name.to_owned(), key: key.to_owned() };
+    let project =
+        |name: &str, keys: Vec<ProjectKey>| Project { name: name.to_owned(), keys, ..Project::default() };
+    let with = |projects: Vec<Project>| vec![Organization { projects, ..organization("Acme") }];
+    let member = |toml: &str| Config::from_toml(toml).unwrap().organizations;
+    for (organizations, part) in [
+        (vec![organization("?!")], "no letter"),
+        (vec![organization("Acme"), organization("ACME")], "is taken"),
+        (with(vec![project("", vec![])]), "no letter"),
+        (with(vec![project("Web", vec![]), project("web", vec![])]), "twice"),
+        (with(vec![project("Web", vec![key("a", "s e c r e t")])]), "`a` has other than visible"),
+        (with(vec![project("Web", vec![key("a", "secret"), key("b", "secret")])]), "twice"),
+        (
+            vec![Organization {
+                finetunes: vec![Finetune { name: "a/b".to_owned(), shared: false }],
+                ..organization("Acme")
+            }],
+            "slash",
+        ),
+        (
+            member(
+                "organizations = [{ name = 'Acme', members = [{ user = 'bob', role = 'viewer', projects = { web = 'viewer' } }] }]",
+            ),
+            "`web`, which is no project",
+        ),
+    ] {
+        let error = Simulator::start(Config { organizations, ..Config::default() }).await.unwrap_err();
+        assert!(matches!(error, StartError::Setting { setting: "organizations", .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(part) && !text.contains("secret") && !text.contains("s e c"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn spending_is_counted_for_each_project() {
+    let bench = Bench::with(acme()).await;
+    post(&bench, "web-key", "/v1/gen-2-pro", small()).await;
+    post(&bench, "batch-key", "/v1/gen-2-pro", small()).await;
+    post(&bench, "web-key", "/v1/gen-2-pro", small()).await;
+    let organizations = bench.sim.organizations();
+    let acme = organizations.iter().find(|organization| &*organization.id == "acme-labs").unwrap();
+    // A picture of 64 x 64 pixels is 0.00 megapixels.
+    let cost = |tasks: u64| Credits::from_hundredths(300 * tasks);
+    assert_eq!(acme.balance, Credits::from_hundredths(10_000 - 900));
+    for (id, tasks) in [("web", 2), ("batch", 1)] {
+        let project = acme.projects.iter().find(|project| &*project.id == id).unwrap();
+        assert_eq!([project.spent.daily, project.spent.weekly, project.spent.monthly], [cost(tasks); 3]);
+        assert_eq!((project.usage.submissions, project.usage.charged), (tasks, cost(tasks)));
+        assert_eq!(project.active_tasks as u64, tasks);
+    }
+    let batch = acme.projects.iter().find(|project| &*project.id == "batch").unwrap();
+    assert_eq!(batch.limits, Limits { daily: Some(Credits::from_hundredths(850)), ..Limits::default() });
+    assert_eq!(batch.max_active_tasks, Some(2));
+}

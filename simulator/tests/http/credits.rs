@@ -1,0 +1,143 @@
+//! What submissions cost, and when they are refused.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use imagekiln_simulator::{Config, Credits};
+use serde_json::{Value, json};
+
+use super::bench::{Answer, Bench, png};
+use super::contract::submissions;
+
+fn small() -> Value {
+    json!({ "prompt": "x", "width": 64, "height": 64 })
+}
+
+/// A simulator whose one project has these settings besides.
+async fn project(organization: &str, settings: &str) -> Bench {
+    let text = format!(
+        "[[organizations]]\nname = 'Default'\n{organization}\n[[organizations.projects]]\nname = 'Default'\n{settings}\n"
+    );
+    Bench::with(Config::from_toml(&text).unwrap()).await
+}
+
+fn balance(bench: &Bench) -> u64 {
+    bench.sim.organizations()[0].balance.hundredths()
+}
+
+#[tokio::test]
+async fn every_answer_tells_cost_and_megapixels() {
+    let bench = Bench::new().await;
+    let mut charged = 0.0;
+    for submission in submissions() {
+        let answer = bench.submit(&submission.path, &submission.full()).await;
+        for field in ["cost", "input_mp", "output_mp"] {
+            let number =
+                answer[field].as_f64().unwrap_or_else(|| panic!("{field} of {}: {answer}", submission.path));
+            assert!(((number * 100.0).round() - number * 100.0).abs() < 1e-6, "two decimal places: {answer}");
+        }
+        charged += answer["cost"].as_f64().unwrap();
+    }
+    assert_eq!(bench.sim.counts().charged.hundredths(), (charged * 100.0).round() as u64);
+}
+
+#[tokio::test]
+async fn prices_are_those_of_the_table() {
+    let config = Config::from_toml(
+        "[prices]\nsubmission = 2\ninput_megapixel = 0.5\noutput_megapixel = 1.01\n\
+         [prices.of.'gen-2-*']\nsubmission = 10\n[prices.of.'gen-2-flex']\noutput_megapixel = 0\n",
+    );
+    let bench = Bench::with(config.unwrap()).await;
+    let body = json!({ "prompt": "x", "width": 1024, "height": 512, "input_image": png(512, 512) });
+    for (path, cost) in [
+        // 10 + 0.25 MP in at 0.5 + 0.5 MP out at 1.01, each rounded up to the hundredth.
+        ("/v1/gen-2-pro", 10.0 + 0.13 + 0.51),
+        ("/v1/gen-2-flex", 2.0 + 0.13),
+        ("/v1/gen-kontext-pro", 2.0 + 0.13 + 1.01),
+    ] {
+        let mut body = body.clone();
+        if path.contains("kontext") {
+            body = json!({ "prompt": "x", "aspect_ratio": "1:1", "input_image": png(512, 512) });
+        }
+        let answer = bench.submit(path, &body).await;
+        assert_eq!(
+            answer["cost"].as_f64().map(|cost| (cost * 100.0).round()),
+            Some((cost * 100.0f64).round()),
+            "{path}"
+        );
+        assert_eq!(answer["input_mp"], 0.25);
+    }
+}
+
+fn refusal(answer: &Answer, status: u16) -> String {
+    assert_eq!(answer.status, status, "{answer:?}");
+    answer.json()["detail"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn without_credits_nothing_is_accepted_and_nothing_charged() {
+    let bench = project("credits = 7.5", "").await;
+    for _ in 0..2 {
+        bench.submit("/v1/gen-2-pro", &small()).await;
+    }
+    let detail = refusal(&bench.post("/v1/gen-2-pro", &small()).await, 402);
+    assert_eq!(detail, "Insufficient credits: the submission costs 3.00, and the organization has 1.50");
+    let counts = bench.sim.counts();
+    assert_eq!((counts.accepted, counts.charged.hundredths(), counts.refused_with(402)), (2, 600, 1));
+    assert_eq!(balance(&bench), 150);
+    assert_eq!(bench.sim.tasks().len(), 2);
+}
+
+#[tokio::test]
+async fn the_status_of_that_refusal_is_a_setting() {
+    let bench = Bench::with(Config {
+        unpaid_status: 403,
+        ..Config::from_toml("organizations = [{ name = 'Default', credits = 0 }]").unwrap()
+    })
+    .await;
+    refusal(&bench.post("/v1/gen-2-pro", &small()).await, 403);
+}
+
+#[tokio::test]
+async fn no_limit_is_passed_and_each_ends_with_its_period() {
+    for (period, days) in [("daily", 1), ("weekly", 7), ("monthly", 31)] {
+        let bench = project("", &format!("limits = {{ {period} = 6.5 }}")).await;
+        for _ in 0..2 {
+            bench.submit("/v1/gen-2-pro", &small()).await;
+        }
+        let detail = refusal(&bench.post("/v1/gen-2-pro", &small()).await, 402);
+        assert!(detail.contains(&format!("the project's {period} limit of 6.50")), "{detail}");
+        bench.sim.clock().advance(Duration::from_secs(days * 86_400));
+        bench.submit("/v1/gen-2-pro", &small()).await;
+        assert_eq!(bench.sim.counts().charged, Credits::from_hundredths(900));
+    }
+}
+
+#[tokio::test]
+async fn a_failed_task_is_charged_once_like_any_other() {
+    let bench = project("credits = 100", "").await;
+    let task =
+        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "[[error]]", "width": 64, "height": 64 })).await;
+    for _ in 0..3 {
+        assert_eq!(bench.finish(&task).await["status"], "Error");
+    }
+    assert_eq!(balance(&bench), 9700);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn credits_are_never_overspent_by_submissions_at_once() {
+    let bench = std::sync::Arc::new(project("credits = 30", "").await);
+    let mut submissions = tokio::task::JoinSet::new();
+    for _ in 0..40 {
+        let bench = std::sync::Arc::clone(&bench);
+        submissions.spawn(async move {
+            let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
+            let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
+            bench.send(Method::POST, &url, &headers, small().to_string()).await.status.as_u16()
+        });
+    }
+    let statuses = submissions.join_all().await;
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 10);
+    assert_eq!(statuses.iter().filter(|status| **status == 402).count(), 30);
+    assert_eq!((balance(&bench), bench.sim.counts().charged.hundredths()), (0, 3000));
+}

@@ -1,0 +1,120 @@
+//! Moderation, times, the cap on active tasks, and how much is kept.
+
+use std::time::Duration;
+
+use imagekiln_simulator::Config;
+use serde_json::{Value, json};
+
+use super::bench::{Bench, png};
+
+fn small(prompt: &str) -> Value {
+    json!({ "prompt": prompt, "width": 64, "height": 64 })
+}
+
+#[tokio::test]
+async fn moderation_weighs_words_against_safety_tolerance() {
+    let config =
+        Config::from_toml("[moderation]\ninput = { cruelty = 1, 'two words' = 3 }\noutput = { gloom = 6 }\n");
+    let bench = Bench::with(config.unwrap()).await;
+    for (prompt, tolerance, status) in [
+        ("Cruelty!", Some(0), "Request Moderated"),
+        ("Cruelty!", Some(1), "Ready"),
+        ("cruelty", None, "Ready"),
+        ("here are two words", None, "Request Moderated"),
+        ("here are two words", Some(3), "Ready"),
+        ("two  words", Some(0), "Ready"),
+        ("gloom", Some(5), "Content Moderated"),
+        ("gloomy", Some(0), "Ready"),
+        ("gloom and cruelty", Some(0), "Request Moderated"),
+        ("cruelty [[error]]", Some(0), "Error"),
+    ] {
+        let mut body = small(prompt);
+        if let Some(tolerance) = tolerance {
+            body["safety_tolerance"] = tolerance.into();
+        }
+        let task = bench.submit("/v1/gen-2-pro", &body).await;
+        assert_eq!(bench.finish(&task).await["status"], status, "{body}");
+    }
+    // The list is the configuration's: nothing is left of the default one.
+    let task = bench.submit("/v1/gen-2-pro", &small("gore")).await;
+    assert_eq!(bench.finish(&task).await["status"], "Ready");
+}
+
+#[tokio::test]
+async fn each_model_takes_its_time() {
+    let config =
+        Config::from_toml("ready_after = 10\nready_after_of = { 'gen-2-*' = 20, 'gen-2-flex' = 0.5 }");
+    let bench = Bench::with(config.unwrap()).await;
+    for (path, millis) in [("/v1/gen-2-flex", 500), ("/v1/gen-2-pro", 20_000), ("/v1/gen-2-klein-4b", 20_000)]
+    {
+        let task = bench.submit(path, &small("x")).await;
+        let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+        assert_eq!(view.final_at - view.accepted_at, Duration::from_millis(millis), "{path}");
+    }
+    let task = bench.submit("/v1/gen-dev", &json!({ "prompt": "x" })).await;
+    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    assert_eq!(view.final_at - view.accepted_at, Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_cap_on_active_tasks_one_waits_as_long_as_it_says() {
+    let config = Config {
+        max_active_tasks: 2,
+        ready_after: Duration::from_millis(7_500),
+        ready_after_of: [("gen-2-flex".to_owned(), Duration::from_secs(60))].into(),
+        ..Config::default()
+    };
+    let bench = Bench::with(config).await;
+    bench.submit("/v1/gen-2-flex", &small("x")).await;
+    bench.submit("/v1/gen-2-pro", &small("x")).await;
+    let answer = bench.post("/v1/gen-2-pro", &small("x")).await;
+    assert_eq!((answer.status.as_u16(), &answer.headers["retry-after"]), (429, &"8".parse().unwrap()));
+    assert_eq!(answer.json()["detail"], "The project has 2 active tasks, and may have no more");
+    assert_eq!((bench.sim.counts().accepted, bench.sim.counts().charged.hundredths()), (2, 600));
+    // The final status frees the place, though nobody polled.
+    bench.sim.clock().advance(Duration::from_secs(8));
+    bench.submit("/v1/gen-2-pro", &small("x")).await;
+    assert_eq!(bench.post("/v1/gen-2-pro", &small("x")).await.status, 429);
+}
+
+#[tokio::test]
+async fn past_its_size_the_store_forgets_the_oldest_final_tasks() {
+    let bench = Bench::with(Config { max_kept_bytes: 10_000, ..Config::default() }).await;
+    let mut first = Vec::new();
+    for _ in 0..5 {
+        first.push(bench.submit("/v1/gen-2-pro", &small("x")).await);
+    }
+    bench.sim.clock().advance(Duration::from_secs(1));
+    assert_eq!(bench.poll(&first[0]).await["status"], "Ready");
+    for _ in 0..6 {
+        bench.submit("/v1/gen-2-pro", &small("x")).await;
+    }
+    assert_eq!(bench.poll(&first[0]).await["status"], "Task not found");
+    assert_eq!(bench.poll(&first[4]).await["status"], "Ready");
+    // Tasks without a final status are kept, whatever they take.
+    let image = png(200, 200);
+    for _ in 0..12 {
+        bench
+            .submit(
+                "/v1/gen-2-pro",
+                &json!({ "prompt": "x", "input_image": image, "width": 64, "height": 64 }),
+            )
+            .await;
+    }
+    let active = bench.sim.tasks().iter().filter(|task| task.status == "Pending").count();
+    assert_eq!(active, 18);
+    let counts = bench.sim.counts();
+    assert_eq!((counts.accepted, counts.ready), (23, 5), "what is forgotten stays counted");
+}
+
+#[tokio::test]
+async fn a_painted_picture_takes_room_too() {
+    let bench = Bench::with(Config { max_kept_bytes: 50_000, ..Config::default() }).await;
+    let body = json!({ "prompt": "x", "width": 512, "height": 512, "output_format": "png" });
+    let first = bench.submit("/v1/gen-2-pro", &body).await;
+    let sample = bench.sample(&first).await;
+    assert!(bench.fetch(&sample).await.body.len() > 50_000);
+    bench.submit("/v1/gen-2-pro", &body).await;
+    assert_eq!(bench.fetch(&sample).await.status, 404);
+    assert_eq!(bench.poll(&first).await["status"], "Task not found");
+}
