@@ -181,6 +181,7 @@ impl Config {
                 (1..=16383).contains(&self.max_output_side),
                 "must be from 1 to 16383 pixels",
             ),
+            ("client_timeout", !self.client_timeout.is_zero(), "leaves a client no time at all"),
             ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
             ("unpaid_status", (400..=499).contains(&self.unpaid_status), "must be from 400 to 499"),
             (

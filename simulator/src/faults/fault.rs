@@ -141,8 +141,8 @@ pub(super) const KNOWN: [KnownFault; 20] = [
     known("early-expiry", &[Delivery], "", "the address answers that it has expired, within its time"),
     known("webhook-duplicate", &[Webhook], "", "the notification is sent twice"),
     known("webhook-late", &[Webhook], "seconds; 60", "the notification is sent after the seconds"),
-    known("webhook-out-of-order", &[Webhook], "", "the notification is sent after the next one"),
-    known("webhook-forged", &[Webhook], "", "the notification is signed wrongly"),
+    known("webhook-out-of-order", &[Webhook], "", "the notification is sent after that of a later task"),
+    known("webhook-forged", &[Webhook], "", "a forged one, signed wrongly, is sent beside the notification"),
 ];
 
 /// What comes in place of the picture that was announced.

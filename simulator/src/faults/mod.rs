@@ -156,6 +156,8 @@ impl Faults {
         if let Some(repeat) = asks.repeat.take() {
             inner.repeats.keep(repeat, &asks.list);
         }
+        // The task carries the others.
+        asks.list.retain(|ask| !ask.places.contains(&FaultPlace::Submission));
         strike
     }
 
@@ -228,7 +230,7 @@ mod tests {
         let words = "[[webhook-duplicate]] [[webhook-late=90:2x]] [[webhook-forged]] [[html-502@poll]]";
         let mut task = Asks::in_words(&json!(words));
         faults.add("webhook-out-of-order:once").unwrap();
-        let late = Some(Duration::from_secs(90));
+        let late = Duration::from_secs(90);
         let twist = faults.twist(&mut task);
         assert_eq!(twist, Twist { duplicate: true, late, out_of_order: true, forged: true });
         assert_eq!(faults.twist(&mut task), Twist { late, ..Twist::default() });

@@ -24,10 +24,10 @@ pub(crate) struct Twist {
     /// It is sent twice.
     pub(crate) duplicate: bool,
     /// It is sent later by so much.
-    pub(crate) late: Option<Duration>,
-    /// It is sent after the next.
+    pub(crate) late: Duration,
+    /// It is sent after that of a later task.
     pub(crate) out_of_order: bool,
-    /// It is signed wrongly.
+    /// A forged one is sent beside it.
     pub(crate) forged: bool,
 }
 
@@ -120,7 +120,7 @@ impl Strike {
         for fault in self.0 {
             match fault {
                 Fault::WebhookDuplicate => twist.duplicate = true,
-                Fault::WebhookLate(time) => twist.late = Some(time),
+                Fault::WebhookLate(time) => twist.late = time,
                 Fault::WebhookOutOfOrder => twist.out_of_order = true,
                 Fault::WebhookForged => twist.forged = true,
                 _ => {}

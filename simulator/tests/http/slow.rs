@@ -10,7 +10,7 @@ use imagekiln_simulator::Config;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::bench::Bench;
 use super::raw::Raw;
@@ -32,7 +32,8 @@ async fn connect(bench: &Bench) -> TcpStream {
 /// What still comes until the connection ends, however it does.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut rest = Vec::new();
-    let _ = stream.read_to_end(&mut rest).await;
+    let read = timeout(PATIENCE * 10, stream.read_to_end(&mut rest)).await;
+    let _ = read.expect("the connection ends");
     String::from_utf8(rest).unwrap()
 }
 
@@ -111,7 +112,7 @@ async fn who_never_reads_is_cut_off() {
     // Until nobody takes anything any more: neither we the answers, nor the simulator the requests.
     let requests = "GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n".repeat(100);
     let ended = async { while stream.write_all(requests.as_bytes()).await.is_ok() {} };
-    tokio::time::timeout(PATIENCE * 3, ended).await.expect("the connection ends");
+    timeout(PATIENCE * 3, ended).await.expect("the connection ends");
 }
 
 #[tokio::test(start_paused = true)]
