@@ -50,7 +50,7 @@ async fn handle(State(door): State<Door>, request: Request) -> Response {
 async fn dispatch(door: &Door, request: Request) -> Result<Response, Refusal> {
     let service = &door.service;
     if let Some(file) = request.uri().path().strip_prefix("/delivery/") {
-        return delivery::serve(service, request.method(), request.uri(), file).await;
+        return delivery::serve(service, request.method(), request.uri(), request.headers(), file).await;
     }
     let path = neutral_path(request.uri().path(), &service.config.model_prefix).ok_or(Refusal::NotFound)?;
     let operation = match service.contract.find(request.method(), &path) {
@@ -60,7 +60,7 @@ async fn dispatch(door: &Door, request: Request) -> Result<Response, Refusal> {
     };
     let project = service.state().accounts.caller(request.headers()).map_err(Refusal::Forbidden)?;
     match &operation.kind {
-        Kind::Poll => poll::serve(door, &project, request.uri().query()),
+        Kind::Poll => poll::serve(door, &project, request.uri().query(), request.headers()).await,
         Kind::Submit(submission) => {
             let name = path.trim_start_matches("/v1/");
             if !service.state().accounts.admits(&project, name) {

@@ -11,6 +11,7 @@ use crate::contract::{Contract, Region};
 use crate::counts::Counts;
 use crate::delivery::Signer;
 use crate::error::StartError;
+use crate::faults::Faults;
 use crate::tasks::{Room, Tasks};
 use crate::work::Workshop;
 
@@ -20,6 +21,7 @@ pub(crate) struct Service {
     pub(crate) chance: Chance,
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
+    pub(crate) faults: Faults,
     /// Where requests are examined, which does not wait for pictures to be painted.
     pub(crate) readers: Workshop,
     pub(crate) painters: Workshop,
@@ -55,6 +57,7 @@ impl Service {
         };
         Ok(Self {
             signer: Signer::new(chance),
+            faults: Faults::with_rules(chance, &config.faults)?,
             clock,
             readers: Workshop::new(),
             painters: Workshop::new(),
@@ -109,6 +112,7 @@ impl Service {
             polls: state.polls,
             delivered: state.delivered,
             refused: state.refused.clone(),
+            struck: self.faults.struck(),
         }
     }
 }

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -18,6 +17,8 @@ use crate::contract::{Contract, Region};
 use crate::control;
 use crate::counts::Counts;
 use crate::error::StartError;
+use crate::faults::Faults;
+use crate::serve;
 use crate::server::{self, Door};
 use crate::service::Service;
 use crate::tasks::TaskView;
@@ -30,8 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Simulator {
     service: Arc<Service>,
     stop: watch::Sender<bool>,
-    servers: [JoinHandle<()>; 2],
-    control: JoinHandle<()>,
+    servers: [JoinHandle<()>; 3],
     control_url: String,
 }
 
@@ -60,33 +60,14 @@ impl Simulator {
         info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
         let service = Arc::new(Service::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
-        let serve = |listener: TcpListener, region: Region| {
-            let service = Arc::clone(&service);
-            let mut stopped = stop.subscribe();
-            let stopping = async move {
-                // An error means that the sender is gone, which is a stop too.
-                let _ = stopped.wait_for(|stop| *stop).await;
-            };
-            // An answer goes out as soon as it is written.
-            let listener = listener.tap_io(|connection| {
-                let _ = connection.set_nodelay(true);
-            });
-            let server = axum::serve(listener, server::router(Door { service, region }));
-            tokio::spawn(async move {
-                // Serving ends by `stopping` alone: errors of single connections are dealt with inside.
-                let _ = server.with_graceful_shutdown(stopping).await;
-            })
-        };
-        let servers = [serve(global, Region::Global), serve(regional, Region::Regional)];
-        let router = control::router(Arc::clone(&service), control_address, stop.subscribe());
-        let mut stopped = stop.subscribe();
-        let control = tokio::spawn(async move {
-            let stopping = async move {
-                let _ = stopped.wait_for(|stop| *stop).await;
-            };
-            let _ = axum::serve(control, router).with_graceful_shutdown(stopping).await;
+        let door = |region| server::router(Door { service: Arc::clone(&service), region });
+        let control_router = control::router(Arc::clone(&service), control_address, stop.subscribe());
+        let servers =
+            [(global, door(Region::Global)), (regional, door(Region::Regional)), (control, control_router)];
+        let servers = servers.map(|(listener, router)| {
+            tokio::spawn(serve::run(listener, router, service.config.client_timeout, stop.subscribe()))
         });
-        Ok(Self { service, stop, servers, control, control_url })
+        Ok(Self { service, stop, servers, control_url })
     }
 
     /// The service's address, without a slash at its end: `http://127.0.0.1:PORT`.
@@ -139,10 +120,15 @@ impl Simulator {
         self.service.clock.clone()
     }
 
+    /// The faults that strike by rules, to be changed as it runs.
+    pub fn faults(&self) -> Faults {
+        self.service.faults.clone()
+    }
+
     /// Stops the service: accepts no connection any more, and waits for the requests under way, five seconds at most.
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
-        for server in self.servers.iter_mut().chain([&mut self.control]) {
+        for server in &mut self.servers {
             if tokio::time::timeout(PATIENCE, &mut *server).await.is_err() {
                 server.abort();
             }

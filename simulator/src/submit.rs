@@ -16,8 +16,10 @@ use crate::accounts::ProjectRef;
 use crate::answer::{self, Refusal};
 use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
+use crate::faults::{Asks, FaultPlace};
 use crate::order::Order;
 use crate::paint::{Format, Picture};
+use crate::serve;
 use crate::server::Door;
 use crate::service::{Service, State};
 use crate::size;
@@ -58,34 +60,52 @@ struct Fitting {
 
 pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
+    let asked = Asks::in_header(&head.headers, FaultPlace::Submission)?;
     let bytes = read(&head.headers, body, door.service.config.max_body_bytes).await?;
     check_content_type(&head.headers)?;
     let examine = {
         let service = Arc::clone(&door.service);
         let call = call.clone();
-        move || examine(&service, &call, &bytes)
+        let headers = head.headers;
+        move || {
+            let mut fitting = examine(&service, &call, &bytes)?;
+            fitting.order.wish.faults.join(asked, &call.operation, &headers, &bytes);
+            Ok(fitting)
+        }
     };
     let examined = door.service.readers.run(examine).await.map_err(|_| Refusal::Broken)?;
-    let fitting = examined.map_err(Refusal::Invalid)?;
-    Ok(answer::json(StatusCode::OK, &accept(door, call, fitting)?))
+    let mut fitting = examined.map_err(Refusal::Invalid)?;
+    let strike = door.service.faults.strike_submission(&mut fitting.order.wish.faults);
+    let response = match strike.instead(FaultPlace::Submission) {
+        Some(response) => response,
+        None => {
+            let accepted = accept(door, call, fitting, strike.foreign_base())?;
+            strike.after(answer::json(StatusCode::OK, &accepted))
+        }
+    };
+    Ok(strike.hold_back(&door.service.clock, response).await)
 }
 
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Refusal> {
+async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
     let announced =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > limit as u64) {
-        drain(body, limit).await;
+        drain(&mut body, limit).await;
         return Err(Refusal::TooLarge(limit));
     }
-    match Limited::new(body, limit).collect().await {
+    match Limited::new(&mut body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge(limit)),
+        Err(error) if error.is::<LengthLimitError>() => {
+            drain(&mut body, limit).await;
+            Err(Refusal::TooLarge(limit))
+        }
+        Err(error) if serve::is_too_slow(&*error) => Err(Refusal::TooSlow),
         Err(_) => Err(Refusal::Unreadable),
     }
 }
 
 /// Reads on and throws away, up to a bound, so that the client gets to read the answer rather than a reset.
-async fn drain(mut body: Body, bound: usize) {
+async fn drain(body: &mut Body, bound: usize) {
     let mut read = 0;
     while let Some(Ok(frame)) = body.frame().await {
         read += frame.data_ref().map_or(0, Bytes::len);
@@ -117,7 +137,8 @@ fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<Fitting, Vec<
         &checked.body,
         &checked.inputs,
     )?;
-    let film = video::is_made_by(&call.operation).then(|| video::Ask::read(&checked.body, size)).transpose()?;
+    let film =
+        video::is_made_by(&call.operation).then(|| video::Ask::read(&checked.body, size)).transpose()?;
     let (secrets, moderation) = (&service.contract.secret_fields, &service.config.moderation);
     let mut order = Order::read(submission, secrets, moderation, &mut checked);
     if let Some(film) = film {
@@ -138,7 +159,12 @@ fn check_finetune(service: &Service, call: &Call, body: &Value) -> Result<(), Ve
 }
 
 /// Makes the task and charges for it, both or neither.
-fn accept(door: &Door, call: Call, fitting: Fitting) -> Result<Accepted, Refusal> {
+fn accept(
+    door: &Door,
+    call: Call,
+    fitting: Fitting,
+    foreign_base: Option<String>,
+) -> Result<Accepted, Refusal> {
     let service = &door.service;
     let Fitting { order, inputs, size: (width, height) } = fitting;
     let input_mp = input_megapixels(&inputs);
@@ -181,9 +207,10 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Result<Accepted, Refusal
 
     let webhook_url = order.webhook_url.filter(|_| call.submission.answers_webhooks);
     Ok(Accepted {
-        polling_url: webhook_url
-            .is_none()
-            .then(|| format!("{}/v1/get_result?id={id}", service.base(door.region))),
+        polling_url: webhook_url.is_none().then(|| {
+            let base = foreign_base.as_deref().unwrap_or(service.base(door.region));
+            format!("{base}/v1/get_result?id={id}")
+        }),
         status: webhook_url.is_some().then_some(status),
         webhook_url,
         id,

@@ -29,6 +29,9 @@ struct Look {
     refused: u64,
     /// The numbers of the newest entries of the ledger and the audit log.
     accounts: (u64, u64),
+    /// The numbers of the rules for faults, each with how often it struck.
+    faults: Vec<(u64, u64)>,
+    speed: u64,
 }
 
 impl Look {
@@ -53,6 +56,8 @@ impl Look {
                 ledger.first().map_or(0, |entry| entry.number),
                 audit.first().map_or(0, |entry| entry.number),
             ),
+            faults: service.faults.rules().into_iter().map(|rule| (rule.id, rule.struck)).collect(),
+            speed: service.clock.speed().to_bits(),
         }
     }
 
@@ -63,10 +68,14 @@ impl Look {
         let traffic =
             (self.polls, self.delivered, self.refused) != (other.polls, other.delivered, other.refused);
         let accounts = self.accounts != other.accounts;
-        [("tasks", tasks), ("counts", tasks || traffic), ("accounts", accounts)]
-            .into_iter()
-            .filter_map(|(part, differs)| differs.then_some(part))
-            .collect()
+        let parts = [
+            ("tasks", tasks),
+            ("counts", tasks || traffic),
+            ("accounts", accounts),
+            ("faults", self.faults != other.faults),
+            ("clock", self.speed != other.speed),
+        ];
+        parts.into_iter().filter_map(|(part, differs)| differs.then_some(part)).collect()
     }
 }
 

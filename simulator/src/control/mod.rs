@@ -4,6 +4,7 @@
 mod accounts;
 mod clock;
 mod events;
+mod faults;
 mod guard;
 mod logs;
 mod openapi;
@@ -64,6 +65,7 @@ pub(crate) fn router(service: Arc<Service>, address: SocketAddr, stopped: watch:
         .route("/api/audit", get(logs::audit))
         .route("/api/ledger", get(logs::ledger))
         .merge(accounts::routes())
+        .merge(faults::routes())
         .merge(page::routes())
         .method_not_allowed_fallback(async || Problem::other_method())
         .fallback(async || Problem::not_found("page or resource"))
