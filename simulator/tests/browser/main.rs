@@ -5,6 +5,7 @@
 mod bench;
 mod browser;
 mod driver;
+mod faults;
 mod gallery;
 mod looks;
 mod reach;

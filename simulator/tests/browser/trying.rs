@@ -14,7 +14,7 @@ async fn an_operation_can_be_tried_at_the_service() {
         browser.wait("document.querySelector('.swagger-ui .btn.authorize')").await;
         for (operation, tag, region) in [
             ("gen_2_pro", "generation", Region::Global),
-            ("gen_pro_11_ultra_finetuned", "deprecated", Region::Regional),
+            ("gen_pro_1_1_ultra_finetuned", "finetuned", Region::Regional),
         ] {
             let block = format!("[id^='operations-{tag}-{operation}']");
             browser.click(&format!("{block} button.opblock-summary-control")).await;

@@ -1,6 +1,7 @@
 //! The control interface: who reaches it, and what it shows and changes.
 
 mod accounts;
+mod faults;
 mod guard;
 mod tasks;
 
