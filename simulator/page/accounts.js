@@ -125,7 +125,7 @@ function mount(root) {
     ledger.replaceChildren(table("Ledger", ["When", "From", "To", "Credits", "For"],
       moved.map((entry) => [moment(entry.unix_seconds), entry.from, entry.to, credits(entry.amount),
         entry.task ? h("a", { href: `#/tasks/${encodeURIComponent(entry.task)}` }, entry.project) : ""])));
-    audit.replaceChildren(table("Audit log", ["When", "Who", "Organization", "What", ""],
+    audit.replaceChildren(table("Audit log", ["When", "Who", "Organization", "What", "Outcome"],
       done.map((entry) => [moment(entry.unix_seconds), entry.actor, entry.organization, entry.action,
         entry.done ? "done" : "refused"])));
   }

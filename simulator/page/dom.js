@@ -42,7 +42,7 @@ export function button(text, properties = {}) {
 /** A table that a narrow screen scrolls by itself. */
 export function table(caption, columns, rows, none = "Nothing yet.") {
   if (rows.length === 0) return h("p", { class: "none" }, none);
-  const head = h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column)));
+  const head = h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column || h("span", { class: "unseen" }, "Actions"))));
   const body = rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", {}, cell))));
   const whole = h("table", {}, h("caption", { class: "unseen" }, caption), h("thead", {}, head), h("tbody", {}, body));
   return h("div", { class: "scrolls", role: "region", "aria-label": caption, tabindex: "0" }, whole);

@@ -15,7 +15,7 @@ function written(name, { place, value, often, number }) {
 const nameOf = (rule) => rule.text.split(/[@=:]/)[0];
 
 function makeSwitch(fault, context) {
-  const place = select({ name: "place" }, [["", "wherever it may"], ...fault.places.map((one) => [one, one])], "");
+  const place = select({ name: "place" }, [["", "everywhere"], ...fault.places.map((one) => [one, one])], "");
   const value = h("input", { name: "value", autocomplete: "off" });
   const often = select({ name: "often" }, OFTEN, "always");
   const number = h("input", { name: "number", type: "number", min: "0", step: "any", value: "3" });

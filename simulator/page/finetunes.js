@@ -34,7 +34,7 @@ function mount(root) {
     const text = JSON.stringify(organizations.map(({ id, finetunes }) => [id, finetunes]));
     if (list.dataset.drawn === text) return;
     list.dataset.drawn = text;
-    list.replaceChildren(table("Finetunes", ["Name", "Organization", "For others", ""], rows));
+    list.replaceChildren(table("All finetunes", ["Name", "Organization", "For others", ""], rows));
   }
   return { read };
 }

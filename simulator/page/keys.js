@@ -42,7 +42,7 @@ function mount(root) {
     const text = JSON.stringify(projects.map(({ project }) => project.keys));
     if (list.dataset.drawn === text) return;
     list.dataset.drawn = text;
-    list.replaceChildren(table("Keys", ["Name", "Organization", "Project", "Key", ""], rows));
+    list.replaceChildren(table("All keys", ["Name", "Organization", "Project", "Key", ""], rows));
   }
   return { read };
 }

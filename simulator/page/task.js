@@ -13,6 +13,7 @@ function facts(task) {
     ["Region", task.region],
     ["Project", [task.organization, task.project].filter(Boolean).join(" / ")],
     ["Cost", `${credits(task.cost)} credits`],
+    ["Megapixels", `${task.input_mp ?? "unknown"} in, ${task.output_mp} out`],
     ["Size", `${task.width} × ${task.height}, ${task.media_type}`],
     ["Seed", task.seed],
     ["Accepted", moment(task.accepted_at)],

@@ -45,7 +45,6 @@
 //! is good for ten minutes from the moment its task became ready; polling an id that is not known *at that address*
 //! answers 200 with `Task not found`; images given by their address are not fetched; webhooks are accepted but not sent.
 
-#[allow(dead_code, reason = "the control port, which comes next, is the user of all changes")]
 mod accounts;
 mod answer;
 mod chance;
