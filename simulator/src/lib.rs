@@ -55,6 +55,7 @@ mod counts;
 mod credits;
 mod delivery;
 mod error;
+mod open_fields;
 mod order;
 mod outcome;
 mod paint;

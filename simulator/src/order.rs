@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::contract::{Fields, Submission};
 use crate::outcome::Wish;
-use crate::paint::Format;
+use crate::paint::{Format, Settings};
 use crate::validation::Checked;
 
 /// A request larger than this, without its images, is not kept.
@@ -17,6 +17,7 @@ pub(crate) struct Order {
     pub(crate) prompt: String,
     pub(crate) seed: Option<i128>,
     pub(crate) format: Format,
+    pub(crate) settings: Settings,
     pub(crate) wish: Wish,
     pub(crate) webhook_url: Option<String>,
     /// The body as it may be shown: images summarized, secrets redacted.
@@ -37,6 +38,7 @@ impl Order {
             prompt: text("prompt").unwrap_or_default(),
             seed: body.get("seed").and_then(integer),
             format: format(&submission.fields, &body),
+            settings: Settings::read(&submission.fields, &body),
             wish: Wish::of(&body),
             webhook_url: text("webhook_url"),
             shown: Value::Null,

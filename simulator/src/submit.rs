@@ -14,7 +14,7 @@ use crate::answer::{self, Refusal};
 use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
 use crate::order::Order;
-use crate::paint::Picture;
+use crate::paint::{Brief, Picture};
 use crate::server::Door;
 use crate::service::Service;
 use crate::size;
@@ -131,7 +131,15 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Accepted {
     let seed = order.seed.unwrap_or_else(|| service.chance.picture_seed(number).into());
     let task = Task {
         id: id.clone(),
-        picture: Picture::new(&call.operation, &order.prompt, seed, (width, height), order.format, inputs),
+        picture: Picture::new(Brief {
+            operation: call.operation.clone(),
+            prompt: order.prompt,
+            seed,
+            settings: order.settings,
+            size: (width, height),
+            format: order.format,
+            inputs,
+        }),
         operation: call.operation,
         operation_id: call.operation_id,
         region: door.region,
