@@ -40,11 +40,14 @@ pub(crate) fn of_request(
     let ask = Ask { fields, body, inputs };
     let default = (DEFAULT_SIDE.into(), DEFAULT_SIDE.into());
     let size = match work {
-        Work::Fill | Work::Deblur | Work::Erase => ask.followed().unwrap_or(default),
-        Work::TryOn if operation.ends_with("-v1") => downscaled(ask.person().unwrap_or(default)),
+        // Also of these, where there is no image to follow, the size can be asked for.
+        Work::Fill | Work::Deblur | Work::Erase => ask.followed().or_else(|| ask.sides()).unwrap_or(default),
+        Work::TryOn if operation.ends_with("-v1") => {
+            ask.person().map(downscaled).or_else(|| ask.sides()).unwrap_or(default)
+        }
         Work::TryOn => {
             ask.within_four_megapixels()?;
-            ask.person().unwrap_or(default)
+            ask.person().or_else(|| ask.sides()).unwrap_or(default)
         }
         Work::Expand => ask.expanded(),
         Work::Outpaint => ask.outpainted()?,

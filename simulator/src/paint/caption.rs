@@ -31,7 +31,7 @@ pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) -> bool {
 
 /// At the foot of the part of the picture that was painted. Tells whether there was room.
 pub(super) fn paint_within(canvas: &mut Canvas, picture: &Picture, area: Area) -> bool {
-    let layout = Layout::of(canvas, picture, area, area.height as f32);
+    let layout = Layout::of(canvas, picture, area, area.height as f32, MAX_FACT_LINES);
     layout.inspect(|layout| layout.paint(canvas)).is_some()
 }
 
@@ -43,7 +43,8 @@ pub(super) fn above(canvas: &Canvas, picture: &Picture) -> Area {
 }
 
 fn whole(canvas: &Canvas, picture: &Picture) -> Option<Layout> {
-    Layout::of(canvas, picture, canvas.area(), canvas.height as f32 * 0.42)
+    let fact_lines = if picture.facts().is_empty() { 1 } else { MAX_FACT_LINES };
+    Layout::of(canvas, picture, canvas.area(), canvas.height as f32 * 0.42, fact_lines)
 }
 
 struct Layout {
@@ -58,7 +59,7 @@ struct Layout {
 impl Layout {
     /// As much of the text as there is room for at the foot of `area`, up to `most` pixels high; on the smallest areas
     /// there is none.
-    fn of(canvas: &Canvas, picture: &Picture, area: Area, most: f32) -> Option<Self> {
+    fn of(canvas: &Canvas, picture: &Picture, area: Area, most: f32, fact_lines: usize) -> Option<Self> {
         let size = (canvas.short() * 0.036).clamp(12.0, 44.0);
         let small = (size * 0.66).max(MIN_SIZE);
         let margin = (size * 0.8).round();
@@ -78,7 +79,7 @@ impl Layout {
                 strength: 0.78,
             })
         };
-        let small_print = small_print(picture, small, room);
+        let small_print = small_print(picture, small, room, fact_lines);
         let mut choices = [2, 1, 0]
             .map(|prompt_lines| prose(prompt_lines).chain(print(small_print.clone())).collect::<Vec<_>>())
             .into_iter()
@@ -104,7 +105,7 @@ impl Layout {
 }
 
 /// What the picture was asked to be, and that it is a placeholder.
-fn small_print(picture: &Picture, size: f32, room: f32) -> Vec<String> {
+fn small_print(picture: &Picture, size: f32, room: f32, lines: usize) -> Vec<String> {
     let (width, height) = picture.size();
     let mut facts = format!("{} · seed {} · {width} x {height}", picture.operation, picture.seed);
     for fact in picture.facts() {
@@ -114,7 +115,6 @@ fn small_print(picture: &Picture, size: f32, room: f32) -> Vec<String> {
     if PLAIN.width(&one_line, size) <= room {
         return vec![one_line];
     }
-    let lines = if picture.facts().is_empty() { 1 } else { MAX_FACT_LINES };
     let mut small_print = PLAIN.wrap(&facts, size, room, lines);
     small_print.push(notice(size, room));
     small_print

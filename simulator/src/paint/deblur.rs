@@ -6,7 +6,7 @@ use super::canvas::Canvas;
 use super::{Picture, caption};
 
 /// How wide the blur is that is taken away, and how much of it, in turn: edges first, fine detail after.
-const PASSES: [(f32, f32); 2] = [(2.0, 0.8), (1.0, 1.0)];
+const PASSES: [(f32, f32); 2] = [(3.0, 1.0), (1.2, 1.2)];
 
 pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     let image = picture.image()?;

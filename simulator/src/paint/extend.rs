@@ -98,6 +98,7 @@ fn largest_beside(placed: Area, whole: Area) -> Area {
         // Last, because of strips of one size the last is taken: a caption looks best at the foot.
         Area { y: bottom, height: whole.height - bottom, ..whole },
     ];
-    // A caption needs width more than height.
-    strips.into_iter().max_by_key(|strip| strip.width.min(strip.height * 6) * strip.height).unwrap_or(whole)
+    // Of a very long strip a caption can use no more than so much.
+    let use_of = |strip: &Area| strip.width.min(strip.height * 6) * strip.height.min(strip.width / 4);
+    strips.into_iter().max_by_key(use_of).unwrap_or(whole)
 }

@@ -82,6 +82,7 @@ fn value(name: &str, schema: &Value) -> Value {
     match (name, schema["type"].as_str()) {
         ("output_format", _) => "webp".into(),
         ("width" | "height", _) if lowest <= 64.0 => json!(96),
+        ("reference_offset_x" | "reference_offset_y", _) => json!(8),
         ("webhook_url", _) => "https://example.com/hook".into(),
         (_, Some("string")) => format!("the {name} of a test").into(),
         (_, Some("integer")) => json!(lowest as i64),
