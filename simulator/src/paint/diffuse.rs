@@ -78,7 +78,7 @@ impl Level {
         // A pixel lies a quarter of the way from the one it is part of to that one's neighbour.
         let beside = |at: usize, length: usize| {
             let near = at / 2;
-            let far = if at % 2 == 0 { near.saturating_sub(1) } else { near + 1 };
+            let far = if at.is_multiple_of(2) { near.saturating_sub(1) } else { near + 1 };
             [(near, 0.75), (far.min(length.saturating_sub(1)), 0.25)]
         };
         let mut sum = [0.0; 4];
