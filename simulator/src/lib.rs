@@ -59,6 +59,7 @@ mod error;
 #[allow(dead_code, reason = "likewise")]
 mod ledger;
 mod moderation;
+mod open_fields;
 mod order;
 mod outcome;
 mod paint;

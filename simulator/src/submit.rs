@@ -17,7 +17,7 @@ use crate::answer::{self, Refusal};
 use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
 use crate::order::Order;
-use crate::paint::{Format, Picture};
+use crate::paint::{Brief, Format, Picture};
 use crate::server::Door;
 use crate::service::{Service, State};
 use crate::size;
@@ -117,7 +117,8 @@ fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<Fitting, Vec<
         &checked.body,
         &checked.inputs,
     )?;
-    let film = video::is_made_by(&call.operation).then(|| video::Ask::read(&checked.body, size)).transpose()?;
+    let film =
+        video::is_made_by(&call.operation).then(|| video::Ask::read(&checked.body, size)).transpose()?;
     let (secrets, moderation) = (&service.contract.secret_fields, &service.config.moderation);
     let mut order = Order::read(submission, secrets, moderation, &mut checked);
     if let Some(film) = film {
@@ -158,7 +159,15 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Result<Accepted, Refusal
     let task = Task {
         id: id.clone(),
         project: call.project,
-        picture: Picture::new(&call.operation, &order.prompt, seed, (width, height), order.format, inputs),
+        picture: Picture::new(Brief {
+            operation: call.operation.clone(),
+            prompt: order.prompt,
+            seed,
+            settings: order.settings,
+            size: (width, height),
+            format: order.format,
+            inputs,
+        }),
         images_let_go: false,
         painted: None,
         final_at: now.saturating_add(service.config.time_of(&call.operation)),
