@@ -97,8 +97,9 @@ pub(super) fn tried_on(picture: &Picture) -> Option<RgbaImage> {
 pub(super) fn controlled(picture: &Picture, work: Work) -> Option<RgbaImage> {
     let control = picture.pixels_of(picture.inputs.iter().find(|input| !input.is_mask)?)?;
     let (width, height) = picture.size();
-    let control = DynamicImage::from(fit::cover(&control, width, height)).fast_blur(1.5).into_rgba8();
-    let control = Canvas::of(&control);
+    // Made smaller and larger again it is softer, and its noise makes no edges.
+    let small = fit::cover(&control, width.div_ceil(2), height.div_ceil(2));
+    let control = Canvas::of(&fit::cover(&small, width, height));
     let mut canvas = picture.painting();
     canvas.change(|x, y, painted| {
         let at = |x: usize, y: usize| control.row(y).get(x).map_or(0.0, |colour| luma(*colour));
