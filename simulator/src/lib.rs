@@ -60,6 +60,7 @@ mod faults;
 #[allow(dead_code, reason = "likewise")]
 mod ledger;
 mod moderation;
+mod open_fields;
 mod order;
 mod outcome;
 mod paint;

@@ -18,7 +18,7 @@ use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
 use crate::faults::{Asks, FaultPlace};
 use crate::order::Order;
-use crate::paint::{Format, Picture};
+use crate::paint::{Brief, Format, Picture};
 use crate::serve;
 use crate::server::Door;
 use crate::service::{Service, State};
@@ -184,7 +184,15 @@ fn accept(
     let task = Task {
         id: id.clone(),
         project: call.project,
-        picture: Picture::new(&call.operation, &order.prompt, seed, (width, height), order.format, inputs),
+        picture: Picture::new(Brief {
+            operation: call.operation.clone(),
+            prompt: order.prompt,
+            seed,
+            settings: order.settings,
+            size: (width, height),
+            format: order.format,
+            inputs,
+        }),
         images_let_go: false,
         painted: None,
         final_at: now.saturating_add(service.config.time_of(&call.operation)),

@@ -87,6 +87,7 @@ fn value(name: &str, schema: &Value) -> Value {
         ("output_format", _) => "webp".into(),
         ("width" | "height", _) if lowest <= 64.0 => json!(96),
         ("finetune_id", _) => "fox-style".into(),
+        ("reference_offset_x" | "reference_offset_y", _) => json!(8),
         ("webhook_url", _) => "https://example.com/hook".into(),
         (_, Some("string")) => format!("the {name} of a test").into(),
         (_, Some("integer")) => json!(lowest as i64),

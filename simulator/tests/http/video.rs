@@ -70,7 +70,9 @@ async fn a_video_has_the_length_rate_and_size_asked_for() {
     let bench = Bench::new().await;
     for (body, seconds, fps, size) in [
         (json!({}), 5, 24, (1920, 1088)),
-        (json!({ "mode": "t2v", "duration": null, "fps": 24.0, "aspect_ratio": "2:1" }), 5, 24, (1456, 720)),
+        (json!({ "duration": 1, "fps": 2, "aspect_ratio": "16:9" }), 1, 2, (1920, 1088)),
+        (json!({ "duration": 1, "fps": 2, "aspect_ratio": "2:3" }), 1, 2, (1184, 1760)),
+        (json!({ "mode": "t2v", "duration": null, "fps": 24.0, "aspect_ratio": "2:1" }), 5, 24, (2032, 1024)),
         (json!({ "duration": 20, "width": 160, "height": 96 }), 20, 24, (160, 96)),
         (json!({ "duration": 2, "fps": 7, "width": 70, "height": 50 }), 2, 7, (70, 50)),
         (json!({ "duration": 1.0, "fps": 1, "width": 1, "height": 1 }), 1, 1, (1, 1)),
