@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::credits::Prices;
 use crate::error::{ConfigError, StartError};
 use crate::seconds;
+use crate::webhooks::WebhookSettings;
 
 /// How a simulator behaves. Fill in what matters and take the rest from [`Config::default`]:
 ///
@@ -69,6 +70,8 @@ pub struct Config {
     /// How fast the simulator's clock runs: 1 is real time, 60 is a minute a second, 0 stands still. From 0 to
     /// [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
     pub speed: f64,
+    /// How webhooks are sent.
+    pub webhooks: WebhookSettings,
     /// From this number come task ids, the seeds of pictures for which none was asked, and the secret that signs
     /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
     /// Default: 0.
@@ -93,6 +96,7 @@ impl Default for Config {
             max_output_pixels: 1 << 24,
             delivery_lifetime: Duration::from_secs(600),
             speed: 1.0,
+            webhooks: WebhookSettings::default(),
             seed: 0,
         }
     }
@@ -142,7 +146,7 @@ impl Config {
             ),
             ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
         ];
-        match settings.into_iter().find(|(_, holds, _)| !holds) {
+        match settings.into_iter().chain(self.webhooks.checks()).find(|(_, holds, _)| !holds) {
             Some((setting, _, problem)) => Err(StartError::Setting { setting, problem }),
             None => Ok(()),
         }
@@ -166,6 +170,7 @@ impl fmt::Debug for Config {
             .field("max_output_pixels", &self.max_output_pixels)
             .field("delivery_lifetime", &self.delivery_lifetime)
             .field("speed", &self.speed)
+            .field("webhooks", &self.webhooks)
             .field("seed", &format_args!("[redacted]"))
             .finish()
     }

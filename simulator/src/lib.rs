@@ -43,7 +43,7 @@
 //! Where the interface does not say what the service does, the simulator does the plainest thing. `README.md` beside this
 //! crate lists what that is. The most important: in-progress statuses are `Pending` and `Processing`; a delivery address
 //! is good for ten minutes from the moment its task became ready; polling an id that is not known *at that address*
-//! answers 200 with `Task not found`; images given by their address are not fetched; webhooks are accepted but not sent.
+//! answers 200 with `Task not found`; images given by their address are not fetched; webhooks go to this machine alone unless the settings allow more.
 
 mod accounts;
 mod answer;
@@ -67,6 +67,7 @@ mod size;
 mod submit;
 mod tasks;
 mod validation;
+mod webhooks;
 mod work;
 
 pub use clock::Clock;
@@ -77,3 +78,6 @@ pub use credits::{Credits, Prices};
 pub use error::{ConfigError, StartError};
 pub use simulator::Simulator;
 pub use tasks::TaskView;
+pub use webhooks::{
+    WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
+};

@@ -19,6 +19,7 @@ pub(crate) struct Order {
     pub(crate) format: Format,
     pub(crate) wish: Wish,
     pub(crate) webhook_url: Option<String>,
+    pub(crate) webhook_secret: Option<String>,
     /// The body as it may be shown: images summarized, secrets redacted.
     pub(crate) shown: Value,
 }
@@ -31,6 +32,7 @@ impl Order {
         checked: &mut Checked,
     ) -> Self {
         let mut body = checked.body.take();
+        let webhook_secret = body.get("webhook_secret").and_then(Value::as_str).map(str::to_owned);
         redact(secret_fields, &mut body);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         let order = Self {
@@ -39,6 +41,7 @@ impl Order {
             format: format(&submission.fields, &body),
             wish: Wish::of(&body),
             webhook_url: text("webhook_url"),
+            webhook_secret,
             shown: Value::Null,
         };
         Self { shown: kept(body), ..order }

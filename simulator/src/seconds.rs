@@ -1,15 +1,23 @@
-//! Times in a configuration: seconds, with a fraction where one is meant.
+//! Times in a configuration and in what is told: seconds, with a fraction where one is meant.
 
 use std::time::Duration;
 
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serializer};
 
 /// No setting means more: a hundred years.
 const MAX: f64 = 100.0 * 366.0 * 86_400.0;
 
 pub(crate) fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     f64::deserialize(deserializer).and_then(duration)
+}
+
+pub(crate) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
+    Vec::<f64>::deserialize(deserializer)?.into_iter().map(duration).collect()
+}
+
+pub(crate) fn write<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }
 
 /// So many seconds, from none to a hundred years.

@@ -13,6 +13,7 @@ use crate::credits::Credits;
 use crate::delivery::Signer;
 use crate::outcome::Outcome;
 use crate::tasks::Tasks;
+use crate::webhooks::Webhooks;
 use crate::work::Workshop;
 
 pub(crate) struct Service {
@@ -22,6 +23,7 @@ pub(crate) struct Service {
     pub(crate) chance: Chance,
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
+    pub(crate) webhooks: Arc<Webhooks>,
     /// Where requests are examined, which does not wait for pictures to be painted.
     pub(crate) readers: Workshop,
     pub(crate) painters: Workshop,
@@ -48,10 +50,12 @@ impl Service {
         regional_base: String,
     ) -> Self {
         let chance = Chance::new(config.seed);
+        let clock = Clock::start(config.speed);
         Self {
             keys: Keys::new(config.api_keys.clone()),
             signer: Signer::new(chance),
-            clock: Clock::start(config.speed),
+            webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
+            clock,
             readers: Workshop::new(),
             painters: Workshop::new(),
             state: Mutex::default(),

@@ -15,11 +15,13 @@ use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
 use crate::order::Order;
 use crate::paint::Picture;
+use crate::poll;
 use crate::server::Door;
 use crate::service::Service;
 use crate::size;
 use crate::tasks::Task;
 use crate::validation::{self, Image, Input, Violation};
+use crate::webhooks::{Twist, Webhook};
 
 /// Which operation is called.
 pub(crate) struct Call {
@@ -145,6 +147,16 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Accepted {
     };
     info!(task = id, operation = task.operation, region = %door.region, %cost, "accepted");
     let status = task.status(now, &service.config.in_progress).to_owned();
+    if let Some(url) = &order.webhook_url {
+        service.webhooks.enqueue(Webhook {
+            task: id.clone(),
+            url: url.clone(),
+            secret: order.webhook_secret,
+            final_at: task.final_at,
+            result: poll::result(service, &task, task.final_at),
+            twist: Twist::default(),
+        });
+    }
     state.charged = state.charged + cost;
     state.tasks.insert(task);
     state.tasks.release_images(now, service.config.delivery_lifetime);
