@@ -6,6 +6,8 @@ mod pump;
 mod receiver;
 mod settings;
 mod signing;
+#[cfg(test)]
+mod twists;
 mod view;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +28,11 @@ pub use view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState};
 
 use crate::chance::{Chance, hex};
 use crate::clock::Clock;
+
+#[cfg(test)]
+#[path = "../../tests/http/webhook_receiver.rs"]
+#[allow(dead_code, reason = "the tests over HTTP use the rest")]
+mod receiver_for_tests;
 
 /// How long a webhook is held back at most for a later task's to go out, by the simulator's clock.
 const HELD_AT_MOST: Duration = Duration::from_secs(30);

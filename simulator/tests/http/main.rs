@@ -8,3 +8,6 @@ mod operations;
 mod refusals;
 mod sizes;
 mod tasks;
+mod webhook_receiver;
+mod webhooks;
+mod webhooks_log;
