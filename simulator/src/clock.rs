@@ -66,10 +66,9 @@ impl Clock {
     #[allow(clippy::disallowed_methods, reason = "this is where the time comes from")]
     pub(crate) fn start(speed: f64) -> Self {
         let started_unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let course = Course { since: Instant::now(), shown: Duration::ZERO, millionths: REAL_TIME };
-        let clock = Self { inner: Arc::new(Inner { started_unix, course: watch::Sender::new(course) }) };
-        clock.set_speed(speed);
-        clock
+        let millionths = millionths(speed).unwrap_or(REAL_TIME);
+        let course = Course { since: Instant::now(), shown: Duration::ZERO, millionths };
+        Self { inner: Arc::new(Inner { started_unix, course: watch::Sender::new(course) }) }
     }
 
     /// Time since the simulator started, as this clock has run: with its speeds, and with everything skipped by
@@ -94,10 +93,7 @@ impl Clock {
     /// A speed is held to the range from 0 to [`MAX_SPEED`](Clock::MAX_SPEED) and to millionths. One that is not a
     /// number changes nothing.
     pub fn set_speed(&self, speed: f64) {
-        if speed.is_nan() {
-            return;
-        }
-        let millionths = (speed.clamp(0.0, Self::MAX_SPEED) * REAL_TIME as f64).round() as u64;
+        let Some(millionths) = millionths(speed) else { return };
         self.inner.course.send_modify(|course| {
             *course = Course { shown: course.now(), since: Instant::now(), millionths };
         });
@@ -133,6 +129,12 @@ impl Clock {
             }
         }
     }
+}
+
+/// A speed within the range; `None` where it is not a number.
+fn millionths(speed: f64) -> Option<u64> {
+    let held = (speed.clamp(0.0, Clock::MAX_SPEED) * REAL_TIME as f64).round() as u64;
+    (!speed.is_nan()).then_some(held)
 }
 
 #[cfg(test)]
@@ -184,6 +186,11 @@ mod tests {
         clock.set_speed(0.5);
         tokio::time::advance(SECOND).await;
         assert_eq!((clock.now(), clock.speed()), (60 * SECOND + SECOND / 2, 0.5));
+    }
+
+    #[tokio::test]
+    async fn stands_at_zero_if_it_starts_at_no_speed() {
+        assert_eq!(Clock::start(0.0).now(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::credits::Prices;
 use crate::error::{ConfigError, StartError};
 use crate::moderation::Moderation;
+use crate::webhooks::WebhookSettings;
 use crate::{pattern, seconds};
 
 /// How a simulator behaves. Fill in what matters and take the rest from [`Config::default`]:
@@ -102,6 +103,8 @@ pub struct Config {
     /// The faults that strike by themselves, each written as [`Faults`](crate::Faults) tells: `html-502@poll:0.1`.
     /// Default: none.
     pub faults: Vec<String>,
+    /// How webhooks are sent.
+    pub webhooks: WebhookSettings,
     /// From this number come task ids, the seeds of pictures for which none was asked, the draws of faults by chance,
     /// and the secret that signs delivery addresses. Two simulators with the same number and the same requests, in
     /// the same order, give the same ids and seeds. Default: none, which is as 0.
@@ -135,6 +138,7 @@ impl Default for Config {
             delivery_lifetime: Duration::from_secs(600),
             speed: 1.0,
             faults: Vec::new(),
+            webhooks: WebhookSettings::default(),
             seed: None,
         }
     }
@@ -201,7 +205,7 @@ impl Config {
                 "has an empty word",
             ),
         ];
-        match settings.into_iter().find(|(_, holds, _)| !holds) {
+        match settings.into_iter().chain(self.webhooks.checks()).find(|(_, holds, _)| !holds) {
             Some((setting, _, problem)) => Err(StartError::setting(setting, problem)),
             None => Ok(()),
         }
@@ -234,6 +238,7 @@ impl fmt::Debug for Config {
             .field("delivery_lifetime", &self.delivery_lifetime)
             .field("speed", &self.speed)
             .field("faults", &self.faults)
+            .field("webhooks", &self.webhooks)
             .field("seed", &format_args!("[redacted]"))
             .finish()
     }

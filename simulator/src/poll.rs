@@ -1,8 +1,10 @@
 //! Polling.
 
+use std::time::Duration;
+
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::debug;
 use url::form_urlencoded;
 
@@ -12,6 +14,8 @@ use crate::delivery;
 use crate::faults::{Asks, FaultPlace, Strike};
 use crate::outcome::Outcome;
 use crate::server::Door;
+use crate::service::Service;
+use crate::tasks::Task;
 use crate::validation::Violation;
 
 pub(crate) async fn serve(
@@ -48,15 +52,24 @@ fn answer(door: &Door, project: &ProjectRef, id: &str, asks: &mut Asks) -> (Resp
             task.polls += 1;
             let status = strike.status().unwrap_or(task.status(now, &service.config.in_progress));
             debug!(task = task.id, operation = task.operation, status, attempt = task.polls, "polled");
-            match task.outcome(now) {
-                Some(Outcome::Ready) if strike.status().is_none() => {
-                    let sample = delivery::address(service, task);
-                    json!({ "id": id, "status": status, "result": { "sample": sample } })
-                }
-                _ => json!({ "id": id, "status": status }),
+            match strike.status() {
+                Some(status) => json!({ "id": id, "status": status }),
+                None => result(service, task, now),
             }
         }
     };
     state.polls += 1;
     (answer::json(StatusCode::OK, &answer), strike)
+}
+
+/// What is told of a task, by polling and by webhook.
+pub(crate) fn result(service: &Service, task: &Task, now: Duration) -> Value {
+    let (id, status) = (&task.id, task.status(now, &service.config.in_progress));
+    match task.outcome(now) {
+        Some(Outcome::Ready) => {
+            let sample = delivery::address(service, task);
+            json!({ "id": id, "status": status, "result": { "sample": sample } })
+        }
+        _ => json!({ "id": id, "status": status }),
+    }
 }

@@ -13,6 +13,7 @@ use crate::delivery::Signer;
 use crate::error::StartError;
 use crate::faults::Faults;
 use crate::tasks::{Room, Tasks};
+use crate::webhooks::Webhooks;
 use crate::work::Workshop;
 
 pub(crate) struct Service {
@@ -22,6 +23,7 @@ pub(crate) struct Service {
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
     pub(crate) faults: Faults,
+    pub(crate) webhooks: Arc<Webhooks>,
     /// Where requests are examined, which does not wait for pictures to be painted.
     pub(crate) readers: Workshop,
     pub(crate) painters: Workshop,
@@ -58,6 +60,7 @@ impl Service {
         Ok(Self {
             signer: Signer::new(chance),
             faults: Faults::with_rules(chance, &config.faults)?,
+            webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
             clock,
             readers: Workshop::new(),
             painters: Workshop::new(),

@@ -19,6 +19,7 @@ use crate::credits::{Credits, Megapixels};
 use crate::faults::{Asks, FaultPlace};
 use crate::order::Order;
 use crate::paint::{Brief, Format, Picture};
+use crate::poll;
 use crate::serve;
 use crate::server::Door;
 use crate::service::{Service, State};
@@ -26,6 +27,7 @@ use crate::size;
 use crate::tasks::Task;
 use crate::validation::{self, Image, Input, Violation};
 use crate::video;
+use crate::webhooks::Webhook;
 
 /// Which operation is called, and for which project.
 #[derive(Clone)]
@@ -181,7 +183,7 @@ fn accept(
     let charged = state.accounts.charge(&call.project, cost, service.clock.unix_at(now), &id);
     charged.map_err(|unpaid| Refusal::Unpaid(service.config.unpaid_status, unpaid))?;
     let seed = order.seed.unwrap_or_else(|| service.chance.picture_seed(number).into());
-    let task = Task {
+    let mut task = Task {
         id: id.clone(),
         project: call.project,
         picture: Picture::new(Brief {
@@ -210,6 +212,16 @@ fn accept(
     };
     info!(task = id, operation = task.operation, region = %door.region, %cost, "accepted");
     let status = task.status(now, &service.config.in_progress).to_owned();
+    if let Some(url) = &order.webhook_url {
+        service.webhooks.enqueue(Webhook {
+            task: id.clone(),
+            url: url.clone(),
+            secret: order.webhook_secret,
+            final_at: task.final_at,
+            result: poll::result(service, &task, task.final_at),
+            twist: service.faults.twist(&mut task.wish.faults),
+        });
+    }
     state.tasks.insert(task);
     drop(state);
 

@@ -168,7 +168,6 @@ impl Faults {
     }
 
     /// How the notification of a task is twisted.
-    #[allow(dead_code, reason = "notifications are not sent yet")]
     pub(crate) fn twist(&self, task: &mut Asks) -> Twist {
         self.inner().strike(FaultPlace::Webhook, task.list.iter_mut()).twist()
     }

@@ -18,7 +18,6 @@ use crate::serve::Cut;
 pub(crate) struct Strike(Vec<Fault>);
 
 /// How a notification is twisted.
-#[allow(dead_code, reason = "notifications are not sent yet")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Twist {
     /// It is sent twice.
@@ -114,7 +113,6 @@ impl Strike {
         response
     }
 
-    #[allow(dead_code, reason = "notifications are not sent yet")]
     pub(super) fn twist(self) -> Twist {
         let mut twist = Twist::default();
         for fault in self.0 {

@@ -21,3 +21,6 @@ mod slow;
 mod tasks;
 mod video;
 mod video_in_browser;
+mod webhook_receiver;
+mod webhooks;
+mod webhooks_log;
