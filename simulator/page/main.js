@@ -9,11 +9,12 @@ import { tasks } from "./tasks.js";
 import { accounts } from "./accounts.js";
 import { keys } from "./keys.js";
 import { finetunes } from "./finetunes.js";
+import { webhooks } from "./webhooks.js";
 import { faults } from "./faults.js";
 import { clock } from "./clock.js";
 import { docs } from "./docs.js";
 
-const SECTIONS = { tasks, accounts, keys, finetunes, faults, clock, docs };
+const SECTIONS = { tasks, accounts, keys, finetunes, webhooks, faults, clock, docs };
 const main = document.getElementById("main");
 const announcer = document.getElementById("announcer");
 const links = [...document.querySelectorAll("nav a")];

@@ -83,7 +83,8 @@ pub(super) async fn stream(
     State(control): State<Control>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let first = Look::at(&control.service);
-    let changes = unfold((control, first), |(mut control, seen)| async move {
+    let webhooks = control.service.webhooks.changes();
+    let changes = unfold((control, first, webhooks), |(mut control, seen, mut webhooks)| async move {
         loop {
             tokio::select! {
                 _ = tokio::time::sleep(PERIOD) => {}
@@ -91,10 +92,15 @@ pub(super) async fn stream(
                 _ = control.stopped.wait_for(|stopped| *stopped) => return None,
             }
             let look = Look::at(&control.service);
-            let parts = look.differences(&seen);
+            let mut parts = look.differences(&seen);
+            // An error means that the simulator is gone, and with it the webhooks.
+            if webhooks.has_changed().unwrap_or(false) {
+                webhooks.mark_unchanged();
+                parts.push("webhooks");
+            }
             if !parts.is_empty() {
                 let event = Event::default().event("change").data(serde_json::json!(parts).to_string());
-                return Some((Ok(event), (control, look)));
+                return Some((Ok(event), (control, look, webhooks)));
             }
         }
     });

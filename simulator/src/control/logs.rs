@@ -28,7 +28,7 @@ fn entries() -> usize {
     ENTRIES
 }
 
-fn limit(newest: Result<Query<Newest>, QueryRejection>) -> Result<usize, Problem> {
+pub(super) fn limit(newest: Result<Query<Newest>, QueryRejection>) -> Result<usize, Problem> {
     let Query(Newest { limit }) = newest.map_err(|error| Problem::malformed(error.body_text()))?;
     Ok(limit.min(MAX_ENTRIES))
 }

@@ -11,6 +11,7 @@ mod openapi;
 mod page;
 mod reply;
 mod tasks;
+mod webhooks;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -62,6 +63,8 @@ pub(crate) fn router(service: Arc<Service>, address: SocketAddr, stopped: watch:
         .route("/api/tasks/{id}/picture", get(tasks::picture))
         .route("/api/clock", get(clock::show).put(clock::set_speed))
         .route("/api/clock/advance", post(clock::advance))
+        .route("/api/webhooks", get(webhooks::list))
+        .route("/api/webhooks/{delivery}/redeliver", post(webhooks::redeliver))
         .route("/api/audit", get(logs::audit))
         .route("/api/ledger", get(logs::ledger))
         .merge(accounts::routes())

@@ -12,7 +12,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const ICON: &str = "image/svg+xml";
 
 /// Address, text and kind of each file.
-const FILES: [(&str, &str, &str); 21] = [
+const FILES: [(&str, &str, &str); 22] = [
     ("/", include_str!("../../page/index.html"), HTML),
     ("/icon.svg", include_str!("../../page/icon.svg"), ICON),
     ("/page.css", include_str!("../../page/page.css"), STYLE),
@@ -31,6 +31,7 @@ const FILES: [(&str, &str, &str); 21] = [
     ("/project.js", include_str!("../../page/project.js"), SCRIPT),
     ("/keys.js", include_str!("../../page/keys.js"), SCRIPT),
     ("/finetunes.js", include_str!("../../page/finetunes.js"), SCRIPT),
+    ("/webhooks.js", include_str!("../../page/webhooks.js"), SCRIPT),
     ("/faults.js", include_str!("../../page/faults.js"), SCRIPT),
     ("/clock.js", include_str!("../../page/clock.js"), SCRIPT),
     ("/docs.js", include_str!("../../page/docs.js"), SCRIPT),

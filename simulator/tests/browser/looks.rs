@@ -33,7 +33,7 @@ async fn nothing_comes_from_elsewhere_and_nothing_is_complained_of() {
         let task = stage.bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
         sim.clock().advance(std::time::Duration::from_secs(1));
         browser.wait("document.querySelector('.card img')?.complete").await;
-        let mut places: Vec<_> = ["accounts", "keys", "finetunes", "faults", "clock", "docs", "tasks"]
+        let mut places: Vec<_> = ["accounts", "keys", "finetunes", "webhooks", "faults", "clock", "docs", "tasks"]
             .map(str::to_owned)
             .into();
         places.push(format!("tasks/{}", task["id"].as_str().unwrap()));

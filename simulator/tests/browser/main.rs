@@ -11,3 +11,4 @@ mod looks;
 mod reach;
 mod stage;
 mod trying;
+mod webhooks;

@@ -59,7 +59,7 @@ async fn a_narrow_screen_scrolls_only_downwards() {
         browser.resize(360, 740).await;
         browser.wait("document.querySelector('.card img')").await;
         let mut places: Vec<_> =
-            ["accounts", "keys", "finetunes", "faults", "clock", "docs", "tasks"]
+            ["accounts", "keys", "finetunes", "webhooks", "faults", "clock", "docs", "tasks"]
                 .map(str::to_owned)
                 .into();
         places.push(format!("tasks/{}", task["id"].as_str().unwrap()));

@@ -4,6 +4,7 @@ mod accounts;
 mod faults;
 mod guard;
 mod tasks;
+mod webhooks;
 
 use axum::http::Method;
 use serde_json::Value;
