@@ -8,9 +8,11 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::accounts::{Organization, is_sendable};
+use crate::clock::Clock;
 use crate::credits::Prices;
 use crate::error::{ConfigError, StartError};
 use crate::moderation::Moderation;
+use crate::webhooks::WebhookSettings;
 use crate::{pattern, seconds};
 
 /// How a simulator behaves. Fill in what matters and take the rest from [`Config::default`]:
@@ -87,6 +89,11 @@ pub struct Config {
     /// How long a delivery address is good for, from the moment the task became ready. Default: 10 minutes.
     #[serde(deserialize_with = "seconds::one")]
     pub delivery_lifetime: Duration,
+    /// How fast the simulator's clock runs: 1 is real time, 60 is a minute a second, 0 stands still. From 0 to
+    /// [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
+    pub speed: f64,
+    /// How webhooks are sent.
+    pub webhooks: WebhookSettings,
     /// From this number come task ids, the seeds of pictures for which none was asked, and the secret that signs
     /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
     /// Default: none, which is as 0.
@@ -116,6 +123,8 @@ impl Default for Config {
             max_output_pixels: 1 << 24,
             max_kept_bytes: 1 << 30,
             delivery_lifetime: Duration::from_secs(600),
+            speed: 1.0,
+            webhooks: WebhookSettings::default(),
             seed: None,
         }
     }
@@ -174,8 +183,9 @@ impl Config {
                     .all(|words| words.keys().all(|word| !word.is_empty())),
                 "has an empty word",
             ),
+            ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
         ];
-        match settings.into_iter().find(|(_, holds, _)| !holds) {
+        match settings.into_iter().chain(self.webhooks.checks()).find(|(_, holds, _)| !holds) {
             Some((setting, _, problem)) => Err(StartError::setting(setting, problem)),
             None => Ok(()),
         }
@@ -204,6 +214,8 @@ impl fmt::Debug for Config {
             .field("max_output_pixels", &self.max_output_pixels)
             .field("max_kept_bytes", &self.max_kept_bytes)
             .field("delivery_lifetime", &self.delivery_lifetime)
+            .field("speed", &self.speed)
+            .field("webhooks", &self.webhooks)
             .field("seed", &format_args!("[redacted]"))
             .finish()
     }

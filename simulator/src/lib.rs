@@ -43,7 +43,7 @@
 //! Where the interface does not say what the service does, the simulator does the plainest thing. `README.md` beside this
 //! crate lists what that is. The most important: in-progress statuses are `Pending` and `Processing`; a delivery address
 //! is good for ten minutes from the moment its task became ready; polling an id that is not known *at that address*
-//! answers 200 with `Task not found`; images given by their address are not fetched; webhooks are accepted but not sent.
+//! answers 200 with `Task not found`; images given by their address are not fetched; webhooks go to this machine alone unless the settings allow more.
 
 #[allow(dead_code, reason = "the control port, which comes next, is the user of all changes")]
 mod accounts;
@@ -74,6 +74,7 @@ mod submit;
 mod tasks;
 mod validation;
 mod video;
+mod webhooks;
 mod work;
 
 pub use accounts::{
@@ -90,3 +91,6 @@ pub use ledger::{Account, LedgerEntry};
 pub use moderation::Moderation;
 pub use simulator::Simulator;
 pub use tasks::TaskView;
+pub use webhooks::{
+    WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
+};

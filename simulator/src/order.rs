@@ -21,6 +21,7 @@ pub(crate) struct Order {
     pub(crate) settings: Settings,
     pub(crate) wish: Wish,
     pub(crate) webhook_url: Option<String>,
+    pub(crate) webhook_secret: Option<String>,
     pub(crate) shown: Shown,
 }
 
@@ -40,6 +41,7 @@ impl Order {
         checked: &mut Checked,
     ) -> Self {
         let mut body = checked.body.take();
+        let webhook_secret = body.get("webhook_secret").and_then(Value::as_str).map(str::to_owned);
         redact(secret_fields, &mut body);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         let mut wish = Wish::of(&body);
@@ -54,6 +56,7 @@ impl Order {
             settings: Settings::read(&submission.fields, &body),
             wish,
             webhook_url: text("webhook_url"),
+            webhook_secret,
             shown: kept(body),
         }
     }

@@ -1,8 +1,10 @@
 //! Polling.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::debug;
 use url::form_urlencoded;
 
@@ -11,6 +13,8 @@ use crate::answer::{self, Refusal};
 use crate::delivery;
 use crate::outcome::Outcome;
 use crate::server::Door;
+use crate::service::Service;
+use crate::tasks::Task;
 use crate::validation::Violation;
 
 pub(crate) fn serve(door: &Door, project: &ProjectRef, query: Option<&str>) -> Result<Response, Refusal> {
@@ -31,14 +35,20 @@ pub(crate) fn serve(door: &Door, project: &ProjectRef, query: Option<&str>) -> R
             task.polls += 1;
             let status = task.status(now, &service.config.in_progress);
             debug!(task = task.id, operation = task.operation, status, attempt = task.polls, "polled");
-            match task.outcome(now) {
-                Some(Outcome::Ready) => {
-                    let sample = delivery::address(service, task);
-                    json!({ "id": id, "status": status, "result": { "sample": sample } })
-                }
-                _ => json!({ "id": id, "status": status }),
-            }
+            result(service, task, now)
         }
     };
     Ok(answer::json(StatusCode::OK, &answer))
+}
+
+/// What is told of a task, by polling and by webhook.
+pub(crate) fn result(service: &Service, task: &Task, now: Duration) -> Value {
+    let (id, status) = (&task.id, task.status(now, &service.config.in_progress));
+    match task.outcome(now) {
+        Some(Outcome::Ready) => {
+            let sample = delivery::address(service, task);
+            json!({ "id": id, "status": status, "result": { "sample": sample } })
+        }
+        _ => json!({ "id": id, "status": status }),
+    }
 }

@@ -1,10 +1,10 @@
-//! Times in a configuration: seconds, with a fraction where one is meant.
+//! Times in a configuration and in what is told: seconds, with a fraction where one is meant.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serializer};
 
 /// No setting means more: a hundred years.
 const MAX: f64 = 100.0 * 366.0 * 86_400.0;
@@ -18,6 +18,14 @@ pub(crate) fn table<'de, D: Deserializer<'de>>(
 ) -> Result<BTreeMap<String, Duration>, D::Error> {
     let times = BTreeMap::<String, f64>::deserialize(deserializer)?;
     times.into_iter().map(|(name, seconds)| Ok((name, duration(seconds)?))).collect()
+}
+
+pub(crate) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
+    Vec::<f64>::deserialize(deserializer)?.into_iter().map(duration).collect()
+}
+
+pub(crate) fn write<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }
 
 /// So many seconds, from none to a hundred years.

@@ -12,6 +12,7 @@ use crate::counts::Counts;
 use crate::delivery::Signer;
 use crate::error::StartError;
 use crate::tasks::{Room, Tasks};
+use crate::webhooks::Webhooks;
 use crate::work::Workshop;
 
 pub(crate) struct Service {
@@ -20,6 +21,7 @@ pub(crate) struct Service {
     pub(crate) chance: Chance,
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
+    pub(crate) webhooks: Arc<Webhooks>,
     /// Where requests are examined, which does not wait for pictures to be painted.
     pub(crate) readers: Workshop,
     pub(crate) painters: Workshop,
@@ -45,7 +47,7 @@ impl Service {
         regional_base: String,
     ) -> Result<Self, StartError> {
         let chance = Chance::new(config.seed.unwrap_or(0));
-        let clock = Clock::start();
+        let clock = Clock::start(config.speed);
         let state = State {
             tasks: Tasks::default(),
             accounts: Accounts::new(&config, clock.unix_now())?,
@@ -55,6 +57,7 @@ impl Service {
         };
         Ok(Self {
             signer: Signer::new(chance),
+            webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
             clock,
             readers: Workshop::new(),
             painters: Workshop::new(),

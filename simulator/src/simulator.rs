@@ -20,6 +20,7 @@ use crate::error::StartError;
 use crate::server::{self, Door};
 use crate::service::Service;
 use crate::tasks::TaskView;
+use crate::webhooks::{self, WebhookDelivery};
 
 /// How long [`Simulator::shutdown`] waits for requests under way.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -30,6 +31,7 @@ pub struct Simulator {
     service: Arc<Service>,
     stop: watch::Sender<bool>,
     servers: [JoinHandle<()>; 2],
+    webhooks: JoinHandle<()>,
 }
 
 impl Simulator {
@@ -70,7 +72,8 @@ impl Simulator {
             })
         };
         let servers = [serve(global, Region::Global), serve(regional, Region::Regional)];
-        Ok(Self { service, stop, servers })
+        let webhooks = tokio::spawn(webhooks::run(Arc::clone(&service.webhooks), stop.subscribe()));
+        Ok(Self { service, stop, servers, webhooks })
     }
 
     /// The service's address, without a slash at its end: `http://127.0.0.1:PORT`.
@@ -112,15 +115,34 @@ impl Simulator {
         self.service.organizations(&Actor::Operator)
     }
 
+    /// The webhooks on their way and those that went out, in the order in which they were taken on, as many as
+    /// [`WebhookSettings::max_kept`](crate::WebhookSettings::max_kept) says.
+    pub fn webhooks(&self) -> Vec<WebhookDelivery> {
+        self.service.webhooks.views()
+    }
+
+    /// Waits until `holds` is true of the webhooks, and gives them. It is asked at once and after every change.
+    pub async fn webhooks_when(&self, holds: impl FnMut(&[WebhookDelivery]) -> bool) -> Vec<WebhookDelivery> {
+        self.service.webhooks.views_when(holds).await
+    }
+
+    /// Sends a webhook again, now: with the same id and body, and with retries. Gives the
+    /// [id](WebhookDelivery::id) of the new delivery; `None` where there is no delivery of this id (any more), or all
+    /// that can be kept still wait.
+    pub fn redeliver_webhook(&self, id: u64) -> Option<u64> {
+        self.service.webhooks.redeliver(id)
+    }
+
     /// The simulator's clock, to move it forward.
     pub fn clock(&self) -> Clock {
         self.service.clock.clone()
     }
 
     /// Stops the service: accepts no connection any more, and waits for the requests under way, five seconds at most.
+    /// Webhooks that have not gone out are not sent any more.
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
-        for server in &mut self.servers {
+        for server in self.servers.iter_mut().chain([&mut self.webhooks]) {
             if tokio::time::timeout(PATIENCE, &mut *server).await.is_err() {
                 server.abort();
             }

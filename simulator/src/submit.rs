@@ -18,12 +18,14 @@ use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
 use crate::order::Order;
 use crate::paint::{Brief, Format, Picture};
+use crate::poll;
 use crate::server::Door;
 use crate::service::{Service, State};
 use crate::size;
 use crate::tasks::Task;
 use crate::validation::{self, Image, Input, Violation};
 use crate::video;
+use crate::webhooks::{Twist, Webhook};
 
 /// Which operation is called, and for which project.
 #[derive(Clone)]
@@ -185,6 +187,16 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Result<Accepted, Refusal
     };
     info!(task = id, operation = task.operation, region = %door.region, %cost, "accepted");
     let status = task.status(now, &service.config.in_progress).to_owned();
+    if let Some(url) = &order.webhook_url {
+        service.webhooks.enqueue(Webhook {
+            task: id.clone(),
+            url: url.clone(),
+            secret: order.webhook_secret,
+            final_at: task.final_at,
+            result: poll::result(service, &task, task.final_at),
+            twist: Twist::default(),
+        });
+    }
     state.tasks.insert(task);
     drop(state);
 

@@ -16,3 +16,6 @@ mod sizes;
 mod tasks;
 mod video;
 mod video_in_browser;
+mod webhook_receiver;
+mod webhooks;
+mod webhooks_log;

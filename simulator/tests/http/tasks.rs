@@ -161,6 +161,9 @@ async fn settings_that_make_no_sense_are_named() {
         (Config { model_prefix: "a/b".to_owned(), ..Config::default() }, "model_prefix"),
         (Config { in_progress: vec![], ..Config::default() }, "in_progress"),
         (Config { max_output_side: 20_000, ..Config::default() }, "max_output_side"),
+        (Config { speed: -1.0, ..Config::default() }, "speed"),
+        (Config { speed: f64::NAN, ..Config::default() }, "speed"),
+        (Config { speed: 1e9, ..Config::default() }, "speed"),
     ] {
         let error = start(config).await.unwrap().to_string();
         assert!(error.contains(name), "{error}");

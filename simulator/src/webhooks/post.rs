@@ -1,0 +1,123 @@
+//! One attempt over the network: connect, send, read the answer's head.
+
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::{HeaderName, HeaderValue, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{self, ClientConfig};
+use url::Host;
+
+use super::receiver::{Origin, Receiver};
+
+/// How much of an answer's body is read, and thrown away.
+const MAX_ANSWER: usize = 64 << 10;
+
+const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_PKG_VERSION"));
+
+/// What is sent, and for how long an answer is waited.
+pub(super) struct Post {
+    pub(super) receiver: Receiver,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) body: Bytes,
+    pub(super) timeout: Duration,
+}
+
+impl Post {
+    /// The status of the answer, or what went wrong, in words that hold nothing of the address.
+    pub(super) async fn send(self, tls: &Tls) -> Result<StatusCode, String> {
+        let status = OnceLock::new();
+        let sending = async {
+            let origin = &self.receiver.origin;
+            let connection = origin.connect().await.map_err(|error| format!("could not connect: {error}"))?;
+            if origin.https {
+                self.exchange(tls.wrap(origin, connection).await?, &status).await
+            } else {
+                self.exchange(connection, &status).await
+            }
+        };
+        match timeout(self.timeout, sending).await {
+            Ok(ended) => ended,
+            // Where the head has come, it decides.
+            Err(_) => status
+                .get()
+                .copied()
+                .ok_or_else(|| format!("no answer within {} s", self.timeout.as_secs_f64())),
+        }
+    }
+
+    /// Tells `status` as soon as it is known.
+    async fn exchange(
+        &self,
+        connection: impl AsyncRead + AsyncWrite + Unpin,
+        status: &OnceLock<StatusCode>,
+    ) -> Result<StatusCode, String> {
+        let broken = |error: hyper::Error| format!("the connection broke: {error}");
+        let (mut sender, connection) = http1::handshake(TokioIo::new(connection)).await.map_err(broken)?;
+        let mut request = Request::post(&self.receiver.path_and_query)
+            .header(header::HOST, self.receiver.origin.to_string())
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::USER_AGENT, USER_AGENT);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(self.body.clone()));
+        let request = request.map_err(|_| "the address cannot be asked for over HTTP".to_owned())?;
+        let asking = async move {
+            let answer = sender.send_request(request).await.map_err(broken)?;
+            let status = *status.get_or_init(|| answer.status());
+            // Read so that the receiver can end its answer; what it says, and whether it ends, changes nothing.
+            drop(Limited::new(answer.into_body(), MAX_ANSWER).collect().await);
+            Ok(status)
+        };
+        let (mut asking, connection) = (pin!(asking), pin!(connection));
+        tokio::select! {
+            answer = &mut asking => answer,
+            // The answer may have come whole before the connection ended.
+            _ = connection => asking.await,
+        }
+    }
+}
+
+/// TLS with the certificates that this machine trusts, which are read when they are first needed.
+#[derive(Default)]
+pub(super) struct Tls {
+    trusted: OnceLock<Result<Arc<ClientConfig>, String>>,
+}
+
+impl Tls {
+    async fn wrap(
+        &self,
+        origin: &Origin,
+        connection: impl AsyncRead + AsyncWrite + Unpin,
+    ) -> Result<impl AsyncRead + AsyncWrite + Unpin, String> {
+        let trusted = self.trusted.get_or_init(|| {
+            let trusted = trusted().map_err(|error| format!("no certificates to trust: {error}"))?;
+            Ok(Arc::new(trusted))
+        });
+        let name = match &origin.host {
+            Host::Domain(name) => {
+                ServerName::try_from(name.clone()).map_err(|_| "the host has no name for TLS")?
+            }
+            Host::Ipv4(ip) => ServerName::from(std::net::IpAddr::from(*ip)),
+            Host::Ipv6(ip) => ServerName::from(std::net::IpAddr::from(*ip)),
+        };
+        let connector = TlsConnector::from(trusted.clone()?);
+        connector.connect(name, connection).await.map_err(|error| format!("TLS failed: {error}"))
+    }
+}
+
+fn trusted() -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(builder.with_platform_verifier()?.with_no_client_auth())
+}

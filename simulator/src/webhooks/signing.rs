@@ -1,0 +1,105 @@
+//! The headers by which a receiver knows a webhook for the service's.
+
+use axum::http::{HeaderName, HeaderValue};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use super::settings::{WebhookScheme, WebhookSettings};
+use crate::chance::hex;
+
+/// What stands before the base64 of a secret in Standard Webhooks.
+const STANDARD_PREFIX: &str = "whsec_";
+
+/// The secret of a request, made ready for the scheme.
+pub(super) enum Seal {
+    /// The request gave none.
+    None,
+    Keyed(Hmac<Sha256>),
+    Verbatim(HeaderValue),
+}
+
+impl Seal {
+    /// An empty secret is none.
+    pub(super) fn new(scheme: WebhookScheme, secret: Option<&str>) -> Result<Self, &'static str> {
+        let Some(secret) = secret.filter(|secret| !secret.is_empty()) else { return Ok(Self::None) };
+        let keyed = |key: &[u8]| {
+            Hmac::new_from_slice(key).map(Self::Keyed).map_err(|_| "the secret cannot key a signature")
+        };
+        match scheme {
+            WebhookScheme::HmacSha256 => keyed(secret.as_bytes()),
+            WebhookScheme::Secret => HeaderValue::from_str(secret)
+                .map(Self::Verbatim)
+                .map_err(|_| "the secret holds characters that no header can carry"),
+            WebhookScheme::Standard => {
+                let decoded =
+                    secret.strip_prefix(STANDARD_PREFIX).and_then(|text| STANDARD.decode(text).ok());
+                keyed(&decoded.unwrap_or_else(|| secret.as_bytes().to_vec()))
+            }
+        }
+    }
+
+    /// The headers for an attempt at the second `timestamp` since 1970. Those that must not be shown are marked as
+    /// sensitive.
+    pub(super) fn headers(
+        &self,
+        settings: &WebhookSettings,
+        webhook_id: &str,
+        timestamp: u64,
+        body: &[u8],
+    ) -> Vec<(HeaderName, HeaderValue)> {
+        let mut headers = Vec::new();
+        if settings.scheme == WebhookScheme::Standard {
+            let id = HeaderValue::try_from(webhook_id).ok();
+            headers.extend(id.map(|id| (HeaderName::from_static("webhook-id"), id)));
+            headers.push((HeaderName::from_static("webhook-timestamp"), timestamp.into()));
+        }
+        let (name, value) = match (self, settings.scheme) {
+            (Self::None, _) => (None, None),
+            (Self::Verbatim(secret), _) => (settings.header_name(), Some(secret.clone())),
+            (Self::Keyed(key), WebhookScheme::Standard) => {
+                let signed = [format!("{webhook_id}.{timestamp}.").as_bytes(), body].concat();
+                let signature = format!("v1,{}", STANDARD.encode(mac(key, &signed)));
+                (Some(HeaderName::from_static("webhook-signature")), HeaderValue::try_from(signature).ok())
+            }
+            (Self::Keyed(key), _) => {
+                let signature = format!("sha256={}", hex(&mac(key, body)));
+                (settings.header_name(), HeaderValue::try_from(signature).ok())
+            }
+        };
+        headers.extend(name.zip(value).map(|(name, mut value)| {
+            value.set_sensitive(true);
+            (name, value)
+        }));
+        headers
+    }
+}
+
+fn mac(key: &Hmac<Sha256>, message: &[u8]) -> [u8; 32] {
+    key.clone().chain_update(message).finalize().into_bytes().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the Standard Webhooks libraries.
+    #[test]
+    fn standard_webhooks_are_signed_as_their_libraries_do() {
+        let settings = WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
+        let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+        let body = br#"{"email":"test@example.com","username":"test_user"}"#;
+        let Ok(seal) = Seal::new(settings.scheme, Some(secret)) else { panic!("no seal") };
+        let headers = seal.headers(&settings, "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk", 1_649_367_553, body);
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        assert_eq!(
+            headers,
+            [
+                ("webhook-id", &b"msg_27UH4WbU6Z5A5EzD8u03UvzRbpk"[..]),
+                ("webhook-timestamp", b"1649367553"),
+                ("webhook-signature", b"v1,tZ1I4/hDygAJgO5TYxiSd6Sd0kDW6hPenDe+bTa3Kkw="),
+            ]
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! The log of webhooks: what it tells, what it keeps to itself, and sending again from it.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use imagekiln_simulator::{
+    Config, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
+};
+use serde_json::{Value, json};
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::bench::Bench;
+use super::webhook_receiver::Receiver;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn bench(webhooks: WebhookSettings) -> Bench {
+    Bench::with(Config { webhooks, speed: 0.0, ..Config::default() }).await
+}
+
+fn body(url: &str) -> Value {
+    json!({ "prompt": "a fox", "width": 64, "height": 64, "webhook_url": url, "webhook_secret": "hidden-secret" })
+}
+
+fn ended(all: &[WebhookDelivery]) -> bool {
+    all.iter().all(|delivery| delivery.state != WebhookState::Waiting)
+}
+
+#[tokio::test]
+async fn receivers_elsewhere_are_refused_unless_they_are_allowed() {
+    // This address leads to the same listener, and is not loopback.
+    let mut receiver = Receiver::start_everywhere().await;
+    let url = format!("http://0.0.0.0:{}/hook", receiver.address.port());
+    let cautious = bench(WebhookSettings::default()).await;
+    for refused in
+        [url.as_str(), "https://example.com/hook?token=hidden", "ftp://127.0.0.1/x", "mailto:a@localhost"]
+    {
+        cautious.submit("/v1/gen-2-flex", &body(refused)).await;
+    }
+    cautious.sim.clock().advance(SECOND);
+    let log = cautious.sim.webhooks_when(ended).await;
+    assert_eq!(log.len(), 4);
+    assert!(
+        log.iter().all(|delivery| delivery.state == WebhookState::Refused && delivery.attempts.is_empty())
+    );
+    assert!(log[1].refusal.unwrap().contains("allow_remote"), "{log:?}");
+    assert_eq!(log[1].url, "https://example.com/hook");
+    assert!(!receiver.has_been_hit());
+
+    let open = bench(WebhookSettings { allow_remote: true, ..WebhookSettings::default() }).await;
+    open.submit("/v1/gen-2-flex", &body(&url)).await;
+    open.sim.clock().advance(SECOND);
+    receiver.answer(200).await;
+    assert_eq!(open.sim.webhooks_when(ended).await[0].state, WebhookState::Delivered);
+}
+
+#[tokio::test]
+async fn localhost_is_this_machine() {
+    let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
+    bench.submit("/v1/gen-2-flex", &body(&format!("http://localhost:{}/", receiver.address.port()))).await;
+    bench.sim.clock().advance(SECOND);
+    assert_eq!(receiver.answer(200).await.path_and_query, "/");
+}
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn neither_the_log_nor_the_lines_tell_a_secret() {
+    let lines = Lines::default();
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(lines.clone()).with_max_level(tracing::Level::TRACE);
+    let _guard = tracing::subscriber::set_default(subscriber.finish());
+    for scheme in [WebhookScheme::HmacSha256, WebhookScheme::Secret, WebhookScheme::Standard] {
+        let settings = WebhookSettings { scheme, retry_after: vec![], ..WebhookSettings::default() };
+        let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
+        let url = format!("http://me:hidden-word@{}/hook?token=hidden-token#hidden-part", receiver.address);
+        for (url, status) in
+            [(&*url, Some(200)), (&url, Some(500)), ("http://example.com?hidden-token", None)]
+        {
+            bench.submit("/v1/gen-2-flex", &body(url)).await;
+            bench.sim.clock().advance(SECOND);
+            if let Some(status) = status {
+                let hit = receiver.answer(status).await;
+                assert_eq!(hit.path_and_query, "/hook?token=hidden-token");
+                assert_eq!(hit.header("authorization"), None);
+            }
+        }
+        let log = bench.sim.webhooks_when(ended).await;
+        let header = log[0].headers.last().unwrap();
+        assert_eq!(header.1, "[redacted]", "{log:?}");
+        let told = format!("{log:?} {} {:?}", serde_json::to_string(&log).unwrap(), bench.sim);
+        assert!(!told.contains("hidden"), "{told}");
+        assert!(!format!("{log:?}").contains("signature="), "no signed address in Debug");
+    }
+    let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    for told in ["webhook delivered", "webhook given up", "webhook refused", "/hook"] {
+        assert!(lines.contains(told), "{told}: {lines}");
+    }
+    for secret in ["hidden", "signature="] {
+        assert!(!lines.contains(secret), "{lines}");
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_can_be_sent_again_on_demand() {
+    let settings = WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
+    let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
+    bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
+    bench.sim.clock().advance(SECOND);
+    let first = receiver.answer(200).await;
+    let delivery = bench.sim.webhooks_when(ended).await.remove(0);
+    let again = bench.sim.redeliver_webhook(delivery.id).unwrap();
+    let second = receiver.answer(200).await;
+    assert_eq!(first.body, second.body);
+    assert_eq!(first.header("webhook-id"), second.header("webhook-id"));
+    assert_eq!(first.header("webhook-signature"), second.header("webhook-signature"), "at the same second");
+    let log = bench.sim.webhooks_when(ended).await;
+    assert_eq!((log[1].id, log[1].cause), (again, WebhookCause::Redelivery));
+    assert_eq!(log[1].body, delivery.body);
+    assert_eq!(bench.sim.redeliver_webhook(99), None);
+    assert_eq!(bench.sim.redeliver_webhook(0), None);
+}
+
+#[tokio::test]
+async fn the_log_is_bounded_and_forgets_what_ended_first() {
+    let settings = WebhookSettings { max_kept: 3, ..WebhookSettings::default() };
+    let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
+    let mut tasks = Vec::new();
+    for _ in 0..4 {
+        let task = bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
+        tasks.push(task["id"].as_str().unwrap().to_owned());
+        bench.sim.clock().advance(SECOND);
+        receiver.answer(200).await;
+        bench.sim.webhooks_when(ended).await;
+    }
+    let kept = |log: Vec<WebhookDelivery>| log.into_iter().map(|delivery| delivery.task).collect::<Vec<_>>();
+    assert_eq!(kept(bench.sim.webhooks()), tasks[1..]);
+    // What waits is not forgotten: there is no room for the fourth.
+    for _ in 0..4 {
+        bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
+    }
+    let log = bench.sim.webhooks();
+    assert!(log.len() == 3 && log.iter().all(|delivery| delivery.state == WebhookState::Waiting));
+    assert_eq!(bench.sim.redeliver_webhook(log[0].id), None);
+
+    let small = WebhookSettings { max_kept_bytes: 3000, ..WebhookSettings::default() };
+    let bench = self::bench(small).await;
+    for _ in 0..4 {
+        bench.submit("/v1/gen-2-flex", &body("http://example.com/")).await;
+    }
+    assert_eq!(bench.sim.webhooks().iter().map(|delivery| delivery.id).collect::<Vec<_>>(), [3, 4]);
+}
+
+#[tokio::test]
+async fn nothing_is_sent_once_the_simulator_has_stopped() {
+    for graceful in [false, true] {
+        let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
+        for _ in 0..2 {
+            bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
+        }
+        bench.sim.clock().advance(SECOND);
+        // One is under way, and is broken off.
+        let under_way = receiver.hit().await;
+        let clock = bench.sim.clock();
+        let Bench { sim, .. } = bench;
+        match graceful {
+            true => sim.shutdown().await,
+            false => drop(sim),
+        }
+        under_way.broken_off().await;
+        clock.advance(1000 * SECOND);
+    }
+}
