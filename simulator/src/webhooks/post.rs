@@ -121,3 +121,67 @@ fn trusted() -> Result<ClientConfig, rustls::Error> {
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(builder.with_platform_verifier()?.with_no_client_auth())
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertifiedKey, generate_simple_self_signed};
+    use rustls::{RootCertStore, ServerConfig};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio_rustls::TlsAcceptor;
+
+    use super::*;
+
+    /// A receiver over TLS, and a client's settings that trust it.
+    async fn receiver() -> (u16, Tls) {
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let key = signing_key.serialize_der().try_into().unwrap();
+        let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![cert.der().clone()], key)
+            .unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(cert.der().clone()).unwrap();
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let acceptor = TlsAcceptor::from(Arc::new(server));
+        tokio::spawn(async move {
+            loop {
+                let (connection, _) = listener.accept().await.unwrap();
+                let Ok(mut connection) = acceptor.accept(connection).await else { continue };
+                let mut read = Vec::new();
+                while !read.ends_with(b"the body") {
+                    assert!(connection.read_buf(&mut read).await.unwrap() > 0);
+                }
+                connection.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+            }
+        });
+        (port, Tls { trusted: OnceLock::from(Ok(Arc::new(client))) })
+    }
+
+    async fn send(url: &str, tls: &Tls) -> Result<StatusCode, String> {
+        let receiver = Receiver::at(&url::Url::parse(url).unwrap(), false).unwrap();
+        let timeout = Duration::from_secs(10);
+        Post { receiver, headers: Vec::new(), body: "the body".into(), timeout }.send(tls).await
+    }
+
+    #[tokio::test]
+    async fn https_goes_to_whom_a_trusted_certificate_names() {
+        let (port, trusting) = receiver().await;
+        assert_eq!(send(&format!("https://localhost:{port}/"), &trusting).await, Ok(StatusCode::NO_CONTENT));
+        let other_name = send(&format!("https://127.0.0.1:{port}/"), &trusting).await.unwrap_err();
+        assert!(other_name.starts_with("TLS failed"), "{other_name}");
+        // Here the certificates of this machine count, and there may be none.
+        let unknown = send(&format!("https://localhost:{port}/"), &Tls::default()).await.unwrap_err();
+        assert!(unknown.starts_with("TLS failed") || unknown.starts_with("no certificates"), "{unknown}");
+    }
+}
