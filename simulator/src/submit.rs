@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -57,15 +56,19 @@ struct Fitting {
     size: (u32, u32),
 }
 
-pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<Response, Refusal> {
-    let (head, body) = request.into_parts();
-    let asked = Asks::in_header(&head.headers, FaultPlace::Submission)?;
-    let bytes = read(&head.headers, body, door.service.config.max_body_bytes).await?;
-    check_content_type(&head.headers)?;
+pub(crate) async fn serve(
+    door: &Door,
+    call: Call,
+    headers: &HeaderMap,
+    body: &mut Body,
+) -> Result<Response, Refusal> {
+    let asked = Asks::in_header(headers, FaultPlace::Submission)?;
+    let bytes = read(headers, body, door.service.config.max_body_bytes).await?;
+    check_content_type(headers)?;
     let examine = {
         let service = Arc::clone(&door.service);
         let call = call.clone();
-        let headers = head.headers;
+        let headers = headers.clone();
         move || {
             let mut fitting = examine(&service, &call, &bytes)?;
             fitting.order.wish.faults.join(asked, &call.operation, &headers, &bytes);
@@ -85,32 +88,17 @@ pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<R
     Ok(strike.hold_back(&door.service.clock, response).await)
 }
 
-async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
+async fn read(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Bytes, Refusal> {
     let announced =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > limit as u64) {
-        drain(&mut body, limit).await;
         return Err(Refusal::TooLarge(limit));
     }
-    match Limited::new(&mut body, limit).collect().await {
+    match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            drain(&mut body, limit).await;
-            Err(Refusal::TooLarge(limit))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge(limit)),
         Err(error) if serve::is_too_slow(&*error) => Err(Refusal::TooSlow),
         Err(_) => Err(Refusal::Unreadable),
-    }
-}
-
-/// Reads on and throws away, up to a bound, so that the client gets to read the answer rather than a reset.
-async fn drain(body: &mut Body, bound: usize) {
-    let mut read = 0;
-    while let Some(Ok(frame)) = body.frame().await {
-        read += frame.data_ref().map_or(0, Bytes::len);
-        if read > bound {
-            return;
-        }
     }
 }
 

@@ -302,3 +302,20 @@ async fn wrong_lengths_break_nothing() {
     }
     assert_eq!(bench.sim.counts().accepted, 1);
 }
+
+/// Whatever is refused without a look at its body: who is still sending it gets the answer, and no reset.
+#[tokio::test]
+async fn refusals_reach_who_sends_much() {
+    let bench = Bench::new().await;
+    let body = Bytes::from(vec![b' '; 8 << 20]);
+    for (path, key, status) in [
+        ("/v1/gen-2-pro", "unknown", 403),
+        ("/v1/gen-9", bench.sim.api_key(), 404),
+        ("/v1/get_result", bench.sim.api_key(), 405),
+    ] {
+        let url = format!("{}{path}", bench.sim.base_url());
+        let answer = bench.send(Method::POST, &url, &[("x-key", key)], body.clone()).await;
+        assert_eq!(answer.status, status);
+        assert!(answer.json()["detail"].is_string());
+    }
+}
