@@ -30,6 +30,10 @@ pub(crate) enum Refusal {
     Invalid(Vec<Violation>),
     /// 400: the connection failed within the body.
     Unreadable,
+    /// 400: a header is not understood, with what is wrong.
+    Malformed(String),
+    /// 408: the body did not come in time.
+    TooSlow,
     /// 500: a fault of the simulator.
     Broken,
 }
@@ -62,7 +66,15 @@ impl Refusal {
                 (StatusCode::PAYLOAD_TOO_LARGE, json!(format!("The request body is over {limit} bytes")))
             }
             Self::Invalid(violations) => (StatusCode::UNPROCESSABLE_ENTITY, json!(violations)),
+            Self::Malformed(problem) => (StatusCode::BAD_REQUEST, json!(problem)),
             Self::Unreadable => (StatusCode::BAD_REQUEST, json!("The request body could not be read")),
+            Self::TooSlow => {
+                let problem = json!({ "detail": "The request body did not come in time" });
+                let mut response = json(StatusCode::REQUEST_TIMEOUT, &problem);
+                // What comes late must not be taken for the next request.
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                return response;
+            }
             Self::Broken => (StatusCode::INTERNAL_SERVER_ERROR, json!("The simulator failed")),
         };
         json(status, &json!({ "detail": detail }))

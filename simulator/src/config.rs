@@ -67,6 +67,11 @@ pub struct Config {
     pub max_active_tasks: usize,
     /// What submissions cost.
     pub prices: Prices,
+    /// How long a client may take to send the head of a request, or to send its body, or to take any part of an
+    /// answer, before it is cut off; where an answer can still be given, it is a 408. In real time, or that of a
+    /// paused tokio runtime: the simulator's clock does not move it. Default: 30 seconds.
+    #[serde(deserialize_with = "seconds::one")]
+    pub client_timeout: Duration,
     /// The status with which a submission is refused for which the credits do not suffice, or which would lead over a
     /// spending limit: 402, or another from 400 to 499. Default: 402.
     pub unpaid_status: u16,
@@ -94,9 +99,12 @@ pub struct Config {
     pub speed: f64,
     /// How webhooks are sent.
     pub webhooks: WebhookSettings,
-    /// From this number come task ids, the seeds of pictures for which none was asked, and the secret that signs
-    /// delivery addresses. Two simulators with the same number and the same requests give the same ids and seeds.
-    /// Default: none, which is as 0.
+    /// The faults that strike by themselves, each written as [`Faults`](crate::Faults) tells: `html-502@poll:0.1`.
+    /// Default: none.
+    pub faults: Vec<String>,
+    /// From this number come task ids, the seeds of pictures for which none was asked, the draws of faults by chance,
+    /// and the secret that signs delivery addresses. Two simulators with the same number and the same requests, in
+    /// the same order, give the same ids and seeds. Default: none, which is as 0.
     pub seed: Option<u64>,
 }
 
@@ -115,6 +123,7 @@ impl Default for Config {
             in_progress: vec!["Pending".to_owned(), "Processing".to_owned()],
             max_active_tasks: 1000,
             prices: Prices::default(),
+            client_timeout: Duration::from_secs(30),
             unpaid_status: 402,
             moderation: Moderation::default(),
             max_body_bytes: 128 << 20,
@@ -125,6 +134,7 @@ impl Default for Config {
             delivery_lifetime: Duration::from_secs(600),
             speed: 1.0,
             webhooks: WebhookSettings::default(),
+            faults: Vec::new(),
             seed: None,
         }
     }
@@ -175,6 +185,8 @@ impl Config {
                 (1..=16383).contains(&self.max_output_side),
                 "must be from 1 to 16383 pixels",
             ),
+            ("client_timeout", !self.client_timeout.is_zero(), "leaves a client no time at all"),
+            ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
             ("unpaid_status", (400..=499).contains(&self.unpaid_status), "must be from 400 to 499"),
             (
                 "moderation",
@@ -183,7 +195,6 @@ impl Config {
                     .all(|words| words.keys().all(|word| !word.is_empty())),
                 "has an empty word",
             ),
-            ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
         ];
         match settings.into_iter().chain(self.webhooks.checks()).find(|(_, holds, _)| !holds) {
             Some((setting, _, problem)) => Err(StartError::setting(setting, problem)),
@@ -206,6 +217,7 @@ impl fmt::Debug for Config {
             .field("in_progress", &self.in_progress)
             .field("max_active_tasks", &self.max_active_tasks)
             .field("prices", &self.prices)
+            .field("client_timeout", &self.client_timeout)
             .field("unpaid_status", &self.unpaid_status)
             .field("moderation", &self.moderation)
             .field("max_body_bytes", &self.max_body_bytes)
@@ -216,6 +228,7 @@ impl fmt::Debug for Config {
             .field("delivery_lifetime", &self.delivery_lifetime)
             .field("speed", &self.speed)
             .field("webhooks", &self.webhooks)
+            .field("faults", &self.faults)
             .field("seed", &format_args!("[redacted]"))
             .finish()
     }

@@ -22,6 +22,8 @@ pub struct Counts {
     pub delivered: u64,
     /// Requests refused, by HTTP status.
     pub refused: BTreeMap<u16, u64>,
+    /// Faults that struck, by their names. What they answer with is counted here, and not as refused.
+    pub struck: BTreeMap<&'static str, u64>,
 }
 
 impl Counts {

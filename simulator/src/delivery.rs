@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::response::Response;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http_body::{Frame, SizeHint};
@@ -16,9 +16,13 @@ use url::form_urlencoded;
 
 use crate::answer::Refusal;
 use crate::chance::{Chance, hex};
+use crate::faults::{Asks, CutShort, FaultPlace, Strike};
 use crate::outcome::Outcome;
 use crate::service::Service;
 use crate::tasks::Task;
+
+/// What an address says whose time is over.
+pub(crate) const EXPIRED: &str = "The delivery address has expired";
 
 /// How much of a picture is handed over at once.
 const CHUNK: usize = 64 << 10;
@@ -78,6 +82,7 @@ pub(crate) async fn serve(
     service: &Arc<Service>,
     method: &Method,
     uri: &Uri,
+    headers: &HeaderMap,
     file: &str,
 ) -> Result<Response, Refusal> {
     if method != Method::GET && method != Method::HEAD {
@@ -93,17 +98,33 @@ pub(crate) async fn serve(
     }
     let expires = Duration::from_secs(expires.parse().map_err(|_| Refusal::NotFound)?);
     if service.clock.unix_now() >= expires {
-        return Err(Refusal::Forbidden("The delivery address has expired"));
+        return Err(Refusal::Forbidden(EXPIRED));
     }
     let id = file.split('.').next().unwrap_or_default();
+    let mut asks = Asks::in_header(headers, FaultPlace::Delivery)?;
     let (kind, bytes) = picture(service, id).await?;
-    debug!(task = id, bytes = bytes.len(), "delivering");
-    let delivery = Delivery { left: bytes, id: id.to_owned(), service: Arc::clone(service) };
-    let length = HeaderValue::from(delivery.left.len());
-    let mut response = Response::new(Body::new(delivery));
-    response.headers_mut().insert(header::CONTENT_LENGTH, length);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Ok(response)
+    let strike = match *method {
+        // Who asks for the head alone gets nothing that could be faulty.
+        Method::HEAD => Strike::default(),
+        _ => {
+            let mut state = service.state();
+            let task = state.tasks.get_mut(id).map(|task| &mut task.wish.faults);
+            service.faults.strike(FaultPlace::Delivery, &mut asks, task)
+        }
+    };
+    let instead = strike.instead(FaultPlace::Delivery).or_else(|| strike.delivered_instead(kind));
+    let response = instead.unwrap_or_else(|| {
+        debug!(task = id, bytes = bytes.len(), "delivering");
+        let length = HeaderValue::from(bytes.len());
+        let mut response = Response::new(match strike.cut_in_the_middle() {
+            Some(cut) => Body::new(CutShort::new(bytes, cut)),
+            None => Body::new(Delivery { left: bytes, id: id.to_owned(), service: Arc::clone(service) }),
+        });
+        response.headers_mut().insert(header::CONTENT_LENGTH, length);
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        response
+    });
+    Ok(strike.hold_back(&service.clock, response).await)
 }
 
 /// The picture of a task that is ready, with its media type. It is painted once.

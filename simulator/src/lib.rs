@@ -38,6 +38,11 @@
 //! | `[[not-found]]` | the task ends with `Task not found` |
 //! | `[[unknown-status]]` | until it ends, the task shows the status `Warming the kiln` |
 //!
+//! # Faults
+//!
+//! Other words, a header and rules make the service fail as real ones do: replies that are lost, proxies' pages, storms
+//! of 429, resets, pictures that are cut short. [`Faults`] tells all of it.
+//!
 //! # What is the simulator's own
 //!
 //! Where the interface does not say what the service does, the simulator does the plainest thing. `README.md` beside this
@@ -56,6 +61,7 @@ mod counts;
 mod credits;
 mod delivery;
 mod error;
+mod faults;
 #[allow(dead_code, reason = "likewise")]
 mod ledger;
 mod moderation;
@@ -66,6 +72,7 @@ mod paint;
 mod pattern;
 mod poll;
 mod seconds;
+mod serve;
 mod server;
 mod service;
 mod simulator;
@@ -87,6 +94,7 @@ pub use contract::Region;
 pub use counts::Counts;
 pub use credits::{Credits, Price, Prices};
 pub use error::{ConfigError, StartError};
+pub use faults::{FaultError, FaultPlace, FaultRule, Faults, KnownFault};
 pub use ledger::{Account, LedgerEntry};
 pub use moderation::Moderation;
 pub use simulator::Simulator;

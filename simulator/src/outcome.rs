@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::faults::Asks;
+
 /// How a task ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Outcome {
@@ -41,10 +43,11 @@ const ODD_WORD: &str = "[[unknown-status]]";
 pub(crate) const ODD_STATUS: &str = "Warming the kiln";
 
 /// What the words in a request ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub(crate) struct Wish {
     pub(crate) outcome: Outcome,
     pub(crate) odd_status: bool,
+    pub(crate) faults: Asks,
 }
 
 impl Wish {
@@ -54,6 +57,7 @@ impl Wish {
         Self {
             outcome: found.map_or(Outcome::Ready, |(_, outcome)| *outcome),
             odd_status: mentions(request, ODD_WORD),
+            faults: Asks::in_words(request),
         }
     }
 }
@@ -76,7 +80,8 @@ mod tests {
     #[test]
     fn words_are_found_at_any_depth() {
         let request = json!({ "a": [1, { "b": "x [[not-found]] y" }], "prompt": "[[unknown-status]]" });
-        assert_eq!(Wish::of(&request), Wish { outcome: Outcome::NotFound, odd_status: true });
+        let wish = Wish { outcome: Outcome::NotFound, odd_status: true, faults: Asks::default() };
+        assert_eq!(Wish::of(&request), wish);
         assert_eq!(Wish::of(&json!({ "prompt": "[error]" })), Wish::default());
     }
 }

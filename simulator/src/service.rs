@@ -11,6 +11,7 @@ use crate::contract::{Contract, Region};
 use crate::counts::Counts;
 use crate::delivery::Signer;
 use crate::error::StartError;
+use crate::faults::Faults;
 use crate::tasks::{Room, Tasks};
 use crate::webhooks::Webhooks;
 use crate::work::Workshop;
@@ -22,6 +23,7 @@ pub(crate) struct Service {
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
     pub(crate) webhooks: Arc<Webhooks>,
+    pub(crate) faults: Faults,
     /// Where requests are examined, which does not wait for pictures to be painted.
     pub(crate) readers: Workshop,
     pub(crate) painters: Workshop,
@@ -58,6 +60,7 @@ impl Service {
         Ok(Self {
             signer: Signer::new(chance),
             webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
+            faults: Faults::with_rules(chance, &config.faults)?,
             clock,
             readers: Workshop::new(),
             painters: Workshop::new(),
@@ -113,6 +116,7 @@ impl Service {
             polls: state.polls,
             delivered: state.delivered,
             refused: state.refused.clone(),
+            struck: self.faults.struck(),
         }
     }
 }

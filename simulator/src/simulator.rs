@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -17,6 +16,8 @@ use crate::config::Config;
 use crate::contract::{Contract, Region};
 use crate::counts::Counts;
 use crate::error::StartError;
+use crate::faults::Faults;
+use crate::serve;
 use crate::server::{self, Door};
 use crate::service::Service;
 use crate::tasks::TaskView;
@@ -55,21 +56,8 @@ impl Simulator {
         let service = Arc::new(Service::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
         let serve = |listener: TcpListener, region: Region| {
-            let service = Arc::clone(&service);
-            let mut stopped = stop.subscribe();
-            let stopping = async move {
-                // An error means that the sender is gone, which is a stop too.
-                let _ = stopped.wait_for(|stop| *stop).await;
-            };
-            // An answer goes out as soon as it is written.
-            let listener = listener.tap_io(|connection| {
-                let _ = connection.set_nodelay(true);
-            });
-            let server = axum::serve(listener, server::router(Door { service, region }));
-            tokio::spawn(async move {
-                // Serving ends by `stopping` alone: errors of single connections are dealt with inside.
-                let _ = server.with_graceful_shutdown(stopping).await;
-            })
+            let router = server::router(Door { service: Arc::clone(&service), region });
+            tokio::spawn(serve::run(listener, router, service.config.client_timeout, stop.subscribe()))
         };
         let servers = [serve(global, Region::Global), serve(regional, Region::Regional)];
         let webhooks = tokio::spawn(webhooks::run(Arc::clone(&service.webhooks), stop.subscribe()));
@@ -136,6 +124,11 @@ impl Simulator {
     /// The simulator's clock, to move it forward.
     pub fn clock(&self) -> Clock {
         self.service.clock.clone()
+    }
+
+    /// The faults that strike by rules, to be changed as it runs.
+    pub fn faults(&self) -> Faults {
+        self.service.faults.clone()
     }
 
     /// Stops the service: accepts no connection any more, and waits for the requests under way, five seconds at most.

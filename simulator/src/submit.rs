@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -16,9 +15,11 @@ use crate::accounts::ProjectRef;
 use crate::answer::{self, Refusal};
 use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
+use crate::faults::{Asks, FaultPlace};
 use crate::order::Order;
 use crate::paint::{Brief, Format, Picture};
 use crate::poll;
+use crate::serve;
 use crate::server::Door;
 use crate::service::{Service, State};
 use crate::size;
@@ -58,42 +59,49 @@ struct Fitting {
     size: (u32, u32),
 }
 
-pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<Response, Refusal> {
-    let (head, body) = request.into_parts();
-    let bytes = read(&head.headers, body, door.service.config.max_body_bytes).await?;
-    check_content_type(&head.headers)?;
+pub(crate) async fn serve(
+    door: &Door,
+    call: Call,
+    headers: &HeaderMap,
+    body: &mut Body,
+) -> Result<Response, Refusal> {
+    let asked = Asks::in_header(headers, FaultPlace::Submission)?;
+    let bytes = read(headers, body, door.service.config.max_body_bytes).await?;
+    check_content_type(headers)?;
     let examine = {
         let service = Arc::clone(&door.service);
         let call = call.clone();
-        move || examine(&service, &call, &bytes)
+        let headers = headers.clone();
+        move || {
+            let mut fitting = examine(&service, &call, &bytes)?;
+            fitting.order.wish.faults.join(asked, &call.operation, &headers, &bytes);
+            Ok(fitting)
+        }
     };
     let examined = door.service.readers.run(examine).await.map_err(|_| Refusal::Broken)?;
-    let fitting = examined.map_err(Refusal::Invalid)?;
-    Ok(answer::json(StatusCode::OK, &accept(door, call, fitting)?))
+    let mut fitting = examined.map_err(Refusal::Invalid)?;
+    let strike = door.service.faults.strike_submission(&mut fitting.order.wish.faults);
+    let response = match strike.instead(FaultPlace::Submission) {
+        Some(response) => response,
+        None => {
+            let accepted = accept(door, call, fitting, strike.foreign_base())?;
+            strike.after(answer::json(StatusCode::OK, &accepted))
+        }
+    };
+    Ok(strike.hold_back(&door.service.clock, response).await)
 }
 
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Refusal> {
+async fn read(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Bytes, Refusal> {
     let announced =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > limit as u64) {
-        drain(body, limit).await;
         return Err(Refusal::TooLarge(limit));
     }
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge(limit)),
+        Err(error) if serve::is_too_slow(&*error) => Err(Refusal::TooSlow),
         Err(_) => Err(Refusal::Unreadable),
-    }
-}
-
-/// Reads on and throws away, up to a bound, so that the client gets to read the answer rather than a reset.
-async fn drain(mut body: Body, bound: usize) {
-    let mut read = 0;
-    while let Some(Ok(frame)) = body.frame().await {
-        read += frame.data_ref().map_or(0, Bytes::len);
-        if read > bound {
-            return;
-        }
     }
 }
 
@@ -141,9 +149,14 @@ fn check_finetune(service: &Service, call: &Call, body: &Value) -> Result<(), Ve
 }
 
 /// Makes the task and charges for it, both or neither.
-fn accept(door: &Door, call: Call, fitting: Fitting) -> Result<Accepted, Refusal> {
+fn accept(
+    door: &Door,
+    call: Call,
+    fitting: Fitting,
+    foreign_base: Option<String>,
+) -> Result<Accepted, Refusal> {
     let service = &door.service;
-    let Fitting { order, inputs, size: (width, height) } = fitting;
+    let Fitting { mut order, inputs, size: (width, height) } = fitting;
     let input_mp = input_megapixels(&inputs);
     let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
     let price = service.config.prices.for_operation(&call.operation);
@@ -157,6 +170,10 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Result<Accepted, Refusal
     let id = service.chance.task_id(number);
     let charged = state.accounts.charge(&call.project, cost, service.clock.unix_at(now), &id);
     charged.map_err(|unpaid| Refusal::Unpaid(service.config.unpaid_status, unpaid))?;
+    let twist = match order.webhook_url {
+        Some(_) => service.faults.twist(&mut order.wish.faults),
+        None => Twist::default(),
+    };
     let seed = order.seed.unwrap_or_else(|| service.chance.picture_seed(number).into());
     let task = Task {
         id: id.clone(),
@@ -194,7 +211,7 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Result<Accepted, Refusal
             secret: order.webhook_secret,
             final_at: task.final_at,
             result: poll::result(service, &task, task.final_at),
-            twist: Twist::default(),
+            twist,
         });
     }
     state.tasks.insert(task);
@@ -202,9 +219,10 @@ fn accept(door: &Door, call: Call, fitting: Fitting) -> Result<Accepted, Refusal
 
     let webhook_url = order.webhook_url.filter(|_| call.submission.answers_webhooks);
     Ok(Accepted {
-        polling_url: webhook_url
-            .is_none()
-            .then(|| format!("{}/v1/get_result?id={id}", service.base(door.region))),
+        polling_url: webhook_url.is_none().then(|| {
+            let base = foreign_base.as_deref().unwrap_or(service.base(door.region));
+            format!("{base}/v1/get_result?id={id}")
+        }),
         status: webhook_url.is_some().then_some(status),
         webhook_url,
         id,

@@ -16,8 +16,11 @@ use serde_json::Value;
 
 pub struct Bench {
     pub sim: Simulator,
-    client: Client<HttpConnector, Full<Bytes>>,
+    sender: Sender,
 }
+
+/// A client, with connections of its own.
+pub struct Sender(Client<HttpConnector, Full<Bytes>>);
 
 #[derive(Debug)]
 pub struct Answer {
@@ -52,24 +55,9 @@ impl Answer {
     }
 }
 
-impl Bench {
-    pub async fn new() -> Self {
-        Self::with(Config::default()).await
-    }
-
-    /// A simulator whose one organization has these finetunes.
-    pub async fn with_finetunes(names: &[&str]) -> Self {
-        let finetunes =
-            names.iter().map(|name| Finetune { name: (*name).to_owned(), shared: false }).collect();
-        let organization = Organization { finetunes, ..Organization::new("Default") };
-        Self::with(Config { organizations: vec![organization], ..Config::default() }).await
-    }
-
-    pub async fn with(config: Config) -> Self {
-        Self {
-            sim: Simulator::start(config).await.unwrap(),
-            client: Client::builder(TokioExecutor::new()).build_http(),
-        }
+impl Sender {
+    pub fn new() -> Self {
+        Self(Client::builder(TokioExecutor::new()).build_http())
     }
 
     pub async fn send(
@@ -84,8 +72,36 @@ impl Bench {
             request = request.header(*name, *value);
         }
         let request = request.body(Full::new(body.into())).unwrap();
-        let (head, body) = self.client.request(request).await.unwrap().into_parts();
+        let (head, body) = self.0.request(request).await.unwrap().into_parts();
         Answer { status: head.status, headers: head.headers, body: body.collect().await.unwrap().to_bytes() }
+    }
+}
+
+impl Bench {
+    pub async fn new() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    /// A simulator whose one organization has these finetunes.
+    pub async fn with_finetunes(names: &[&str]) -> Self {
+        let finetunes =
+            names.iter().map(|name| Finetune { name: (*name).to_owned(), shared: false }).collect();
+        let organization = Organization { finetunes, ..Organization::new("Default") };
+        Self::with(Config { organizations: vec![organization], ..Config::default() }).await
+    }
+
+    pub async fn with(config: Config) -> Self {
+        Self { sim: Simulator::start(config).await.unwrap(), sender: Sender::new() }
+    }
+
+    pub async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
+        self.sender.send(method, url, headers, body).await
     }
 
     /// A submission with these bytes as its body.

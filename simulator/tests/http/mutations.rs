@@ -1,14 +1,27 @@
 //! Whatever is sent is accepted, or refused in the contract's shape; nothing breaks the simulator.
 
+use std::cell::Cell;
+use std::thread;
+
 use axum::body::Bytes;
+use axum::http::Method;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{Config as Cases, TestRunner};
+use proptest::test_runner::{Config as Cases, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 
-use super::bench::{Answer, Bench};
-use super::contract::{Submission, submissions};
+use super::bench::{Answer, Bench, Sender};
+use super::contract::submissions;
+use super::raw::Raw;
+
+/// Requests sent in all.
+const CASES: u32 = 10_000;
+
+/// As many are on their way at once.
+const CLIENTS: u32 = 4;
 
 /// A change to a valid body.
 #[derive(Clone, Debug)]
@@ -16,9 +29,43 @@ enum Mutation {
     Replace(Index, Value),
     Remove(Index),
     Add(String, Value),
+    /// A field in front of the others, written as it is; where there is one of its name, there are two then.
+    Write(Option<Index>, Vec<u8>),
     Cut(Index),
     Overwrite(Index, u8),
+    Insert(Index, Vec<u8>),
 }
+
+/// A change to the head of a valid request.
+#[derive(Clone, Debug)]
+enum Odd {
+    ContentType(Option<&'static str>),
+    Key(Option<&'static str>),
+    Also(&'static str, &'static str),
+}
+
+const CONTENT_TYPES: [Option<&str>; 9] = [
+    None,
+    Some(""),
+    Some("text/plain"),
+    Some("application/x-www-form-urlencoded"),
+    Some("multipart/form-data"),
+    Some("application/json; charset=utf-16"),
+    Some("APPLICATION/JSON"),
+    Some("application/problem+json"),
+    Some("application/json, text/html"),
+];
+
+const KEYS: [Option<&str>; 3] = [None, Some(""), Some("unknown")];
+
+const HEADERS: [(&str, &str); 6] = [
+    ("content-encoding", "gzip"),
+    ("accept", "image/png"),
+    ("expect", "100-continue"),
+    ("x-simulator-fault", "no-fault"),
+    ("x-http-method-override", "DELETE"),
+    ("range", "bytes=5-1"),
+];
 
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -43,8 +90,38 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
+/// What no value of `serde_json` can be.
+fn any_text() -> impl Strategy<Value = Vec<u8>> {
+    let nested = |open: &'static str, close: &'static str| {
+        (1usize..400, prop_oneof![3 => Just(1usize), 1 => Just(200)]).prop_map(move |(depth, times)| {
+            format!("{}0{}", open.repeat(depth * times), close.repeat(depth * times)).into_bytes()
+        })
+    };
+    prop_oneof![
+        nested("[", "]"),
+        nested("{\"a\":", "}"),
+        "-?[0-9]{1,400}(\\.[0-9]{1,40})?([eE][+-]?[0-9]{1,5})?".prop_map(String::into_bytes),
+        "(NaN|-?Infinity|0x1F|01|1\\.|\\.5|\\+1|-|tru|'a'|undefined|/\\*\\*/1)".prop_map(String::into_bytes),
+        "\"(\\\\u(d800|dfff|0000|ffff)|\\\\x|[a\\x00-\\x1f]){1,4}\"".prop_map(String::into_bytes),
+        prop::collection::vec(any::<u8>(), 0..12),
+        prop::collection::vec(prop::sample::select(vec![0, 0x80, 0xc0, 0xed, 0xf4, 0xff]), 1..4)
+            .prop_map(|bytes| [b"\"", &bytes[..], b"\""].concat()),
+    ]
+}
+
+fn head() -> impl Strategy<Value = Vec<Odd>> {
+    let odd = prop_oneof![
+        3 => prop::sample::select(&CONTENT_TYPES[..]).prop_map(Odd::ContentType),
+        1 => prop::sample::select(&KEYS[..]).prop_map(Odd::Key),
+        1 => prop::sample::select(&HEADERS[..]).prop_map(|(name, value)| Odd::Also(name, value)),
+    ];
+    prop_oneof![8 => Just(Vec::new()), 1 => prop::collection::vec(odd, 1..3)]
+}
+
 fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
     let mutation = prop_oneof![
+        2 => (any::<Option<Index>>(), any_text()).prop_map(|(at, text)| Mutation::Write(at, text)),
+        1 => (any::<Index>(), any_text()).prop_map(|(at, text)| Mutation::Insert(at, text)),
         6 => (any::<Index>(), any_value()).prop_map(|(at, value)| Mutation::Replace(at, value)),
         2 => any::<Index>().prop_map(Mutation::Remove),
         2 => ("[a-z_]{0,10}", any_value()).prop_map(|(name, value)| Mutation::Add(name, value)),
@@ -54,8 +131,8 @@ fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
     prop::collection::vec(mutation, 1..5)
 }
 
-fn mutate(submission: &Submission, mutations: &[Mutation]) -> Vec<u8> {
-    let mut body = submission.full();
+fn mutate(full: &Value, mutations: &[Mutation]) -> Vec<u8> {
+    let mut body = full.clone();
     for mutation in mutations {
         let fields = body.as_object_mut().unwrap();
         let name = |at: &Index| fields.keys().nth(at.index(fields.len().max(1))).cloned();
@@ -73,13 +150,25 @@ fn mutate(submission: &Submission, mutations: &[Mutation]) -> Vec<u8> {
             Mutation::Add(name, value) => {
                 fields.insert(name.clone(), value.clone());
             }
-            Mutation::Cut(_) | Mutation::Overwrite(..) => {}
+            Mutation::Write(..) | Mutation::Cut(_) | Mutation::Overwrite(..) | Mutation::Insert(..) => {}
         }
     }
     let mut bytes = body.to_string().into_bytes();
     for mutation in mutations {
         let length = bytes.len().max(1);
         match mutation {
+            Mutation::Write(at, text) => {
+                let fields = full.as_object().unwrap();
+                let name = at.and_then(|at| fields.keys().nth(at.index(fields.len().max(1))));
+                let mut field = format!("{}:", json!(name.map_or("a", String::as_str))).into_bytes();
+                field.extend_from_slice(text);
+                field.extend((length > 2).then_some(b','));
+                bytes.splice(1.min(bytes.len())..1.min(bytes.len()), field);
+            }
+            Mutation::Insert(at, text) => {
+                let at = at.index(length).min(bytes.len());
+                bytes.splice(at..at, text.iter().copied());
+            }
             Mutation::Cut(at) => bytes.truncate(at.index(length)),
             Mutation::Overwrite(at, byte) => {
                 if let Some(place) = bytes.get_mut(at.index(length)) {
@@ -113,33 +202,121 @@ fn check(answer: &Answer) -> Result<(), TestCaseError> {
                 prop_assert!(violation["msg"].is_string() && violation["type"].is_string(), "{}", violation);
             }
         }
+        400 | 403 => prop_assert!(body["detail"].is_string(), "{}", body),
         other => prop_assert!(false, "{other}: {body}"),
     }
     Ok(())
 }
 
-#[test]
-fn no_mutation_of_a_valid_body_breaks_it() {
+/// One of the clients, with a runtime of its own; gives how many of its requests were accepted.
+fn client(number: u32, url: &str, key: &str, bodies: &[(String, Value)]) -> Result<u32, String> {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    let bench = runtime.block_on(Bench::new());
-    let submissions = submissions();
-    let mut runner = TestRunner::new(Cases { cases: 600, failure_persistence: None, ..Cases::default() });
-    let strategy = (any::<Index>(), mutations());
-    let mut statuses = (0, 0);
-    let counted = std::cell::RefCell::new(&mut statuses);
-    let result = runner.run(&strategy, |(operation, mutations)| {
-        let submission = &submissions[operation.index(submissions.len())];
-        let body = Bytes::from(mutate(submission, &mutations));
-        let answer = runtime.block_on(bench.post_bytes(&submission.path, body));
-        match answer.status.as_u16() {
-            200 => counted.borrow_mut().0 += 1,
-            _ => counted.borrow_mut().1 += 1,
+    let sender = Sender::new();
+    let cases = CASES / CLIENTS;
+    let config = Cases { cases, failure_persistence: None, ..Cases::default() };
+    // Each begins elsewhere.
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[number as u8; 32]));
+    let accepted = Cell::new(0);
+    let strategy = (any::<Index>(), mutations(), head());
+    let ran = runner.run(&strategy, |(operation, mutations, odds)| {
+        let (path, full) = &bodies[operation.index(bodies.len())];
+        let body = Bytes::from(mutate(full, &mutations));
+        let mut headers = vec![("x-key", Some(key)), ("content-type", Some("application/json"))];
+        for odd in odds {
+            match odd {
+                Odd::Key(key) => headers[0].1 = key,
+                Odd::ContentType(kind) => headers[1].1 = kind,
+                Odd::Also(name, value) => headers.push((name, Some(value))),
+            }
         }
+        let headers: Vec<_> =
+            headers.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();
+        let answer = runtime.block_on(sender.send(Method::POST, &format!("{url}{path}"), &headers, body));
+        accepted.set(accepted.get() + u32::from(answer.status == 200));
         check(&answer)
     });
-    result.unwrap();
-    assert!(statuses.0 > 60 && statuses.1 > 60, "both answers are met with: {statuses:?}");
+    ran.map(|()| accepted.get()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn no_mutation_of_a_valid_request_breaks_it() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let bench = runtime.block_on(Bench::new());
+    let submissions = submissions();
+    let bodies: Vec<_> =
+        submissions.iter().map(|submission| (submission.path.clone(), submission.full())).collect();
+    let (url, key) = (bench.sim.base_url(), bench.sim.api_key());
+    let accepted: u32 = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| {
+                scope.spawn({
+                    let bodies = &bodies;
+                    move || client(number, url, key, bodies)
+                })
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().unwrap().unwrap()).sum()
+    });
     let counts = bench.sim.counts();
-    assert_eq!((counts.accepted, counts.refused_with(422)), statuses);
+    assert_eq!(counts.accepted, u64::from(accepted));
+    assert_eq!(counts.refused.values().sum::<u64>(), u64::from(CASES - accepted));
+    for (status, at_least) in [(400, 10), (403, 100), (422, 1000)] {
+        assert!(counts.refused_with(status) > at_least, "all answers are met with: {counts:?}");
+    }
+    assert!(accepted > 1000, "all answers are met with: {counts:?}");
     assert_eq!(counts.charged, bench.sim.tasks().iter().map(|task| task.cost).sum());
+}
+
+/// Bodies that are longer or shorter than their head tells. Some of them HTTP itself does not allow.
+#[tokio::test(start_paused = true)]
+async fn wrong_lengths_break_nothing() {
+    let bench = Bench::new().await;
+    let host = bench.sim.base_url().trim_start_matches("http://");
+    let body = r#"{"prompt":"a fox"}"#;
+    for (lengths, status) in [
+        ("content-length: 18", "200"),
+        ("content-length: 17", "422"),
+        ("content-length: 0", "422"),
+        ("content-length: 19", "408"),
+        ("content-length: 184467440737095516160", "400"),
+        ("content-length: -1", "400"),
+        ("content-length: 18\r\ncontent-length: 17", "400"),
+        ("content-length: 99999999999", "413"),
+        ("transfer-encoding: chunked", "400"),
+        ("transfer-encoding: gzip", "400"),
+    ] {
+        let mut stream = TcpStream::connect(host).await.unwrap();
+        let request = format!(
+            "POST /v1/gen-2-pro HTTP/1.1\r\nhost: {host}\r\nx-key: {}\r\ncontent-type: application/json\r\n\
+             connection: close\r\n{lengths}\r\n\r\n{body}",
+            bench.sim.api_key()
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        // It may be reset, where more came than was read.
+        let _ = stream.read_to_end(&mut answer).await;
+        let answer = String::from_utf8(answer).unwrap();
+        let answered =
+            answer.strip_prefix("HTTP/1.1 ").and_then(|answer| answer.get(..3)).unwrap_or_default();
+        assert_eq!(answered, status, "{lengths}: {answer}");
+    }
+    assert_eq!(bench.sim.counts().accepted, 1);
+}
+
+/// Whatever is refused without a look at its body: who is still sending it gets the answer, and no reset.
+#[tokio::test]
+async fn refusals_reach_who_sends_much() {
+    let bench = Bench::new().await;
+    let body = " ".repeat(8 << 20);
+    for (path, key, status) in [
+        ("/v1/gen-2-pro", "unknown", 403),
+        ("/v1/gen-9", bench.sim.api_key(), 404),
+        ("/v1/get_result", bench.sim.api_key(), 405),
+    ] {
+        let url = format!("{}{path}", bench.sim.base_url());
+        let answer = Raw::send("POST", &url, &[("x-key", key)], &body).await;
+        assert_eq!(answer.summary(), format!("{status} application/json"));
+        assert!(answer.json()["detail"].is_string());
+    }
 }

@@ -160,6 +160,7 @@ async fn settings_that_make_no_sense_are_named() {
         (Config { api_keys: vec!["a b".to_owned()], ..Config::default() }, "api_keys"),
         (Config { model_prefix: "a/b".to_owned(), ..Config::default() }, "model_prefix"),
         (Config { in_progress: vec![], ..Config::default() }, "in_progress"),
+        (Config { client_timeout: Duration::ZERO, ..Config::default() }, "client_timeout"),
         (Config { max_output_side: 20_000, ..Config::default() }, "max_output_side"),
         (Config { speed: -1.0, ..Config::default() }, "speed"),
         (Config { speed: f64::NAN, ..Config::default() }, "speed"),

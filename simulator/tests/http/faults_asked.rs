@@ -1,0 +1,199 @@
+//! How faults are asked for, how often they strike, and what is refused first.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use imagekiln_simulator::{Config, Simulator, StartError};
+use serde_json::{Value, json};
+
+use super::bench::{Answer, Bench};
+
+fn small(prompt: &str) -> Value {
+    json!({ "prompt": prompt, "width": 64, "height": 64 })
+}
+
+/// The statuses of so many equal submissions.
+async fn statuses(bench: &Bench, prompt: &str, count: usize) -> Vec<u16> {
+    let mut statuses = Vec::new();
+    for _ in 0..count {
+        statuses.push(bench.post("/v1/gen-2-pro", &small(prompt)).await.status.as_u16());
+    }
+    statuses
+}
+
+async fn with_header(bench: &Bench, key: &str, fault: &str) -> Answer {
+    let headers = [("x-key", key), ("content-type", "application/json"), ("x-simulator-fault", fault)];
+    let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
+    bench.send(Method::POST, &url, &headers, small("a fox").to_string()).await
+}
+
+#[tokio::test]
+async fn a_fault_strikes_as_often_as_asked() {
+    let bench = Bench::new().await;
+    assert_eq!(statuses(&bench, "[[html-502:3x]]", 5).await, [502, 502, 502, 200, 200]);
+    assert_eq!(statuses(&bench, "[[html-502:always]]", 4).await, [502; 4]);
+    assert_eq!(statuses(&bench, "[[html-502:1.0]]", 4).await, [502; 4]);
+    assert_eq!(statuses(&bench, "[[html-502:0.0]]", 4).await, [200; 4]);
+    // Of two that exclude each other the first strikes, and the other is not spent.
+    assert_eq!(
+        statuses(&bench, "[[error-after:2x]] [[rate-limited]] [[html-502]]", 5).await,
+        [500, 500, 429, 502, 200]
+    );
+
+    let task = bench.submit("/v1/gen-2-pro", &small("[[html-502@poll:2x]] [[reset@delivery:2x]]")).await;
+    let url = task["polling_url"].as_str().unwrap();
+    for status in [502, 502, 200, 200] {
+        assert_eq!(bench.get(url).await.status, status);
+    }
+    // Each task carries its own.
+    let task = bench.submit("/v1/gen-2-pro", &small("[[html-502@poll:2x]] [[reset@delivery:2x]]")).await;
+    assert_eq!(bench.get(task["polling_url"].as_str().unwrap()).await.status, 502);
+    assert_eq!(bench.sim.counts().struck["html-502"], 3 + 4 + 4 + 1 + 2 + 1);
+}
+
+#[tokio::test]
+async fn a_repeated_submission_is_known_by_its_body_its_key_and_its_header() {
+    let keys = ["one", "two"].map(str::to_owned).to_vec();
+    let bench = Bench::with(Config { api_keys: keys, ..Config::default() }).await;
+    for (key, fault, status) in [
+        ("one", "html-502", 502),
+        ("two", "html-502", 502),
+        ("one", "html-502", 200),
+        ("two", "html-502", 200),
+        ("one", "html-502, slow-body=0", 502),
+        ("one", "html-502, slow-body=0", 200),
+        ("one", "html-502", 200),
+    ] {
+        assert_eq!(with_header(&bench, key, fault).await.status, status, "{key} {fault}");
+    }
+    assert_eq!(statuses(&bench, "[[html-502]] a", 2).await, [502, 200]);
+    assert_eq!(statuses(&bench, "[[html-502]] b", 2).await, [502, 200]);
+}
+
+#[tokio::test]
+async fn chance_follows_the_seed() {
+    async fn drawn(seed: u64) -> Vec<u16> {
+        let faults = ["html-502@poll:0.5", "rate-limited@submission:0.3"].map(str::to_owned).to_vec();
+        let bench = Bench::with(Config { seed: Some(seed), faults, ..Config::default() }).await;
+        let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
+        let mut drawn = statuses(&bench, "a [[error-before:0.5]]", 30).await;
+        for _ in 0..30 {
+            drawn.push(bench.get(&url).await.status.as_u16());
+        }
+        for _ in 0..30 {
+            let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", "error-before=503:0.5")];
+            drawn.push(bench.send(Method::GET, &url, &headers, "").await.status.as_u16());
+        }
+        drawn
+    }
+    let first = drawn(1).await;
+    assert_eq!(first, drawn(1).await);
+    assert_ne!(first, drawn(2).await);
+    for status in [200, 429, 500, 502, 503] {
+        assert!(first.contains(&status), "{status} in {first:?}");
+    }
+}
+
+#[tokio::test]
+async fn rules_come_and_go_while_it_runs() {
+    let faults = ["rate-limited@submission=2:5x"].map(str::to_owned).to_vec();
+    let bench = Bench::with(Config { faults, ..Config::default() }).await;
+    let rules = bench.sim.faults();
+    assert_eq!(statuses(&bench, "a fox", 2).await, [429; 2]);
+    let [storm] = &rules.rules()[..] else { panic!("one rule: {rules:?}") };
+    assert_eq!((storm.text.as_str(), storm.struck, storm.left), ("rate-limited@submission=2:5x", 2, Some(3)));
+    assert_eq!(statuses(&bench, "a fox", 4).await, [429, 429, 429, 200]);
+
+    let broken = rules.add("error-before=503").unwrap();
+    assert_eq!((broken.id > storm.id, broken.struck, broken.left), (true, 0, None));
+    let task = bench.sim.tasks().pop().unwrap();
+    let poll = format!("{}/v1/get_result?id={}", bench.sim.base_url(), task.id);
+    assert_eq!(statuses(&bench, "a fox", 1).await, [503]);
+    assert_eq!(bench.get(&poll).await.status, 503);
+    assert_eq!(rules.rules()[1].struck, 2);
+    assert!(rules.remove(broken.id));
+    assert!(!rules.remove(broken.id));
+    assert_eq!(bench.get(&poll).await.status, 200);
+    assert_eq!(rules.rules().len(), 1);
+
+    let other = rules.add("html-502@poll").unwrap();
+    assert!(other.id > broken.id, "a number is never given again");
+    rules.clear();
+    assert_eq!((rules.rules(), bench.get(&poll).await.status.as_u16()), (vec![], 200));
+    let view = serde_json::to_value(other).unwrap();
+    assert_eq!(view, json!({ "id": 3, "text": "html-502@poll", "struck": 0, "left": null }));
+}
+
+#[tokio::test]
+async fn what_is_refused_is_refused_first() {
+    let bench = Bench::new().await;
+    let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &small("a fox")).await).await;
+    let rule = bench.sim.faults().add("error-before").unwrap();
+    let base = bench.sim.base_url().to_owned();
+    assert_eq!(bench.post("/v1/gen-2-pro", &json!({ "prompt": 1 })).await.status, 422);
+    assert_eq!(bench.post("/v1/gen-9", &json!({})).await.status, 404);
+    assert_eq!(with_header(&bench, "unknown", "html-502").await.status, 403);
+    assert_eq!(bench.get(&format!("{base}/v1/get_result")).await.status, 422);
+    assert_eq!(bench.send(Method::POST, &sample, &[], "").await.status, 405);
+    assert_eq!(bench.fetch(&sample.replace("signature=", "signature=0")).await.status, 403);
+    assert_eq!(bench.fetch(&sample).await.status, 500);
+    bench.sim.clock().advance(Duration::from_secs(601));
+    assert_eq!(bench.fetch(&sample).await.status, 403);
+    assert_eq!(bench.sim.faults().rules()[0].struck, 1);
+    assert!(bench.sim.faults().remove(rule.id));
+    assert_eq!(bench.sim.counts().struck.values().sum::<u64>(), 1);
+}
+
+#[tokio::test]
+async fn caps_are_looked_at_after_the_faults_before_acceptance() {
+    let bench = Bench::with(Config { max_active_tasks: 0, ..Config::default() }).await;
+    assert_eq!(statuses(&bench, "[[html-502]]", 2).await, [502, 429]);
+    assert_eq!(statuses(&bench, "[[reply-lost]]", 1).await, [429]);
+    assert_eq!(bench.sim.counts().accepted, 0);
+}
+
+#[tokio::test]
+async fn a_header_that_is_not_understood_is_told() {
+    let bench = Bench::new().await;
+    let many = ["html-502"; 17].join(",");
+    for fault in ["no-fault", "", "html-502,", "html-502@home", "truncated@poll", "error-before=200", &many] {
+        let answer = with_header(&bench, bench.sim.api_key(), fault).await;
+        assert_eq!(answer.status, 400, "{fault}");
+        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains("x-simulator-fault"), "{detail}");
+    }
+    let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
+    let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", "truncated")];
+    assert_eq!(bench.send(Method::GET, &url, &headers, "").await.status, 400);
+    let task = bench.submit("/v1/gen-2-pro", &small("a fox")).await;
+    let sample = bench.sample(&task).await;
+    let headers = [("x-simulator-fault", "html-502@poll")];
+    assert_eq!(bench.send(Method::GET, &sample, &headers, "").await.status, 400);
+    assert_eq!((bench.sim.counts().accepted, bench.sim.counts().refused_with(400)), (1, 9));
+    // In a prompt the same is ordinary text.
+    for prompt in ["[[no-fault]]", "[[html-502@home]]", "[[truncated@poll]] [[html-502", "[[]]"] {
+        assert_eq!(statuses(&bench, prompt, 1).await, [200]);
+    }
+    assert!(bench.sim.counts().struck.is_empty());
+}
+
+#[tokio::test]
+async fn a_setting_that_asks_for_no_fault_is_told() {
+    let config = Config::from_toml(r#"faults = ["html-502@poll:0.1", "html-502@home"]"#).unwrap();
+    let error = Simulator::start(config).await.err().unwrap();
+    assert!(matches!(error, StartError::Setting { setting: "faults", .. }), "{error}");
+    assert!(
+        error.to_string().contains("`html-502@home` asks for no fault: there is no such place"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn words_in_a_secret_ask_for_nothing() {
+    let bench = Bench::new().await;
+    let mut body = small("a fox");
+    body["webhook_secret"] = "[[html-502]]".into();
+    assert_eq!(bench.post("/v1/gen-2-flex", &body).await.status, 200);
+    let body = json!({ "image": super::bench::png(8, 8), "note": [{ "deep": "[[html-502]]" }] });
+    assert_eq!(bench.post("/v1/gen-tools/deblur-v1", &body).await.status, 502);
+}
