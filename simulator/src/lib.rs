@@ -65,6 +65,7 @@ mod faults;
 #[allow(dead_code, reason = "likewise")]
 mod ledger;
 mod moderation;
+mod open_fields;
 mod order;
 mod outcome;
 mod paint;
@@ -79,6 +80,7 @@ mod size;
 mod submit;
 mod tasks;
 mod validation;
+mod video;
 mod work;
 
 pub use accounts::{

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::contract::{Fields, Submission};
 use crate::moderation::Moderation;
 use crate::outcome::{Outcome, Wish};
-use crate::paint::Format;
+use crate::paint::{Format, Settings};
 use crate::validation::Checked;
 
 /// A request larger than this, without its images, is not kept.
@@ -18,6 +18,7 @@ pub(crate) struct Order {
     pub(crate) prompt: String,
     pub(crate) seed: Option<i128>,
     pub(crate) format: Format,
+    pub(crate) settings: Settings,
     pub(crate) wish: Wish,
     pub(crate) webhook_url: Option<String>,
     pub(crate) shown: Shown,
@@ -50,6 +51,7 @@ impl Order {
             prompt: text("prompt").unwrap_or_default(),
             seed: body.get("seed").and_then(integer),
             format: format(&submission.fields, &body),
+            settings: Settings::read(&submission.fields, &body),
             wish,
             webhook_url: text("webhook_url"),
             shown: kept(body),

@@ -4,7 +4,11 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::contract::{AspectRatio, Fields};
-use crate::validation::{Image, Inline, Input, Violation};
+use crate::credits::PIXELS_PER_MEGAPIXEL;
+use crate::open_fields;
+use crate::paint::{Work, person};
+use crate::validation::{Image, Inline, Input, Step, Violation};
+use crate::video;
 
 /// Where neither the request nor an image says otherwise.
 const DEFAULT_SIDE: u32 = 1024;
@@ -15,6 +19,12 @@ const VIDEO: (u32, u32) = (1920, 1088);
 /// Sides computed from an aspect ratio are multiples of this.
 const STEP: f64 = 16.0;
 
+/// The largest picture of outpainting, and the largest image that the second try-on takes.
+const FOUR_MEGAPIXELS: u64 = 4 * PIXELS_PER_MEGAPIXEL;
+
+/// The largest person that the first try-on takes as it is.
+const TWO_MEGAPIXELS: u64 = 2 * PIXELS_PER_MEGAPIXEL;
+
 /// The size of the picture in pixels, or what is wrong with it.
 pub(crate) fn of_request(
     config: &Config,
@@ -23,19 +33,48 @@ pub(crate) fn of_request(
     body: &Value,
     inputs: &[Input],
 ) -> Result<(u32, u32), Vec<Violation>> {
+    let work = Work::of(operation);
+    let violations = open_fields::check(work, body);
+    if !violations.is_empty() {
+        return Err(violations);
+    }
     let ask = Ask { fields, body, inputs };
-    let size = if let Some(expanded) = ask.expanded() {
-        expanded
-    } else if let Some(sides) = ask.sides() {
-        sides
-    } else if let Some(ratio) = ask.aspect_ratio() {
-        ratio
-    } else if operation.ends_with("-video") {
-        (VIDEO.0.into(), VIDEO.1.into())
-    } else {
-        ask.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()))
+    let default = (DEFAULT_SIDE.into(), DEFAULT_SIDE.into());
+    let size = match work {
+        // Also of these, where there is no image to follow, the size can be asked for.
+        Work::Fill | Work::Deblur | Work::Erase => ask.followed().or_else(|| ask.sides()).unwrap_or(default),
+        Work::TryOn if operation.ends_with("-v1") => {
+            ask.person().map(downscaled).or_else(|| ask.sides()).unwrap_or(default)
+        }
+        Work::TryOn => {
+            ask.within_four_megapixels()?;
+            ask.person().or_else(|| ask.sides()).unwrap_or(default)
+        }
+        Work::Expand => ask.expanded(),
+        Work::Outpaint => ask.outpainted()?,
+        Work::Create if video::is_made_by(operation) => {
+            ask.sides().or_else(|| ask.video()).unwrap_or((VIDEO.0.into(), VIDEO.1.into()))
+        }
+        Work::Create | Work::Canny | Work::Depth => {
+            ask.sides().or_else(|| ask.aspect_ratio()).or_else(|| ask.followed()).unwrap_or(default)
+        }
     };
     check(config, size)
+}
+
+fn stepped(length: f64) -> u64 {
+    ((length / STEP).round() * STEP) as u64
+}
+
+/// To about a megapixel, where it is over two.
+fn downscaled((width, height): (u64, u64)) -> (u64, u64) {
+    let pixels = width.saturating_mul(height);
+    if pixels <= TWO_MEGAPIXELS {
+        return (width, height);
+    }
+    let scale = (PIXELS_PER_MEGAPIXEL as f64 / pixels as f64).sqrt();
+    let side = |length: u64| ((length as f64 * scale).round() as u64).max(1);
+    (side(width), side(height))
 }
 
 fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec<Violation>> {
@@ -69,17 +108,61 @@ struct Ask<'a> {
 
 impl Ask<'_> {
     /// The image with what is added to its four sides.
-    fn expanded(&self) -> Option<(u64, u64)> {
-        let sides = ["left", "right", "top", "bottom"];
-        if sides.iter().any(|side| self.fields.get(side).is_none()) {
-            return None;
-        }
-        let [left, right, top, bottom] = sides.map(|side| self.integer(side).unwrap_or(0));
+    fn expanded(&self) -> (u64, u64) {
+        let [left, right, top, bottom] =
+            ["left", "right", "top", "bottom"].map(|side| self.integer(side).unwrap_or(0));
         let (width, height) = self.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
-        Some((
-            width.saturating_add(left).saturating_add(right),
-            height.saturating_add(top).saturating_add(bottom),
-        ))
+        (width.saturating_add(left).saturating_add(right), height.saturating_add(top).saturating_add(bottom))
+    }
+
+    /// `width` and `height`, or those of the reference, which must be seen in the picture.
+    fn outpainted(&self) -> Result<(u64, u64), Vec<Violation>> {
+        let reference = self.followed();
+        let size = self.sides().or(reference).unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
+        let (width, height) = size;
+        if width.saturating_mul(height) > FOUR_MEGAPIXELS {
+            let problem = format!(
+                "a picture of {width} x {height} pixels is over the limit of {FOUR_MEGAPIXELS} pixels"
+            );
+            return Err(vec![Violation::value(vec!["body".into()], problem)]);
+        }
+        let Some(reference) = reference else { return Ok(size) };
+        let axes = [("reference_offset_x", width, reference.0), ("reference_offset_y", height, reference.1)];
+        let unseen = axes.into_iter().filter(|(name, picture, reference)| {
+            let offset = open_fields::integer(self.body, name).unwrap_or(0);
+            let (picture, reference) = (i128::from(*picture), i128::from(*reference));
+            i128::from(offset) >= picture || i128::from(offset) + reference <= 0
+        });
+        let violations: Vec<_> = unseen
+            .map(|(name, ..)| {
+                let problem = "the reference lies outside of the picture";
+                Violation::value(vec!["body".into(), name.into()], problem)
+            })
+            .collect();
+        if violations.is_empty() { Ok(size) } else { Err(violations) }
+    }
+
+    fn within_four_megapixels(&self) -> Result<(), Vec<Violation>> {
+        let violations: Vec<_> = self
+            .inputs
+            .iter()
+            .filter_map(|input| {
+                let Image::Inline(image) = &input.image else { return None };
+                let problem = format!(
+                    "the image of {} x {} pixels is over the limit of {FOUR_MEGAPIXELS} pixels",
+                    image.width, image.height
+                );
+                let step = |name: &str| name.parse().map_or_else(|_| Step::from(name), Step::Index);
+                let loc = ["body"].into_iter().chain(input.place.split('.')).map(step).collect();
+                (image.pixels() > FOUR_MEGAPIXELS).then(|| Violation::value(loc, problem))
+            })
+            .collect();
+        if violations.is_empty() { Ok(()) } else { Err(violations) }
+    }
+
+    /// The size of the person who tries on.
+    fn person(&self) -> Option<(u64, u64)> {
+        person(self.inputs).and_then(size_of)
     }
 
     /// `width` and `height`. Where one is missing it is that of the followed image, or else the default.
@@ -95,6 +178,22 @@ impl Ask<'_> {
 
     /// About a megapixel in the shape of `aspect_ratio`; a square where an operation that knows the field got none.
     fn aspect_ratio(&self) -> Option<(u64, u64)> {
+        let ratio = self.ratio()?;
+        let area = f64::from(DEFAULT_SIDE) * f64::from(DEFAULT_SIDE);
+        Some((stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt())))
+    }
+
+    /// The largest frames in the shape of `aspect_ratio`, if there is one: 1920 x 1088 for 16:9.
+    fn video(&self) -> Option<(u64, u64)> {
+        let ratio = self.ratio()?;
+        let most = u64::from(VIDEO.0) * u64::from(VIDEO.1);
+        let (width, height) = (stepped((most as f64 * ratio).sqrt()), stepped((most as f64 / ratio).sqrt()));
+        let over = if width * height > most { STEP as u64 } else { 0 };
+        Some(if width > height { (width - over, height) } else { (width, height - over) })
+    }
+
+    /// The width of the asked shape as a multiple of its height.
+    fn ratio(&self) -> Option<f64> {
         let text = self.fields.value(self.body, "aspect_ratio").and_then(Value::as_str);
         let square = AspectRatio { width: 1, height: 1 };
         let ratio = match text.and_then(AspectRatio::parse) {
@@ -110,30 +209,27 @@ impl Ask<'_> {
                 square
             }
         };
-        let ratio = f64::from(ratio.width) / f64::from(ratio.height);
-        let area = f64::from(DEFAULT_SIDE) * f64::from(DEFAULT_SIDE);
-        let side = |length: f64| ((length / STEP).round() * STEP) as u64;
-        Some((side((area * ratio).sqrt()), side((area / ratio).sqrt())))
+        Some(f64::from(ratio.width) / f64::from(ratio.height))
     }
 
     /// The size of the image that the picture follows: the one that is worked upon, or else the first reference. An
     /// image that only inspires (`image_prompt`) is not followed.
     fn followed(&self) -> Option<(u64, u64)> {
-        let inline = |input: &Input| match &input.image {
-            Image::Inline(Inline { width, height, .. }) => Some((u64::from(*width), u64::from(*height))),
-            Image::Elsewhere(_) => None,
-        };
         let worked_upon = self.inputs.iter().find(|input| input.place == "image");
         let first = || self.inputs.iter().find(|input| !input.is_mask && input.place != "image_prompt");
-        worked_upon.or_else(first).and_then(inline)
+        worked_upon.or_else(first).and_then(size_of)
     }
 
-    /// A field as a positive integer or zero, whatever form the number has. Zero is no size, and counts as absent.
+    /// A field as a positive integer. Zero is no size, and counts as absent.
     fn integer(&self, name: &str) -> Option<u64> {
-        let value = self.body.get(name)?;
-        let integer = value.as_u64().or_else(|| {
-            value.as_f64().filter(|number| number.fract() == 0.0 && *number > 0.0).map(|number| number as u64)
-        });
-        integer.filter(|integer| *integer > 0)
+        u64::try_from(open_fields::integer(self.body, name)?).ok().filter(|integer| *integer > 0)
+    }
+}
+
+/// The size of an image, which is unknown where it was given by its address.
+fn size_of(input: &Input) -> Option<(u64, u64)> {
+    match &input.image {
+        Image::Inline(Inline { width, height, .. }) => Some((u64::from(*width), u64::from(*height))),
+        Image::Elsewhere(_) => None,
     }
 }

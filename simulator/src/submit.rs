@@ -17,13 +17,14 @@ use crate::contract::Submission;
 use crate::credits::{Credits, Megapixels};
 use crate::faults::{Asks, FaultPlace};
 use crate::order::Order;
-use crate::paint::Picture;
+use crate::paint::{Brief, Format, Picture};
 use crate::serve;
 use crate::server::Door;
 use crate::service::{Service, State};
 use crate::size;
 use crate::tasks::Task;
 use crate::validation::{self, Image, Input, Violation};
+use crate::video;
 
 /// Which operation is called, and for which project.
 #[derive(Clone)]
@@ -124,12 +125,14 @@ fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<Fitting, Vec<
         &checked.body,
         &checked.inputs,
     )?;
+    let film =
+        video::is_made_by(&call.operation).then(|| video::Ask::read(&checked.body, size)).transpose()?;
     let (secrets, moderation) = (&service.contract.secret_fields, &service.config.moderation);
-    Ok(Fitting {
-        order: Order::read(submission, secrets, moderation, &mut checked),
-        inputs: checked.inputs,
-        size,
-    })
+    let mut order = Order::read(submission, secrets, moderation, &mut checked);
+    if let Some(film) = film {
+        order.format = Format::Video(film);
+    }
+    Ok(Fitting { order, inputs: checked.inputs, size })
 }
 
 /// Whether the finetune that the request names is one that the project may use.
@@ -169,7 +172,15 @@ fn accept(
     let task = Task {
         id: id.clone(),
         project: call.project,
-        picture: Picture::new(&call.operation, &order.prompt, seed, (width, height), order.format, inputs),
+        picture: Picture::new(Brief {
+            operation: call.operation.clone(),
+            prompt: order.prompt,
+            seed,
+            settings: order.settings,
+            size: (width, height),
+            format: order.format,
+            inputs,
+        }),
         images_let_go: false,
         painted: None,
         final_at: now.saturating_add(service.config.time_of(&call.operation)),

@@ -124,7 +124,7 @@ pub struct TaskView {
     pub width: u32,
     /// The picture's height in pixels.
     pub height: u32,
-    /// The picture's kind: `image/jpeg`, `image/png` or `image/webp`.
+    /// The picture's kind: `image/jpeg`, `image/png` or `image/webp`; `video/webm` where it is a video.
     pub media_type: &'static str,
     /// What was charged.
     pub cost: Credits,

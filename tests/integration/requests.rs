@@ -254,7 +254,7 @@ pub fn full() -> Vec<Request> {
             .width(128)
             .height(96)
             .reference_offset_x(16)
-            .reference_offset_y("8")
+            .reference_offset_y(8)
             .mode(GenToolsOutpaintingV1Mode::Fast)
             .into_request(),
         Gen3Video::new().mode(Gen3VideoMode::T2v).extra("prompt", "a fox runs").into_request(),

@@ -1,6 +1,6 @@
 //! Pixels to paint on.
 
-use image::RgbImage;
+use image::{DynamicImage, RgbImage, RgbaImage};
 
 /// A colour, each part from 0 to 1.
 pub(super) type Colour = [f32; 3];
@@ -18,6 +18,20 @@ pub(super) fn mix(a: Colour, b: Colour, share: f32) -> Colour {
     [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share]
 }
 
+/// How bright a colour is, from 0 to 1.
+pub(super) fn luma(colour: Colour) -> f32 {
+    0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
+}
+
+/// A rectangle of pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Area {
+    pub(super) x: i64,
+    pub(super) y: i64,
+    pub(super) width: i64,
+    pub(super) height: i64,
+}
+
 pub(super) struct Canvas {
     pub(super) width: usize,
     pub(super) height: usize,
@@ -28,6 +42,34 @@ impl Canvas {
     pub(super) fn new(width: u32, height: u32) -> Self {
         let (width, height) = (width as usize, height as usize);
         Self { width, height, pixels: vec![[0.0; 3]; width * height] }
+    }
+
+    /// A picture to paint over; where it is transparent, white shows.
+    pub(super) fn of(image: &RgbaImage) -> Self {
+        let over_white = |pixel: &image::Rgba<u8>| {
+            let [r, g, b, a] = pixel.0.map(|part| f32::from(part) / 255.0);
+            if a == 1.0 { [r, g, b] } else { mix(WHITE, [r, g, b], a) }
+        };
+        Self {
+            width: image.width() as usize,
+            height: image.height() as usize,
+            pixels: image.pixels().map(over_white).collect(),
+        }
+    }
+
+    /// All of it.
+    pub(super) fn area(&self) -> Area {
+        Area { x: 0, y: 0, width: self.width as i64, height: self.height as i64 }
+    }
+
+    /// Gives every pixel a new colour, from its place and its old one.
+    pub(super) fn change(&mut self, new: impl Fn(usize, usize, Colour) -> Colour) {
+        let width = self.width.max(1);
+        for (y, row) in self.pixels.chunks_mut(width).enumerate() {
+            for (x, pixel) in row.iter_mut().enumerate() {
+                *pixel = new(x, y, *pixel);
+            }
+        }
     }
 
     /// The shorter side.
@@ -76,6 +118,20 @@ impl Canvas {
         for row in y.max(0)..(y + height).min(self.height as i64) {
             self.blend_span(row, x as f32, (x + width) as f32, colour, share);
         }
+    }
+
+    /// Lays another picture over this one.
+    pub(super) fn lay(&mut self, other: &Self, x: i64, y: i64) {
+        for (row, at) in other.pixels.chunks(other.width.max(1)).zip(y..) {
+            for (colour, at_x) in row.iter().zip(x..) {
+                self.blend(at_x, at, *colour, 1.0);
+            }
+        }
+    }
+
+    /// With an alpha channel, which is opaque.
+    pub(super) fn into_image_with_alpha(self) -> RgbaImage {
+        DynamicImage::from(self.into_image()).into_rgba8()
     }
 
     pub(super) fn into_image(self) -> RgbImage {

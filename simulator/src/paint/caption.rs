@@ -1,7 +1,7 @@
 //! The band at the foot of a picture that tells what it is.
 
 use super::Picture;
-use super::canvas::{Canvas, WHITE, rgb};
+use super::canvas::{Area, Canvas, WHITE, mix, rgb};
 use super::text::{Face, PLAIN, PROSE};
 
 /// So that no one takes a picture for what it is not.
@@ -13,6 +13,9 @@ const SHORT_NOTICE: &str = "simulated";
 /// Text smaller than this cannot be read.
 const MIN_SIZE: f32 = 10.0;
 
+/// Over how many lines the facts may run.
+const MAX_FACT_LINES: usize = 3;
+
 struct Line {
     face: &'static Face,
     text: String,
@@ -20,55 +23,106 @@ struct Line {
     strength: f32,
 }
 
-pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
-    let size = (canvas.short() * 0.036).clamp(12.0, 44.0);
-    let small = (size * 0.66).max(MIN_SIZE);
-    let margin = (size * 0.8).round();
-    let room = canvas.width as f32 - 2.0 * margin;
-    // The caption takes no more than this of the picture.
-    let most = canvas.height as f32 * 0.42;
+/// At the foot of the whole picture, of which it takes no more than a part. Tells whether there was room.
+pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) -> bool {
+    let layout = whole(canvas, picture);
+    layout.inspect(|layout| layout.paint(canvas)).is_some()
+}
 
-    let facts =
-        format!("{} · seed {} · {} x {}", picture.operation, picture.seed, picture.width, picture.height);
+/// At the foot of the part of the picture that was painted. Tells whether there was room.
+pub(super) fn paint_within(canvas: &mut Canvas, picture: &Picture, area: Area) -> bool {
+    let layout = Layout::of(canvas, picture, area, area.height as f32, MAX_FACT_LINES);
+    layout.inspect(|layout| layout.paint(canvas)).is_some()
+}
+
+/// What the caption at the foot of the whole picture leaves free.
+pub(super) fn above(canvas: &Canvas, picture: &Picture) -> Area {
+    let all = canvas.area();
+    let height = whole(canvas, picture).map_or(all.height, |layout| layout.area.y);
+    Area { height, ..all }
+}
+
+fn whole(canvas: &Canvas, picture: &Picture) -> Option<Layout> {
+    let fact_lines = if picture.facts().is_empty() { 1 } else { MAX_FACT_LINES };
+    Layout::of(canvas, picture, canvas.area(), canvas.height as f32 * 0.42, fact_lines)
+}
+
+struct Layout {
+    lines: Vec<Line>,
+    /// The ground on which they stand.
+    area: Area,
+    /// Where the first line begins.
+    top: f32,
+    margin: f32,
+}
+
+impl Layout {
+    /// As much of the text as there is room for at the foot of `area`, up to `most` pixels high; on the smallest areas
+    /// there is none.
+    fn of(canvas: &Canvas, picture: &Picture, area: Area, most: f32, fact_lines: usize) -> Option<Self> {
+        let size = (canvas.short() * 0.036).clamp(12.0, 44.0);
+        let small = (size * 0.66).max(MIN_SIZE);
+        let margin = (size * 0.8).round();
+        let room = area.width as f32 - 2.0 * margin;
+        if room < MIN_SIZE * 6.0 {
+            return None;
+        }
+        let prose = |prompt_lines| {
+            let wrapped = PROSE.wrap(&picture.prompt, size, room, prompt_lines);
+            wrapped.into_iter().map(|text| Line { face: &PROSE, text, size, strength: 1.0 })
+        };
+        let print = |texts: Vec<String>| {
+            texts.into_iter().map(|text| Line {
+                face: &PLAIN,
+                text: PLAIN.elide(&text, small, room),
+                size: small,
+                strength: 0.78,
+            })
+        };
+        let small_print = small_print(picture, small, room, fact_lines);
+        let mut choices = [2, 1, 0]
+            .map(|prompt_lines| prose(prompt_lines).chain(print(small_print.clone())).collect::<Vec<_>>())
+            .into_iter()
+            .chain([print(vec![notice(small, room)]).collect()]);
+        let lines = choices.find(|lines| height(lines, margin) <= most)?;
+        let bottom = area.y + area.height;
+        let top = bottom as f32 - height(&lines, margin);
+        let area = Area { y: top as i64, height: bottom - top as i64, ..area };
+        Some(Self { lines, area, top: top + margin * 0.75, margin })
+    }
+
+    fn paint(&self, canvas: &mut Canvas) {
+        let Area { x, y, width, height } = self.area;
+        canvas.blend_rectangle(x, y, width, height, rgb(0x0a0c14), 0.66);
+        let mut y = self.top;
+        for line in &self.lines {
+            let baseline = (y + line.size * 0.82).round();
+            let colour = mix(rgb(0x0a0c14), WHITE, line.strength);
+            line.face.draw(canvas, &line.text, line.size, (x as f32 + self.margin, baseline), colour);
+            y += leading(line);
+        }
+    }
+}
+
+/// What the picture was asked to be, and that it is a placeholder.
+fn small_print(picture: &Picture, size: f32, room: f32, lines: usize) -> Vec<String> {
+    let (width, height) = picture.size();
+    let mut facts = format!("{} · seed {} · {width} x {height}", picture.operation, picture.seed);
+    for fact in picture.facts() {
+        facts = format!("{facts} · {fact}");
+    }
     let one_line = format!("{facts} · {NOTICE}");
-    let small_print = if PLAIN.width(&one_line, small) <= room {
-        vec![one_line]
-    } else {
-        let whole = PLAIN.width(NOTICE, small) <= room;
-        vec![facts, if whole { NOTICE } else { SHORT_NOTICE }.to_owned()]
-    };
-    let prose = |prompt_lines| {
-        let wrapped = PROSE.wrap(&picture.prompt, size, room, prompt_lines);
-        wrapped.into_iter().map(|text| Line { face: &PROSE, text, size, strength: 1.0 })
-    };
-    let print = || {
-        small_print.iter().map(|text| Line {
-            face: &PLAIN,
-            text: PLAIN.elide(text, small, room),
-            size: small,
-            strength: 0.78,
-        })
-    };
-    // As much as there is room for; on the smallest pictures nothing.
-    let mut choices =
-        [2, 1, 0].map(|prompt_lines| prose(prompt_lines).chain(print()).collect::<Vec<_>>()).into_iter();
-    let Some(lines) = choices.find(|lines| height(lines, margin) <= most) else {
-        return;
-    };
-    if room < MIN_SIZE * 6.0 {
-        return;
+    if PLAIN.width(&one_line, size) <= room {
+        return vec![one_line];
     }
+    let mut small_print = PLAIN.wrap(&facts, size, room, lines);
+    small_print.push(notice(size, room));
+    small_print
+}
 
-    let height = height(&lines, margin);
-    let top = canvas.height as f32 - height;
-    canvas.blend_rectangle(0, top as i64, canvas.width as i64, height.ceil() as i64 + 1, rgb(0x0a0c14), 0.66);
-    let mut y = top + margin * 0.75;
-    for line in &lines {
-        let baseline = (y + line.size * 0.82).round();
-        let colour = super::canvas::mix(rgb(0x0a0c14), WHITE, line.strength);
-        line.face.draw(canvas, &line.text, line.size, (margin, baseline), colour);
-        y += leading(line);
-    }
+fn notice(size: f32, room: f32) -> String {
+    let whole = PLAIN.width(NOTICE, size) <= room;
+    if whole { NOTICE } else { SHORT_NOTICE }.to_owned()
 }
 
 fn leading(line: &Line) -> f32 {

@@ -1,52 +1,47 @@
 //! The images that came with a request, as framed cards.
 
-use image::imageops::FilterType;
-
-use super::canvas::{Canvas, Colour, WHITE, mix, rgb};
+use super::canvas::{Area, Canvas, Colour, WHITE, mix, rgb};
 use super::text::{PLAIN, PROSE};
-use crate::validation::{Image, Inline, Input};
+use super::{Picture, fit};
+use crate::validation::{Image, Input};
 
-/// More are not shown.
-const MAX_CARDS: usize = 10;
+/// Cards with sides shorter than this, in pixels, would show nothing.
+const MIN_SIDE: f32 = 4.0;
 
-/// Pictures with a side shorter than this have no room for cards.
-const MIN_SHORT: f32 = 96.0;
-
-pub(super) fn paint(canvas: &mut Canvas, inputs: &[Input]) {
-    let inputs = &inputs[..inputs.len().min(MAX_CARDS)];
-    if inputs.is_empty() || canvas.short() < MIN_SHORT {
+/// The images that fit into `area`, as large as they can all be.
+pub(super) fn paint(canvas: &mut Canvas, picture: &Picture, inputs: &[Input], area: Area) {
+    if inputs.is_empty() {
         return;
     }
-    // Within the upper part of the picture, above the caption.
-    let (width, height) = (canvas.width as f32 * 0.92, canvas.height as f32 * 0.56);
-    let gap = (canvas.short() * 0.02).max(3.0);
+    let (width, height) = (area.width as f32, area.height as f32);
+    let gap = (canvas.short() * 0.02).max(1.0);
     let count = inputs.len();
     let side_with = |columns: usize| {
         let rows = count.div_ceil(columns);
-        let side = ((width - gap * (columns - 1) as f32) / columns as f32)
-            .min((height - gap * (rows - 1) as f32) / rows as f32);
-        side.min(canvas.short() * 0.4).floor()
+        ((width - gap * (columns - 1) as f32) / columns as f32)
+            .min((height - gap * (rows - 1) as f32) / rows as f32)
+            .floor()
     };
     let columns = (1..=count).max_by(|a, b| side_with(*a).total_cmp(&side_with(*b))).unwrap_or(1);
     let side = side_with(columns);
-    if side < 24.0 {
+    if side < MIN_SIDE {
         return;
     }
     let rows = count.div_ceil(columns);
-    let top = (canvas.height as f32 * 0.31 - (rows as f32 * (side + gap) - gap) / 2.0).max(gap);
+    let top = area.y as f32 + (height - (rows as f32 * (side + gap) - gap)) / 2.0;
     for (index, input) in inputs.iter().enumerate() {
         let (row, column) = (index / columns, index % columns);
         let in_row = columns.min(count - row * columns) as f32;
-        let left = (canvas.width as f32 - (in_row * (side + gap) - gap)) / 2.0;
+        let left = area.x as f32 + (width - (in_row * (side + gap) - gap)) / 2.0;
         let x = left + column as f32 * (side + gap);
         let y = top + row as f32 * (side + gap);
-        card(canvas, input, x as i64, y as i64, side as i64);
+        card(canvas, picture, input, x as i64, y as i64, side as i64);
     }
 }
 
 /// A white card with the image in it and the name of its field below.
-fn card(canvas: &mut Canvas, input: &Input, x: i64, y: i64, side: i64) {
-    let frame = (side / 24).max(2);
+fn card(canvas: &mut Canvas, picture: &Picture, input: &Input, x: i64, y: i64, side: i64) {
+    let frame = (side / 24).max(1);
     let label = if side >= 72 { (side as f32 * 0.085).clamp(9.0, 20.0) } else { 0.0 };
     let foot = (label * 1.5) as i64;
     for (spread, share) in [(3, 0.10), (2, 0.12), (1, 0.16)] {
@@ -62,7 +57,10 @@ fn card(canvas: &mut Canvas, input: &Input, x: i64, y: i64, side: i64) {
     canvas.blend_rectangle(x, y, side, side, rgb(0xfaf8f2), 1.0);
     let (inner_width, inner_height) = (side - 2 * frame, side - 2 * frame - foot);
     match &input.image {
-        Image::Inline(image) => thumbnail(canvas, image, x + frame, y + frame, inner_width, inner_height),
+        Image::Inline(_) => {
+            let inner = Area { x: x + frame, y: y + frame, width: inner_width, height: inner_height };
+            thumbnail(canvas, picture, input, inner);
+        }
         Image::Elsewhere(host) => placeholder(canvas, host, x + frame, y + frame, inner_width, inner_height),
     }
     if label > 0.0 {
@@ -73,25 +71,19 @@ fn card(canvas: &mut Canvas, input: &Input, x: i64, y: i64, side: i64) {
     }
 }
 
-fn thumbnail(canvas: &mut Canvas, image: &Inline, x: i64, y: i64, width: i64, height: i64) {
-    let (Ok(w), Ok(h)) = (u32::try_from(width), u32::try_from(height)) else {
+fn thumbnail(canvas: &mut Canvas, picture: &Picture, input: &Input, area: Area) {
+    let (Ok(w @ 1..), Ok(h @ 1..)) = (u32::try_from(area.width), u32::try_from(area.height)) else {
         return;
     };
-    // It was decoded when it was accepted; should it fail now, its place stays empty.
-    let Ok(decoded) = image::load_from_memory_with_format(&image.bytes, image.format) else {
-        return;
-    };
-    let small = if decoded.width() > w * 2 || decoded.height() > h * 2 {
-        decoded.thumbnail(w, h)
-    } else {
-        decoded.resize(w, h, FilterType::Triangle)
-    };
-    let (dx, dy) = ((width - i64::from(small.width())) / 2, (height - i64::from(small.height())) / 2);
-    for (px, py, pixel) in small.to_rgba8().enumerate_pixels() {
+    let Some(image) = picture.pixels_of(input) else { return };
+    let small = fit::contain(&image, w, h);
+    let (dx, dy) =
+        ((area.width - i64::from(small.width())) / 2, (area.height - i64::from(small.height())) / 2);
+    for (px, py, pixel) in small.enumerate_pixels() {
         let [r, g, b, a] = pixel.0.map(|part| f32::from(part) / 255.0);
         let (px, py) = (i64::from(px), i64::from(py));
         let checks = mix(rgb(0xd0d0d0), WHITE, ((px / 8 + py / 8) % 2) as f32);
-        canvas.blend(x + dx + px, y + dy + py, mix(checks, [r, g, b], a), 1.0);
+        canvas.blend(area.x + dx + px, area.y + dy + py, mix(checks, [r, g, b], a), 1.0);
     }
 }
 

@@ -1,21 +1,37 @@
-//! Pictures: a painted landscape, the images that came with the request, and a caption.
+//! Pictures: painted from the prompt, or worked from the images of the request, and captioned.
 
 mod canvas;
 mod caption;
 mod cards;
+mod deblur;
+mod diffuse;
+mod edit;
+mod encode;
+mod extend;
+mod fit;
+mod inpaint;
 mod landscape;
+#[cfg(test)]
+mod laws;
+mod look;
+mod mask;
 mod noise;
 mod palette;
+mod settings;
 mod text;
+mod work;
 
-use std::io::Cursor;
-
-use image::{ImageError, ImageFormat};
+use image::{GrayImage, ImageError, RgbaImage};
 use sha2::{Digest as _, Sha256};
 
-use canvas::Canvas;
+use canvas::{Area, Canvas};
 
-use crate::validation::Input;
+use crate::validation::{Image, Input};
+use crate::video;
+
+pub(crate) use edit::person;
+pub(crate) use settings::Settings;
+pub(crate) use work::Work;
 
 /// What kind of file a picture is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +39,7 @@ pub(crate) enum Format {
     Jpeg,
     Png,
     Webp,
+    Video(video::Ask),
 }
 
 impl Format {
@@ -41,14 +58,7 @@ impl Format {
             Self::Jpeg => "jpeg",
             Self::Png => "png",
             Self::Webp => "webp",
-        }
-    }
-
-    fn encoding(self) -> ImageFormat {
-        match self {
-            Self::Jpeg => ImageFormat::Jpeg,
-            Self::Png => ImageFormat::Png,
-            Self::Webp => ImageFormat::WebP,
+            Self::Video(_) => video::EXTENSION,
         }
     }
 
@@ -57,6 +67,7 @@ impl Format {
             Self::Jpeg => "image/jpeg",
             Self::Png => "image/png",
             Self::Webp => "image/webp",
+            Self::Video(_) => video::MEDIA_TYPE,
         }
     }
 }
@@ -66,11 +77,25 @@ const MAX_CAPTION_PROMPT: usize = 300;
 
 /// Everything a picture depends on.
 #[derive(Clone)]
+pub(crate) struct Brief {
+    /// The operation's name in neutral form: `gen-2-pro`.
+    pub(crate) operation: String,
+    pub(crate) prompt: String,
+    pub(crate) seed: i128,
+    pub(crate) settings: Settings,
+    pub(crate) size: (u32, u32),
+    pub(crate) format: Format,
+    pub(crate) inputs: Vec<Input>,
+}
+
+/// A picture that can be painted.
+#[derive(Clone)]
 pub(crate) struct Picture {
     operation: String,
     prompt: String,
     /// A digest of operation, prompt and seed: what the painting is drawn from.
     key: [u8; 32],
+    settings: Settings,
     pub(crate) seed: i128,
     pub(crate) width: u32,
     pub(crate) height: u32,
@@ -79,24 +104,19 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    pub(crate) fn new(
-        operation: &str,
-        prompt: &str,
-        seed: i128,
-        size: (u32, u32),
-        format: Format,
-        inputs: Vec<Input>,
-    ) -> Self {
+    pub(crate) fn new(brief: Brief) -> Self {
+        let Brief { operation, prompt, seed, settings, size, format, inputs } = brief;
         let mut key = Sha256::new();
-        for part in [operation, prompt] {
+        for part in [&operation, &prompt] {
             key.update((part.len() as u64).to_be_bytes());
             key.update(part.as_bytes());
         }
         key.update(seed.to_be_bytes());
         Self {
-            operation: operation.to_owned(),
+            operation,
             prompt: prompt.chars().take(MAX_CAPTION_PROMPT).collect(),
             key: key.finalize().into(),
+            settings,
             seed,
             width: size.0,
             height: size.1,
@@ -107,47 +127,100 @@ impl Picture {
 
     /// Paints the picture and encodes it. The same picture gives the same bytes.
     pub(crate) fn paint(&self) -> Result<Vec<u8>, ImageError> {
+        encode::encode(self.pixels(), self.format)
+    }
+
+    fn pixels(&self) -> RgbaImage {
+        let worked = match Work::of(&self.operation) {
+            Work::Create => None,
+            Work::Fill => inpaint::fill(self),
+            Work::Erase => inpaint::erase(self),
+            Work::Deblur => deblur::paint(self),
+            Work::TryOn => edit::tried_on(self),
+            Work::Expand => self.image().map(|image| extend::around(self, &image, self.settings.added)),
+            Work::Outpaint => self.reference().map(|image| extend::around(self, &image, self.placed(&image))),
+            work @ (Work::Canny | Work::Depth) => edit::controlled(self, work),
+        };
+        // Also where the image to be worked upon is missing, or was given by its address.
+        worked.unwrap_or_else(|| self.created())
+    }
+
+    /// A painting, with whatever images came.
+    fn created(&self) -> RgbaImage {
+        let (prompts, references): (Vec<_>, Vec<_>) =
+            self.inputs.iter().cloned().partition(|input| input.place == "image_prompt");
+        let prompt = prompts.first().and_then(|prompt| self.pixels_of(prompt));
+        let mut canvas = match (prompt, references.as_slice()) {
+            (Some(prompt), _) => edit::remixed(self, &prompt),
+            (None, [only]) => match self.pixels_of(only) {
+                Some(reference) => edit::restyled(self, &reference),
+                None => self.with_cards(&references),
+            },
+            (None, _) => self.with_cards(&references),
+        };
+        caption::paint(&mut canvas, self);
+        canvas.into_image_with_alpha()
+    }
+
+    fn with_cards(&self, inputs: &[Input]) -> Canvas {
+        let mut canvas = self.painting();
+        let free = caption::above(&canvas, self);
+        let margin = free.width.min(free.height) / 24;
+        let area =
+            Area { x: margin, y: margin, width: free.width - 2 * margin, height: free.height - 2 * margin };
+        cards::paint(&mut canvas, self, inputs, area);
+        canvas
+    }
+
+    /// The landscape, in the look that the settings ask for.
+    fn painting(&self) -> Canvas {
         let mut canvas = Canvas::new(self.width, self.height);
         landscape::paint(&mut canvas, &self.key);
-        cards::paint(&mut canvas, &self.inputs);
-        caption::paint(&mut canvas, self);
-        let mut bytes = Cursor::new(Vec::new());
-        canvas.into_image().write_to(&mut bytes, self.format.encoding())?;
-        Ok(bytes.into_inner())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn picture(prompt: &str, seed: i128, size: (u32, u32), format: Format) -> Picture {
-        Picture::new("gen-2-pro", prompt, seed, size, format, Vec::new())
+        look::apply(&mut canvas, &self.settings);
+        canvas
     }
 
-    #[test]
-    fn every_size_can_be_painted() {
-        for size in [(1, 1), (1, 700), (700, 1), (7, 9), (64, 64), (130, 90), (300, 200)] {
-            for seed in 0..12 {
-                let picture = picture(
-                    "a long prompt that will not fit on a small picture at all",
-                    seed,
-                    size,
-                    Format::Png,
-                );
-                let painted = image::load_from_memory(&picture.paint().unwrap()).unwrap();
-                assert_eq!((painted.width(), painted.height()), size);
-            }
+    fn size(&self) -> (u32, u32) {
+        (self.width, self.height)
+    }
+
+    /// What the caption tells of the settings.
+    fn facts(&self) -> Vec<String> {
+        let has_image_prompt = self.inputs.iter().any(|input| input.place == "image_prompt");
+        self.settings.facts(has_image_prompt)
+    }
+
+    /// The pixels of an image, eight bits a channel. It was decoded when it was accepted; should that fail now, the
+    /// picture is painted without it.
+    fn pixels_of(&self, input: &Input) -> Option<RgbaImage> {
+        match &input.image {
+            Image::Inline(image) => image.decode().ok(),
+            Image::Elsewhere(_) => None,
         }
     }
 
-    #[test]
-    fn the_same_request_gives_the_same_bytes_and_another_gives_others() {
-        for format in [Format::Jpeg, Format::Png, Format::Webp] {
-            let paint = |prompt, seed| picture(prompt, seed, (96, 64), format).paint().unwrap();
-            assert_eq!(paint("fox", 7), paint("fox", 7));
-            assert_ne!(paint("fox", 7), paint("fox", 8));
-            assert_ne!(paint("fox", 7), paint("hen", 7));
-        }
+    /// The image to be worked upon.
+    fn image(&self) -> Option<RgbaImage> {
+        self.pixels_of(self.inputs.iter().find(|input| input.place == "image")?)
+    }
+
+    /// The image to be placed: the first that is no mask.
+    fn reference(&self) -> Option<RgbaImage> {
+        self.pixels_of(self.inputs.iter().find(|input| !input.is_mask)?)
+    }
+
+    fn mask(&self) -> Option<GrayImage> {
+        let mask = self.pixels_of(self.inputs.iter().find(|input| input.is_mask)?)?;
+        Some(image::DynamicImage::from(mask).into_luma8())
+    }
+
+    /// Where a reference lies: at its offsets, or else in the middle.
+    fn placed(&self, reference: &RgbaImage) -> (i64, i64) {
+        let middle = |whole: u32, part: u32| (i64::from(whole) - i64::from(part)).div_euclid(2);
+        let (x, y) = self.settings.offset;
+        (
+            x.unwrap_or(middle(self.width, reference.width())),
+            y.unwrap_or(middle(self.height, reference.height())),
+        )
     }
 }

@@ -51,7 +51,12 @@ fn lattice(seed: u64, x: i64, y: i64) -> f32 {
     ))
 }
 
-fn smooth(t: f32) -> f32 {
+/// A number for a pixel, from 0 to 1, that looks random.
+pub(super) fn speck(x: u64, y: u64) -> f32 {
+    unit(scramble(x.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ scramble(y)))
+}
+
+pub(super) fn smooth(t: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 

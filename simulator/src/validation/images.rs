@@ -5,8 +5,14 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use image::{ImageFormat, ImageReader};
+use image::{DynamicImage, ImageFormat, ImageReader, ImageResult, Limits, RgbaImage};
 use url::Url;
+
+/// Four channels of 16 bits: no pixel takes more.
+const MAX_PIXEL_BYTES: u64 = 8;
+
+/// What a file's metadata may take in memory.
+const MAX_METADATA_BYTES: u64 = 16 << 20;
 
 /// An image that came with a request.
 #[derive(Clone)]
@@ -26,6 +32,11 @@ pub(crate) struct Inline {
 }
 
 impl Inline {
+    /// The pixels as they are stored, with eight bits a channel: Exif's orientation and colour profiles are left out.
+    pub(crate) fn decode(&self) -> ImageResult<RgbaImage> {
+        decoded(&self.bytes, self.format, self.pixels()).map(DynamicImage::into_rgba8)
+    }
+
     pub(crate) fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }
@@ -91,19 +102,32 @@ fn format_of(bytes: &[u8]) -> Option<ImageFormat> {
 fn decode(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> {
     let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
     let undecodable = |error: image::ImageError| format!("the image cannot be decoded: {error}");
-    let reader = || ImageReader::with_format(Cursor::new(&bytes), format);
-    let (width, height) = reader().into_dimensions().map_err(undecodable)?;
+    let (width, height) = reader(&bytes, format, 0).into_dimensions().map_err(undecodable)?;
     let pixels = u64::from(width) * u64::from(height);
     if pixels > max_pixels {
         return Err(format!(
             "the image of {width} x {height} pixels is over the limit of {max_pixels} pixels"
         ));
     }
-    reader().decode().map_err(undecodable)?;
+    decoded(&bytes, format, pixels).map_err(undecodable)?;
     if !is_whole(format, &bytes) {
         return Err("the image cannot be decoded: it is truncated".to_owned());
     }
     Ok(Inline { bytes: bytes.into(), format, width, height })
+}
+
+fn decoded(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageResult<DynamicImage> {
+    reader(bytes, format, pixels).decode()
+}
+
+/// A reader that stops where a file takes more memory than its pixels need: compressed text and colour profiles can
+/// grow to anything.
+fn reader(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageReader<Cursor<&[u8]>> {
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(pixels.saturating_mul(MAX_PIXEL_BYTES).saturating_add(MAX_METADATA_BYTES));
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    reader.limits(limits);
+    reader
 }
 
 /// Whether a file has its end. Decoders forgive where it is missing: pixels are filled with grey, checksums left out.

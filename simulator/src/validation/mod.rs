@@ -44,7 +44,7 @@ pub(crate) fn check(
         check.described_images(&submission.fields, body);
         check.mask_sizes(&submission.fields);
         check.aspect_ratios(&submission.fields, body);
-        for (name, value) in body.iter_mut() {
+        for (name, value) in by_name(body) {
             if submission.fields.get(name).is_none() {
                 check.undescribed_images(vec!["body".into(), name.as_str().into()], value);
             }
@@ -146,7 +146,7 @@ impl Check {
                 }
             }
             Value::Object(fields) => {
-                for (name, field) in fields.iter_mut() {
+                for (name, field) in by_name(fields) {
                     self.undescribed_images(deeper(name.as_str().into()), field);
                 }
             }
@@ -180,6 +180,13 @@ impl Check {
     fn value_error(&mut self, field: &str, problem: String) {
         self.violations.push(Violation::value(vec!["body".into(), field.into()], problem));
     }
+}
+
+/// In the order of the names, however the map keeps them: which image is the first matters.
+fn by_name(fields: &mut Map<String, Value>) -> Vec<(&String, &mut Value)> {
+    let mut fields: Vec<_> = fields.iter_mut().collect();
+    fields.sort_by_key(|(name, _)| *name);
+    fields
 }
 
 fn place(loc: &[Step]) -> String {

@@ -11,7 +11,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use image::{ImageFormat, RgbImage};
-use imagekiln_simulator::{Config, Simulator};
+use imagekiln_simulator::{Config, Finetune, Organization, Simulator};
 use serde_json::Value;
 
 pub struct Bench {
@@ -82,6 +82,14 @@ impl Bench {
         Self::with(Config::default()).await
     }
 
+    /// A simulator whose one organization has these finetunes.
+    pub async fn with_finetunes(names: &[&str]) -> Self {
+        let finetunes =
+            names.iter().map(|name| Finetune { name: (*name).to_owned(), shared: false }).collect();
+        let organization = Organization { finetunes, ..Organization::new("Default") };
+        Self::with(Config { organizations: vec![organization], ..Config::default() }).await
+    }
+
     pub async fn with(config: Config) -> Self {
         Self { sim: Simulator::start(config).await.unwrap(), sender: Sender::new() }
     }
@@ -110,7 +118,7 @@ impl Bench {
     /// A submission that must be accepted.
     pub async fn submit(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body).await;
-        assert_eq!(answer.status, 200, "{path} {body}: {answer:?}");
+        assert_eq!(answer.status, 200, "{path} {:.400}: {answer:?}", body.to_string());
         answer.json()
     }
 

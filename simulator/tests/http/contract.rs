@@ -54,6 +54,10 @@ impl Submission {
         default.as_str().unwrap_or("jpeg").to_owned()
     }
 
+    pub fn is_video(&self) -> bool {
+        self.path.ends_with("-video")
+    }
+
     /// The required fields and nothing else.
     pub fn minimal(&self) -> Value {
         let required: Vec<_> = self.schema["required"].as_array().into_iter().flatten().collect();
@@ -83,6 +87,7 @@ fn value(name: &str, schema: &Value) -> Value {
         ("output_format", _) => "webp".into(),
         ("width" | "height", _) if lowest <= 64.0 => json!(96),
         ("finetune_id", _) => "fox-style".into(),
+        ("reference_offset_x" | "reference_offset_y", _) => json!(8),
         ("webhook_url", _) => "https://example.com/hook".into(),
         (_, Some("string")) => format!("the {name} of a test").into(),
         (_, Some("integer")) => json!(lowest as i64),

@@ -35,8 +35,15 @@ async fn every_way_to_ask_for_a_size() {
             (131, 97),
         ),
         ("gen-tools/outpainting-v1", json!({ "width": 200, "height": 150 }), (200, 150)),
-        ("gen-tools/outpainting-v1", json!({ "width": "200", "reference": image }), (120, 90)),
+        ("gen-tools/outpainting-v1", json!({ "width": null, "reference": image }), (120, 90)),
+        ("gen-tools/outpainting-v1", json!({ "width": 200, "reference": image }), (200, 90)),
+        ("gen-tools/outpainting-v1", json!({ "width": 2048, "height": 2048 }), (2048, 2048)),
+        ("gen-tools/deblur-v1", json!({ "image": image, "width": 64, "height": 64 }), (120, 90)),
         ("gen-tools/vto-v1", json!({ "garments": [{ "picture": png(30, 40) }] }), (30, 40)),
+        ("gen-tools/vto-v2", json!({ "garment": png(30, 40), "person": png(50, 60), "width": 9 }), (50, 60)),
+        ("gen-tools/vto-v1", json!({ "person": png(1024, 2048) }), (1024, 2048)),
+        ("gen-tools/vto-v1", json!({ "person": png(1025, 2048) }), (724, 1447)),
+        ("gen-tools/vto-v2", json!({ "person": png(2048, 2048) }), (2048, 2048)),
         ("gen-3-video", json!({ "mode": "t2v" }), (1920, 1088)),
         ("gen-2-klein-4b", json!({ "aspect_ratio": "4294967295:1" }), (1024, 1024)),
     ] {
@@ -57,8 +64,30 @@ async fn absurd_sizes_are_refused() {
         ("gen-2-pro", json!({ "prompt": "x", "width": 8192, "height": 8192 }), vec![("body", "value_error")]),
         (
             "gen-tools/outpainting-v1",
-            json!({ "width": 1 << 20, "height": 8 }),
-            vec![("body.width", "less_than_equal")],
+            json!({ "width": 1 << 20, "height": 0 }),
+            vec![("body.height", "greater_than_equal"), ("body.width", "less_than_equal")],
+        ),
+        ("gen-tools/outpainting-v1", json!({ "width": 2048, "height": 2049 }), vec![("body", "value_error")]),
+        (
+            "gen-tools/outpainting-v1",
+            json!({ "width": "200", "height": 7.5, "reference_offset_x": [], "reference_offset_y": 1e9 }),
+            vec![
+                ("body.height", "int_from_float"),
+                ("body.reference_offset_x", "int_type"),
+                ("body.reference_offset_y", "less_than_equal"),
+                ("body.width", "int_parsing"),
+            ],
+        ),
+        (
+            "gen-tools/outpainting-v1",
+            json!({ "width": 200, "height": 200, "reference": png(9, 8), "reference_offset_x": 200, "reference_offset_y": -8 }),
+            vec![("body.reference_offset_x", "value_error"), ("body.reference_offset_y", "value_error")],
+        ),
+        ("gen-tools/erase-v1", json!({ "dilation": -1 }), vec![("body.dilation", "greater_than_equal")]),
+        (
+            "gen-tools/vto-v2",
+            json!({ "person": { "photos": [png(2048, 2049)] } }),
+            vec![("body.person.photos.0", "value_error")],
         ),
     ] {
         let found = bench.post(&format!("/v1/{path}"), &body).await.violations();

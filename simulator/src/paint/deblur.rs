@@ -1,0 +1,39 @@
+//! A sharper picture.
+
+use image::{DynamicImage, RgbaImage};
+
+use super::canvas::Canvas;
+use super::{Picture, caption, fit};
+
+/// How wide the blur is that is taken away, in pixels, and how much of it, in turn: large edges first, fine detail after.
+const PASSES: [(u32, f32); 2] = [(4, 0.9), (2, 1.4)];
+
+pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
+    let image = picture.image()?;
+    let mut pixels = PASSES.iter().fold(image, |image, (by, amount)| sharpened(image, *by, *amount));
+    let mut canvas = Canvas::of(&pixels);
+    let free = caption::above(&canvas, picture).height;
+    caption::paint(&mut canvas, picture);
+    // What is transparent stays so, but for the caption.
+    let captioned = canvas.into_image_with_alpha();
+    for (x, y, pixel) in pixels.enumerate_pixels_mut().filter(|(_, y, _)| i64::from(*y) >= free) {
+        *pixel = *captioned.get_pixel(x, y);
+    }
+    Some(pixels)
+}
+
+/// Adds to each pixel what sets it apart from those around it.
+fn sharpened(mut image: RgbaImage, radius: u32, amount: f32) -> RgbaImage {
+    let (width, height) = image.dimensions();
+    // Blurred while it is smaller, which is quicker and looks the same.
+    let small = fit::cover(&image, width.div_ceil(radius), height.div_ceil(radius));
+    let small = DynamicImage::from(small).fast_blur(1.0).into_rgba8();
+    let blurred = fit::cover(&small, width, height);
+    for (pixel, blurred) in image.pixels_mut().zip(blurred.pixels()) {
+        for (part, blurred) in pixel.0.iter_mut().zip(blurred.0).take(3) {
+            let apart = f32::from(*part) - f32::from(blurred);
+            *part = (f32::from(*part) + apart * amount).round().clamp(0.0, 255.0) as u8;
+        }
+    }
+    image
+}

@@ -1,0 +1,104 @@
+//! Pictures that go on beyond an image: expand and outpainting.
+
+use image::RgbaImage;
+
+use super::canvas::{Area, Canvas, Colour, WHITE, mix};
+use super::noise::smooth;
+use super::{Picture, caption, fit};
+
+/// The image is drawn from at this fraction of its size beyond its edge, so that what was added is seen to be softer.
+const SOFTNESS: u32 = 24;
+
+/// Places the image in the picture, and paints around it: next to it, what it shows there, mirrored and softened;
+/// farther away, more and more of the painting.
+pub(super) fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
+    let placed =
+        Area { x: at.0, y: at.1, width: i64::from(image.width()), height: i64::from(image.height()) };
+    let mut canvas = picture.painting();
+    continue_outwards(&mut canvas, image, placed);
+    outline(&mut canvas, placed);
+    let beside = largest_beside(placed, canvas.area());
+    caption::paint_within(&mut canvas, picture, beside);
+    let mut pixels = canvas.into_image_with_alpha();
+    image::imageops::replace(&mut pixels, image, placed.x, placed.y);
+    pixels
+}
+
+fn continue_outwards(canvas: &mut Canvas, image: &RgbaImage, placed: Area) {
+    let small = fit::contain(
+        image,
+        image.width().div_ceil(SOFTNESS).max(2),
+        image.height().div_ceil(SOFTNESS).max(2),
+    );
+    let small = Canvas::of(&small);
+    let reach = (placed.width.min(placed.height) as f32 * 0.6).max(1.0);
+    canvas.change(|x, y, painted| {
+        let (x, y) = (x as i64 - placed.x, y as i64 - placed.y);
+        let (dx, dy) = (outside(x, placed.width), outside(y, placed.height));
+        if (dx, dy) == (0, 0) {
+            return painted;
+        }
+        let distance = ((dx * dx + dy * dy) as f32).sqrt();
+        let share = 1.0 - smooth((distance / reach).min(1.0));
+        if share == 0.0 {
+            return painted;
+        }
+        mix(painted, sample(&small, mirrored(x, placed.width), mirrored(y, placed.height)), share)
+    });
+}
+
+/// How far a place lies outside of a stretch from 0.
+fn outside(at: i64, length: i64) -> i64 {
+    (-at).max(at - length + 1).max(0)
+}
+
+/// Where in a stretch a place beside it is mirrored, from 0 to 1.
+fn mirrored(at: i64, length: i64) -> f32 {
+    let period = (length * 2).max(1);
+    let folded = at.rem_euclid(period);
+    let folded = if folded < length { folded } else { period - 1 - folded };
+    (folded as f32 + 0.5) / length.max(1) as f32
+}
+
+/// The colour at a place from 0 to 1, smoothed between pixels.
+fn sample(canvas: &Canvas, x: f32, y: f32) -> Colour {
+    let place = |at: f32, length: usize| {
+        let last = length.saturating_sub(1);
+        let at = (at * length as f32 - 0.5).clamp(0.0, last as f32);
+        (at as usize, (at as usize + 1).min(last), at.fract())
+    };
+    let (left, right, across) = place(x, canvas.width);
+    let (top, bottom, down) = place(y, canvas.height);
+    let at = |x: usize, y: usize| canvas.row(y).get(x).copied().unwrap_or(WHITE);
+    let upper = mix(at(left, top), at(right, top), across);
+    mix(upper, mix(at(left, bottom), at(right, bottom), across), down)
+}
+
+/// A fine line around the image, in what was added.
+fn outline(canvas: &mut Canvas, placed: Area) {
+    let Area { x, y, width, height } = placed;
+    for (x, y, width, height) in [
+        (x - 1, y - 1, width + 2, 1),
+        (x - 1, y + height, width + 2, 1),
+        (x - 1, y, 1, height),
+        (x + width, y, 1, height),
+    ] {
+        canvas.blend_rectangle(x, y, width, height, WHITE, 0.5);
+    }
+}
+
+/// The largest of the four strips beside the image, which may reach beyond the picture.
+fn largest_beside(placed: Area, whole: Area) -> Area {
+    let (left, right) = (placed.x.clamp(0, whole.width), (placed.x + placed.width).clamp(0, whole.width));
+    let (top, bottom) = (placed.y.clamp(0, whole.height), (placed.y + placed.height).clamp(0, whole.height));
+    let strips = [
+        Area { width: left, ..whole },
+        Area { x: right, width: whole.width - right, ..whole },
+        Area { height: top, ..whole },
+        // Last, because of strips of one size the last is taken: a caption looks best at the foot.
+        Area { y: bottom, height: whole.height - bottom, ..whole },
+    ];
+    // Of a very long strip a caption can use no more than so much.
+    let use_of = |strip: &Area| strip.width.min(strip.height * 6) * strip.height.min(strip.width / 4);
+    strips.into_iter().max_by_key(use_of).unwrap_or(whole)
+}

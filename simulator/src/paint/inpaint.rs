@@ -1,0 +1,61 @@
+//! Pictures of which only what a mask covers changes: fill and erase.
+
+use image::{GrayImage, Luma, Rgba, RgbaImage};
+
+use super::canvas::Canvas;
+use super::{Picture, caption, diffuse, mask};
+
+/// Paints where the mask is white, or, without one, where the image is transparent. Grey is a blend of both.
+pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
+    let mut image = picture.image()?;
+    let mask = match picture.mask() {
+        Some(mask) => mask,
+        None => {
+            let transparency = |pixel: &Rgba<u8>| Luma([255 - pixel.0[3]]);
+            let mask = map(&image, transparency);
+            // Where the channel is the mask, it says nothing more of the picture.
+            image.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
+            mask
+        }
+    };
+    if mask.dimensions() != image.dimensions() {
+        return None;
+    }
+    if mask.pixels().all(|covered| covered.0[0] == 0) {
+        return Some(image);
+    }
+    let mut painting = picture.painting();
+    caption::paint_within(&mut painting, picture, mask::largest_white(&mask));
+    lay(&mut image, &painting.into_image_with_alpha(), &mask);
+    Some(image)
+}
+
+/// Fills what the mask covers, once it has grown as asked, from around.
+pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
+    let mut image = picture.image()?;
+    let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
+    let mask = mask::dilated(&mask, picture.settings.dilation);
+    let filled = diffuse::fill(&image, &mask);
+    let mut canvas = Canvas::of(&filled);
+    if caption::paint_within(&mut canvas, picture, mask::largest_white(&mask)) {
+        lay(&mut image, &canvas.into_image_with_alpha(), &mask);
+    } else {
+        lay(&mut image, &filled, &mask);
+    }
+    Some(image)
+}
+
+fn map(image: &RgbaImage, new: impl Fn(&Rgba<u8>) -> Luma<u8>) -> GrayImage {
+    GrayImage::from_fn(image.width(), image.height(), |x, y| new(image.get_pixel(x, y)))
+}
+
+/// Lays `new` over `image` as far as the mask says.
+fn lay(image: &mut RgbaImage, new: &RgbaImage, mask: &GrayImage) {
+    for ((pixel, new), covered) in image.pixels_mut().zip(new.pixels()).zip(mask.pixels()) {
+        let covered = u32::from(covered.0[0]);
+        for (part, new) in pixel.0.iter_mut().zip(new.0) {
+            let sum = u32::from(*part) * (255 - covered) + u32::from(new) * covered;
+            *part = ((sum + 127) / 255) as u8;
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! EBML, the binary tree that Matroska and WebM files are written in (RFC 8794).
+
+/// The id of an element, as it stands in the file.
+pub(super) type Id = u32;
+
+/// An element with these bytes in it. Its size takes eight bytes, whatever it is, so that elements can be counted out
+/// before they are written.
+pub(super) fn element(id: Id, content: &[u8]) -> Vec<u8> {
+    let id = id.to_be_bytes();
+    let leading = id.iter().take_while(|byte| **byte == 0).count();
+    let size = (content.len() as u64 | 1 << 56).to_be_bytes();
+    [&id[leading..], &size, content].concat()
+}
+
+/// An element with elements in it.
+pub(super) fn master(id: Id, children: &[Vec<u8>]) -> Vec<u8> {
+    element(id, &children.concat())
+}
+
+/// An unsigned integer, in eight bytes.
+pub(super) fn unsigned(id: Id, number: u64) -> Vec<u8> {
+    element(id, &number.to_be_bytes())
+}
+
+pub(super) fn float(id: Id, number: f64) -> Vec<u8> {
+    element(id, &number.to_be_bytes())
+}
+
+pub(super) fn text(id: Id, text: &str) -> Vec<u8> {
+    element(id, text.as_bytes())
+}

@@ -1,0 +1,203 @@
+//! Odd images and hostile ones.
+
+use std::io::Cursor;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use image::codecs::jpeg::JpegEncoder;
+use image::{DynamicImage, GrayImage, ImageBuffer, ImageEncoder as _, ImageFormat, LumaA, Rgba, RgbaImage};
+use serde_json::json;
+
+use super::bench::{Bench, image};
+use super::refusals::crc32;
+
+/// A jpeg of 8 x 8 pixels in CMYK, all of them red.
+const CMYK: &str = "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBXQUZMTlJTUjI+WmFaUGBKUVJP/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EABQAAQAAAAAAAAAAAAAAAAAAAAf/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oADgRDAE0AWQBLAAA/AE4YDAnP/9k=";
+
+fn png_bytes(image: impl Into<DynamicImage>) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    image.into().write_to(&mut bytes, ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+/// A png of these chunks.
+fn png_of(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
+    let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+    for (kind, data) in chunks {
+        png.extend((data.len() as u32).to_be_bytes());
+        let body = [&kind[..], data].concat();
+        png.extend(&body);
+        png.extend(crc32(&body).to_be_bytes());
+    }
+    png
+}
+
+/// The compressed pixels of a png.
+fn compressed(png: &[u8]) -> Vec<u8> {
+    let (mut at, mut data) = (8, Vec::new());
+    while let Some(&[a, b, c, d, ref kind @ ..]) = png.get(at..at + 8) {
+        let end = at + 8 + u32::from_be_bytes([a, b, c, d]) as usize;
+        if kind == b"IDAT" {
+            data.extend(&png[at + 8..end]);
+        }
+        at = end + 4;
+    }
+    data
+}
+
+/// The head of a png: its size, the depth and the type of its colours.
+fn head(width: u32, height: u32, depth: u8, colours: u8) -> Vec<u8> {
+    [&width.to_be_bytes()[..], &height.to_be_bytes(), &[depth, colours, 0, 0, 0]].concat()
+}
+
+/// Eight by eight pixels of every kind there is, expanded and so given back pixel by pixel.
+#[tokio::test]
+async fn images_of_every_kind_are_taken_with_eight_bits_a_channel() {
+    let bench = Bench::new().await;
+    let rgba16 = ImageBuffer::<Rgba<u16>, _>::from_fn(8, 8, |x, y| {
+        Rgba([x as u16 * 8000, y as u16 * 8000, 77, 50_000])
+    });
+    let grey_alpha = ImageBuffer::<LumaA<u8>, _>::from_fn(8, 8, |x, y| LumaA([x as u8 * 30, y as u8 * 30]));
+    let palette = png_of(&[
+        (b"IHDR", &head(8, 8, 8, 3)),
+        (b"PLTE", &[255, 0, 0, 0, 0, 255]),
+        (b"tRNS", &[255, 128]),
+        // Two colours in turn; the rows of a grey image are compressed as those of one with a palette.
+        (
+            b"IDAT",
+            &compressed(&png_bytes(GrayImage::from_fn(8, 8, |x, y| image::Luma([((x + y) % 2) as u8])))),
+        ),
+        (b"IEND", &[]),
+    ]);
+    let mut turned = Vec::new();
+    let mut encoder = JpegEncoder::new(&mut turned);
+    // Exif that asks for a quarter turn.
+    encoder
+        .set_exif_metadata(b"II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0".to_vec())
+        .unwrap();
+    DynamicImage::from(RgbaImage::new(8, 8)).to_rgb8().write_with_encoder(encoder).unwrap();
+    for (kind, bytes) in [
+        ("16 bit", png_bytes(rgba16)),
+        ("grey with alpha", png_bytes(grey_alpha)),
+        ("grey", png_bytes(GrayImage::from_fn(8, 8, |x, y| image::Luma([(x * y) as u8])))),
+        ("palette", palette),
+        ("cmyk", STANDARD.decode(CMYK).unwrap()),
+        ("turned", turned),
+    ] {
+        let expected = image::load_from_memory(&bytes).unwrap().into_rgba8();
+        let text = STANDARD.encode(&bytes);
+        let body = json!({ "image": text, "left": 3, "output_format": "png" });
+        let picture = bench.picture("/v1/gen-pro-1.0-expand", &body).await;
+        let picture = image::load_from_memory(&picture).unwrap().into_rgba8();
+        assert_eq!(picture.dimensions(), (11, 8), "{kind}");
+        assert!(image::imageops::crop_imm(&picture, 3, 0, 8, 8).to_image() == expected, "{kind}");
+        // Every other use of it succeeds as well.
+        for (path, body) in [
+            ("gen-2-pro", json!({ "prompt": "x", "input_image": text })),
+            ("gen-tools/deblur-v1", json!({ "image": text })),
+            ("gen-pro-1.0-fill", json!({ "image": text, "mask": text })),
+            ("gen-tools/erase-v1", json!({ "image": text, "mask": text })),
+            ("gen-tools/vto-v1", json!({ "person": text, "garment": text })),
+        ] {
+            bench.picture(&format!("/v1/{path}"), &body).await;
+        }
+    }
+    let red = image::load_from_memory(&STANDARD.decode(CMYK).unwrap()).unwrap().into_rgb8();
+    let [r, g, b] = red.get_pixel(4, 4).0;
+    assert!(r > 200 && g < 60 && b < 60, "cmyk is read as it is meant: {r} {g} {b}");
+}
+
+#[tokio::test]
+async fn absurd_dimensions_are_refused_by_the_head_of_every_kind_of_file() {
+    let bench = Bench::new().await;
+    let mut jpeg = STANDARD.decode(image(ImageFormat::Jpeg, 8, 8)).unwrap();
+    let frame = jpeg.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
+    jpeg[frame + 5..frame + 9].copy_from_slice(&[0xff; 4]);
+
+    let mut webp = STANDARD.decode(image(ImageFormat::WebP, 8, 8)).unwrap();
+    // Behind the signature: fourteen bits of width less one, fourteen of height less one, the alpha flag and a version.
+    assert_eq!((&webp[12..16], webp[20]), (&b"VP8L"[..], 0x2f));
+    webp[21..25].copy_from_slice(&(16_382u32 << 14 | 16_382).to_le_bytes());
+
+    let mut canvas = [
+        &b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0"[..],
+        &[0; 4],
+        // Three bytes of width less one, three of height less one.
+        &[0xff, 0xff, 0xff, 0x7f, 0, 0],
+        &webp[12..],
+    ]
+    .concat();
+    let length = canvas.len() as u32 - 8;
+    canvas[4..8].copy_from_slice(&length.to_le_bytes());
+    let png = png_of(&[(b"IHDR", &head(60_000, 60_000, 8, 2)), (b"IDAT", &[]), (b"IEND", &[])]);
+    for (bytes, told) in
+        [(png, "60000 x 60000"), (jpeg, "65535 x 65535"), (webp, "16383 x 16383"), (canvas, "16777216 x 128")]
+    {
+        let body = json!({ "prompt": "x", "input_image": STANDARD.encode(bytes) });
+        let answer = bench.post("/v1/gen-2-pro", &body).await;
+        assert_eq!(answer.violations(), [("body.input_image".to_owned(), "value_error".to_owned())]);
+        assert!(answer.json()["detail"][0]["msg"].as_str().unwrap().contains(told), "{told}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn bombs_do_no_harm() {
+    let bench = Bench::new().await;
+    // 48 MiB of nothing, in less than one: more than a file of 8 x 8 pixels may take in memory.
+    let nothing = compressed(&png_bytes(GrayImage::new(8192, 6144)));
+    assert!(nothing.len() < 1 << 20, "{}", nothing.len());
+    let pixels = compressed(&png_bytes(GrayImage::new(8, 8)));
+    let named = |name: &[u8]| [name, b"\0\0", &nothing].concat();
+    let (profile, text) = (named(b"profile"), named(b"Comment"));
+    let international = [&b"Comment\0\x01\0\0\0"[..], &nothing].concat();
+    let ihdr = head(8, 8, 8, 0);
+    let with = |kind: &[u8; 4], data: &[u8]| {
+        png_of(&[(b"IHDR", &ihdr), (kind, data), (b"IDAT", &pixels), (b"IEND", &[])])
+    };
+    for (kind, bytes) in [
+        ("pixels", png_of(&[(b"IHDR", &ihdr), (b"IDAT", &nothing), (b"IEND", &[])])),
+        ("colour profile", with(b"iCCP", &profile)),
+        ("text", with(b"zTXt", &text)),
+        ("international text", with(b"iTXt", &international)),
+    ] {
+        let body = json!({ "image": STANDARD.encode(bytes), "left": 1, "output_format": "png" });
+        // What need not be decompressed is not, and what is too much of it is left out.
+        let picture = bench.picture("/v1/gen-pro-1.0-expand", &body).await;
+        assert_eq!(image::load_from_memory(&picture).unwrap().width(), 9, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn metadata_may_take_so_much_memory_and_no_more() {
+    let bench = Bench::new().await;
+    let small = png_bytes(GrayImage::new(8, 8));
+    // Behind the signature and the head.
+    let (head, rest) = small.split_at(33);
+    let mebibyte = [&b"Comment\0"[..], &vec![b'x'; 1 << 20]].concat();
+    let chunk = png_of(&[(b"tEXt", &mebibyte)])[8..].to_vec();
+    let image = |chunks| STANDARD.encode([head, &chunk.repeat(chunks), rest].concat());
+    bench.submit("/v1/gen-tools/deblur-v1", &json!({ "image": image(4) })).await;
+    let answer = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": image(20) })).await;
+    assert_eq!(answer.violations(), [("body.image".to_owned(), "value_error".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_jpeg_of_endless_scans_is_refused() {
+    let bench = Bench::new().await;
+    let jpeg = |refinements: usize| {
+        let quantization = [&[0xff, 0xdb, 0, 67, 0][..], &[1; 64]].concat();
+        // Progressive, one component; a table with one code of one bit.
+        let frame = [0xff, 0xc2, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0];
+        let table = [&[0xff, 0xc4, 0, 20, 0, 1][..], &[0; 15], &[0]].concat();
+        let scan = |bits: u8| [0xff, 0xda, 0, 8, 1, 1, 0, 0, 0, bits, 0x7f];
+        let mut jpeg = [&[0xff, 0xd8][..], &quantization, &frame, &table, &scan(0x01)].concat();
+        for _ in 0..refinements {
+            jpeg.extend(scan(0x10));
+        }
+        jpeg.extend([0xff, 0xd9]);
+        STANDARD.encode(jpeg)
+    };
+    bench.submit("/v1/gen-tools/deblur-v1", &json!({ "image": jpeg(1) })).await;
+    let answer = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": jpeg(10_000) })).await;
+    assert_eq!(answer.violations(), [("body.image".to_owned(), "value_error".to_owned())]);
+}

@@ -1,0 +1,167 @@
+//! Videos: files that a demultiplexer takes apart and a browser plays.
+
+use std::io::Cursor;
+
+use axum::body::Bytes;
+use axum::http::header;
+use image::RgbImage;
+use image_webp::WebPDecoder;
+use matroska_demuxer::{Frame, MatroskaFile, TrackType};
+use serde_json::{Value, json};
+
+use super::bench::Bench;
+
+const PATH: &str = "/v1/gen-3-video";
+const PICTURES: u64 = 1;
+const SOUND: u64 = 2;
+
+/// A video taken apart.
+struct Film {
+    duration_ms: f64,
+    size: (u64, u64),
+    codecs: Vec<(TrackType, String)>,
+    frames: Vec<Frame>,
+}
+
+impl Film {
+    fn read(bytes: &Bytes) -> Self {
+        let mut file = MatroskaFile::open(Cursor::new(bytes)).unwrap();
+        assert_eq!(file.ebml_header().doc_type(), "webm");
+        assert_eq!(file.info().timestamp_scale().get(), 1_000_000, "timestamps are milliseconds");
+        let pictures = file.tracks()[0].video().unwrap();
+        let mut film = Self {
+            duration_ms: file.info().duration().unwrap(),
+            size: (pictures.pixel_width().get(), pictures.pixel_height().get()),
+            codecs: file
+                .tracks()
+                .iter()
+                .map(|track| (track.track_type(), track.codec_id().to_owned()))
+                .collect(),
+            frames: Vec::new(),
+        };
+        let mut frame = Frame::default();
+        while file.next_frame(&mut frame).unwrap() {
+            film.frames.push(frame.clone());
+        }
+        film
+    }
+
+    fn track(&self, track: u64) -> Vec<&Frame> {
+        self.frames.iter().filter(|frame| frame.track == track).collect()
+    }
+}
+
+/// A VP8 frame that needs no other, decoded as the WebP that it would be in another container.
+fn decode(frame: &Frame) -> RgbImage {
+    let mut data = frame.data.clone();
+    let length = data.len() as u32;
+    data.resize(data.len().next_multiple_of(2), 0);
+    let riff_length = (data.len() as u32 + 12).to_le_bytes();
+    let webp = [&b"RIFF"[..], &riff_length, b"WEBPVP8 ", &length.to_le_bytes(), &data].concat();
+    let mut decoder = WebPDecoder::new(Cursor::new(webp)).unwrap();
+    let (width, height) = decoder.dimensions();
+    let mut pixels = vec![0; decoder.output_buffer_size().unwrap()];
+    decoder.read_image(&mut pixels).unwrap();
+    RgbImage::from_raw(width, height, pixels).unwrap()
+}
+
+#[tokio::test]
+async fn a_video_has_the_length_rate_and_size_asked_for() {
+    let bench = Bench::new().await;
+    for (body, seconds, fps, size) in [
+        (json!({}), 5, 24, (1920, 1088)),
+        (json!({ "duration": 1, "fps": 2, "aspect_ratio": "16:9" }), 1, 2, (1920, 1088)),
+        (json!({ "duration": 1, "fps": 2, "aspect_ratio": "2:3" }), 1, 2, (1184, 1760)),
+        (json!({ "mode": "t2v", "duration": null, "fps": 24.0, "aspect_ratio": "2:1" }), 5, 24, (2032, 1024)),
+        (json!({ "duration": 20, "width": 160, "height": 96 }), 20, 24, (160, 96)),
+        (json!({ "duration": 2, "fps": 7, "width": 70, "height": 50 }), 2, 7, (70, 50)),
+        (json!({ "duration": 1.0, "fps": 1, "width": 1, "height": 1 }), 1, 1, (1, 1)),
+    ] {
+        let film = Film::read(&bench.picture(PATH, &body).await);
+        assert_eq!(film.duration_ms, f64::from(seconds) * 1000.0, "{body}");
+        assert_eq!(film.size, size, "{body}");
+        let codecs = [(TrackType::Video, "V_VP8".to_owned()), (TrackType::Audio, "A_OPUS".to_owned())];
+        assert_eq!(film.codecs, codecs);
+        assert!(film.frames.is_sorted_by_key(|frame| frame.timestamp), "{body}");
+
+        let pictures = film.track(PICTURES);
+        let times: Vec<_> = pictures.iter().map(|frame| frame.timestamp).collect();
+        let expected =
+            (0..seconds * fps).map(|number| (f64::from(number) * 1000.0 / f64::from(fps)).round() as u64);
+        assert_eq!(times, expected.collect::<Vec<_>>(), "{body}");
+        for (number, frame) in (0..).zip(pictures) {
+            assert_eq!(frame.is_keyframe, Some(number % fps == 0), "frame {number} of {body}");
+            assert_eq!(frame.data[0] & 1 == 0, number % fps == 0, "frame {number} of {body}");
+            if number % fps == 0 {
+                let decoded = decode(frame).dimensions();
+                assert_eq!((decoded.0.into(), decoded.1.into()), size, "frame {number} of {body}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_video_moves_ticks_and_keeps_its_picture() {
+    let bench = Bench::new().await;
+    let body = json!({ "prompt": "a fox", "seed": 7, "duration": 3, "fps": 12, "width": 640, "height": 360 });
+    let bytes = bench.picture(PATH, &body).await;
+    assert_eq!(bytes, bench.picture(PATH, &body).await, "the same request gives the same bytes");
+    let film = Film::read(&bytes);
+    let pictures = film.track(PICTURES);
+    assert!(pictures.windows(2).all(|pair| pair[0].data != pair[1].data), "no frame is that before it");
+
+    let seconds: Vec<_> = pictures.iter().step_by(12).map(|frame| decode(frame)).collect();
+    let clock = |picture: &RgbImage| image::imageops::crop_imm(picture, 0, 16, 200, 40).to_image();
+    let foot = |picture: &RgbImage| image::imageops::crop_imm(picture, 0, 180, 640, 180).to_image();
+    for pair in seconds.windows(2) {
+        assert_ne!(clock(&pair[0]), clock(&pair[1]), "the clock goes on");
+        let change = foot(&pair[0]).iter().zip(foot(&pair[1]).iter()).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(change < Some(24), "picture and caption stay: {change:?}");
+    }
+
+    let sound = film.track(SOUND);
+    assert_eq!(sound.len(), 3 * 50, "a packet is 20 ms");
+    assert!(sound.iter().enumerate().all(|(number, packet)| packet.timestamp == number as u64 * 20));
+    let loud: Vec<_> =
+        sound.iter().filter(|packet| packet.data.len() > 3).map(|packet| packet.timestamp).collect();
+    assert_eq!(loud, [0, 20, 40, 1000, 1020, 1040, 2000, 2020, 2040], "a tick begins each second");
+}
+
+#[tokio::test]
+async fn a_video_is_delivered_as_one() {
+    let bench = Bench::new().await;
+    let body = json!({ "output_format": "png", "duration": 1, "width": 64, "height": 64 });
+    let task = bench.submit(PATH, &body).await;
+    assert_eq!(bench.sim.task(task["id"].as_str().unwrap()).unwrap().media_type, "video/webm");
+    let sample = bench.sample(&task).await;
+    assert!(sample.contains(".webm?"), "{sample}");
+    let answer = bench.fetch(&sample).await;
+    assert_eq!(answer.headers[header::CONTENT_TYPE], "video/webm");
+    assert_eq!(Film::read(&answer.body).duration_ms, 1000.0);
+}
+
+#[tokio::test]
+async fn videos_that_the_service_does_not_make_are_refused() {
+    let bench = Bench::new().await;
+    for (body, expected) in [
+        (json!({ "duration": 0 }), vec![("body.duration", "greater_than_equal")]),
+        (json!({ "duration": 21 }), vec![("body.duration", "less_than_equal")]),
+        (json!({ "duration": 2.5 }), vec![("body.duration", "int_from_float")]),
+        (json!({ "duration": "5" }), vec![("body.duration", "int_parsing")]),
+        (
+            json!({ "duration": -1e300, "fps": u64::MAX }),
+            vec![("body.duration", "greater_than_equal"), ("body.fps", "less_than_equal")],
+        ),
+        (json!({ "fps": 25 }), vec![("body.fps", "less_than_equal")]),
+        (
+            json!({ "fps": [24], "width": 1920, "height": 1089 }),
+            vec![("body", "value_error"), ("body.fps", "int_type")],
+        ),
+    ] {
+        let found = bench.post(PATH, &body).await.violations();
+        let found: Vec<_> = found.iter().map(|(loc, kind)| (loc.as_str(), kind.as_str())).collect();
+        assert_eq!(found, expected, "{body}");
+    }
+    let accepted: Value = bench.submit("/v1/gen-2-klein-4b", &json!({ "duration": "long" })).await;
+    assert!(accepted["id"].is_string(), "elsewhere the names mean nothing");
+}
