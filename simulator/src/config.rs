@@ -100,11 +100,11 @@ pub struct Config {
     /// How fast the simulator's clock runs: 1 is real time, 60 is a minute a second, 0 stands still. From 0 to
     /// [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
     pub speed: f64,
+    /// How webhooks are sent.
+    pub webhooks: WebhookSettings,
     /// The faults that strike by themselves, each written as [`Faults`](crate::Faults) tells: `html-502@poll:0.1`.
     /// Default: none.
     pub faults: Vec<String>,
-    /// How webhooks are sent.
-    pub webhooks: WebhookSettings,
     /// From this number come task ids, the seeds of pictures for which none was asked, the draws of faults by chance,
     /// and the secret that signs delivery addresses. Two simulators with the same number and the same requests, in
     /// the same order, give the same ids and seeds. Default: none, which is as 0.
@@ -137,8 +137,8 @@ impl Default for Config {
             max_kept_bytes: 1 << 30,
             delivery_lifetime: Duration::from_secs(600),
             speed: 1.0,
-            faults: Vec::new(),
             webhooks: WebhookSettings::default(),
+            faults: Vec::new(),
             seed: None,
         }
     }
@@ -237,8 +237,8 @@ impl fmt::Debug for Config {
             .field("max_kept_bytes", &self.max_kept_bytes)
             .field("delivery_lifetime", &self.delivery_lifetime)
             .field("speed", &self.speed)
-            .field("faults", &self.faults)
             .field("webhooks", &self.webhooks)
+            .field("faults", &self.faults)
             .field("seed", &format_args!("[redacted]"))
             .finish()
     }

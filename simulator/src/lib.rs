@@ -38,6 +38,11 @@
 //! | `[[not-found]]` | the task ends with `Task not found` |
 //! | `[[unknown-status]]` | until it ends, the task shows the status `Warming the kiln` |
 //!
+//! # Faults
+//!
+//! Other words, a header and rules make the service fail as real ones do: replies that are lost, proxies' pages, storms
+//! of 429, resets, pictures that are cut short. [`Faults`] tells all of it.
+//!
 //! # What is the simulator's own
 //!
 //! Where the interface does not say what the service does, the simulator does the plainest thing. `README.md` beside this

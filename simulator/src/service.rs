@@ -22,8 +22,8 @@ pub(crate) struct Service {
     pub(crate) chance: Chance,
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
-    pub(crate) faults: Faults,
     pub(crate) webhooks: Arc<Webhooks>,
+    pub(crate) faults: Faults,
     /// Where requests are examined, which does not wait for pictures to be painted.
     pub(crate) readers: Workshop,
     pub(crate) painters: Workshop,
@@ -59,8 +59,8 @@ impl Service {
         };
         Ok(Self {
             signer: Signer::new(chance),
-            faults: Faults::with_rules(chance, &config.faults)?,
             webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
+            faults: Faults::with_rules(chance, &config.faults)?,
             clock,
             readers: Workshop::new(),
             painters: Workshop::new(),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -27,7 +26,7 @@ use crate::size;
 use crate::tasks::Task;
 use crate::validation::{self, Image, Input, Violation};
 use crate::video;
-use crate::webhooks::Webhook;
+use crate::webhooks::{Twist, Webhook};
 
 /// Which operation is called, and for which project.
 #[derive(Clone)]
@@ -60,15 +59,19 @@ struct Fitting {
     size: (u32, u32),
 }
 
-pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<Response, Refusal> {
-    let (head, body) = request.into_parts();
-    let asked = Asks::in_header(&head.headers, FaultPlace::Submission)?;
-    let bytes = read(&head.headers, body, door.service.config.max_body_bytes).await?;
-    check_content_type(&head.headers)?;
+pub(crate) async fn serve(
+    door: &Door,
+    call: Call,
+    headers: &HeaderMap,
+    body: &mut Body,
+) -> Result<Response, Refusal> {
+    let asked = Asks::in_header(headers, FaultPlace::Submission)?;
+    let bytes = read(headers, body, door.service.config.max_body_bytes).await?;
+    check_content_type(headers)?;
     let examine = {
         let service = Arc::clone(&door.service);
         let call = call.clone();
-        let headers = head.headers;
+        let headers = headers.clone();
         move || {
             let mut fitting = examine(&service, &call, &bytes)?;
             fitting.order.wish.faults.join(asked, &call.operation, &headers, &bytes);
@@ -88,32 +91,17 @@ pub(crate) async fn serve(door: &Door, call: Call, request: Request) -> Result<R
     Ok(strike.hold_back(&door.service.clock, response).await)
 }
 
-async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
+async fn read(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Bytes, Refusal> {
     let announced =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > limit as u64) {
-        drain(&mut body, limit).await;
         return Err(Refusal::TooLarge(limit));
     }
-    match Limited::new(&mut body, limit).collect().await {
+    match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            drain(&mut body, limit).await;
-            Err(Refusal::TooLarge(limit))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge(limit)),
         Err(error) if serve::is_too_slow(&*error) => Err(Refusal::TooSlow),
         Err(_) => Err(Refusal::Unreadable),
-    }
-}
-
-/// Reads on and throws away, up to a bound, so that the client gets to read the answer rather than a reset.
-async fn drain(body: &mut Body, bound: usize) {
-    let mut read = 0;
-    while let Some(Ok(frame)) = body.frame().await {
-        read += frame.data_ref().map_or(0, Bytes::len);
-        if read > bound {
-            return;
-        }
     }
 }
 
@@ -168,7 +156,7 @@ fn accept(
     foreign_base: Option<String>,
 ) -> Result<Accepted, Refusal> {
     let service = &door.service;
-    let Fitting { order, inputs, size: (width, height) } = fitting;
+    let Fitting { mut order, inputs, size: (width, height) } = fitting;
     let input_mp = input_megapixels(&inputs);
     let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
     let price = service.config.prices.for_operation(&call.operation);
@@ -182,8 +170,12 @@ fn accept(
     let id = service.chance.task_id(number);
     let charged = state.accounts.charge(&call.project, cost, service.clock.unix_at(now), &id);
     charged.map_err(|unpaid| Refusal::Unpaid(service.config.unpaid_status, unpaid))?;
+    let twist = match order.webhook_url {
+        Some(_) => service.faults.twist(&mut order.wish.faults),
+        None => Twist::default(),
+    };
     let seed = order.seed.unwrap_or_else(|| service.chance.picture_seed(number).into());
-    let mut task = Task {
+    let task = Task {
         id: id.clone(),
         project: call.project,
         picture: Picture::new(Brief {
@@ -219,7 +211,7 @@ fn accept(
             secret: order.webhook_secret,
             final_at: task.final_at,
             result: poll::result(service, &task, task.final_at),
-            twist: service.faults.twist(&mut task.wish.faults),
+            twist,
         });
     }
     state.tasks.insert(task);

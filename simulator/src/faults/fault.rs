@@ -279,6 +279,16 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_lists_all_faults_as_they_are() {
+        let documentation = include_str!("mod.rs");
+        for KnownFault { name, places, value, effect } in &KNOWN {
+            let places: Vec<_> = places.iter().map(FaultPlace::to_string).collect();
+            let row = format!("/// | `{name}` | {} | {value} | {effect} |\n", places.join(", "));
+            assert!(documentation.contains(&row), "{row}");
+        }
+    }
+
+    #[test]
     fn values_are_held_to_their_bounds() {
         for (name, value, holds) in [
             ("error-before", "500", true),

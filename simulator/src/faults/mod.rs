@@ -21,6 +21,7 @@ use tracing::{debug, info};
 
 use crate::chance::Chance;
 use crate::error::StartError;
+use crate::webhooks::Twist;
 use ask::{Ask, Asker};
 use repeats::Repeats;
 
@@ -28,7 +29,7 @@ pub use ask::FaultError;
 pub(crate) use asks::Asks;
 pub(crate) use body::CutShort;
 pub use fault::{FaultPlace, KnownFault};
-pub(crate) use strike::{Strike, Twist};
+pub(crate) use strike::Strike;
 
 /// A handle to the faults of a simulator: which there are, and by which rules they strike. Clones share the same rules.
 ///
@@ -39,6 +40,47 @@ pub(crate) use strike::{Strike, Twist};
 /// - `value` is what the fault takes, such as the seconds of `slow-body`;
 /// - `often` is `once`, so many times as in `3x`, `always`, or with a probability as in `0.25`, which is drawn under
 ///   [`Config::seed`](crate::Config::seed). Without it a rule strikes always.
+///
+/// | name | places | value; without it | what happens |
+/// |---|---|---|---|
+/// | `error-before` | submission, poll, delivery | 500 (default) to 599 | answered with this status, before anything is done |
+/// | `error-after` | submission | 500 (default) to 599 | accepted and charged, then answered with this status |
+/// | `html-502` | submission, poll, delivery |  | answered with 502 and a proxy's page in HTML; nothing is done |
+/// | `rate-limited` | submission, poll, delivery | seconds to wait; 1 | answered with 429 and `Retry-After`; nothing is done |
+/// | `reset` | submission, poll, delivery | `before` (default) or `after`, at a submission only | the connection is reset: before or after a submission is accepted, instead of a poll's answer, in the middle of a delivery |
+/// | `reply-lost` | submission |  | accepted and charged, then the connection is closed without a reply |
+/// | `foreign-polling-host` | submission | host, with a port or without; 127.0.0.2:9 | accepted; `polling_url` names this host, which is not the simulator |
+/// | `slow-headers` | submission, poll, delivery | seconds; 5 | done at once; the answer begins after the seconds |
+/// | `slow-body` | submission, poll, delivery | seconds; 5 | the head of the answer comes at once, its body after the seconds |
+/// | `unknown-status` | poll |  | whatever the task's status, a poll tells one that no client can know |
+/// | `spurious-not-found` | poll |  | a poll tells `Task not found`, though the task is there |
+/// | `truncated` | delivery |  | half of the announced bytes come, then the connection is closed |
+/// | `empty` | delivery |  | nothing comes, under the announced type |
+/// | `html` | delivery |  | a page in HTML comes, with status 200 |
+/// | `wrong-kind` | delivery | `picture` (default) or `text` | a picture of another kind, or text, comes under the announced type |
+/// | `early-expiry` | delivery |  | the address answers that it has expired, within its time |
+/// | `webhook-duplicate` | webhook |  | the notification is sent twice |
+/// | `webhook-late` | webhook | seconds; 60 | the notification is sent after the seconds |
+/// | `webhook-out-of-order` | webhook |  | the notification is sent after that of a later task |
+/// | `webhook-forged` | webhook |  | a forged one, signed wrongly, is sent beside the notification |
+///
+/// # Asking without a rule
+///
+/// In the same way a submission asks for faults by words in its texts, as in `a fox [[html-502@poll:3x]]`, and every
+/// request by the header `x-simulator-fault`, as in `x-simulator-fault: reset, slow-headers@poll=2:always`. Without a
+/// place such a fault strikes at the first of its places, and in the header of a poll or a delivery there; without
+/// `often`, once.
+///
+/// Faults of a submission itself count over its repeats: the same body and header with the same key at the same
+/// endpoint. So a client that tries again gets through. Those at other places are carried by the task. What asks for
+/// no fault is ordinary text in a prompt, and answered with 400 in a header.
+///
+/// # What strikes first
+///
+/// A request that is refused with 400, 403, 404, 405, 408, 413 or 422 is refused first, and no fault is spent on it.
+/// Credits and the number of active tasks are looked at as a submission is accepted: after the faults that come before
+/// that. Of the faults that stand in place of the right answer one strikes a request: the first that is due, of the
+/// header, then of the words, then of the rules. Slow headers and bodies come in addition.
 #[derive(Clone)]
 pub struct Faults {
     inner: Arc<Mutex<Inner>>,

@@ -11,24 +11,12 @@ use super::fault::{Fault, FaultPlace};
 use crate::clock::Clock;
 use crate::outcome::{ODD_STATUS, Outcome};
 use crate::serve::Cut;
+use crate::webhooks::Twist;
 
 /// The faults that strike a request.
 #[derive(Debug, Default)]
 #[must_use = "a fault that struck is counted"]
 pub(crate) struct Strike(Vec<Fault>);
-
-/// How a notification is twisted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Twist {
-    /// It is sent twice.
-    pub(crate) duplicate: bool,
-    /// It is sent later by so much.
-    pub(crate) late: Duration,
-    /// It is sent after that of a later task.
-    pub(crate) out_of_order: bool,
-    /// A forged one is sent beside it.
-    pub(crate) forged: bool,
-}
 
 impl Strike {
     pub(super) fn allows(&self, fault: &Fault) -> bool {

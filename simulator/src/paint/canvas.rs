@@ -87,6 +87,20 @@ impl Canvas {
         self.pixels.get_mut(start..start + self.width).unwrap_or_default()
     }
 
+    /// The colour at a place from 0 to 1 across and down, smoothed between pixels.
+    pub(super) fn at(&self, x: f32, y: f32) -> Colour {
+        let place = |at: f32, length: usize| {
+            let last = length.saturating_sub(1);
+            let at = (at * length as f32 - 0.5).clamp(0.0, last as f32);
+            (at as usize, (at as usize + 1).min(last), at.fract())
+        };
+        let (left, right, across) = place(x, self.width);
+        let (top, bottom, down) = place(y, self.height);
+        let pixel = |x: usize, y: usize| self.row(y).get(x).copied().unwrap_or(WHITE);
+        let upper = mix(pixel(left, top), pixel(right, top), across);
+        mix(upper, mix(pixel(left, bottom), pixel(right, bottom), across), down)
+    }
+
     /// Lays `colour` over a pixel; outside the canvas nothing happens.
     pub(super) fn blend(&mut self, x: i64, y: i64, colour: Colour, share: f32) {
         let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {

@@ -27,11 +27,12 @@ fn sharpened(mut image: RgbaImage, radius: u32, amount: f32) -> RgbaImage {
     let (width, height) = image.dimensions();
     // Blurred while it is smaller, which is quicker and looks the same.
     let small = fit::cover(&image, width.div_ceil(radius), height.div_ceil(radius));
-    let small = DynamicImage::from(small).fast_blur(1.0).into_rgba8();
-    let blurred = fit::cover(&small, width, height);
-    for (pixel, blurred) in image.pixels_mut().zip(blurred.pixels()) {
-        for (part, blurred) in pixel.0.iter_mut().zip(blurred.0).take(3) {
-            let apart = f32::from(*part) - f32::from(blurred);
+    let small = DynamicImage::from(small).fast_blur(1.0).into_rgb8();
+    let blurred = Canvas::of(&DynamicImage::from(small).into_rgba8());
+    for (x, y, pixel) in image.enumerate_pixels_mut() {
+        let (across, down) = ((x as f32 + 0.5) / width as f32, (y as f32 + 0.5) / height as f32);
+        for (part, blurred) in pixel.0.iter_mut().zip(blurred.at(across, down)) {
+            let apart = f32::from(*part) - blurred * 255.0;
             *part = (f32::from(*part) + apart * amount).round().clamp(0.0, 255.0) as u8;
         }
     }

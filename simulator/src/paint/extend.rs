@@ -2,7 +2,7 @@
 
 use image::RgbaImage;
 
-use super::canvas::{Area, Canvas, Colour, WHITE, mix};
+use super::canvas::{Area, Canvas, WHITE, mix};
 use super::noise::smooth;
 use super::{Picture, caption, fit};
 
@@ -43,7 +43,7 @@ fn continue_outwards(canvas: &mut Canvas, image: &RgbaImage, placed: Area) {
         if share == 0.0 {
             return painted;
         }
-        mix(painted, sample(&small, mirrored(x, placed.width), mirrored(y, placed.height)), share)
+        mix(painted, small.at(mirrored(x, placed.width), mirrored(y, placed.height)), share)
     });
 }
 
@@ -58,20 +58,6 @@ fn mirrored(at: i64, length: i64) -> f32 {
     let folded = at.rem_euclid(period);
     let folded = if folded < length { folded } else { period - 1 - folded };
     (folded as f32 + 0.5) / length.max(1) as f32
-}
-
-/// The colour at a place from 0 to 1, smoothed between pixels.
-fn sample(canvas: &Canvas, x: f32, y: f32) -> Colour {
-    let place = |at: f32, length: usize| {
-        let last = length.saturating_sub(1);
-        let at = (at * length as f32 - 0.5).clamp(0.0, last as f32);
-        (at as usize, (at as usize + 1).min(last), at.fract())
-    };
-    let (left, right, across) = place(x, canvas.width);
-    let (top, bottom, down) = place(y, canvas.height);
-    let at = |x: usize, y: usize| canvas.row(y).get(x).copied().unwrap_or(WHITE);
-    let upper = mix(at(left, top), at(right, top), across);
-    mix(upper, mix(at(left, bottom), at(right, bottom), across), down)
 }
 
 /// A fine line around the image, in what was added.

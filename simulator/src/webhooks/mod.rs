@@ -28,7 +28,6 @@ pub use view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState};
 
 use crate::chance::{Chance, hex};
 use crate::clock::Clock;
-use crate::faults::Twist;
 
 #[cfg(test)]
 #[path = "../../tests/http/webhook_receiver.rs"]
@@ -49,6 +48,21 @@ pub(crate) struct Webhook {
     /// The poll result at `final_at`.
     pub(crate) result: Value,
     pub(crate) twist: Twist,
+}
+
+/// What goes wrong with a webhook on purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Twist {
+    /// It is sent twice, with the same id and body.
+    pub(crate) duplicate: bool,
+    /// It is sent so much later than its task became final.
+    pub(crate) late: Duration,
+    /// It is held back until the webhook of a task that became final later has gone out to the same receiver, for half
+    /// a minute at most.
+    pub(crate) out_of_order: bool,
+    /// Beside the true one another goes out at the same moment, once, with the same id, that claims another status and
+    /// is signed with another secret. Where the request gave no secret, only a poll can tell.
+    pub(crate) forged: bool,
 }
 
 /// The webhooks of a simulator, on their way and gone out.

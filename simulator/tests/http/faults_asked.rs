@@ -145,6 +145,14 @@ async fn what_is_refused_is_refused_first() {
 }
 
 #[tokio::test]
+async fn caps_are_looked_at_after_the_faults_before_acceptance() {
+    let bench = Bench::with(Config { max_active_tasks: 0, ..Config::default() }).await;
+    assert_eq!(statuses(&bench, "[[html-502]]", 2).await, [502, 429]);
+    assert_eq!(statuses(&bench, "[[reply-lost]]", 1).await, [429]);
+    assert_eq!(bench.sim.counts().accepted, 0);
+}
+
+#[tokio::test]
 async fn a_header_that_is_not_understood_is_told() {
     let bench = Bench::new().await;
     let many = ["html-502"; 17].join(",");

@@ -15,6 +15,7 @@ use tokio::runtime::Builder;
 
 use super::bench::{Answer, Bench, Sender};
 use super::contract::submissions;
+use super::raw::Raw;
 
 /// Requests sent in all.
 const CASES: u32 = 10_000;
@@ -301,4 +302,21 @@ async fn wrong_lengths_break_nothing() {
         assert_eq!(answered, status, "{lengths}: {answer}");
     }
     assert_eq!(bench.sim.counts().accepted, 1);
+}
+
+/// Whatever is refused without a look at its body: who is still sending it gets the answer, and no reset.
+#[tokio::test]
+async fn refusals_reach_who_sends_much() {
+    let bench = Bench::new().await;
+    let body = " ".repeat(8 << 20);
+    for (path, key, status) in [
+        ("/v1/gen-2-pro", "unknown", 403),
+        ("/v1/gen-9", bench.sim.api_key(), 404),
+        ("/v1/get_result", bench.sim.api_key(), 405),
+    ] {
+        let url = format!("{}{path}", bench.sim.base_url());
+        let answer = Raw::send("POST", &url, &[("x-key", key)], &body).await;
+        assert_eq!(answer.summary(), format!("{status} application/json"));
+        assert!(answer.json()["detail"].is_string());
+    }
 }
