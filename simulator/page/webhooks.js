@@ -37,7 +37,7 @@ function update(item, delivery) {
   setText(chip, words(delivery.state));
   setText(item.querySelector(".url"), delivery.url);
   setText(item.querySelector(".note"), [`${delivery.id}, ${words(delivery.cause)}`, delivery.webhook_id, delivery.refusal].filter(Boolean).join(", "));
-  setText(item.querySelector(".headers"), delivery.headers.map(([name, value]) => `${name}: ${value}`).join("\n") || "(not sent yet)");
+  setText(item.querySelector(".headers"), delivery.headers.map(([name, value]) => `${name}: ${value}`).join("\n") || "(no headers of its own)");
   setText(item.querySelector(".body"), laidOut(delivery.body));
   const lines = delivery.attempts.map(attemptLine);
   const attempts = item.querySelector(".attempts");
