@@ -69,6 +69,7 @@ mod open_fields;
 mod order;
 mod outcome;
 mod paint;
+mod part;
 mod pattern;
 mod poll;
 mod seconds;
