@@ -5,6 +5,7 @@ mod bench;
 mod contract;
 mod credits;
 mod delivery;
+mod documented;
 mod faults;
 mod faults_asked;
 mod limits;
