@@ -39,6 +39,9 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where the regional address listens; it must differ from `listen` unless the port is 0. Default: `127.0.0.1:0`.
     pub regional_listen: SocketAddr,
+    /// Where the control interface and its page listen; always loopback, also with `allow_remote`. It must differ from
+    /// the other two unless the port is 0. Default: `127.0.0.1:0`.
+    pub control_listen: SocketAddr,
     /// Whether `listen` and `regional_listen` may be reached from other machines. Default: `false`, which refuses
     /// every address that is not loopback.
     pub allow_remote: bool,
@@ -114,6 +117,7 @@ impl Default for Config {
         Self {
             listen: any_port,
             regional_listen: any_port,
+            control_listen: any_port,
             allow_remote: false,
             api_keys: vec!["imagekiln-simulator-key".to_owned()],
             model_prefix: "gen".to_owned(),
@@ -164,6 +168,11 @@ impl Config {
             }
         }
         let settings = [
+            (
+                "control_listen",
+                self.control_listen.ip().is_loopback(),
+                "must be a loopback address: no other machine may reach it",
+            ),
             ("api_keys", !self.api_keys.is_empty(), "names no key"),
             (
                 "api_keys",
@@ -208,6 +217,7 @@ impl fmt::Debug for Config {
         f.debug_struct("Config")
             .field("listen", &self.listen)
             .field("regional_listen", &self.regional_listen)
+            .field("control_listen", &self.control_listen)
             .field("allow_remote", &self.allow_remote)
             .field("api_keys", &format_args!("{} [redacted]", self.api_keys.len()))
             .field("organizations", &self.organizations)

@@ -50,13 +50,13 @@
 //! address*, or not to that project, answers 200 with `Task not found`; what is not paid is refused with 402; images given
 //! by their address are not fetched; webhooks go to this machine alone unless the settings allow more.
 
-#[allow(dead_code, reason = "the control port, which comes next, is the user of all changes")]
 mod accounts;
 mod answer;
 mod chance;
 mod clock;
 mod config;
 mod contract;
+mod control;
 mod counts;
 mod credits;
 mod delivery;

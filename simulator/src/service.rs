@@ -99,7 +99,6 @@ impl Service {
     }
 
     /// An actor about to change the accounts.
-    #[allow(dead_code, reason = "the control port comes next")]
     pub(crate) fn act<'a>(&self, state: &'a mut State, actor: Actor) -> Act<'a> {
         Act { accounts: &mut state.accounts, actor, unix: self.clock.unix_now() }
     }

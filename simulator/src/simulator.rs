@@ -14,6 +14,7 @@ use crate::accounts::{Actor, OrganizationView};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::contract::{Contract, Region};
+use crate::control;
 use crate::counts::Counts;
 use crate::error::StartError;
 use crate::faults::Faults;
@@ -31,7 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Simulator {
     service: Arc<Service>,
     stop: watch::Sender<bool>,
-    servers: [JoinHandle<()>; 2],
+    servers: [JoinHandle<()>; 3],
+    control_url: String,
     webhooks: JoinHandle<()>,
 }
 
@@ -47,21 +49,28 @@ impl Simulator {
         let contract = Contract::built_in()?;
         let global = server::listen(config.listen).await?;
         let regional = server::listen(config.regional_listen).await?;
+        let control = server::listen(config.control_listen).await?;
         let base = |listener: &TcpListener, wanted: SocketAddr| {
             let address = listener.local_addr();
             address.map(base_url).map_err(|source| StartError::Listen { address: wanted, source })
         };
         let bases = (base(&global, config.listen)?, base(&regional, config.regional_listen)?);
-        info!(base = bases.0, regional_base = bases.1, "listening");
+        let control_address = control
+            .local_addr()
+            .map_err(|source| StartError::Listen { address: config.control_listen, source })?;
+        let control_url = base_url(control_address);
+        info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
         let service = Arc::new(Service::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
-        let serve = |listener: TcpListener, region: Region| {
-            let router = server::router(Door { service: Arc::clone(&service), region });
+        let door = |region| server::router(Door { service: Arc::clone(&service), region });
+        let control_router = control::router(Arc::clone(&service), control_address, stop.subscribe());
+        let servers =
+            [(global, door(Region::Global)), (regional, door(Region::Regional)), (control, control_router)];
+        let servers = servers.map(|(listener, router)| {
             tokio::spawn(serve::run(listener, router, service.config.client_timeout, stop.subscribe()))
-        };
-        let servers = [serve(global, Region::Global), serve(regional, Region::Regional)];
+        });
         let webhooks = tokio::spawn(webhooks::run(Arc::clone(&service.webhooks), stop.subscribe()));
-        Ok(Self { service, stop, servers, webhooks })
+        Ok(Self { service, stop, servers, webhooks, control_url })
     }
 
     /// The service's address, without a slash at its end: `http://127.0.0.1:PORT`.
@@ -72,6 +81,12 @@ impl Simulator {
     /// The regional address: the same service on another port. A task is known only at the address that took it.
     pub fn regional_base_url(&self) -> &str {
         self.service.base(Region::Regional)
+    }
+
+    /// Where the control interface and its page are, on a port of their own: `http://127.0.0.1:PORT`. No key opens it,
+    /// and no other machine reaches it.
+    pub fn control_url(&self) -> &str {
+        &self.control_url
     }
 
     /// A key that is let in: the first of [`Config::api_keys`].
@@ -148,6 +163,7 @@ impl fmt::Debug for Simulator {
         f.debug_struct("Simulator")
             .field("base_url", &self.base_url())
             .field("regional_base_url", &self.regional_base_url())
+            .field("control_url", &self.control_url)
             .finish_non_exhaustive()
     }
 }

@@ -268,6 +268,11 @@ impl Tasks {
         self.numbers.get(id).and_then(|number| self.kept.get_mut(number))
     }
 
+    /// Every task that had no final status when [`settle`](Self::settle) was called last.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = &Task> {
+        self.active.values().flatten().filter_map(|(_, number)| self.kept.get(number))
+    }
+
     /// In the order of their acceptance.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Task> {
         self.kept.values()

@@ -18,7 +18,6 @@ use axum::http::HeaderMap;
 pub(crate) use audit::Actor;
 pub use audit::AuditEntry;
 use audit::AuditLog;
-#[allow(unused_imports, reason = "the control port comes next")]
 pub(crate) use change::{AccountError, Act, Problem};
 use key::Key;
 pub(crate) use key::is_sendable;

@@ -14,12 +14,12 @@ use serde_json::Value;
 
 pub(crate) use fields::{AspectRatio, Fields};
 use paths::Template;
-pub(crate) use paths::{Found, neutral_path};
+pub(crate) use paths::{Found, neutral_path, prefixed_path};
 
 use crate::error::StartError;
 
 /// The document this crate was built with.
-const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json"));
+pub(crate) const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json"));
 
 /// One of the two addresses the service is served from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -31,6 +31,15 @@ pub(crate) fn neutral_path(path: &str, prefix: &str) -> Option<String> {
     (!foreign).then(|| path.to_owned())
 }
 
+/// The reverse: a path of the contract, or a template, as this service writes it.
+pub(crate) fn prefixed_path(path: &str, prefix: &str) -> String {
+    let model = path.strip_prefix("/v1/").and_then(|model| model.strip_prefix(NEUTRAL));
+    match model.filter(|rest| rest.starts_with('-')) {
+        Some(rest) => format!("/v1/{prefix}{rest}"),
+        None => path.to_owned(),
+    }
+}
+
 /// A path of the document, with at most one parameter a segment.
 pub(super) struct Template {
     segments: Vec<Segment>,
@@ -110,6 +119,11 @@ mod tests {
         assert_eq!(neutral("/v1/get_result").as_deref(), Some("/v1/get_result"));
         assert_eq!(neutral("/v1/xyzzy-2").as_deref(), Some("/v1/xyzzy-2"));
         assert_eq!(neutral("/v1/gen-2-pro"), None);
+        for path in
+            ["/v1/gen-2-pro", "/v1/gen-tools/deblur-v1", "/v1/get_result", "/v1/{base_model}-finetuned"]
+        {
+            assert_eq!(neutral_path(&prefixed_path(path, "xyz"), "xyz").as_deref(), Some(path));
+        }
         assert_eq!(neutral_path("/v1/gen-2-pro", "gen").as_deref(), Some("/v1/gen-2-pro"));
     }
 

@@ -153,6 +153,11 @@ impl Webhooks {
         again
     }
 
+    /// Told of every change of the deliveries.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
     /// The deliveries that are kept, in the order of their numbers.
     pub(crate) fn views(&self) -> Vec<WebhookDelivery> {
         self.ledger().views()

@@ -3,6 +3,7 @@
 mod accounts;
 mod bench;
 mod contract;
+mod control;
 mod credits;
 mod delivery;
 mod documented;

@@ -1,0 +1,23 @@
+// How values read.
+
+const decimals = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const whole = new Intl.NumberFormat("en");
+
+export const credits = (amount) => decimals.format(amount);
+export const count = (number) => whole.format(number);
+
+/** A length of time, in its largest sensible unit. */
+export function span(seconds) {
+  const s = Math.max(0, seconds);
+  if (s < 60) return `${Math.floor(s)} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  if (s < 172800) return `${Math.floor(s / 3600)} h`;
+  return `${Math.floor(s / 86400)} d`;
+}
+
+/** A moment given in seconds since 1970, in the words of ISO 8601 and in UTC, as the service's own times are. */
+export function moment(seconds) {
+  const date = new Date(seconds * 1000);
+  if (Number.isNaN(date.getTime())) return "–";
+  return date.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
+}

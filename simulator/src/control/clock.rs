@@ -1,0 +1,77 @@
+//! The clock, shown and moved.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+
+use super::reply::{self, Change, Problem, Reply};
+use crate::clock::Clock;
+use crate::service::Service;
+
+/// A step is no longer: a hundred years.
+const MAX_STEP_SECONDS: f64 = 100.0 * 366.0 * 86_400.0;
+
+#[derive(Serialize)]
+pub(super) struct ClockShown {
+    /// Seconds since 1970-01-01 00:00 UTC.
+    now: f64,
+    /// Seconds since the simulator started.
+    since_start: f64,
+    /// Seconds of the clock for each real one.
+    speed: f64,
+}
+
+impl ClockShown {
+    pub(super) fn of(clock: &Clock) -> Self {
+        let since_start = clock.now();
+        Self {
+            now: clock.unix_at(since_start).as_secs_f64(),
+            since_start: since_start.as_secs_f64(),
+            speed: clock.speed(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Step {
+    seconds: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pace {
+    speed: f64,
+}
+
+pub(super) async fn show(State(service): State<Arc<Service>>) -> Reply {
+    reply::json(&ClockShown::of(&service.clock))
+}
+
+pub(super) async fn advance(
+    State(service): State<Arc<Service>>,
+    Change(Step { seconds }): Change<Step>,
+) -> Reply {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(step) if seconds <= MAX_STEP_SECONDS => service.clock.advance(step),
+        _ => {
+            return Err(Problem::invalid(
+                "`seconds` must be from 0 to a hundred years: no clock runs backwards",
+            ));
+        }
+    }
+    reply::json(&ClockShown::of(&service.clock))
+}
+
+pub(super) async fn set_speed(
+    State(service): State<Arc<Service>>,
+    Change(Pace { speed }): Change<Pace>,
+) -> Reply {
+    if !(0.0..=Clock::MAX_SPEED).contains(&speed) {
+        return Err(Problem::invalid(format!("`speed` must be from 0 to {}", Clock::MAX_SPEED)));
+    }
+    service.clock.set_speed(speed);
+    reply::json(&ClockShown::of(&service.clock))
+}

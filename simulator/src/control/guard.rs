@@ -1,0 +1,139 @@
+//! Who may reach the control interface: programs and the page on this machine. Neither the bearer of a key nor another
+//! page that is open in the same browser.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::extract::{Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::reply::Problem;
+
+/// What a browser may do with anything from here: load it into our page, from here, and nowhere else.
+/// The viewer of the documentation has its icons as `data:` in its style sheet.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+     media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HEADERS: [(HeaderName, HeaderValue); 6] = [
+    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+];
+
+/// The one part that takes a key: there the page tries the service itself.
+const TRYING: &str = "/try/";
+
+#[derive(Clone, Copy)]
+pub(super) struct Guard {
+    port: u16,
+}
+
+impl Guard {
+    pub(super) fn new(address: SocketAddr) -> Self {
+        Self { port: address.port() }
+    }
+
+    fn admit(self, request: &Request) -> Result<(), Problem> {
+        let headers = request.headers();
+        let host = self.host(request)?;
+        check_origin(headers, &host)?;
+        check_site(request)?;
+        if request.uri().path().starts_with(TRYING) {
+            return Ok(());
+        }
+        if headers.contains_key("x-key") {
+            return Err(Problem::forbidden("No key opens the control interface: leave x-key out"));
+        }
+        check_kind(request)
+    }
+
+    /// What this server is called in the request. A foreign name that resolves to this machine would make foreign
+    /// pages those of this server, in a browser's eyes.
+    fn host(self, request: &Request) -> Result<Authority, Problem> {
+        let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = match request.uri().authority() {
+            Some(authority) => Some(authority.clone()),
+            None => named.and_then(|host| host.parse().ok()),
+        };
+        host.filter(|host| host.port_u16().unwrap_or(80) == self.port && is_loopback(host.host())).ok_or_else(
+            || Problem::forbidden("The control interface is reached at a loopback address and its own port"),
+        )
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    host.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Another page's script names its own origin.
+fn check_origin(headers: &HeaderMap, host: &Authority) -> Result<(), Problem> {
+    match headers.get(header::ORIGIN) {
+        Some(origin) if origin.as_bytes() != format!("http://{host}").as_bytes() => {
+            Err(Problem::forbidden("The control interface does not answer other pages"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Browsers tell from where a request comes also where there is no `Origin`. The service's own ports are the same site
+/// and no less foreign: what they deliver, faults choose. Following a link to the page is no harm.
+fn check_site(request: &Request) -> Result<(), Problem> {
+    let told = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
+    let follows_link = request.method() == Method::GET
+        && request.uri().path() == "/"
+        && told("sec-fetch-mode") == Some(b"navigate")
+        && told("sec-fetch-dest") == Some(b"document");
+    match told("sec-fetch-site") {
+        None | Some(b"same-origin" | b"none") => Ok(()),
+        Some(_) if follows_link => Ok(()),
+        Some(_) => Err(Problem::forbidden("The control interface does not answer other pages")),
+    }
+}
+
+/// A form of another page can send text, and no JSON without asking first.
+fn check_kind(request: &Request) -> Result<(), Problem> {
+    if ![Method::POST, Method::PUT, Method::PATCH].contains(request.method()) {
+        return Ok(());
+    }
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+    if kind.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(Problem::malformed("A change comes as JSON, with content-type: application/json"))
+}
+
+pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let mut response = match guard.admit(&request) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, value);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_loopback() {
+        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "[::1]"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in
+            ["localhost.example", "example.com", "128.0.0.1", "0.0.0.0", "[::]", "127.0.0.1.nip.io", ""]
+        {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What was done to the accounts, and how credits moved.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::accounts::Acting;
+use super::reply::{self, Problem, Reply};
+use crate::accounts::Actor;
+use crate::service::Service;
+
+/// How many entries are shown where no number is asked for, and at most.
+const ENTRIES: usize = 100;
+const MAX_ENTRIES: usize = 10_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Newest {
+    #[serde(default = "entries")]
+    limit: usize,
+}
+
+fn entries() -> usize {
+    ENTRIES
+}
+
+pub(super) fn limit(newest: Result<Query<Newest>, QueryRejection>) -> Result<usize, Problem> {
+    let Query(Newest { limit }) = newest.map_err(|error| Problem::malformed(error.body_text()))?;
+    Ok(limit.min(MAX_ENTRIES))
+}
+
+pub(super) async fn audit(
+    State(service): State<Arc<Service>>,
+    Acting(actor): Acting,
+    newest: Result<Query<Newest>, QueryRejection>,
+) -> Reply {
+    let entries = service.state().accounts.audit_log(&actor, limit(newest)?);
+    reply::json(&json!({ "entries": entries }))
+}
+
+/// The balances of all accounts are the operator's to see; they add up to nothing.
+pub(super) async fn ledger(
+    State(service): State<Arc<Service>>,
+    Acting(actor): Acting,
+    newest: Result<Query<Newest>, QueryRejection>,
+) -> Reply {
+    let limit = limit(newest)?;
+    let (entries, balances) = {
+        let state = service.state();
+        let balances = match actor {
+            Actor::Operator => Some(state.accounts.balances(&actor)?),
+            Actor::User(_) => None,
+        };
+        (state.accounts.ledger(&actor, limit), balances)
+    };
+    let balances: Option<BTreeMap<String, f64>> = balances.map(|balances| {
+        let shown = balances.into_iter().map(|(account, hundredths)| {
+            let name = serde_json::to_value(&account).ok().and_then(|name| name.as_str().map(str::to_owned));
+            (name.unwrap_or_default(), hundredths as f64 / 100.0)
+        });
+        shown.collect()
+    });
+    reply::json(&json!({ "entries": entries, "balances": balances }))
+}

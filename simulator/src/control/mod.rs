@@ -1,0 +1,134 @@
+//! The control interface and its page: what a person or a test sees of the simulator and changes in it, on a port of its
+//! own that is always loopback and that no key opens.
+
+mod accounts;
+mod clock;
+mod events;
+mod faults;
+mod guard;
+mod logs;
+mod openapi;
+mod page;
+mod reply;
+mod tasks;
+mod webhooks;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{FromRef, State};
+use axum::routing::{get, post};
+use serde::Serialize;
+use swagger_ui_dist::{ApiDefinition, OpenApiSource};
+use tokio::sync::watch;
+
+use crate::contract::Region;
+use crate::counts::Counts;
+use crate::credits::Credits;
+use crate::server::{self, Door};
+use crate::service::Service;
+use reply::{Problem, Reply};
+
+/// What the handlers share.
+#[derive(Clone)]
+pub(crate) struct Control {
+    service: Arc<Service>,
+    /// Becomes `true` when the simulator stops, which ends what would never end by itself.
+    stopped: watch::Receiver<bool>,
+}
+
+impl FromRef<Control> for Arc<Service> {
+    fn from_ref(control: &Control) -> Self {
+        Self::clone(&control.service)
+    }
+}
+
+/// Everything that is served at `address`.
+pub(crate) fn router(service: Arc<Service>, address: SocketAddr, stopped: watch::Receiver<bool>) -> Router {
+    let door = |region| server::router(Door { service: Arc::clone(&service), region });
+    let (global, regional) = (door(Region::Global), door(Region::Regional));
+    // Swagger UI, without the page that comes with it: ours shows it.
+    let viewer = swagger_ui_dist::generate_routes(ApiDefinition {
+        uri_prefix: "/swagger-ui",
+        api_definition: OpenApiSource::Uri("/api/openapi.json"),
+        title: None,
+    });
+    Router::new()
+        .route("/api/state", get(state))
+        .route("/api/events", get(events::stream))
+        .route("/api/openapi.json", get(openapi::serve))
+        .route("/api/tasks", get(tasks::list))
+        .route("/api/tasks/{id}", get(tasks::one))
+        .route("/api/tasks/{id}/picture", get(tasks::picture))
+        .route("/api/clock", get(clock::show).put(clock::set_speed))
+        .route("/api/clock/advance", post(clock::advance))
+        .route("/api/webhooks", get(webhooks::list))
+        .route("/api/webhooks/{delivery}/redeliver", post(webhooks::redeliver))
+        .route("/api/audit", get(logs::audit))
+        .route("/api/ledger", get(logs::ledger))
+        .merge(accounts::routes())
+        .merge(faults::routes())
+        .merge(page::routes())
+        .method_not_allowed_fallback(async || Problem::other_method())
+        .fallback(async || Problem::not_found("page or resource"))
+        .with_state(Control { service, stopped })
+        .merge(viewer)
+        // The service itself, so that the page can try it without reaching for another origin.
+        .nest_service("/try/global", global)
+        .nest_service("/try/regional", regional)
+        .layer(axum::middleware::from_fn_with_state(guard::Guard::new(address), guard::check))
+}
+
+#[derive(Serialize)]
+struct Overview<'a> {
+    base_url: &'a str,
+    regional_base_url: &'a str,
+    model_prefix: &'a str,
+    in_progress: &'a [String],
+    ready_after: f64,
+    delivery_lifetime: f64,
+    counts: CountsShown,
+    clock: clock::ClockShown,
+}
+
+#[derive(Serialize)]
+struct CountsShown {
+    accepted: u64,
+    active: u64,
+    ready: u64,
+    failed: u64,
+    charged: Credits,
+    polls: u64,
+    delivered: u64,
+    refused: std::collections::BTreeMap<u16, u64>,
+}
+
+impl From<Counts> for CountsShown {
+    fn from(counts: Counts) -> Self {
+        Self {
+            accepted: counts.accepted,
+            active: counts.accepted.saturating_sub(counts.ready).saturating_sub(counts.failed),
+            ready: counts.ready,
+            failed: counts.failed,
+            charged: counts.charged,
+            polls: counts.polls,
+            delivered: counts.delivered,
+            refused: counts.refused,
+        }
+    }
+}
+
+async fn state(State(service): State<Arc<Service>>) -> Reply {
+    let config = &service.config;
+    reply::json(&Overview {
+        base_url: service.base(Region::Global),
+        regional_base_url: service.base(Region::Regional),
+        model_prefix: &config.model_prefix,
+        in_progress: &config.in_progress,
+        ready_after: config.ready_after.as_secs_f64(),
+        delivery_lifetime: config.delivery_lifetime.as_secs_f64(),
+        counts: service.counts().into(),
+        clock: clock::ClockShown::of(&service.clock),
+    })
+}

@@ -1,0 +1,45 @@
+//! The page: files built into the crate.
+
+use axum::Router;
+use axum::http::{HeaderValue, header};
+use axum::routing::get;
+
+use super::Control;
+
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const ICON: &str = "image/svg+xml";
+
+/// Address, text and kind of each file.
+const FILES: [(&str, &str, &str); 22] = [
+    ("/", include_str!("../../page/index.html"), HTML),
+    ("/icon.svg", include_str!("../../page/icon.svg"), ICON),
+    ("/page.css", include_str!("../../page/page.css"), STYLE),
+    ("/tasks.css", include_str!("../../page/tasks.css"), STYLE),
+    ("/accounts.css", include_str!("../../page/accounts.css"), STYLE),
+    ("/faults.css", include_str!("../../page/faults.css"), STYLE),
+    ("/main.js", include_str!("../../page/main.js"), SCRIPT),
+    ("/api.js", include_str!("../../page/api.js"), SCRIPT),
+    ("/dom.js", include_str!("../../page/dom.js"), SCRIPT),
+    ("/format.js", include_str!("../../page/format.js"), SCRIPT),
+    ("/live.js", include_str!("../../page/live.js"), SCRIPT),
+    ("/time.js", include_str!("../../page/time.js"), SCRIPT),
+    ("/tasks.js", include_str!("../../page/tasks.js"), SCRIPT),
+    ("/task.js", include_str!("../../page/task.js"), SCRIPT),
+    ("/accounts.js", include_str!("../../page/accounts.js"), SCRIPT),
+    ("/project.js", include_str!("../../page/project.js"), SCRIPT),
+    ("/keys.js", include_str!("../../page/keys.js"), SCRIPT),
+    ("/finetunes.js", include_str!("../../page/finetunes.js"), SCRIPT),
+    ("/webhooks.js", include_str!("../../page/webhooks.js"), SCRIPT),
+    ("/faults.js", include_str!("../../page/faults.js"), SCRIPT),
+    ("/clock.js", include_str!("../../page/clock.js"), SCRIPT),
+    ("/docs.js", include_str!("../../page/docs.js"), SCRIPT),
+];
+
+pub(super) fn routes() -> Router<Control> {
+    FILES.into_iter().fold(Router::new(), |router, (address, text, kind)| {
+        let file = ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], text);
+        router.route(address, get(async move || file.clone()))
+    })
+}

@@ -1,0 +1,94 @@
+//! What the control interface takes and answers: JSON, and problems as `{"detail": "..."}`.
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::answer;
+
+/// No change is described in more bytes.
+const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// Why a request to the control interface is not served.
+#[derive(Debug)]
+pub(super) struct Problem {
+    status: StatusCode,
+    detail: String,
+}
+
+pub(super) type Reply = Result<Response, Problem>;
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into() }
+    }
+
+    pub(super) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, detail)
+    }
+
+    /// `what` is not known.
+    pub(super) fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, format!("There is no such {what}"))
+    }
+
+    /// The request can be read, and makes no sense.
+    pub(super) fn invalid(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+    }
+
+    /// The request cannot be read.
+    pub(super) fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    pub(super) fn other_method() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
+    }
+
+    pub(super) fn broken() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "The simulator failed")
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        answer::json(self.status, &json!({ "detail": self.detail }))
+    }
+}
+
+pub(super) fn json(value: &impl Serialize) -> Reply {
+    Ok(answer::json(StatusCode::OK, value))
+}
+
+/// The body of a change.
+pub(super) struct Change<T>(pub(super) T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Change<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let bytes = read(request.into_body()).await?;
+        let value = serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => Problem::invalid(error.to_string()),
+            _ => Problem::malformed(format!("The body is not JSON: {error}")),
+        })?;
+        Ok(Self(value))
+    }
+}
+
+async fn read(body: Body) -> Result<axum::body::Bytes, Problem> {
+    match Limited::new(body, MAX_BODY_BYTES).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("The request body is over {MAX_BODY_BYTES} bytes"),
+        )),
+        Err(_) => Err(Problem::malformed("The request body could not be read")),
+    }
+}

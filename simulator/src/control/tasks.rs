@@ -1,0 +1,199 @@
+//! The tasks: a page of them, one of them, and its picture.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderValue, header};
+use axum::response::IntoResponse as _;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::reply::{self, Problem, Reply};
+use crate::answer::Refusal;
+use crate::credits::{Credits, Megapixels};
+use crate::delivery;
+use crate::outcome::Outcome;
+use crate::service::Service;
+use crate::tasks::Task;
+
+/// How many tasks a page has where none is asked for, and at most.
+const PAGE: usize = 60;
+const MAX_PAGE: usize = 500;
+
+/// How many tasks one request looks at, so that a search holds up nobody for long.
+const MAX_EXAMINED: usize = 20_000;
+
+/// What becomes of a task, in one word for all its statuses.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Progress {
+    Active,
+    Ready,
+    Failed,
+}
+
+impl Progress {
+    fn of(task: &Task, now: Duration) -> Self {
+        match task.outcome(now) {
+            None => Self::Active,
+            Some(Outcome::Ready) => Self::Ready,
+            Some(_) => Self::Failed,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// How many.
+    #[serde(default = "page")]
+    limit: usize,
+    /// Only those accepted before the task with this id.
+    before: Option<String>,
+    /// Only those of this progress.
+    progress: Option<Progress>,
+    /// Only those whose id, operation, status or prompt holds this text, in whichever case.
+    search: Option<String>,
+}
+
+fn page() -> usize {
+    PAGE
+}
+
+#[derive(Serialize)]
+struct TaskShown {
+    id: String,
+    organization: String,
+    project: String,
+    operation: String,
+    operation_id: String,
+    region: String,
+    progress: Progress,
+    status: String,
+    prompt: String,
+    cost: Credits,
+    input_mp: Option<Megapixels>,
+    output_mp: Megapixels,
+    width: u32,
+    height: u32,
+    media_type: &'static str,
+    /// In text, since JSON's readers round large numbers.
+    seed: String,
+    accepted_at: f64,
+    final_at: f64,
+    polls: u64,
+    deliveries: u64,
+    /// Where the picture is, once there is one.
+    picture: Option<String>,
+}
+
+#[derive(Serialize)]
+struct TaskInFull {
+    #[serde(flatten)]
+    task: TaskShown,
+    request: Value,
+}
+
+#[derive(Serialize)]
+struct Page {
+    /// Of whichever progress, since the start.
+    total: u64,
+    /// What the clock shows, by which ages are reckoned.
+    now: f64,
+    tasks: Vec<TaskShown>,
+    /// What to give as `before` for what comes next, where there is more.
+    next: Option<String>,
+}
+
+fn prompt(task: &Task) -> &str {
+    task.request.body.get("prompt").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn shown(service: &Service, task: &Task, now: Duration) -> TaskShown {
+    let seconds = |moment| service.clock.unix_at(moment).as_secs_f64();
+    let progress = Progress::of(task, now);
+    TaskShown {
+        organization: task.project.organization.to_string(),
+        project: task.project.project.to_string(),
+        operation: task.operation.clone(),
+        operation_id: task.operation_id.clone(),
+        region: task.region.to_string(),
+        progress,
+        status: task.status(now, &service.config.in_progress).to_owned(),
+        prompt: prompt(task).to_owned(),
+        cost: task.cost,
+        input_mp: task.input_mp,
+        output_mp: task.output_mp,
+        width: task.picture.width,
+        height: task.picture.height,
+        media_type: task.picture.format.media_type(),
+        seed: task.picture.seed.to_string(),
+        accepted_at: seconds(task.accepted_at),
+        final_at: seconds(task.final_at),
+        polls: task.polls,
+        deliveries: task.deliveries,
+        picture: (progress == Progress::Ready).then(|| format!("/api/tasks/{}/picture", task.id)),
+        id: task.id.clone(),
+    }
+}
+
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Reply {
+    let Query(wanted) = wanted.map_err(|error| Problem::malformed(error.body_text()))?;
+    let limit = wanted.limit.clamp(1, MAX_PAGE);
+    let search = wanted.search.unwrap_or_default().to_lowercase();
+    let now = service.clock.now();
+    let matches = |task: &Task| {
+        wanted.progress.is_none_or(|progress| progress == Progress::of(task, now))
+            && (search.is_empty()
+                || [task.id.as_str(), task.operation.as_str(), prompt(task)]
+                    .into_iter()
+                    .chain([task.status(now, &service.config.in_progress)])
+                    .any(|text| text.to_lowercase().contains(&search)))
+    };
+    let state = service.state();
+    let total = state.tasks.accepted();
+    let mut older = state.tasks.iter().rev();
+    if let Some(before) = &wanted.before {
+        older.find(|task| task.id == *before).ok_or_else(|| Problem::not_found("task"))?;
+    }
+    let (mut tasks, mut last) = (Vec::new(), None);
+    for task in older.by_ref().take(MAX_EXAMINED) {
+        last = Some(task.id.clone());
+        if matches(task) {
+            tasks.push(shown(&service, task, now));
+            if tasks.len() == limit {
+                break;
+            }
+        }
+    }
+    let next = last.filter(|_| older.next().is_some());
+    drop(older);
+    drop(state);
+    reply::json(&Page { total, now: service.clock.unix_at(now).as_secs_f64(), tasks, next })
+}
+
+pub(super) async fn one(State(service): State<Arc<Service>>, Path(id): Path<String>) -> Reply {
+    let now = service.clock.now();
+    let task = {
+        let state = service.state();
+        let task = state.tasks.get(&id).ok_or_else(|| Problem::not_found("task"))?;
+        TaskInFull { task: shown(&service, task, now), request: task.request.body.clone() }
+    };
+    reply::json(&task)
+}
+
+/// The picture at an address that does not expire. Looking at it here is no delivery.
+pub(super) async fn picture(State(service): State<Arc<Service>>, Path(id): Path<String>) -> Reply {
+    match delivery::picture(&service, &id).await {
+        Ok((kind, bytes)) => {
+            Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], bytes).into_response())
+        }
+        Err(Refusal::NotFound) => Err(Problem::not_found("picture")),
+        Err(_) => Err(Problem::broken()),
+    }
+}

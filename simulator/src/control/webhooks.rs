@@ -1,0 +1,33 @@
+//! The webhooks that went out, and sending one again.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use serde_json::json;
+
+use super::logs::{self, Newest};
+use super::reply::{self, Problem, Reply};
+use crate::service::Service;
+
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    newest: Result<Query<Newest>, QueryRejection>,
+) -> Reply {
+    let limit = logs::limit(newest)?;
+    let all = service.webhooks.views();
+    let total = all.len();
+    let newest: Vec<_> = all.into_iter().rev().take(limit).collect();
+    reply::json(&json!({ "total": total, "deliveries": newest }))
+}
+
+/// Answers with the new delivery.
+pub(super) async fn redeliver(
+    State(service): State<Arc<Service>>,
+    number: Result<Path<u64>, PathRejection>,
+) -> Reply {
+    let again = number.ok().and_then(|Path(number)| service.webhooks.redeliver(number));
+    let again = again.ok_or_else(|| Problem::not_found("delivery"))?;
+    let view = service.webhooks.views().into_iter().find(|delivery| delivery.id == again);
+    reply::json(&view.ok_or_else(|| Problem::not_found("delivery"))?)
+}

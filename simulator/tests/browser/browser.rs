@@ -1,0 +1,110 @@
+//! A browser as a person uses it: addresses, keys, and what is to be seen.
+
+use serde_json::{Value, json};
+
+use super::driver::Driver;
+
+pub const TAB: &str = "\u{e004}";
+pub const ENTER: &str = "\u{e007}";
+pub const ESCAPE: &str = "\u{e00c}";
+
+pub struct Browser {
+    driver: Driver,
+}
+
+impl Browser {
+    pub fn new(driver: Driver) -> Self {
+        Self { driver }
+    }
+
+    pub async fn quit(&self) {
+        self.driver.quit().await;
+    }
+
+    pub async fn open(&self, url: &str) {
+        self.driver.post("url", &json!({ "url": url })).await;
+    }
+
+    /// What a function body gives, run in the page.
+    pub async fn run(&self, script: &str) -> Value {
+        self.driver.post("execute/sync", &json!({ "script": script, "args": [] })).await
+    }
+
+    /// Waits until `condition` holds in the page, looking at each frame, until the session's deadline; gives its value.
+    pub async fn wait(&self, condition: &str) -> Value {
+        let script = format!(
+            "const done = arguments[0];
+             const look = () => {{ const found = (() => ({condition}))(); found ? done(found) : setTimeout(look, 20); }};
+             look();"
+        );
+        self.driver.post("execute/async", &json!({ "script": script, "args": [] })).await
+    }
+
+    /// Presses and lets go of each key.
+    pub async fn press(&self, keys: &[&str]) {
+        let actions: Vec<_> = keys
+            .iter()
+            .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key })))
+            .collect();
+        let actions = json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] });
+        self.driver.post("actions", &actions).await;
+    }
+
+    /// Tabs on until the element with the focus fits `selector`.
+    pub async fn tab_to(&self, selector: &str) {
+        for _ in 0..60 {
+            if self.run(&format!("return document.activeElement.matches({selector:?})")).await == true {
+                return;
+            }
+            self.press(&[TAB]).await;
+        }
+        panic!("{selector} is not reached with the Tab key");
+    }
+
+    /// Chooses what `selector` finds, as a click does.
+    pub async fn click(&self, selector: &str) {
+        self.wait(&format!("document.querySelector({selector:?})")).await;
+        self.run(&format!("document.querySelector({selector:?}).click()")).await;
+    }
+
+    /// A command of Chromium's own protocol.
+    pub async fn tell(&self, command: &str, parameters: Value) -> Value {
+        self.driver.post("goog/cdp/execute", &json!({ "cmd": command, "params": parameters })).await
+    }
+
+    pub async fn prefer(&self, colours: &str) {
+        let features = json!([{ "name": "prefers-color-scheme", "value": colours }]);
+        self.tell("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    }
+
+    pub async fn resize(&self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.tell("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// What the page and the browser complained of since the last time.
+    pub async fn complaints(&self) -> Vec<String> {
+        let log = self.driver.post("se/log", &json!({ "type": "browser" })).await;
+        let entries = log.as_array().expect("a log is a list").iter();
+        entries
+            .filter(|entry| entry["level"] == "SEVERE" || entry["level"] == "WARNING")
+            .map(|entry| entry["message"].to_string())
+            .collect()
+    }
+
+    /// Every address that was asked for since the last time, by the browser's own log of its network; without those of
+    /// the empty page that a browser begins with.
+    pub async fn requests(&self) -> Vec<String> {
+        let log = self.driver.post("se/log", &json!({ "type": "performance" })).await;
+        let entries = log.as_array().expect("a log is a list").iter();
+        entries
+            .filter_map(|entry| serde_json::from_str::<Value>(entry["message"].as_str()?).ok())
+            .filter(|entry| entry["message"]["method"] == "Network.requestWillBeSent")
+            .map(|mut entry| entry["message"]["params"].take())
+            .filter(|request| {
+                !request["documentURL"].as_str().is_some_and(|page| page.starts_with("chrome://"))
+            })
+            .filter_map(|request| request["request"]["url"].as_str().map(str::to_owned))
+            .collect()
+    }
+}

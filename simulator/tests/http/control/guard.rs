@@ -1,0 +1,163 @@
+//! Who reaches the control interface.
+
+use std::net::SocketAddr;
+
+use axum::http::Method;
+use imagekiln_simulator::{Config, Simulator, StartError};
+use serde_json::json;
+
+use crate::bench::{Answer, Bench};
+
+fn host(bench: &Bench) -> String {
+    bench.sim.control_url().trim_start_matches("http://").to_owned()
+}
+
+async fn get(bench: &Bench, path: &str, headers: &[(&str, &str)]) -> Answer {
+    bench.send(Method::GET, &format!("{}{path}", bench.sim.control_url()), headers, "").await
+}
+
+fn assert_refused(answer: &Answer, status: u16) {
+    assert_eq!(answer.status, status, "{answer:?}");
+    assert!(answer.json()["detail"].as_str().is_some_and(|detail| !detail.is_empty()));
+}
+
+#[tokio::test]
+async fn no_key_opens_it() {
+    let bench = Bench::new().await;
+    for path in ["/", "/api/state", "/api/tasks", "/page.css", "/swagger-ui/swagger-ui.css", "/nothing"] {
+        for key in [bench.sim.api_key(), "any", ""] {
+            assert_refused(&get(&bench, path, &[("x-key", key)]).await, 403);
+        }
+    }
+    assert_eq!(get(&bench, "/api/state", &[]).await.status, 200);
+}
+
+#[tokio::test]
+async fn it_is_not_on_the_services_ports_and_the_service_not_on_its() {
+    let bench = Bench::new().await;
+    for base in [bench.sim.base_url(), bench.sim.regional_base_url()] {
+        for path in ["/", "/api/state", "/v1/api/state"] {
+            let url = format!("{base}{path}");
+            assert_eq!(bench.get(&url).await.status, 404, "{url}");
+        }
+    }
+    let submission = bench.control(Method::POST, "/v1/gen-2-pro", Some(json!({ "prompt": "x" }))).await;
+    assert_refused(&submission, 404);
+    assert_eq!(bench.sim.counts().accepted, 0);
+}
+
+#[tokio::test]
+async fn it_listens_on_loopback_alone() {
+    let any = SocketAddr::from(([0, 0, 0, 0], 0));
+    for allow_remote in [false, true] {
+        let config = Config { control_listen: any, allow_remote, ..Config::default() };
+        let refused = Simulator::start(config).await.err().unwrap();
+        assert!(matches!(refused, StartError::Setting { setting: "control_listen", .. }), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn names_of_other_machines_are_refused() {
+    let bench = Bench::new().await;
+    let port = host(&bench).rsplit(':').next().unwrap().to_owned();
+    for name in ["127.0.0.1", "localhost", "127.1.2.3", "[::1]"] {
+        let name = format!("{name}:{port}");
+        assert_eq!(get(&bench, "/api/state", &[("host", &name)]).await.status, 200, "{name}");
+    }
+    for name in ["example.com", "localhost.example.com", "192.168.1.7", "127.0.0.1.nip.io"] {
+        let name = format!("{name}:{port}");
+        assert_refused(&get(&bench, "/api/state", &[("host", &name)]).await, 403);
+        assert_refused(&get(&bench, "/try/global/v1/get_result?id=x", &[("host", &name)]).await, 403);
+    }
+    for name in ["localhost", "localhost:1", "127.0.0.1:80", "not a host"] {
+        assert_refused(&get(&bench, "/", &[("host", name)]).await, 403);
+    }
+}
+
+#[tokio::test]
+async fn other_pages_are_refused() {
+    let bench = Bench::new().await;
+    let own = bench.sim.control_url().to_owned();
+    let service = bench.sim.base_url().to_owned();
+    let of_another_name = own.replace("127.0.0.1", "localhost");
+    assert_eq!(get(&bench, "/api/state", &[("origin", &own)]).await.status, 200);
+    for origin in ["https://example.com", "null", &service, &of_another_name, ""] {
+        for path in ["/api/state", "/try/global/v1/get_result?id=x", "/"] {
+            assert_refused(&get(&bench, path, &[("origin", origin)]).await, 403);
+        }
+    }
+    for site in ["cross-site", "same-site", "else"] {
+        assert_refused(&get(&bench, "/api/tasks", &[("sec-fetch-site", site)]).await, 403);
+    }
+    for site in ["same-origin", "none"] {
+        assert_eq!(get(&bench, "/api/tasks", &[("sec-fetch-site", site)]).await.status, 200);
+    }
+    // A link to the page may be followed; a frame, or a link to anything else, may not.
+    let link =
+        [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+    assert_eq!(get(&bench, "/", &link).await.status, 200);
+    assert_refused(&get(&bench, "/api/state", &link).await, 403);
+    let frame =
+        [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
+    assert_refused(&get(&bench, "/", &frame).await, 403);
+}
+
+#[tokio::test]
+async fn changes_come_as_json() {
+    let bench = Bench::new().await;
+    let url = format!("{}/api/clock/advance", bench.sim.control_url());
+    let before = bench.sim.clock().now();
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
+        let answer = bench.send(Method::POST, &url, &[("content-type", kind)], r#"{"seconds":5000}"#).await;
+        assert_refused(&answer, 400);
+    }
+    assert_refused(&bench.send(Method::POST, &url, &[], r#"{"seconds":5000}"#).await, 400);
+    let json = [("content-type", "application/json; charset=utf-8")];
+    assert_refused(&bench.send(Method::POST, &url, &json, r#"{"seconds":"#).await, 400);
+    for body in [
+        r#"{"seconds":"5000"}"#,
+        "{}",
+        r#"{"seconds":1,"more":2}"#,
+        "[]",
+        r#"{"seconds":-1}"#,
+        r#"{"seconds":1e300}"#,
+    ] {
+        assert_refused(&bench.send(Method::POST, &url, &json, body).await, 422);
+    }
+    let giant = format!(r#"{{"seconds":5000,"x":"{}"}}"#, "x".repeat(1 << 20));
+    assert_refused(&bench.send(Method::POST, &url, &json, giant).await, 413);
+    assert!(bench.sim.clock().now() < before + std::time::Duration::from_secs(1000));
+    assert_eq!(bench.send(Method::POST, &url, &json, r#"{"seconds":5000}"#).await.status, 200);
+    assert!(bench.sim.clock().now() >= before + std::time::Duration::from_secs(5000));
+}
+
+#[tokio::test]
+async fn every_answer_confines_the_browser() {
+    let bench = Bench::new().await;
+    for path in [
+        "/",
+        "/main.js",
+        "/api/state",
+        "/api/nothing",
+        "/swagger-ui/swagger-ui-bundle.js",
+        "/try/global/v1/x",
+    ] {
+        let answer = get(&bench, path, &[]).await;
+        let header = |name: &str| answer.headers[name].to_str().unwrap().to_owned();
+        let policy = header("content-security-policy");
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        assert_eq!(header("cache-control"), "no-store");
+        assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control-")), "{path}");
+    }
+    let preflight = [("origin", "https://example.com"), ("access-control-request-method", "POST")];
+    let answer = bench
+        .send(Method::OPTIONS, &format!("{}/api/clock/advance", bench.sim.control_url()), &preflight, "")
+        .await;
+    assert_refused(&answer, 403);
+    assert!(answer.headers.get("access-control-allow-origin").is_none());
+}

@@ -1,0 +1,201 @@
+//! Tasks, counts, the clock, the contract and the stream of changes.
+
+use std::time::Duration;
+
+use axum::http::{Method, Request};
+use http_body_util::{BodyExt as _, Empty};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use imagekiln_simulator::Config;
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+fn small(prompt: &str) -> Value {
+    json!({ "prompt": prompt, "width": 64, "height": 64 })
+}
+
+fn ids(page: &Value) -> Vec<&str> {
+    page["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn tasks_are_listed_newest_first_and_by_the_page() {
+    let bench = Bench::new().await;
+    let mut submitted = Vec::new();
+    for number in 0..5 {
+        let task = bench.submit("/v1/gen-2-pro", &small(&format!("number {number}"))).await;
+        submitted.insert(0, task["id"].as_str().unwrap().to_owned());
+    }
+    let first = bench.show("/api/tasks?limit=2").await;
+    assert_eq!((ids(&first), &first["total"]), (vec![&*submitted[0], &*submitted[1]], &json!(5)));
+    let mut seen = ids(&first).iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    let mut next = first["next"].clone();
+    while let Some(before) = next.as_str() {
+        let page = bench.show(&format!("/api/tasks?limit=2&before={before}")).await;
+        seen.extend(ids(&page).iter().map(|id| (*id).to_owned()));
+        next = page["next"].clone();
+    }
+    assert_eq!(seen, submitted);
+    for (query, status) in [("before=unknown", 404), ("limit=x", 400), ("progress=odd", 400), ("odd=1", 400)]
+    {
+        let answer = bench.control(Method::GET, &format!("/api/tasks?{query}"), None).await;
+        assert_eq!(answer.status, status, "{query}");
+        assert!(answer.json()["detail"].is_string());
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_found_by_progress_and_by_text() {
+    let bench = Bench::new().await;
+    bench.submit("/v1/gen-2-pro", &small("a Fox")).await;
+    bench.submit("/v1/gen-2-flex", &small("a hen [[error]]")).await;
+    bench.sim.clock().advance(Duration::from_secs(1));
+    bench.submit("/v1/gen-2-pro", &small("an owl")).await;
+    for (query, found) in [
+        ("progress=active", vec!["an owl"]),
+        ("progress=failed", vec!["a hen [[error]]"]),
+        ("progress=ready", vec!["a Fox"]),
+        ("search=fox", vec!["a Fox"]),
+        ("search=gen-2-pro", vec!["an owl", "a Fox"]),
+        ("search=error&progress=ready", vec![]),
+        ("", vec!["an owl", "a hen [[error]]", "a Fox"]),
+    ] {
+        let page = bench.show(&format!("/api/tasks?{query}")).await;
+        let prompts: Vec<_> = page["tasks"].as_array().unwrap().iter().map(|task| &task["prompt"]).collect();
+        assert_eq!(prompts, found, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_shown_with_its_request_and_its_picture() {
+    let bench = Bench::new().await;
+    let mut body = small("a fox");
+    body["webhook_secret"] = "hidden".into();
+    body["output_format"] = "png".into();
+    let task = bench.submit("/v1/gen-2-pro", &body).await;
+    let path = format!("/api/tasks/{}", task["id"].as_str().unwrap());
+    let shown = bench.show(&path).await;
+    for (field, value) in [
+        ("operation", json!("gen-2-pro")),
+        ("organization", json!("default")),
+        ("project", json!("default")),
+        ("region", json!("global")),
+        ("progress", json!("active")),
+        ("status", json!("Pending")),
+        ("picture", json!(null)),
+        ("cost", task["cost"].clone()),
+        ("output_mp", task["output_mp"].clone()),
+        ("media_type", json!("image/png")),
+    ] {
+        assert_eq!(shown[field], value, "{field}");
+    }
+    assert_eq!(shown["request"]["webhook_secret"], "[redacted]");
+    let picture = format!("{path}/picture");
+    assert_eq!(bench.control(Method::GET, &picture, None).await.status, 404);
+
+    let sample = bench.sample(&task).await;
+    let shown = bench.show(&path).await;
+    assert_eq!((&shown["progress"], &shown["picture"]), (&json!("ready"), &json!(picture)));
+    let delivered = bench.fetch(&sample).await;
+    bench.sim.clock().advance(Duration::from_secs(3600));
+    assert_eq!(bench.fetch(&sample).await.status, 403);
+    let answer = bench.control(Method::GET, &picture, None).await;
+    assert_eq!(
+        (answer.headers["content-type"].as_bytes(), &answer.body),
+        (&b"image/png"[..], &delivered.body)
+    );
+    assert_eq!(bench.sim.counts().delivered, 1, "a look is no delivery");
+    for unknown in ["/api/tasks/unknown", "/api/tasks/unknown/picture"] {
+        assert_eq!(bench.control(Method::GET, unknown, None).await.status, 404);
+    }
+    assert_eq!(bench.control(Method::POST, &path, Some(json!({}))).await.status, 405);
+}
+
+#[tokio::test]
+async fn the_state_counts_and_the_clock_moves() {
+    let bench = Bench::new().await;
+    bench.submit("/v1/gen-2-pro", &small("a")).await;
+    bench.submit("/v1/gen-2-pro", &small("[[error]]")).await;
+    bench.fetch(&format!("{}/v1/get_result", bench.sim.base_url())).await;
+    let state = bench.show("/api/state").await;
+    assert_eq!(state["base_url"], bench.sim.base_url());
+    assert_eq!(state["regional_base_url"], bench.sim.regional_base_url());
+    assert_eq!(state["counts"]["active"], 2);
+    assert_eq!(state["counts"]["refused"], json!({ "403": 1 }));
+    assert!(!state.to_string().contains(bench.sim.api_key()), "{state}");
+
+    let before = bench.show("/api/clock").await["now"].as_f64().unwrap();
+    let moved = bench.change(Method::POST, "/api/clock/advance", json!({ "seconds": 86400.5 })).await;
+    assert!(moved["now"].as_f64().unwrap() >= before + 86400.5);
+    assert!(bench.sim.clock().now() >= Duration::from_secs_f64(86400.5));
+    let counts = &bench.show("/api/state").await["counts"];
+    assert_eq!((&counts["active"], &counts["ready"], &counts["failed"]), (&json!(0), &json!(1), &json!(1)));
+}
+
+#[tokio::test]
+async fn the_contract_is_served_under_its_prefix_and_its_examples_fit() {
+    let bench = Bench::with(Config { model_prefix: "xyz".to_owned(), ..Config::default() }).await;
+    let document = bench.show("/api/openapi.json").await;
+    assert_eq!(document["servers"][0]["url"], bench.sim.base_url());
+    let paths = document["paths"].as_object().unwrap();
+    assert!(paths.keys().all(|path| !path.contains("gen-")), "{:?}", paths.keys());
+    assert!(!document.to_string().contains("`gen-"));
+    let mut tried = 0;
+    for (path, item) in paths {
+        let Some(operation) = item.get("post") else { continue };
+        let example = &operation["requestBody"]["content"]["application/json"]["example"];
+        let server = operation["servers"][0]["url"].as_str().unwrap_or(bench.sim.base_url());
+        assert_eq!(operation["x-region"] == "regional", server == bench.sim.regional_base_url(), "{path}");
+        let url = format!("{server}{}", path.replace("{base_model}", "xyz-2-klein-9b-kv"));
+        let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
+        let answer = bench.send(Method::POST, &url, &headers, example.to_string()).await;
+        assert_eq!(answer.status, 200, "{path} {example}: {answer:?}");
+        tried += 1;
+    }
+    assert_eq!(tried, 28);
+}
+
+#[tokio::test]
+async fn the_service_can_be_tried_through_the_control_port() {
+    let bench = Bench::new().await;
+    for (region, base) in [("global", bench.sim.base_url()), ("regional", bench.sim.regional_base_url())] {
+        let url = format!("{}/try/{region}/v1/gen-2-pro", bench.sim.control_url());
+        let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
+        let answer = bench.send(Method::POST, &url, &headers, small("x").to_string()).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert!(answer.json()["polling_url"].as_str().unwrap().starts_with(base));
+        assert_eq!(bench.send(Method::POST, &url, &headers[1..], small("x").to_string()).await.status, 403);
+    }
+    assert_eq!(bench.sim.counts().accepted, 2);
+}
+
+#[tokio::test]
+async fn changes_are_pushed_also_when_only_time_passes() {
+    let bench = Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    let request = Request::get(format!("{}/api/events", bench.sim.control_url()))
+        .body(Empty::<axum::body::Bytes>::new());
+    let response = client.request(request.unwrap()).await.unwrap();
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let mut events = response.into_body();
+    let mut next = async || {
+        let frame = events.frame().await.expect("the stream goes on").unwrap();
+        String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
+    };
+    bench.submit("/v1/gen-2-pro", &small("x")).await;
+    let event = next().await;
+    assert!(event.starts_with("event: change\ndata: [\"tasks\",\"counts\",\"accounts\"]"), "{event}");
+    for seconds in [1800, 1800] {
+        bench.sim.clock().advance(Duration::from_secs(seconds));
+        let event = next().await;
+        assert!(event.contains("data: [\"tasks\",\"counts\"]\n"), "{event}");
+    }
+    bench.change(Method::POST, "/api/organizations/default/credits", json!({ "amount": 5 })).await;
+    let event = next().await;
+    assert!(event.contains("data: [\"accounts\"]\n"), "{event}");
+    // The stream has no end of its own, and holds up no shutdown.
+    let Bench { sim, .. } = bench;
+    sim.shutdown().await;
+    assert!(events.frame().await.is_none_or(|frame| frame.is_err()));
+}

@@ -1,0 +1,46 @@
+//! Webhooks at the control interface.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use imagekiln_simulator::WebhookState;
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+#[tokio::test]
+async fn webhooks_are_listed_with_their_bodies_and_sent_again() {
+    let bench = Bench::new().await;
+    let refusing = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let task = bench
+        .submit(
+            "/v1/gen-2-pro",
+            &json!({
+                "prompt": "x", "width": 64, "height": 64,
+                "webhook_url": format!("http://{refusing}/hook?token=hidden"), "webhook_secret": "s3cret",
+            }),
+        )
+        .await;
+    bench.sim.clock().advance(Duration::from_secs(1));
+    bench.sim.webhooks_when(|all| all.iter().any(|delivery| !delivery.attempts.is_empty())).await;
+    let shown = bench.show("/api/webhooks").await;
+    assert_eq!(shown["total"], 1);
+    let delivery = &shown["deliveries"][0];
+    assert_eq!((&delivery["task"], &delivery["cause"]), (&task["id"], &json!("final")));
+    let body: Value = serde_json::from_str(delivery["body"].as_str().unwrap()).unwrap();
+    assert_eq!((&body["id"], &body["status"]), (&task["id"], &json!("Ready")));
+    for hidden in ["s3cret", "token=hidden"] {
+        assert!(!shown.to_string().contains(hidden), "{shown}");
+    }
+
+    let path = format!("/api/webhooks/{}/redeliver", delivery["id"]);
+    let again = bench.change(Method::POST, &path, json!({})).await;
+    assert_eq!((&again["cause"], &again["body"]), (&json!("redelivery"), &delivery["body"]));
+    let all = bench.sim.webhooks_when(|all| all.len() == 2).await;
+    assert!(all.iter().all(|delivery| delivery.state != WebhookState::Refused));
+    let newest = bench.show("/api/webhooks?limit=1").await;
+    assert_eq!((&newest["total"], &newest["deliveries"][0]["id"]), (&json!(2), &again["id"]));
+    for path in ["/api/webhooks/77/redeliver", "/api/webhooks/odd/redeliver"] {
+        assert_eq!(bench.control(Method::POST, path, Some(json!({}))).await.status, 404);
+    }
+}
