@@ -84,7 +84,7 @@ pub struct Config {
     /// 8 MB in base64.
     pub max_body_bytes: usize,
     /// The largest area in pixels of an image in a request; more is answered with 422 before anything is decoded.
-    /// Default: 64 Mi (2^26).
+    /// Default: 32 Mi (2^25), which holds 7680 x 4320.
     pub max_input_pixels: u64,
     /// The longest side in pixels of a picture asked for; more is answered with 422. At most 16383, the longest
     /// side of a webp. Default: 8192.
@@ -131,7 +131,7 @@ impl Default for Config {
             unpaid_status: 402,
             moderation: Moderation::default(),
             max_body_bytes: 128 << 20,
-            max_input_pixels: 1 << 26,
+            max_input_pixels: 1 << 25,
             max_output_side: 8192,
             max_output_pixels: 1 << 24,
             max_kept_bytes: 1 << 30,

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::Response;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http_body::{Frame, SizeHint};
@@ -18,6 +18,7 @@ use crate::answer::Refusal;
 use crate::chance::{Chance, hex};
 use crate::faults::{Asks, CutShort, FaultPlace, Strike};
 use crate::outcome::Outcome;
+use crate::part::Part;
 use crate::service::Service;
 use crate::tasks::Task;
 
@@ -115,16 +116,39 @@ pub(crate) async fn serve(
     let instead = strike.instead(FaultPlace::Delivery).or_else(|| strike.delivered_instead(kind));
     let response = instead.unwrap_or_else(|| {
         debug!(task = id, bytes = bytes.len(), "delivering");
-        let length = HeaderValue::from(bytes.len());
+        let asked = if *method == Method::GET { Part::asked(headers, bytes.len()) } else { Part::Whole };
+        let (status, range, part) = cut_out(&bytes, asked);
+        let whole = part.len() == bytes.len();
+        let length = HeaderValue::from(part.len());
         let mut response = Response::new(match strike.cut_in_the_middle() {
-            Some(cut) => Body::new(CutShort::new(bytes, cut)),
-            None => Body::new(Delivery { left: bytes, id: id.to_owned(), service: Arc::clone(service) }),
+            Some(cut) => Body::new(CutShort::new(part, cut)),
+            None => {
+                Body::new(Delivery { left: part, whole, id: id.to_owned(), service: Arc::clone(service) })
+            }
         });
-        response.headers_mut().insert(header::CONTENT_LENGTH, length);
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        *response.status_mut() = status;
+        let told = response.headers_mut();
+        told.extend(range.map(|range| (header::CONTENT_RANGE, range)));
+        told.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        told.insert(header::CONTENT_LENGTH, length);
+        told.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         response
     });
     Ok(strike.hold_back(&service.clock, response).await)
+}
+
+/// What of a file is asked for, with the status and what `Content-Range` says of it.
+fn cut_out(bytes: &Bytes, asked: Part) -> (StatusCode, Option<HeaderValue>, Bytes) {
+    let length = bytes.len();
+    let told = |range: String| HeaderValue::from_str(&format!("bytes {range}/{length}")).ok();
+    match asked {
+        Part::Whole => (StatusCode::OK, None, bytes.clone()),
+        Part::Outside => (StatusCode::RANGE_NOT_SATISFIABLE, told("*".to_owned()), Bytes::new()),
+        Part::Of(range) => {
+            let told = told(format!("{}-{}", range.start, range.end - 1));
+            (StatusCode::PARTIAL_CONTENT, told, bytes.slice(range))
+        }
+    }
 }
 
 /// The picture of a task that is ready, with its media type. It is painted once.
@@ -154,6 +178,8 @@ pub(crate) async fn picture(service: &Service, id: &str) -> Result<(&'static str
 /// The bytes on their way, which know when the last of them has been taken.
 struct Delivery {
     left: Bytes,
+    /// Whether it is the whole file.
+    whole: bool,
     id: String,
     service: Arc<Service>,
 }
@@ -171,7 +197,7 @@ impl http_body::Body for Delivery {
         }
         let length = self.left.len().min(CHUNK);
         let chunk = self.left.split_to(length);
-        if self.left.is_empty() {
+        if self.left.is_empty() && self.whole {
             let mut state = self.service.state();
             state.delivered += 1;
             if let Some(task) = state.tasks.get_mut(&self.id) {
@@ -206,6 +232,7 @@ mod tests {
             Arc::new(Service::new(Config::default(), contract, String::new(), String::new()).unwrap());
         let delivery = || Delivery {
             left: vec![7; 2 * CHUNK + 1].into(),
+            whole: true,
             id: "a task".to_owned(),
             service: Arc::clone(&service),
         };

@@ -22,9 +22,8 @@
 //! is served without new code. Requests are validated by a JSON Schema validator against that document, and not through
 //! anybody's types, so that a client's mistakes show. Clients in any language can use it.
 //!
-//! Pictures are real files of the kind and size that were asked for, painted from the model, the prompt and the seed: the
-//! same request gives the same bytes. They are placeholders, and their caption says so. The images of a request are shown
-//! on cards.
+//! Pictures are real files of the kind and size that were asked for, worked from the images, the mask, the prompt and
+//! the seed of the request: the same request gives the same bytes. They are placeholders, and say so.
 //!
 //! # Words
 //!
@@ -45,10 +44,11 @@
 //!
 //! # What is the simulator's own
 //!
-//! Where the interface does not say what the service does, the simulator does the plainest thing. `README.md` beside this
-//! crate lists what that is. The most important: in-progress statuses are `Pending` and `Processing`; a delivery address
-//! is good for ten minutes from the moment its task became ready; polling an id that is not known *at that address*
-//! answers 200 with `Task not found`; images given by their address are not fetched; webhooks go to this machine alone unless the settings allow more.
+//! Where the interface does not say what the service does, the simulator does the plainest thing. `docs/simulator.md` in
+//! the repository tells all of it. The most important: in-progress statuses are `Pending` and `Processing`; a delivery
+//! address is good for ten minutes from the moment its task became ready; polling an id that is not known *at that
+//! address*, or not to that project, answers 200 with `Task not found`; what is not paid is refused with 402; images given
+//! by their address are not fetched; webhooks go to this machine alone unless the settings allow more.
 
 mod accounts;
 mod answer;
@@ -69,6 +69,7 @@ mod open_fields;
 mod order;
 mod outcome;
 mod paint;
+mod part;
 mod pattern;
 mod poll;
 mod seconds;

@@ -103,3 +103,34 @@ async fn a_head_tells_what_a_get_would_and_is_no_delivery() {
     }
     assert_eq!(bench.sim.counts().delivered, 1);
 }
+
+#[tokio::test]
+async fn a_part_of_a_picture_can_be_fetched_and_is_no_delivery() {
+    let bench = Bench::new().await;
+    let task = bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    let sample = bench.sample(&task).await;
+    let whole = bench.fetch(&sample).await;
+    assert_eq!(
+        (whole.status.as_u16(), &whole.headers[header::ACCEPT_RANGES]),
+        (200, &"bytes".parse().unwrap())
+    );
+    let length = whole.body.len();
+    for (range, status, told, body) in [
+        ("bytes=10-19", 206, format!("bytes 10-19/{length}"), whole.body.slice(10..20)),
+        (
+            "bytes=-7",
+            206,
+            format!("bytes {}-{}/{length}", length - 7, length - 1),
+            whole.body.slice(length - 7..),
+        ),
+        ("bytes=0-", 206, format!("bytes 0-{}/{length}", length - 1), whole.body.clone()),
+        ("bytes=9999999-", 416, format!("bytes */{length}"), Default::default()),
+    ] {
+        let part = bench.send(Method::GET, &sample, &[("range", range)], "").await;
+        assert_eq!(part.status.as_u16(), status, "{range}");
+        assert_eq!(part.headers[header::CONTENT_RANGE], *told, "{range}");
+        assert_eq!(part.body, body, "{range}");
+    }
+    assert_eq!(bench.send(Method::HEAD, &sample, &[("range", "bytes=1-2")], "").await.status, 200);
+    assert_eq!(bench.sim.counts().delivered, 2, "the whole, and the part that was the whole");
+}

@@ -6,6 +6,7 @@ mod contract;
 mod control;
 mod credits;
 mod delivery;
+mod documented;
 mod faults;
 mod faults_asked;
 mod limits;

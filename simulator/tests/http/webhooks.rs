@@ -304,3 +304,36 @@ async fn what_no_simulator_could_do_is_refused_at_the_start() {
     assert_eq!(read.webhooks.retry_after, [SECOND, SECOND / 2]);
     assert!(Config::from_toml("[webhooks]\nretry_after = [-1]").is_err());
 }
+
+#[tokio::test]
+async fn words_in_a_request_twist_its_webhook() {
+    let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
+    let send = async |words: &str| {
+        let mut body = signed(&receiver.url(), "s3cret");
+        body["prompt"] = words.into();
+        submit(&bench, &body).await
+    };
+    let twice = send("[[webhook-duplicate]]").await;
+    let late = send("[[webhook-late=20]]").await;
+    let forged = send("[[webhook-forged]]").await;
+    bench.sim.clock().advance(SECOND);
+    let mut hits = Vec::new();
+    for _ in 0..4 {
+        hits.push(receiver.answer(204).await);
+    }
+    let signature = |hit: &super::webhook_receiver::Hit| {
+        let expected = format!("sha256={}", hmac_sha256(b"s3cret", &hit.body));
+        hit.header("x-webhook-signature") == Some(expected.as_str())
+    };
+    let of = |task: &String| {
+        hits.iter().filter(|hit| hit.json()["id"] == **task).map(signature).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&twice), [true, true]);
+    assert!(of(&late).is_empty());
+    let mut verified = of(&forged);
+    verified.sort_unstable();
+    assert_eq!(verified, [false, true]);
+    bench.sim.clock().advance(20 * SECOND);
+    assert_eq!(receiver.answer(204).await.json()["id"], late);
+    assert_eq!(bench.sim.counts().struck.values().sum::<u64>(), 3);
+}

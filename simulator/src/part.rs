@@ -1,0 +1,77 @@
+//! The part of a file that a request asks for by the header `Range`: players of videos jump by it.
+
+use std::ops::Range;
+
+use axum::http::{HeaderMap, header};
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// No part is asked for, or in a way that may be answered with the whole.
+    Whole,
+    Of(Range<usize>),
+    /// What is asked for lies outside of the file.
+    Outside,
+}
+
+impl Part {
+    /// One range of bytes is understood. With `If-Range` the whole is sent, since no file has a tag to compare with.
+    pub(crate) fn asked(headers: &HeaderMap, length: usize) -> Self {
+        let asked = headers.get(header::RANGE).and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
+        match asked
+            .filter(|_| !headers.contains_key(header::IF_RANGE))
+            .and_then(|range| range.split_once('-'))
+        {
+            Some(range) => Self::between(range, length),
+            None => Self::Whole,
+        }
+    }
+
+    fn between((first, last): (&str, &str), length: usize) -> Self {
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            // A number beyond counting lies beyond every file.
+            digits.then(|| text.parse().unwrap_or(usize::MAX))
+        };
+        let range = match (number(first), number(last)) {
+            (Some(first), None) if last.is_empty() => first..length,
+            (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
+            (None, Some(suffix)) if first.is_empty() => length.saturating_sub(suffix)..length,
+            _ => return Self::Whole,
+        };
+        if range.is_empty() { Self::Outside } else { Self::Of(range) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_range_is_understood_and_everything_else_is_the_whole() {
+        let asked =
+            |text: &str| Part::asked(&HeaderMap::from_iter([(header::RANGE, text.parse().unwrap())]), 10);
+        for (text, part) in [
+            ("bytes=0-", Part::Of(0..10)),
+            ("bytes=3-5", Part::Of(3..6)),
+            ("bytes=3-3", Part::Of(3..4)),
+            ("bytes=9-99", Part::Of(9..10)),
+            ("bytes=-4", Part::Of(6..10)),
+            ("bytes=-40", Part::Of(0..10)),
+            ("bytes=10-", Part::Outside),
+            ("bytes=10-12", Part::Outside),
+            ("bytes=-0", Part::Outside),
+            ("bytes=99999999999999999999999-", Part::Outside),
+            ("bytes=5-3", Part::Whole),
+            ("bytes=-", Part::Whole),
+            ("bytes=0-1,4-5", Part::Whole),
+            ("bytes=a-b", Part::Whole),
+            ("bytes=+1-2", Part::Whole),
+            ("lines=1-2", Part::Whole),
+        ] {
+            assert_eq!(asked(text), part, "{text}");
+        }
+        let conditional = [(header::RANGE, "bytes=1-2"), (header::IF_RANGE, "\"a\"")];
+        let headers = HeaderMap::from_iter(conditional.map(|(name, value)| (name, value.parse().unwrap())));
+        assert_eq!(Part::asked(&headers, 10), Part::Whole);
+    }
+}

@@ -1,0 +1,59 @@
+//! What `docs/simulator.md` says is so.
+
+use imagekiln_simulator::{Config, Faults, Permission, Role, Simulator};
+
+const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulator.md"));
+
+/// The cells of the rows of the page's tables.
+fn rows() -> impl Iterator<Item = Vec<&'static str>> {
+    let rows = PAGE.lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
+    rows.map(|row| row.split('|').map(str::trim).collect())
+}
+
+/// A name as it stands in a configuration or in JSON.
+fn written(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn its_settings_can_be_read_and_started_with() {
+    let blocks: Vec<_> =
+        PAGE.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 5, "{blocks:?}");
+    for block in blocks {
+        let config = Config::from_toml(block).unwrap_or_else(|error| panic!("{error}\n{block}"));
+        Simulator::start(config).await.unwrap_or_else(|error| panic!("{error}\n{block}")).shutdown().await;
+    }
+}
+
+#[test]
+fn its_settings_are_all_there_are() {
+    let error = Config::from_toml("nonsense = 1").unwrap_err().to_string();
+    let names: Vec<_> = error.split('`').skip(3).step_by(2).collect();
+    assert!(names.len() > 20 && names.contains(&"seed"), "{error}");
+    for name in names {
+        let told = rows().any(|row| row[0].split(", ").any(|cell| cell == format!("`{name}`")));
+        assert!(told, "the page's table does not name the setting `{name}`");
+    }
+}
+
+#[test]
+fn its_permission_table_is_the_one_that_holds() {
+    for permission in Permission::ALL {
+        let name = format!("`{}`", written(&permission));
+        let row =
+            rows().find(|row| row[0].starts_with(&name)).unwrap_or_else(|| panic!("{name} is not told"));
+        let told: Vec<_> = row[1..].iter().map(|cell| *cell == "yes").collect();
+        assert_eq!(told, Role::ALL.map(|role| role.permits(permission)), "{name}");
+    }
+}
+
+#[test]
+fn its_faults_are_all_there_are() {
+    for fault in Faults::known() {
+        let row = rows().find(|row| row[0] == format!("`{}`", fault.name) && row.len() == 4);
+        let row = row.unwrap_or_else(|| panic!("{} is not told", fault.name));
+        let places: Vec<_> = fault.places.iter().map(written).collect();
+        assert_eq!((row[1], row[3]), (places.join(", ").as_str(), fault.effect), "{}", fault.name);
+    }
+}
