@@ -62,7 +62,6 @@ mod credits;
 mod delivery;
 mod error;
 mod faults;
-#[allow(dead_code, reason = "likewise")]
 mod ledger;
 mod moderation;
 mod open_fields;

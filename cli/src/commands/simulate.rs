@@ -29,6 +29,9 @@ struct Options {
     /// Where the regional address listens [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     regional_listen: Option<SocketAddr>,
+    /// Where the page and the control port listen, which must be on this machine [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS")]
+    control_listen: Option<SocketAddr>,
     /// Let other machines reach it
     #[arg(long)]
     allow_remote: bool,
@@ -62,6 +65,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
             json!({
                 "base_url": simulator.base_url(),
                 "regional_base_url": simulator.regional_base_url(),
+                "control_url": simulator.control_url(),
                 "api_key": simulator.api_key(),
                 "model_prefix": prefix,
             })
@@ -91,6 +95,9 @@ fn config(options: Options) -> Result<Config, Failure> {
     if let Some(address) = options.regional_listen {
         config.regional_listen = address;
     }
+    if let Some(address) = options.control_listen {
+        config.control_listen = address;
+    }
     if let Some(time) = options.ready_after {
         config.ready_after = time;
     }
@@ -117,6 +124,7 @@ fn from_file(path: &Path) -> Result<Config, Failure> {
 
 fn greeting(simulator: &Simulator, prefix: &str) -> String {
     let (base, regional, key) = (simulator.base_url(), simulator.regional_base_url(), simulator.api_key());
+    let page = simulator.control_url();
     let mut exports = vec![
         format!("export {API_KEY_VARIABLE}={key}"),
         format!("export {BASE_URL_VARIABLE}={base}"),
@@ -126,7 +134,11 @@ fn greeting(simulator: &Simulator, prefix: &str) -> String {
         exports.push(format!("export {MODEL_PREFIX_VARIABLE}={prefix}"));
     }
     format!(
-        "the simulator runs at {base}, its regional address is {regional}; Ctrl-C stops it\n\n\
+        "the simulator runs; Ctrl-C stops it\n\n  \
+         service   {base}\n  \
+         regional  {regional}\n  \
+         key       {key}\n  \
+         page      {page}/\n\n\
          in another terminal:\n\n  {exports}\n  kiln generate \"a red fox in the snow\" --output fox.png\n\n\
          or by hand:\n\n  curl --json '{{\"prompt\":\"a red fox in the snow\"}}' --header 'x-key: {key}' {base}/v1/{prefix}-2-pro\n",
         exports = exports.join("\n  ")

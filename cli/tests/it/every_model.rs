@@ -41,6 +41,7 @@ fn value(field: &Field) -> (String, Value) {
         }
         FieldKind::Secret => ("a secret".to_owned(), json!("[redacted]")),
         FieldKind::Json => (SIDE.to_string(), json!(SIDE)),
+        _ if field.name == "finetune_id" => ("fox-style".to_owned(), json!("fox-style")),
         _ => ("some words".to_owned(), json!("some words")),
     }
 }

@@ -39,7 +39,8 @@ fn it_prints_what_to_type_next_and_that_works() {
     let mut simulating =
         Simulating::start(&place, &["--ready-after", "0", "--key", "my-key", "--model-prefix", "xyz"]);
     let lines: Vec<String> = simulating.lines().take_while(|line| !line.contains("curl")).collect();
-    let typed: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("  ")).collect();
+    let told = lines.iter().skip_while(|line| !line.contains("in another terminal"));
+    let typed: Vec<&str> = told.filter_map(|line| line.strip_prefix("  ")).collect();
     let mut shell = place.command("sh");
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_kiln")).parent().unwrap();
     shell.env("PATH", format!("{}:{}", program.display(), std::env::var("PATH").unwrap()));
@@ -51,7 +52,7 @@ fn it_prints_what_to_type_next_and_that_works() {
 #[test]
 fn the_greeting() {
     let mut simulating = Simulating::start(&Place::new(), &[]);
-    let lines: Vec<String> = simulating.lines().take(12).collect();
+    let lines: Vec<String> = simulating.lines().take(17).collect();
     assert!(lines.iter().any(|line| line.contains("curl")), "{lines:?}");
     assert_shown!("simulate", lines.join("\n"));
 }

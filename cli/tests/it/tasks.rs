@@ -61,7 +61,8 @@ fn a_task_is_known_by_file_json_and_id() {
 #[test]
 fn a_regional_task_is_found_by_its_reference() {
     let bench = Bench::new();
-    let words = ["submit", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "x", "--aspect-ratio", "1:1"];
+    let words =
+        ["submit", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "fox-style", "--aspect-ratio", "1:1"];
     let line = bench.run(&words).ok().text();
     let status = |reference: &str| bench.run(&["task", "status", reference, "--json"]).ok().json();
     assert_eq!(status(line.trim())["status"], "Ready");
