@@ -39,10 +39,10 @@ function makeSwitch(fault, context) {
       await context.read();
     }) });
   return h("li", { class: "fault" },
-    h("div", { class: "what" }, toggle, h("div", {}, h("h4", {}, h("code", {}, fault.name)), h("p", { class: "note" }, fault.effect))),
+    h("div", { class: "what" }, toggle, h("div", {}, h("h4", {}, h("code", {}, fault.name)), h("p", { class: "note" }, fault.effect.replaceAll("`", "")))),
     h("div", { class: "row" },
       fault.places.length > 1 ? field("Where", place) : h("p", { class: "field" }, h("span", {}, "Where"), fault.places[0]),
-      fault.value ? field("Value", value, fault.value) : null,
+      fault.value ? field("Value", value, fault.value.replaceAll("`", "")) : null,
       field("How often", often), numbered));
 }
 

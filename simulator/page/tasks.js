@@ -58,6 +58,7 @@ function mount(root) {
   const total = h("p", { class: "total" });
   const list = h("ul", { class: "gallery", "aria-label": "Tasks, newest first" });
   const more = button("Show older tasks", { click: () => { limit = Math.min(MOST, limit + PAGE); read(); } });
+  more.hidden = true;
   const none = h("p", { class: "none" });
   const form = h("form", { class: "filters", role: "search", submit: (event) => event.preventDefault() },
     field("Show", progress), field("Search", search), total);

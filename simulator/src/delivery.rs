@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, Uri};
 use axum::response::Response;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http_body::{Frame, SizeHint};
@@ -116,39 +116,17 @@ pub(crate) async fn serve(
     let instead = strike.instead(FaultPlace::Delivery).or_else(|| strike.delivered_instead(kind));
     let response = instead.unwrap_or_else(|| {
         debug!(task = id, bytes = bytes.len(), "delivering");
-        let asked = if *method == Method::GET { Part::asked(headers, bytes.len()) } else { Part::Whole };
-        let (status, range, part) = cut_out(&bytes, asked);
-        let whole = part.len() == bytes.len();
-        let length = HeaderValue::from(part.len());
-        let mut response = Response::new(match strike.cut_in_the_middle() {
+        let length = bytes.len();
+        let asked = if *method == Method::GET { Part::asked(headers, length) } else { Part::Whole };
+        asked.answer(kind, bytes, |part| match strike.cut_in_the_middle() {
             Some(cut) => Body::new(CutShort::new(part, cut)),
             None => {
-                Body::new(Delivery { left: part, whole, id: id.to_owned(), service: Arc::clone(service) })
+                let (whole, service) = (part.len() == length, Arc::clone(service));
+                Body::new(Delivery { left: part, whole, id: id.to_owned(), service })
             }
-        });
-        *response.status_mut() = status;
-        let told = response.headers_mut();
-        told.extend(range.map(|range| (header::CONTENT_RANGE, range)));
-        told.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-        told.insert(header::CONTENT_LENGTH, length);
-        told.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-        response
+        })
     });
     Ok(strike.hold_back(&service.clock, response).await)
-}
-
-/// What of a file is asked for, with the status and what `Content-Range` says of it.
-fn cut_out(bytes: &Bytes, asked: Part) -> (StatusCode, Option<HeaderValue>, Bytes) {
-    let length = bytes.len();
-    let told = |range: String| HeaderValue::from_str(&format!("bytes {range}/{length}")).ok();
-    match asked {
-        Part::Whole => (StatusCode::OK, None, bytes.clone()),
-        Part::Outside => (StatusCode::RANGE_NOT_SATISFIABLE, told("*".to_owned()), Bytes::new()),
-        Part::Of(range) => {
-            let told = told(format!("{}-{}", range.start, range.end - 1));
-            (StatusCode::PARTIAL_CONTENT, told, bytes.slice(range))
-        }
-    }
 }
 
 /// The picture of a task that is ready, with its media type. It is painted once.

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use axum::http::{HeaderMap, header};
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -24,6 +26,36 @@ impl Part {
             Some(range) => Self::between(range, length),
             None => Self::Whole,
         }
+    }
+
+    /// The part of a file as an answer; `body` makes its body of the bytes.
+    pub(crate) fn answer(
+        self,
+        kind: &'static str,
+        file: Bytes,
+        body: impl FnOnce(Bytes) -> Body,
+    ) -> Response {
+        let length = file.len();
+        let (status, range, part) = match self {
+            Self::Whole => (StatusCode::OK, None, file),
+            Self::Outside => {
+                (StatusCode::RANGE_NOT_SATISFIABLE, Some(format!("bytes */{length}")), Bytes::new())
+            }
+            Self::Of(Range { start, end }) => {
+                let told = format!("bytes {start}-{}/{length}", end.saturating_sub(1));
+                (StatusCode::PARTIAL_CONTENT, Some(told), file.slice(start..end))
+            }
+        };
+        let part_length = HeaderValue::from(part.len());
+        let mut response = Response::new(body(part));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        let range = range.and_then(|range| HeaderValue::try_from(range).ok());
+        headers.extend(range.map(|range| (header::CONTENT_RANGE, range)));
+        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        headers.insert(header::CONTENT_LENGTH, part_length);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        response
     }
 
     fn between((first, last): (&str, &str), length: usize) -> Self {

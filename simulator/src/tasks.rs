@@ -15,7 +15,7 @@ use crate::paint::Picture;
 use crate::validation::Image;
 
 /// What a task takes without its request, its images and its picture, about.
-const RECORD_BYTES: usize = 1024;
+const RECORD_BYTES: usize = 2560;
 
 /// A task as it is kept.
 pub(crate) struct Task {

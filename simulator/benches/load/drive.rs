@@ -29,7 +29,8 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Eight submissions, six polls of active tasks, and two pictures: submitted, polled for and fetched.
+    /// Eight submissions, six polls of active tasks, and two pictures: submitted, polled for and fetched. No more tasks
+    /// stay active than there were.
     pub fn service() -> Self {
         Self { submissions: 8, pictures: 2 }
     }
@@ -109,7 +110,7 @@ impl Driver {
             let driver = self.clone();
             if place < mix.submissions {
                 sent += 1;
-                under_way.spawn(async move { drop(driver.submit("gen-2-pro").await) });
+                under_way.spawn(async move { drop(driver.submit(QUICK).await) });
             } else if place < mix.submissions + 3 * mix.pictures {
                 sent += 3;
                 under_way.spawn(async move { driver.picture().await });

@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use drive::{Driver, Mix, Report};
-use process::{Kind, Process};
+use process::{KEPT_BYTES, Kind, Process};
 
 struct Plan {
     rate: u32,
@@ -83,12 +83,15 @@ async fn run(plan: &Plan) -> Result<(), Box<dyn Error>> {
         ratio(service.quantile(0.5), constant.quantile(0.5)),
         ratio(service.quantile(0.99), constant.quantile(0.99)),
     );
+    let tens: Vec<_> =
+        memory.iter().skip(10).step_by(10).map(|bytes| format!("{:.0}", mib(*bytes))).collect();
     println!(
-        "memory     {:.0} MiB when started, {:.0} MiB with the tasks, {:.0} MiB at most, {:.0} MiB at the end",
+        "memory     {:.0} MiB when started, {:.0} MiB with the tasks, then every ten seconds {} MiB, where {:.0} MiB \
+         may be kept",
         mib(idle),
         mib(filled),
-        mib(memory.iter().copied().max().unwrap_or(filled)),
-        mib(simulator.resident_bytes()?),
+        tens.join(", "),
+        mib(KEPT_BYTES),
     );
     if service.failed > 0 {
         return Err(format!("{} requests failed: {:?}", service.failed, service.problems).into());

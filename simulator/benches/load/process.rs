@@ -97,13 +97,16 @@ pub fn serve(kind: Kind) -> Result<(), Box<dyn Error>> {
     })
 }
 
+/// What the simulator may keep, which is less than what comes in a minute.
+pub const KEPT_BYTES: u64 = 32 << 20;
+
 /// Most tasks stay active for the whole time; those of one operation end at once, so that there is something to fetch.
 fn config() -> Config {
     Config {
         ready_after: Duration::from_secs(3600),
         ready_after_of: [(super::drive::QUICK.to_owned(), Duration::ZERO)].into(),
         max_active_tasks: usize::MAX,
-        max_kept_bytes: 64 << 20,
+        max_kept_bytes: KEPT_BYTES,
         ..Config::default()
     }
 }

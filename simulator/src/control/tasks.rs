@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderValue, header};
-use axum::response::IntoResponse as _;
+use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,6 +15,7 @@ use crate::answer::Refusal;
 use crate::credits::{Credits, Megapixels};
 use crate::delivery;
 use crate::outcome::Outcome;
+use crate::part::Part;
 use crate::service::Service;
 use crate::tasks::Task;
 
@@ -188,11 +189,13 @@ pub(super) async fn one(State(service): State<Arc<Service>>, Path(id): Path<Stri
 }
 
 /// The picture at an address that does not expire. Looking at it here is no delivery.
-pub(super) async fn picture(State(service): State<Arc<Service>>, Path(id): Path<String>) -> Reply {
+pub(super) async fn picture(
+    State(service): State<Arc<Service>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Reply {
     match delivery::picture(&service, &id).await {
-        Ok((kind, bytes)) => {
-            Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], bytes).into_response())
-        }
+        Ok((kind, bytes)) => Ok(Part::asked(&headers, bytes.len()).answer(kind, bytes, Body::from)),
         Err(Refusal::NotFound) => Err(Problem::not_found("picture")),
         Err(_) => Err(Problem::broken()),
     }

@@ -79,7 +79,7 @@ async fn at_the_cap_on_active_tasks_one_waits_as_long_as_it_says() {
 
 #[tokio::test]
 async fn past_its_size_the_store_forgets_the_oldest_final_tasks() {
-    let bench = Bench::with(Config { max_kept_bytes: 10_000, ..Config::default() }).await;
+    let bench = Bench::with(Config { max_kept_bytes: 25_000, ..Config::default() }).await;
     let mut first = Vec::new();
     for _ in 0..5 {
         first.push(bench.submit("/v1/gen-2-pro", &small("x")).await);
