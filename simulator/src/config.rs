@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::credits::Prices;
 use crate::error::{ConfigError, StartError};
 use crate::moderation::Moderation;
+use crate::outcome::Outcome;
 use crate::webhooks::WebhookSettings;
 use crate::{pattern, seconds};
 
@@ -190,6 +191,11 @@ impl Config {
             ),
             ("in_progress", !self.in_progress.is_empty(), "names no status"),
             (
+                "in_progress",
+                !self.in_progress.iter().any(|status| status.is_empty() || Outcome::is_final(status)),
+                "names a final status, or none at all",
+            ),
+            (
                 "max_output_side",
                 (1..=16383).contains(&self.max_output_side),
                 "must be from 1 to 16383 pixels",
@@ -258,6 +264,7 @@ mod tests {
             ("ready_after = nan", 1, "is no time in seconds"),
             ("[prices]\nsubmission = 0.001", 2, "two decimal places"),
             ("[prices]\nsubmission = -3", 2, "two decimal places"),
+            ("[prices]\nsubmission = 10000.123", 2, "two decimal places"),
             ("seed = ", 1, "string values"),
         ] {
             let error = Config::from_toml(text).err().unwrap();

@@ -63,9 +63,8 @@ impl<'de> Deserialize<'de> for Credits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let credits = f64::deserialize(deserializer)?;
         let hundredths = (credits * 100.0).round();
-        let is_exact = (credits * 100.0 - hundredths).abs() < 1e-6 * hundredths.max(1.0);
-        // Up to here, every hundredth is a number of its own.
-        if is_exact && (0.0..=9e14).contains(&hundredths) {
+        // Up to here, every hundredth is a number of its own, and the nearest to what was written.
+        if hundredths / 100.0 == credits && (0.0..=9e14).contains(&hundredths) {
             Ok(Self(hundredths as u64))
         } else {
             Err(D::Error::custom(format!("{credits} is no amount of credits with two decimal places")))

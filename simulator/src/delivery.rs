@@ -129,7 +129,7 @@ pub(crate) async fn serve(
     Ok(strike.hold_back(&service.clock, response).await)
 }
 
-/// The picture of a task that is ready, with its media type. It is painted once.
+/// The picture of a task that is ready, with its media type. It is painted once, but for fetches at the same time.
 pub(crate) async fn picture(service: &Service, id: &str) -> Result<(&'static str, Bytes), Refusal> {
     let picture = {
         let state = service.state();
@@ -149,7 +149,7 @@ pub(crate) async fn picture(service: &Service, id: &str) -> Result<(&'static str
     let kind = picture.format.media_type();
     let painted = service.painters.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
     let bytes = Bytes::from(painted.map_err(|_| Refusal::Broken)?);
-    service.state().tasks.keep_picture(id, bytes.clone());
+    service.state().tasks.keep_picture(id, bytes.clone(), service.clock.now(), service.room());
     Ok((kind, bytes))
 }
 

@@ -8,7 +8,8 @@ use crate::contract::{Fields, Submission};
 use crate::moderation::Moderation;
 use crate::outcome::{Outcome, Wish};
 use crate::paint::{Format, Settings};
-use crate::validation::Checked;
+use crate::validation::{Checked, Input};
+use crate::webhooks;
 
 /// A request larger than this, without its images, is not kept.
 const MAX_KEPT_BYTES: usize = 256 << 10;
@@ -25,11 +26,22 @@ pub(crate) struct Order {
     pub(crate) shown: Shown,
 }
 
-/// The body as it may be shown: images summarized, secrets redacted.
+/// The body as it may be shown: images summarized, secrets redacted, the webhook's address without its query.
 pub(crate) struct Shown {
-    pub(crate) body: Value,
-    /// What it takes, about.
-    pub(crate) bytes: usize,
+    /// As text, which takes a fraction of what many small values take.
+    json: Box<str>,
+    pub(crate) prompt: Box<str>,
+}
+
+impl Shown {
+    pub(crate) fn body(&self) -> Value {
+        serde_json::from_str(&self.json).unwrap_or_default()
+    }
+
+    /// What it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.json.len() + self.prompt.len()
+    }
 }
 
 impl Order {
@@ -44,10 +56,11 @@ impl Order {
         let webhook_secret = body.get("webhook_secret").and_then(Value::as_str).map(str::to_owned);
         redact(secret_fields, &mut body);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
-        let mut wish = Wish::of(&body);
+        let said = said(&body, secret_fields, &checked.inputs);
+        let mut wish = Wish::of(&said);
         if wish.outcome == Outcome::Ready {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
-            wish.outcome = moderation.verdict(&body, tolerance).unwrap_or_default();
+            wish.outcome = moderation.verdict(&said, tolerance).unwrap_or_default();
         }
         Self {
             prompt: text("prompt").unwrap_or_default(),
@@ -81,13 +94,39 @@ fn redact(secret_fields: &BTreeSet<String>, body: &mut Value) {
     }
 }
 
-fn kept(body: Value) -> Shown {
-    let bytes = serde_json::to_string(&body).map_or(0, |text| text.len());
-    if bytes > MAX_KEPT_BYTES {
-        let body = format!("[a request of {bytes} bytes without its images, not kept]").into();
-        Shown { body, bytes: 0 }
+/// What the request says in words: its body without images and secrets.
+fn said(body: &Value, secret_fields: &BTreeSet<String>, inputs: &[Input]) -> Value {
+    let mut said = body.clone();
+    for (_, value) in
+        said.as_object_mut().into_iter().flatten().filter(|(name, _)| secret_fields.contains(*name))
+    {
+        *value = Value::Null;
+    }
+    let summaries = inputs.iter().map(|input| input.image.summary()).collect();
+    silence(&mut said, &summaries);
+    said
+}
+
+fn silence(value: &mut Value, summaries: &BTreeSet<String>) {
+    match value {
+        Value::String(text) if summaries.contains(text) => *value = Value::Null,
+        Value::Array(items) => items.iter_mut().for_each(|item| silence(item, summaries)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| silence(field, summaries)),
+        _ => {}
+    }
+}
+
+fn kept(mut body: Value) -> Shown {
+    if let Some(address) = body.get_mut("webhook_url").filter(|address| address.is_string()) {
+        *address = webhooks::shown(address.as_str().unwrap_or_default()).into();
+    }
+    let prompt = body.get("prompt").and_then(Value::as_str).unwrap_or_default();
+    let json = body.to_string();
+    if json.len() > MAX_KEPT_BYTES {
+        let note = format!("[a request of {} bytes without its images, not kept]", json.len());
+        Shown { json: Value::from(note).to_string().into(), prompt: Box::default() }
     } else {
-        Shown { body, bytes }
+        Shown { prompt: prompt.into(), json: json.into() }
     }
 }
 
@@ -115,6 +154,6 @@ mod tests {
         redact(&secrets, &mut body);
         assert_eq!(body, json!({ "webhook_secret": "[redacted]", "prompt": "x" }));
         let giant = kept(json!({ "prompt": "x".repeat(MAX_KEPT_BYTES) }));
-        assert!(giant.body.as_str().is_some_and(|text| text.starts_with("[a request of")));
+        assert!(giant.body().as_str().is_some_and(|text| text.starts_with("[a request of")));
     }
 }

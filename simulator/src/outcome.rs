@@ -16,6 +16,12 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// Whether a status is one that a task ends with.
+    pub(crate) fn is_final(status: &str) -> bool {
+        let all = [Self::Ready, Self::Error, Self::RequestModerated, Self::ContentModerated, Self::NotFound];
+        all.into_iter().any(|outcome| outcome.status() == status)
+    }
+
     /// The status when polled, in the words of the contract.
     pub(crate) fn status(self) -> &'static str {
         match self {

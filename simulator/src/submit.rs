@@ -244,7 +244,10 @@ fn check_active_tasks(
         return Ok(());
     }
     let wait = state.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
-    Err(Refusal::TooManyTasks { most, wait })
+    // Clients wait in real time. Where the clock stands still there is no saying how long.
+    let speed = service.clock.speed();
+    let real = Duration::try_from_secs_f64(wait.as_secs_f64() / speed);
+    Err(Refusal::TooManyTasks { most, wait: real.unwrap_or(wait) })
 }
 
 /// The area of the images that came with the request; unknown where one was given by its address.

@@ -48,7 +48,7 @@ impl Task {
             Image::Elsewhere(_) => 0,
         });
         let painted = self.painted.as_ref().map_or(0, Bytes::len);
-        (RECORD_BYTES + self.request.bytes + painted + images.sum::<usize>()) as u64
+        (RECORD_BYTES + self.request.bytes() + painted + images.sum::<usize>()) as u64
     }
 
     /// The outcome, once it has come.
@@ -80,7 +80,7 @@ impl Task {
             operation: self.operation.clone(),
             operation_id: self.operation_id.clone(),
             region: self.region,
-            request: self.request.body.clone(),
+            request: self.request.body(),
             status: self.status(now, in_progress).to_owned(),
             seed: self.picture.seed,
             width: self.picture.width,
@@ -251,13 +251,14 @@ impl Tasks {
         }
     }
 
-    /// Keeps a task's picture, so that it is not painted again.
-    pub(crate) fn keep_picture(&mut self, id: &str, picture: Bytes) {
+    /// Keeps a task's picture, so that it is not painted again, and makes room for it.
+    pub(crate) fn keep_picture(&mut self, id: &str, picture: Bytes, now: Duration, room: Room) {
         let Some(task) = self.numbers.get(id).and_then(|number| self.kept.get_mut(number)) else { return };
         if task.painted.is_none() {
             self.bytes += picture.len() as u64;
             task.painted = Some(picture);
         }
+        self.settle(now, room);
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&Task> {

@@ -22,7 +22,7 @@ pub enum Role {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Permission {
-    /// See projects, their usage and their tasks.
+    /// See projects and their usage.
     View,
     /// Make, reveal and revoke keys.
     ManageKeys,

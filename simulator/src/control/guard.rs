@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::reply::Problem;
+use crate::webhooks::USER_AGENT;
 
 /// What a browser may do with anything from here: load it into our page, from here, and nowhere else.
 /// The viewer of the documentation has its icons as `data:` in its style sheet.
@@ -40,6 +41,10 @@ impl Guard {
 
     fn admit(self, request: &Request) -> Result<(), Problem> {
         let headers = request.headers();
+        // Whoever has a key chooses where webhooks go, and they come from this machine.
+        if headers.get(header::USER_AGENT).is_some_and(|agent| agent == USER_AGENT) {
+            return Err(Problem::forbidden("No webhook reaches the control interface"));
+        }
         let host = self.host(request)?;
         check_origin(headers, &host)?;
         check_site(request)?;

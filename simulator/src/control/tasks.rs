@@ -109,7 +109,7 @@ struct Page {
 }
 
 fn prompt(task: &Task) -> &str {
-    task.request.body.get("prompt").and_then(Value::as_str).unwrap_or_default()
+    &task.request.prompt
 }
 
 fn shown(service: &Service, task: &Task, now: Duration) -> TaskShown {
@@ -183,7 +183,7 @@ pub(super) async fn one(State(service): State<Arc<Service>>, Path(id): Path<Stri
     let task = {
         let state = service.state();
         let task = state.tasks.get(&id).ok_or_else(|| Problem::not_found("task"))?;
-        TaskInFull { task: shown(&service, task, now), request: task.request.body.clone() }
+        TaskInFull { task: shown(&service, task, now), request: task.request.body() }
     };
     reply::json(&task)
 }

@@ -2,7 +2,7 @@
 //!
 //! All are asked for in one grammar, `name[@place][=value][:often]`: by words in double brackets in the texts of a
 //! submission, by the header `x-simulator-fault`, or by rules. A fault strikes only what would be served otherwise: a
-//! request that is refused is refused first, and no fault is spent on it.
+//! request that is refused is refused first, and no fault is spent on it; credits and active tasks alone come after.
 
 mod answers;
 mod ask;

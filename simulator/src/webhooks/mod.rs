@@ -20,6 +20,7 @@ use url::Url;
 
 use ledger::{Delivery, Ledger, Letter};
 use post::Post;
+pub(crate) use post::USER_AGENT;
 pub(crate) use pump::run;
 use receiver::Receiver;
 pub use settings::{WebhookScheme, WebhookSettings};
@@ -63,6 +64,11 @@ pub(crate) struct Twist {
     /// Beside the true one another goes out at the same moment, once, with the same id, that claims another status and
     /// is signed with another secret. Where the request gave no secret, only a poll can tell.
     pub(crate) forged: bool,
+}
+
+/// A webhook's address as it may be shown: without user information, query and fragment.
+pub(crate) fn shown(url: &str) -> String {
+    Url::parse(url).map_or_else(|_| "[unreadable]".to_owned(), |url| receiver::shown(&url))
 }
 
 /// The webhooks of a simulator, on their way and gone out.
@@ -131,7 +137,7 @@ impl Webhooks {
         Letter {
             task: task.to_owned(),
             final_at,
-            url: parsed.map_or_else(|| "[unreadable]".to_owned(), |url| receiver::shown(&url)),
+            url: shown(url),
             sendable: receiver.and_then(|receiver| Ok((receiver, seal?))),
             webhook_id: format!("msg_{}", hex(&drawn)),
             body: result.to_string().into(),

@@ -22,7 +22,8 @@ use super::receiver::{Origin, Receiver};
 /// How much of an answer's body is read, and thrown away.
 const MAX_ANSWER: usize = 64 << 10;
 
-const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_PKG_VERSION"));
+/// How whoever sends webhooks calls itself, which no request can change.
+pub(crate) const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_PKG_VERSION"));
 
 /// What is sent, and for how long an answer is waited.
 pub(super) struct Post {

@@ -114,12 +114,14 @@ async fn a_task_shows_its_request_without_images_and_secrets() {
     body["input_image"] = image.as_str().into();
     body["input_image_2"] = "https://example.com/b.png?signature=hidden".into();
     body["webhook_secret"] = "hidden".into();
+    body["webhook_url"] = "http://me:hidden@127.0.0.1:9/hook?token=hidden".into();
     body["extra"] = json!({ "kept": [1, null, "two"] });
     let task = bench.submit("/v1/gen-2-flex", &body).await;
     let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
     assert_eq!(view.operation, "gen-2-flex");
     assert_eq!(view.request["prompt"], "a fox");
     assert_eq!(view.request["width"], 64);
+    assert_eq!(view.request["webhook_url"], "http://127.0.0.1:9/hook");
     assert_eq!(view.request["extra"], body["extra"]);
     assert!(view.request["input_image"].as_str().unwrap().starts_with("[image/png of 30 x 20 pixels, "));
     assert_eq!(view.request["input_image_2"], "[an image at example.com, not fetched]");
@@ -160,6 +162,8 @@ async fn settings_that_make_no_sense_are_named() {
         (Config { api_keys: vec!["a b".to_owned()], ..Config::default() }, "api_keys"),
         (Config { model_prefix: "a/b".to_owned(), ..Config::default() }, "model_prefix"),
         (Config { in_progress: vec![], ..Config::default() }, "in_progress"),
+        (Config { in_progress: vec!["Ready".to_owned()], ..Config::default() }, "in_progress"),
+        (Config { in_progress: vec![String::new()], ..Config::default() }, "in_progress"),
         (Config { client_timeout: Duration::ZERO, ..Config::default() }, "client_timeout"),
         (Config { max_output_side: 20_000, ..Config::default() }, "max_output_side"),
         (Config { speed: -1.0, ..Config::default() }, "speed"),

@@ -1,9 +1,10 @@
 //! Who reaches the control interface.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use axum::http::Method;
-use imagekiln_simulator::{Config, Simulator, StartError};
+use imagekiln_simulator::{Config, Simulator, StartError, WebhookDelivery};
 use serde_json::json;
 
 use crate::bench::{Answer, Bench};
@@ -30,6 +31,21 @@ async fn no_key_opens_it() {
         }
     }
     assert_eq!(get(&bench, "/api/state", &[]).await.status, 200);
+}
+
+/// Whoever has a key chooses where webhooks go, and they are JSON from this machine.
+#[tokio::test]
+async fn no_webhook_reaches_it() {
+    let bench = Bench::new().await;
+    let url = format!("{}/api/keys/key-1/reveal", bench.sim.control_url());
+    let body = json!({ "prompt": "x", "width": 64, "height": 64, "webhook_url": url });
+    bench.submit("/v1/gen-2-flex", &body).await;
+    bench.sim.clock().advance(Duration::from_secs(1));
+    let answered = |all: &[WebhookDelivery]| all[0].attempts.iter().any(|attempt| attempt.status.is_some());
+    let webhooks = bench.sim.webhooks_when(answered).await;
+    assert_eq!(webhooks[0].attempts[0].status, Some(403), "{webhooks:?}");
+    let audit = get(&bench, "/api/audit", &[]).await.json().to_string();
+    assert!(!audit.contains("reveal"), "{audit}");
 }
 
 #[tokio::test]
