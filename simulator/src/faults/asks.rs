@@ -1,6 +1,6 @@
 //! What a request asks for: by a header, and by words in its texts.
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tracing::debug;
@@ -67,18 +67,15 @@ impl Asks {
         self.list = header.list;
         if self.list.iter().any(|ask| ask.places.contains(&FaultPlace::Submission)) {
             let mut hash = Sha256::new();
-            for part in [operation.as_bytes(), value(headers, "x-key"), value(headers, HEADER)] {
+            let headers = ["x-key", HEADER].into_iter().flat_map(|name| headers.get_all(name));
+            for part in [operation.as_bytes()].into_iter().chain(headers.map(HeaderValue::as_bytes)) {
+                hash.update((part.len() as u64).to_be_bytes());
                 hash.update(part);
-                hash.update([0]);
             }
             hash.update(body);
             self.repeat = Some(hash.finalize().into());
         }
     }
-}
-
-fn value<'a>(headers: &'a HeaderMap, name: &str) -> &'a [u8] {
-    headers.get(name).map_or(&[], |value| value.as_bytes())
 }
 
 fn refused(problem: impl ToString) -> Refusal {

@@ -57,3 +57,32 @@ fn its_faults_are_all_there_are() {
         assert_eq!((row[1], row[3]), (places.join(", ").as_str(), fault.effect), "{}", fault.name);
     }
 }
+
+/// A text with the names of its parameters left out: `/api/tasks/{}` for `/api/tasks/{id}`.
+fn nameless(text: &str) -> String {
+    let parts = text.split('{').enumerate();
+    let parts =
+        parts.map(
+            |(index, part)| {
+                if index == 0 { part } else { part.split_once('}').map_or(part, |(_, rest)| rest) }
+            },
+        );
+    parts.collect::<Vec<_>>().join("{}")
+}
+
+#[test]
+fn its_control_port_is_the_one_that_is_served() {
+    let sources = [
+        include_str!("../../src/control/mod.rs"),
+        include_str!("../../src/control/accounts.rs"),
+        include_str!("../../src/control/faults.rs"),
+    ];
+    let quoted = sources.iter().flat_map(|source| source.split('"'));
+    let routes: Vec<_> = quoted.filter(|text| text.starts_with("/api/") && !text.contains("{{")).collect();
+    assert!(routes.len() > 20, "{routes:?}");
+    let page = nameless(PAGE);
+    for route in routes.into_iter().map(nameless) {
+        let told = page.contains(&format!("`{route}`")) || page.contains(&format!("`{route}?"));
+        assert!(told, "{route} is not told");
+    }
+}
