@@ -8,7 +8,7 @@ use url::Url;
 use crate::{
     ClientBuilder, Error, Task, TaskRef, generated,
     transport::{
-        clock::Clock,
+        clock::WallClock,
         key::ApiKey,
         origin::KeyOrigins,
         retry::{Random, RetryBudget},
@@ -47,7 +47,7 @@ pub(crate) struct Inner {
     pub(crate) active_tasks: Option<Arc<Semaphore>>,
     pub(crate) retry_budget: RetryBudget,
     pub(crate) random: Random,
-    pub(crate) clock: Clock,
+    pub(crate) clock: WallClock,
 }
 
 impl Client {

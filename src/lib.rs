@@ -47,12 +47,13 @@ pub use error::{Error, ErrorKind, WaitEnd};
 /// The types of requests and answers, made from the contract: one request type for every operation.
 #[doc(inline)]
 pub use generated::types;
-pub use picture::{DELIVERY_VALIDITY, FileKind, Picture, Saved};
+pub use picture::{DELIVERY_VALIDITY, Picture, Saved};
 pub use settings::{
-    API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
+    ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
+    REGIONAL_BASE_URL_VARIABLE,
 };
 pub use task::{Task, TaskRef, Update, Updates, WaitOptions};
 pub use values::{
-    Address, AspectRatio, AspectRatioError, Extra, ImageInput, ImageSource, Location, OutputFormat,
+    Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource, Location, OutputFormat,
     TaskStatus, Violation, WebhookSecret,
 };

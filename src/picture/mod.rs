@@ -1,6 +1,5 @@
 //! The picture of a task that is ready: where it lies, until when, and how it is fetched.
 
-mod file_kind;
 mod save;
 
 use std::{
@@ -12,10 +11,9 @@ use bytes::Bytes;
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use tokio::time;
 
-pub use file_kind::FileKind;
 pub use save::Saved;
 
-use crate::{Address, Client, Error, ErrorKind, TaskRef, transport::retry};
+use crate::{Address, Client, Error, ErrorKind, FileKind, TaskRef, transport::retry, values::file_kind};
 
 /// How long a delivery address is valid (Limits of the contract).
 pub const DELIVERY_VALIDITY: Duration = Duration::from_secs(600);

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use tempfile::NamedTempFile;
 use tokio::{sync::mpsc, task};
 
-use super::{Download, FileKind, Picture, Tries, file_kind};
-use crate::{Error, ErrorKind};
+use super::{Download, Picture, Tries};
+use crate::{Error, ErrorKind, FileKind, values::file_kind};
 
 /// Chunks between the network and the disk: one blocking writer behind a short channel writes faster than a call to the
 /// thread pool for every chunk.

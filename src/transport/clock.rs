@@ -1,23 +1,31 @@
-//! The one place that asks what time it is.
+//! The one place that asks for the time of day.
 
-use std::time::SystemTime;
+use std::{fmt, sync::Arc, time::SystemTime};
 
-use tokio::time::Instant;
+/// The wall clock of a client: the system's, or one that was injected. It is asked each time, so it is right after the
+/// machine was suspended and after its clock was set. Delays and deadlines run on tokio's clock instead.
+#[derive(Clone)]
+pub(crate) struct WallClock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 
-/// Wall-clock time that runs with tokio's clock, so that tests which pause it or let it jump see dates that agree.
-#[derive(Debug, Clone)]
-pub(crate) struct Clock {
-    started_at: SystemTime,
-    started: Instant,
-}
-
-impl Clock {
-    #[allow(clippy::disallowed_methods, reason = "this is where the clock is injected")]
-    pub(crate) fn start() -> Self {
-        Self { started_at: SystemTime::now(), started: Instant::now() }
+impl WallClock {
+    pub(crate) fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
     }
 
     pub(crate) fn now(&self) -> SystemTime {
-        self.started_at + self.started.elapsed()
+        (self.0)()
+    }
+}
+
+impl Default for WallClock {
+    #[allow(clippy::disallowed_methods, reason = "this is where the clock is injected")]
+    fn default() -> Self {
+        Self::new(SystemTime::now)
+    }
+}
+
+impl fmt::Debug for WallClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WallClock")
     }
 }

@@ -3,6 +3,7 @@
 mod address;
 mod aspect_ratio;
 mod extra;
+pub(crate) mod file_kind;
 mod image_input;
 mod output_format;
 mod task_status;
@@ -12,6 +13,7 @@ mod webhook_secret;
 pub use address::Address;
 pub use aspect_ratio::{AspectRatio, AspectRatioError};
 pub use extra::Extra;
+pub use file_kind::FileKind;
 pub use image_input::{ImageInput, ImageSource};
 pub use output_format::OutputFormat;
 pub use task_status::TaskStatus;

@@ -1,11 +1,12 @@
 //! The client under test, and what a well-behaved service says.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use imagekiln::{
     Client, ClientBuilder, Error, ErrorKind, Picture, Task, TaskRef, WaitOptions, types::Gen2Pro,
 };
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{answer::Answer, scripted::ScriptedServer};
 
@@ -16,9 +17,14 @@ pub const POLLING_SIGNATURE: &str = "polling-signature-a90c44";
 /// In the query of delivery addresses.
 pub const DELIVERY_SIGNATURE: &str = "delivery-signature-2be617";
 
-/// A client of this server, and the same spread of delays at each run.
+/// A client of this server, with the same spread of delays at each run, and a wall clock that runs with tokio's.
 pub fn builder(server: &ScriptedServer) -> ClientBuilder {
-    Client::builder().api_key(KEY).base_url(server.url("")).random_seed(7)
+    let started = Instant::now();
+    Client::builder()
+        .api_key(KEY)
+        .base_url(server.url(""))
+        .random_seed(7)
+        .wall_clock(move || SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000) + started.elapsed())
 }
 
 pub fn client(server: &ScriptedServer) -> Client {

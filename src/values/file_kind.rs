@@ -1,8 +1,8 @@
 use std::fmt;
 
 /// How many bytes at the start, and at the end, tell a kind of file and whether it is whole.
-pub(super) const HEAD: usize = 16;
-pub(super) const TAIL: usize = 12;
+pub(crate) const HEAD: usize = 16;
+pub(crate) const TAIL: usize = 12;
 
 /// The kind of file that a picture came as, told by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    pub(super) fn of(head: &[u8]) -> Option<Self> {
+    pub(crate) fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
@@ -36,7 +36,7 @@ impl FileKind {
     }
 
     /// Whether the end is there, as far as the format tells. Videos do not.
-    pub(super) fn is_whole(self, head: &[u8], tail: &[u8], length: u64) -> bool {
+    pub(crate) fn is_whole(self, head: &[u8], tail: &[u8], length: u64) -> bool {
         match self {
             Self::Jpeg => tail.ends_with(&[0xff, 0xd9]),
             Self::Png => tail.ends_with(&[b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82]),

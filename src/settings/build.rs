@@ -1,0 +1,153 @@
+//! From settings to a client.
+
+use std::{sync::Arc, time::Duration};
+
+use reqwest::redirect;
+use tokio::sync::Semaphore;
+use url::Url;
+
+use super::{
+    API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
+    wrong,
+};
+use crate::{
+    Client, Error,
+    client::Inner,
+    generated,
+    transport::{
+        hooks::{Hooks, NEUTRAL_PREFIX},
+        key::ApiKey,
+        origin::{KeyOrigins, is_loopback},
+        retry::{Random, RetryBudget},
+        tls::Tls,
+    },
+};
+
+/// Flow-control windows of HTTP/2: with the default of 64 KiB a large transfer waits for the other side at every step.
+const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+
+impl ClientBuilder {
+    /// The client with these settings.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Settings`](ErrorKind::Settings), naming the setting that is missing or can't be used.
+    pub fn build(self) -> Result<Client, Error> {
+        let key =
+            self.api_key.as_deref().ok_or_else(|| missing("the API key", "api_key", API_KEY_VARIABLE))?;
+        let key = ApiKey::new(key).ok_or_else(|| {
+            wrong("the API key is empty or holds characters that no header can carry")
+                .advice(format!("check {API_KEY_VARIABLE}"))
+        })?;
+        let base_url = self
+            .base_url
+            .as_deref()
+            .ok_or_else(|| missing("the service's address", "base_url", BASE_URL_VARIABLE))?;
+        let base_url = parse_base(base_url, BASE_URL_VARIABLE)?;
+        let regional_url = self
+            .regional_base_url
+            .as_deref()
+            .map(|url| parse_base(url, REGIONAL_BASE_URL_VARIABLE))
+            .transpose()?;
+        let prefix = self.model_prefix.unwrap_or_else(|| NEUTRAL_PREFIX.to_owned());
+        if prefix.is_empty() || !prefix.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+            return Err(wrong("the model prefix holds other characters than letters, digits, `-` and `_`")
+                .advice(format!("check {MODEL_PREFIX_VARIABLE}")));
+        }
+        if self.max_concurrent_polls == 0 || self.max_active_tasks == Some(0) {
+            return Err(
+                wrong("a limit of 0 polls or 0 tasks would let nothing happen").advice("set it to 1 or more")
+            );
+        }
+        if self.connect_timeout.is_zero() || self.silence_timeout.is_zero() {
+            return Err(wrong("a time-out of 0 would give up every request, paid ones too")
+                .advice("set it to some seconds"));
+        }
+
+        let bases: Vec<Url> = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
+        let tls = Tls::new(bases.iter().any(|base| base.scheme() == "https")).map_err(|message| {
+            unusable_http()
+                .advice("check the system's certificates (on many systems the package ca-certificates)")
+                .caused_by(message)
+        })?;
+        // A simulator: no proxy of the environment knows the way to this machine's loopback.
+        let proxies = !bases.iter().all(is_loopback);
+        let http_client = |redirects| http_client(&tls, self.connect_timeout, proxies, redirects);
+        let http = http_client(redirect::Policy::none())?;
+        let delivery = http_client(redirect::Policy::limited(5))?;
+        let hooks = Hooks { key: key.clone(), prefix };
+        let client_at = |url: &Url| {
+            generated::Client::new_with_client(
+                url.as_str().trim_end_matches('/'),
+                http.clone(),
+                hooks.clone(),
+            )
+        };
+        Ok(Client(Arc::new(Inner {
+            key,
+            base: client_at(&base_url),
+            regional: regional_url.map(|url| (url.clone(), client_at(&url))),
+            base_url,
+            key_origins: KeyOrigins::new(bases, self.polling_hosts),
+            http: http.clone(),
+            delivery,
+            validation: self.validation,
+            silence: self.silence_timeout,
+            polls: Semaphore::new(self.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
+            active_tasks: self
+                .max_active_tasks
+                .map(|tasks| Arc::new(Semaphore::new(tasks.min(Semaphore::MAX_PERMITS)))),
+            retry_budget: RetryBudget::new(),
+            random: Random::new(self.random_seed),
+            clock: self.clock,
+        })))
+    }
+}
+
+fn http_client(
+    tls: &Tls,
+    connect_timeout: Duration,
+    proxies: bool,
+    redirects: redirect::Policy,
+) -> Result<reqwest::Client, Error> {
+    let builder = reqwest::Client::builder();
+    let builder = if proxies { builder } else { builder.no_proxy() };
+    let builder = builder
+        .user_agent(concat!("imagekiln/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(connect_timeout)
+        .redirect(redirects)
+        // It would hand the signature of a delivery address to whatever host a redirect names.
+        .referer(false)
+        // Whether a request may be repeated is decided in `submit` and in polling, and nowhere else.
+        .retry(reqwest::retry::never())
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW)
+        .pool_max_idle_per_host(64);
+    tls.configure(builder).build().map_err(|error| unusable_http().caused_by(error))
+}
+
+fn unusable_http() -> Error {
+    wrong("the HTTP client could not be set up")
+}
+
+fn parse_base(text: &str, variable: &str) -> Result<Url, Error> {
+    let unusable =
+        |what: &str| wrong(format!("the service's address {what}")).advice(format!("check {variable}"));
+    let url = Url::parse(text.trim()).map_err(|error| unusable("is not a URL").caused_by(error))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(unusable("is not an http or https URL"));
+    }
+    if url.query().is_some()
+        || url.fragment().is_some()
+        || !url.username().is_empty()
+        || url.password().is_some()
+    {
+        return Err(unusable("has a query, a fragment or a user; give the scheme, the host and a path only"));
+    }
+    Ok(url)
+}
+
+fn missing(what: &str, setter: &str, variable: &str) -> Error {
+    wrong(format!("{what} is not set")).advice(format!("set {variable}, or call ClientBuilder::{setter}"))
+}

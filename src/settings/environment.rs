@@ -1,0 +1,54 @@
+//! The settings that the environment can give, and the names of its variables.
+
+use std::env;
+
+use super::{ClientBuilder, wrong};
+use crate::Error;
+
+/// The environment variable with the API key.
+pub const API_KEY_VARIABLE: &str = "IMAGEKILN_API_KEY";
+/// The environment variable with the service's address.
+pub const BASE_URL_VARIABLE: &str = "IMAGEKILN_BASE_URL";
+/// The environment variable with the service's regional address.
+pub const REGIONAL_BASE_URL_VARIABLE: &str = "IMAGEKILN_REGIONAL_BASE_URL";
+/// The environment variable with the model name prefix.
+pub const MODEL_PREFIX_VARIABLE: &str = "IMAGEKILN_MODEL_PREFIX";
+/// The environment variable that allows a base address with `http://` on another machine: `1` or `true`.
+pub const ALLOW_HTTP_VARIABLE: &str = "IMAGEKILN_ALLOW_HTTP";
+
+impl ClientBuilder {
+    /// A builder with the settings of the environment: `IMAGEKILN_API_KEY`, `IMAGEKILN_BASE_URL`,
+    /// `IMAGEKILN_REGIONAL_BASE_URL`, `IMAGEKILN_MODEL_PREFIX` and `IMAGEKILN_ALLOW_HTTP`. An empty variable counts as
+    /// not set. Anything missing can still be set on the builder.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Settings`](crate::ErrorKind::Settings) if a variable is not valid Unicode, or if `IMAGEKILN_ALLOW_HTTP` is
+    /// not one of `1`, `true`, `0` and `false`.
+    pub fn from_env() -> Result<Self, Error> {
+        Ok(Self {
+            api_key: variable(API_KEY_VARIABLE)?,
+            base_url: variable(BASE_URL_VARIABLE)?,
+            regional_base_url: variable(REGIONAL_BASE_URL_VARIABLE)?,
+            model_prefix: variable(MODEL_PREFIX_VARIABLE)?,
+            allow_http: flag(ALLOW_HTTP_VARIABLE)?,
+            ..Self::default()
+        })
+    }
+}
+
+fn variable(name: &str) -> Result<Option<String>, Error> {
+    match env::var(name) {
+        Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
+        Err(env::VarError::NotPresent) => Ok(None),
+        Err(env::VarError::NotUnicode(_)) => Err(wrong(format!("{name} is not valid Unicode"))),
+    }
+}
+
+fn flag(name: &str) -> Result<bool, Error> {
+    match variable(name)?.as_deref().map(str::trim) {
+        None | Some("0" | "false") => Ok(false),
+        Some("1" | "true") => Ok(true),
+        Some(_) => Err(wrong(format!("{name} is neither `1` nor `0`")).advice("set it to 1, or unset it")),
+    }
+}
