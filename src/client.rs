@@ -6,16 +6,18 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::{
-    ClientBuilder, Error, Task, TaskRef, generated,
+    ClientBuilder, Error, Task, TaskRef,
     transport::{
         clock::WallClock,
+        connections::Connections,
+        hooks::Hooks,
         key::ApiKey,
         origin::KeyOrigins,
         retry::{Random, RetryBudget},
     },
 };
 
-/// A client of the service. Cheap to clone: clones share connections, limits and the retry budget.
+/// A client of the service. Cheap to clone: clones share connections, limits and retry budgets.
 ///
 /// ```
 /// use imagekiln::Client;
@@ -32,20 +34,22 @@ pub struct Client(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) key: ApiKey,
+    /// What the generated client adds to every submission.
+    pub(crate) hooks: Hooks,
     pub(crate) base_url: Url,
-    /// The generated client at the base, and at the regional base where one is set.
-    pub(crate) base: generated::Client,
-    pub(crate) regional: Option<(Url, generated::Client)>,
-    /// For polling: follows no redirect, because a redirect would take the key along.
-    pub(crate) http: reqwest::Client,
-    /// For delivery addresses: never has the key.
+    pub(crate) regional_url: Option<Url>,
+    /// For submissions and polls: follows no redirect, because a redirect would take the key along.
+    pub(crate) connections: Connections,
+    /// For delivery URLs: never has the key.
     pub(crate) delivery: reqwest::Client,
     pub(crate) key_origins: KeyOrigins,
     pub(crate) validation: bool,
     pub(crate) silence: Duration,
     pub(crate) polls: Semaphore,
     pub(crate) active_tasks: Option<Arc<Semaphore>>,
-    pub(crate) retry_budget: RetryBudget,
+    pub(crate) submission_retries: RetryBudget,
+    pub(crate) poll_retries: RetryBudget,
+    pub(crate) download_retries: RetryBudget,
     pub(crate) random: Random,
     pub(crate) clock: WallClock,
 }
@@ -65,14 +69,14 @@ impl Client {
         ClientBuilder::from_env()?.build()
     }
 
-    /// Takes up a task again, for instance one submitted by another process.
+    /// Resumes a task, for instance one submitted by another process.
     ///
     /// Nothing is sent until it is polled.
     pub fn task(&self, reference: TaskRef) -> Task {
         Task::resumed(self.clone(), reference)
     }
 
-    /// Takes up a task of which only the id is known: it is polled at `/v1/get_result` of the base address.
+    /// Resumes a task of which only the id is known: it is polled at `/v1/get_result` of the base address.
     pub fn task_by_id(&self, id: impl Into<String>) -> Task {
         let id = id.into();
         let polling_url = result_url(&self.0.base_url, &id);
@@ -80,7 +84,7 @@ impl Client {
     }
 }
 
-/// Where a task is polled whose submission named no polling address (operation `get_result` of the contract).
+/// Where a task is polled whose submission named no polling URL (operation `get_result` of the contract).
 pub(crate) fn result_url(base: &Url, id: &str) -> crate::Address {
     let mut url = base.clone();
     url.set_path(&format!("{}/v1/get_result", base.path().trim_end_matches('/')));

@@ -43,7 +43,7 @@ pub use contract::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, Request, Submit, find_operation,
     operations,
 };
-pub use error::{Error, ErrorKind, WaitEnd};
+pub use error::{Billing, Error, ErrorKind, WaitEnd};
 /// The types of requests and answers, made from the contract: one request type for every operation.
 #[doc(inline)]
 pub use generated::types;

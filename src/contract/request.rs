@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{operation::Operation, validate};
-use crate::{Error, Extra, ImageInput, Violation};
+use crate::{Error, Extra, ImageInput, ImageSource, Violation};
 
 /// What [`Client::submit`](crate::Client::submit) takes: every request type of [`types`](crate::types), and [`Request`].
 pub trait Submit {
@@ -118,11 +118,10 @@ impl Request {
         self.fields.extend(extra.into_iter().map(|(name, value)| (name, FieldValue::Json(value))));
     }
 
-    pub(crate) fn text_values(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.fields.iter().filter_map(|(name, value)| match value {
-            FieldValue::Json(Value::String(text)) => Some((name.as_str(), text.as_str())),
-            _ => None,
-        })
+    /// Whether an image is a file, so that checking the request may block.
+    pub(crate) fn reads_files(&self) -> bool {
+        let is_file = |value: &FieldValue| matches!(value, FieldValue::Image(image) if matches!(image.source(), ImageSource::Path(_)));
+        self.fields.iter().any(|(_, value)| is_file(value))
     }
 }
 

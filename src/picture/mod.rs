@@ -170,7 +170,7 @@ impl Tries {
             return Ok(());
         }
         let client = &self.picture.client;
-        if error.kind() != ErrorKind::Delivery || !client.0.retry_budget.take() {
+        if error.kind() != ErrorKind::Delivery || !client.0.download_retries.take() {
             return Err(error);
         }
         tracing::debug!(

@@ -1,6 +1,6 @@
 //! From settings to a client.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use reqwest::redirect;
 use tokio::sync::Semaphore;
@@ -13,19 +13,16 @@ use super::{
 use crate::{
     Client, Error,
     client::Inner,
-    generated,
     transport::{
+        connections::Connections,
         hooks::{Hooks, NEUTRAL_PREFIX},
+        http::HttpSettings,
         key::ApiKey,
         origin::{KeyOrigins, is_loopback},
         retry::{Random, RetryBudget},
         tls::Tls,
     },
 };
-
-/// Flow-control windows of HTTP/2: with the default of 64 KiB a large transfer waits for the other side at every step.
-const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
-const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 
 impl ClientBuilder {
     /// The client with these settings.
@@ -73,24 +70,22 @@ impl ClientBuilder {
         })?;
         // A simulator: no proxy of the environment knows the way to this machine's loopback.
         let proxies = !bases.iter().all(is_loopback);
-        let http_client = |redirects| http_client(&tls, self.connect_timeout, proxies, redirects);
-        let http = http_client(redirect::Policy::none())?;
-        let delivery = http_client(redirect::Policy::limited(5))?;
-        let hooks = Hooks { key: key.clone(), prefix };
-        let client_at = |url: &Url| {
-            generated::Client::new_with_client(
-                url.as_str().trim_end_matches('/'),
-                http.clone(),
-                hooks.clone(),
-            )
+        let http = HttpSettings { tls, connect_timeout: self.connect_timeout };
+        let client = move |redirects| {
+            let builder = http.builder(redirects);
+            if proxies { builder } else { builder.no_proxy() }.build()
         };
+        let unusable = |error| unusable_http().caused_by(error);
+        let delivery = client(redirect::Policy::limited(5)).map_err(unusable)?;
+        let shared = client(redirect::Policy::none()).map_err(unusable)?;
+        let connections = Connections::new(shared, move |_| client(redirect::Policy::none()).ok());
         Ok(Client(Arc::new(Inner {
+            hooks: Hooks { key: key.clone(), prefix },
             key,
-            base: client_at(&base_url),
-            regional: regional_url.map(|url| (url.clone(), client_at(&url))),
             base_url,
+            regional_url,
+            connections,
             key_origins: KeyOrigins::new(bases, self.polling_hosts),
-            http: http.clone(),
             delivery,
             validation: self.validation,
             silence: self.silence_timeout,
@@ -98,33 +93,13 @@ impl ClientBuilder {
             active_tasks: self
                 .max_active_tasks
                 .map(|tasks| Arc::new(Semaphore::new(tasks.min(Semaphore::MAX_PERMITS)))),
-            retry_budget: RetryBudget::new(),
+            submission_retries: RetryBudget::new(),
+            poll_retries: RetryBudget::new(),
+            download_retries: RetryBudget::new(),
             random: Random::new(self.random_seed),
             clock: self.clock,
         })))
     }
-}
-
-fn http_client(
-    tls: &Tls,
-    connect_timeout: Duration,
-    proxies: bool,
-    redirects: redirect::Policy,
-) -> Result<reqwest::Client, Error> {
-    let builder = reqwest::Client::builder();
-    let builder = if proxies { builder } else { builder.no_proxy() };
-    let builder = builder
-        .user_agent(concat!("imagekiln/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(connect_timeout)
-        .redirect(redirects)
-        // It would hand the signature of a delivery address to whatever host a redirect names.
-        .referer(false)
-        // Whether a request may be repeated is decided in `submit` and in polling, and nowhere else.
-        .retry(reqwest::retry::never())
-        .http2_initial_stream_window_size(STREAM_WINDOW)
-        .http2_initial_connection_window_size(CONNECTION_WINDOW)
-        .pool_max_idle_per_host(64);
-    tls.configure(builder).build().map_err(|error| unusable_http().caused_by(error))
 }
 
 fn unusable_http() -> Error {

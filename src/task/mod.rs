@@ -1,8 +1,12 @@
 //! A task from its submission to its final status.
 
+mod acceptance;
+mod exchange;
 mod poll;
 mod reference;
+mod refusal;
 mod submit;
+mod update;
 mod updates;
 mod wait;
 
@@ -10,8 +14,8 @@ use std::sync::Mutex;
 
 use tokio::sync::OwnedSemaphorePermit;
 
-pub use poll::Update;
 pub use reference::TaskRef;
+pub use update::Update;
 pub use updates::Updates;
 pub use wait::WaitOptions;
 
@@ -19,8 +23,8 @@ use crate::Client;
 
 /// A task of the service: accepted, paid, and on its way to a picture.
 ///
-/// Dropping it stops nothing at the service: the task goes on, and [`Client::task`] takes it up again from
-/// its [`reference`](Self::reference).
+/// Dropping it stops nothing at the service: the task goes on, and [`Client::task`] resumes it from its
+/// [`reference`](Self::reference).
 #[derive(Debug)]
 pub struct Task {
     client: Client,
@@ -42,7 +46,7 @@ impl Task {
         Self { client, reference, charge: Charge::default(), slot: Mutex::new(None) }
     }
 
-    /// What another process needs to take the task up again: it serialises.
+    /// What another process needs to resume the task: it serialises.
     pub fn reference(&self) -> &TaskRef {
         &self.reference
     }
@@ -52,7 +56,7 @@ impl Task {
         self.reference.id()
     }
 
-    /// What the submission cost, in credits, where the service said so. A task that was taken up again does not know.
+    /// What the submission cost, in credits, where the service said so. A resumed task does not know.
     pub fn cost(&self) -> Option<f64> {
         self.charge.cost
     }

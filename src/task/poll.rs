@@ -1,58 +1,39 @@
-//! One poll: a GET to the task's polling address, and what its answer means.
+//! One poll: a GET to the task's polling URL.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use reqwest::StatusCode;
-use serde_json::Value;
-use tokio::time;
+use tokio::time::{self, Instant};
 use tracing::{Instrument, field};
+use url::Url;
 
-use super::{Task, TaskRef};
+use super::{
+    Task, TaskRef,
+    refusal::{Refused, error_of},
+    update::{Update, read_update},
+};
 use crate::{
-    Client, Error, ErrorKind, Extra, Picture, TaskStatus, WaitEnd,
-    generated::types::PollResult,
+    Client, Error, ErrorKind, WaitEnd,
     transport::{
         key::KEY_HEADER,
-        reply::{Reply, Unread},
+        redaction::Redaction,
+        response::{Ending, Limits, Response},
+        status::Poll,
     },
 };
 
 /// A poll that takes longer than this has failed, and another one may do better.
 const POLL_LIMIT: Duration = Duration::from_secs(30);
 
-/// What a poll saw.
-#[derive(Debug, Clone)]
-pub struct Update {
-    status: TaskStatus,
-    picture: Option<Picture>,
-    extra: Extra,
-}
+/// A poll that takes longer than this lets another one begin, so that hung polls do not delay those of healthy tasks.
+const TURN: Duration = Duration::from_secs(2);
 
-impl Update {
-    /// The status of the task.
-    pub fn status(&self) -> &TaskStatus {
-        &self.status
-    }
-
-    /// The picture, once the status is [`Ready`](TaskStatus::Ready).
-    pub fn picture(&self) -> Option<&Picture> {
-        self.picture.as_ref()
-    }
-
-    /// What else the service said: fields that the contract does not name, for instance a progress.
-    pub fn extra(&self) -> &Extra {
-        &self.extra
-    }
-
-    pub(super) fn into_picture(self) -> Option<Picture> {
-        self.picture
-    }
-}
+/// Stands for "no limit": beyond it lies nothing but overflow.
+const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// Why a poll brought no update.
 pub(super) enum PollError {
     /// It may work the next time: the poll failed, not the task.
-    Passing(Error),
+    Transient(Error),
     /// It will not.
     Lasting(Error),
 }
@@ -60,23 +41,23 @@ pub(super) enum PollError {
 impl PollError {
     pub(super) fn into_error(self) -> Error {
         match self {
-            Self::Passing(error) | Self::Lasting(error) => error,
+            Self::Transient(error) | Self::Lasting(error) => error,
         }
     }
 }
 
 impl Task {
-    /// Polls once. A failure status is an [`Update`] like any other; it is [`wait`](Self::wait) that makes an error of it.
+    /// Polls once. A failure status is an [`Update`] like any other; only [`wait`](Self::wait) turns it into an error.
     ///
     /// # Errors
     ///
     /// Kinds [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service), [`RateLimited`](ErrorKind::RateLimited),
     /// [`Reply`](ErrorKind::Reply): the poll failed, not the task; poll again. [`Auth`](ErrorKind::Auth),
-    /// [`KeyWithheld`](ErrorKind::KeyWithheld): it will fail again until that is mended. Each carries the task's reference.
+    /// [`Payment`](ErrorKind::Payment), [`KeyWithheld`](ErrorKind::KeyWithheld): it will fail again until the cause is
+    /// removed. Each carries the task's reference.
     pub async fn poll(&self) -> Result<Update, Error> {
-        let update =
-            poll(&self.client, &self.reference, Duration::MAX).await.map_err(PollError::into_error)?;
-        if update.status.is_final() {
+        let update = poll(&self.client, &self.reference, FOR_EVER).await.map_err(PollError::into_error)?;
+        if update.status().is_final() {
             self.release_slot();
         }
         Ok(update)
@@ -91,138 +72,124 @@ pub(super) async fn poll(client: &Client, task: &TaskRef, limit: Duration) -> Re
         task_id = task.id(),
         status = field::Empty
     );
+    let until = Instant::now() + limit.min(FOR_EVER);
     // Boxed: the future of an HTTP exchange is large, and a waiting task should not carry it between polls.
     let polling = Box::pin(async {
-        let in_turn = async {
-            let Ok(_turn) = client.0.polls.acquire().await else {
-                return Ok(Err(passing(Error::new(ErrorKind::Network, "the client is shutting down"))));
-            };
-            time::timeout(POLL_LIMIT, get(client, task)).await
+        let Ok(turn) = time::timeout_at(until, client.0.polls.acquire()).await else {
+            return Err(took_too_long(task));
         };
-        match time::timeout(limit, in_turn).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) | Err(_) => {
-                Err(passing(Error::new(ErrorKind::Network, "a poll took too long").with_task(task)))
+        let polling = get(client, task, until.min(Instant::now() + POLL_LIMIT));
+        let mut polling = std::pin::pin!(polling);
+        match time::timeout(TURN, polling.as_mut()).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                drop(turn);
+                polling.await
             }
         }
     });
     polling.instrument(span).await
 }
 
-async fn get(client: &Client, task: &TaskRef) -> Result<Update, PollError> {
-    let url = task.polling_url().parse().map_err(|error| {
-        PollError::Lasting(
-            Error::new(ErrorKind::Settings, "the polling address is no URL")
-                .advice("the task goes on; take it up by its id, with Client::task_by_id")
-                .with_task(task)
-                .ended(WaitEnd::Refused { status: None })
-                .caused_by(error),
-        )
-    })?;
-    if !client.0.key_origins.may_receive_key(&url) {
-        let host = url.host_str().unwrap_or_default();
-        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let error = Error::new(ErrorKind::KeyWithheld, format!("the polling address is at {}://{host}, where the key must not go", url.scheme()))
-            .advice(format!("the task goes on; if {host} belongs to the service, allow it with ClientBuilder::allow_polling_host and take the task up again"))
-            .with_task(task)
-            .ended(WaitEnd::Refused { status: None });
-        return Err(PollError::Lasting(error));
-    }
-    // Taken before the service signs a delivery address: counted from here it expires too early rather than too late.
+async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, PollError> {
+    let url = polling_url(client, task)?;
+    // Taken before the service signs a delivery URL: counted from here it expires too early rather than too late.
     let asked_at = client.0.clock.now();
-    let broken = |error: reqwest::Error| {
-        passing(
-            Error::new(ErrorKind::Network, "a poll did not get through")
-                .with_task(task)
-                .caused_by(error.without_url()),
-        )
+    let started = Instant::now();
+    let connection = client.0.connections.to(&url);
+    let sending = connection.http.get(url.clone()).header(KEY_HEADER, client.0.key.header()).send();
+    let watched = client.0.connections.watch((&url, &connection), || started, || until, sending);
+    let response = watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let limits = Limits { silence: client.0.silence, until };
+    let response = Response::read(status, headers, response.bytes_stream(), limits).await;
+    if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
+        client.0.connections.abandon(&url, &connection);
+    }
+    let redaction = Redaction::of_poll(client, task);
+    // `Task not found` may come with status code 404: if the body has a status, the body counts.
+    let update = match status.is_success() || status.as_u16() == 404 {
+        true => read_update(client, task, &response, &redaction, asked_at),
+        false => None,
     };
-    let response =
-        client.0.http.get(url).header(KEY_HEADER, client.0.key.header()).send().await.map_err(broken)?;
-    let reply = Reply::read(response, || ()).await.map_err(|unread| match unread {
-        Unread::Broken(error) => broken(error),
-        Unread::TooLong => {
-            passing(Error::new(ErrorKind::Reply, "the answer to a poll is too long").with_task(task))
-        }
-    })?;
-    let update = understand(client, task, &reply, asked_at);
-    tracing::Span::current()
-        .record("status", update.as_ref().map_or("failed", |update| update.status.as_str()));
-    tracing::debug!(http_status = reply.status.as_u16(), "polled");
+    let update = update.ok_or_else(|| failed(client, task, response, &redaction));
+    let seen = update.as_ref().map_or("failed", |update| update.status().as_str());
+    tracing::Span::current().record("status", seen);
+    tracing::debug!(http_status = status.as_u16(), "polled");
     update
 }
 
-fn understand(
-    client: &Client,
-    task: &TaskRef,
-    reply: &Reply,
-    asked_at: SystemTime,
-) -> Result<Update, PollError> {
-    let status = reply.status;
-    // `Task not found` may come with status 404: where the body tells a status, the body counts.
-    if (status.is_success() || status == StatusCode::NOT_FOUND)
-        && let Some(update) = read_update(client, task, reply, asked_at)
-    {
-        return Ok(update);
-    }
-    let secrets = [client.0.key.text()];
-    let complaint = reply.complaint(&secrets);
-    let said = complaint.message.map(|message| format!(": {message}")).unwrap_or_default();
-    let retry_after = reply.retry_after(client.0.clock.now());
-    let answer = |kind, message: String| {
-        Error::new(kind, message)
-            .with_status(status.as_u16())
-            .with_request_id(reply.request_id(&secrets))
-            .with_retry_after(retry_after)
-            .with_violations(complaint.violations.clone())
-            .with_task(task)
-    };
+/// The polling URL, if it may be polled with the key.
+fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
     let refused =
-        |error: Error| PollError::Lasting(error.ended(WaitEnd::Refused { status: Some(status.as_u16()) }));
-    let take_up = "the task goes on; take it up again";
-    match status {
-        status if status.is_success() => Err(passing(answer(ErrorKind::Reply, "the answer to a poll tells no status".to_owned()))),
-        StatusCode::TOO_MANY_REQUESTS => {
-            Err(passing(answer(ErrorKind::RateLimited, format!("the service takes no more polls now (429){said}"))))
+        |error: Error| PollError::Lasting(error.with_task(task).ended(WaitEnd::Refused { status: None }));
+    let url = task.polling_url().parse().map_err(|error| {
+        refused(
+            Error::new(ErrorKind::Settings, "could not parse the polling URL")
+                .advice("the task goes on; resume it by its id, with Client::task_by_id")
+                .caused_by(error),
+        )
+    })?;
+    if client.0.key_origins.may_receive_key(&url) {
+        return Ok(url);
+    }
+    let host = url.host_str().unwrap_or_default();
+    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    let message = format!(
+        "the polling URL is at {}://{host}, and this host is not allowed to receive the key",
+        url.scheme()
+    );
+    Err(refused(Error::new(ErrorKind::KeyWithheld, message).advice(format!(
+        "the task goes on; if {host} belongs to the service, allow it with ClientBuilder::allow_polling_host and \
+         resume the task"
+    ))))
+}
+
+/// Why a response to a poll is not an update.
+fn failed(client: &Client, task: &TaskRef, response: Response, redaction: &Redaction) -> PollError {
+    let status = response.status;
+    if status.is_success() {
+        return match response.ending {
+            Ending::Broken(error) => broken(task, error),
+            Ending::Silent | Ending::TooSlow => took_too_long(task),
+            Ending::TooLong => unreadable(task, "is too long"),
+            Ending::Complete if response.get("status").is_some_and(|status| status == "Ready") => {
+                unreadable(task, "says `Ready`, but has no URL of a picture")
+            }
+            Ending::Complete => unreadable(task, "has no status"),
+        };
+    }
+    let (error, meaning) = error_of(client, Refused::Poll, &response, redaction);
+    let error = error.with_task(task);
+    match meaning.poll {
+        Poll::Again => transient(error),
+        Poll::End => {
+            let end = WaitEnd::Refused { status: Some(status.as_u16()) };
+            let advice = match error.kind() {
+                ErrorKind::Auth | ErrorKind::Payment => format!("{}; the task goes on", meaning.advice),
+                _ => "the task goes on; resume it later".to_owned(),
+            };
+            PollError::Lasting(error.advice(advice).ended(end))
         }
-        StatusCode::REQUEST_TIMEOUT => Err(passing(answer(ErrorKind::Service, format!("the service gave up on a poll (408){said}")))),
-        status if status.is_server_error() => {
-            Err(passing(answer(ErrorKind::Service, format!("the service failed a poll ({status}){said}"))))
-        }
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(refused(
-            answer(ErrorKind::Auth, format!("the service refused the key at a poll ({}){said}", status.as_u16()))
-                .advice(format!("check the key; {take_up}")),
-        )),
-        status if status.is_redirection() => Err(refused(
-            answer(ErrorKind::Service, format!("a poll was answered with a redirect ({status}), which is not followed, because the key would go along"))
-                .advice(take_up),
-        )),
-        status => Err(refused(answer(ErrorKind::Service, format!("the service refused a poll ({status}){said}")).advice(take_up))),
     }
 }
 
-fn read_update(client: &Client, task: &TaskRef, reply: &Reply, asked_at: SystemTime) -> Option<Update> {
-    // A result of another shape must not make the status unreadable: the status alone decides how it goes on.
-    let result: PollResult = reply.json().ok().or_else(|| {
-        let status = reply.json::<Value>().ok()?.get("status")?.as_str()?.to_owned();
-        serde_json::from_value(serde_json::json!({ "status": status })).ok()
-    })?;
-    let status = result.status?;
-    let address = result.result.and_then(|result| result.sample);
-    let picture = match status {
-        TaskStatus::Ready => {
-            address.map(|address| Picture::new(client.clone(), task.clone(), address, asked_at))
-        }
-        _ => None,
-    };
-    // `Ready` without an address is no success: polled again, it may come.
-    (status != TaskStatus::Ready || picture.is_some()).then_some(Update {
-        status,
-        picture,
-        extra: result.extra,
-    })
+fn unreadable(task: &TaskRef, what: &str) -> PollError {
+    transient(Error::new(ErrorKind::Reply, format!("the poll response {what}")).with_task(task))
 }
 
-fn passing(error: Error) -> PollError {
-    PollError::Passing(error.advice("the poll failed, not the task: poll again"))
+fn broken(task: &TaskRef, error: reqwest::Error) -> PollError {
+    let message = match error.is_connect() {
+        true => "could not connect to poll the task",
+        false => "the connection broke during a poll",
+    };
+    transient(Error::new(ErrorKind::Network, message).with_task(task).caused_by(error.without_url()))
+}
+
+fn took_too_long(task: &TaskRef) -> PollError {
+    transient(Error::new(ErrorKind::Network, "a poll took too long").with_task(task))
+}
+
+fn transient(error: Error) -> PollError {
+    PollError::Transient(error.advice("the poll failed, not the task: poll again"))
 }

@@ -8,7 +8,7 @@ use std::{
 
 use futures_core::Stream;
 
-use super::{Task, WaitOptions, poll::Update, wait::Polling};
+use super::{Task, WaitOptions, update::Update, wait::Polling};
 use crate::Error;
 
 type Step<'a> = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send + 'a>>;
@@ -22,8 +22,8 @@ pub struct Updates<'a> {
 }
 
 impl Task {
-    /// The task's updates as they are polled, one an item, the same status twice if it is seen twice. Polls that fail in
-    /// passing are repeated and are no items. A failure status is an item, as in [`poll`](Self::poll).
+    /// The task's updates as they are polled, one an item, the same status twice if it is seen twice. Polls that fail for
+    /// the moment are repeated and are not items. A failure status is an item, as in [`poll`](Self::poll).
     ///
     /// ```
     /// # use imagekiln::{Task, Error, Update};

@@ -6,12 +6,20 @@ use tokio::time::{self, Instant};
 
 use super::{
     Task,
-    poll::{PollError, Update, poll},
+    poll::{PollError, poll},
+    update::Update,
 };
-use crate::{Client, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd};
+use crate::{
+    Client, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
+    transport::retry::{LONGEST_DELAY, LONGEST_RETRY_AFTER},
+    values::{MAX_NAME, one_line},
+};
 
 /// However short an interval is asked for, a wait does not spin.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+
+/// How long before the deadline the last poll is sent.
+const LAST_POLL: Duration = Duration::from_secs(1);
 
 /// No interval is longer than this: beyond it lies nothing but overflow.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
@@ -41,8 +49,8 @@ impl Default for WaitOptions {
 }
 
 impl WaitOptions {
-    /// How long the wait may take in all; ten minutes by default. There is always a deadline, and every poll is cut to
-    /// what is left of it.
+    /// How long the wait may take in all; ten minutes by default. There is always a deadline. The last poll is sent shortly
+    /// before it, and every poll ends with it.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
@@ -55,8 +63,9 @@ impl WaitOptions {
         self
     }
 
-    /// The longest time between two polls; five seconds by default, at most a day. Each is spread over its last half, and a service
-    /// that asks for a longer wait (`Retry-After`) gets it.
+    /// The longest time between two polls; five seconds by default, at most a day. Each is spread over its last half. A
+    /// service that asks for a longer wait (`Retry-After`) gets it, up to two minutes, and a little more so that many
+    /// clients do not come back at once.
     pub fn max_interval(mut self, interval: Duration) -> Self {
         self.max_interval = interval;
         self
@@ -73,7 +82,7 @@ impl Task {
         self.wait_with(WaitOptions::default()).await
     }
 
-    /// Waits for the picture. Polls that fail in passing (5xx, time-outs, resets, answers that can't be read, 429) are
+    /// Waits for the picture. Polls that fail for the moment (5xx, time-outs, resets, responses that can't be read, 429) are
     /// repeated until the deadline.
     ///
     /// # Errors
@@ -103,11 +112,15 @@ fn failed(task: &TaskRef, status: TaskStatus) -> Error {
         }
         TaskStatus::TaskNotFound => (
             ErrorKind::TaskNotFound,
-            "check the id, and that it is polled at the address that the submission was answered with",
+            "check the id, and that it is polled at the polling URL of the submission's response",
         ),
-        _ => (ErrorKind::TaskFailed, "there will be no picture; a new submission is a new task, paid anew"),
+        _ => (
+            ErrorKind::TaskFailed,
+            "there will be no picture; a new submission is a new task, and paid again",
+        ),
     };
-    Error::new(kind, format!("the task ended with status `{status}`"))
+    let shown = one_line(status.as_str(), MAX_NAME);
+    Error::new(kind, format!("the task ended with status `{shown}`"))
         .advice(advice)
         .with_task(task)
         .ended(WaitEnd::Failed { status })
@@ -124,6 +137,7 @@ pub(super) struct Polling {
     polls: u32,
     last_status: Option<TaskStatus>,
     asked_to_wait: Option<Duration>,
+    last_poll_is_sent: bool,
 }
 
 impl Polling {
@@ -138,44 +152,55 @@ impl Polling {
             polls: 0,
             last_status: None,
             asked_to_wait: None,
+            last_poll_is_sent: false,
         }
     }
 
-    /// The next update: repeats polls that fail in passing.
+    /// The next update: repeats polls that fail for the moment.
     pub(super) async fn next(&mut self) -> Result<Update, Error> {
         let mut last_failure = None;
         loop {
-            if self.polls > 0 {
-                let pause = self.next_pause();
-                if self.left() <= pause {
-                    // The rest of the deadline is not slept away: nothing could come of it.
-                    return Err(self.deadline_passed(last_failure));
-                }
-                time::sleep(pause).await;
-            }
-            let left = self.left();
-            if left.is_zero() && self.polls > 0 {
+            if self.polls > 0 && !self.pause().await {
                 return Err(self.deadline_passed(last_failure));
             }
             self.polls += 1;
-            match poll(&self.client, &self.task, left).await {
+            match poll(&self.client, &self.task, self.left()).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
                     return Ok(update);
                 }
                 Err(PollError::Lasting(error)) => return Err(error),
-                Err(PollError::Passing(error)) => {
-                    tracing::debug!(task_id = self.task.id(), kind = ?error.kind(), "a poll failed; polling again");
+                Err(PollError::Transient(error)) => {
+                    let task_id = self.task.id();
+                    tracing::debug!(task_id, kind = ?error.kind(), "a poll failed; polling again");
                     self.asked_to_wait = error.retry_after();
+                    if !self.client.0.poll_retries.take() {
+                        self.asked_to_wait = self.asked_to_wait.max(Some(LONGEST_DELAY));
+                    }
                     last_failure = Some(error);
                 }
             }
         }
     }
 
+    /// Returns when it is time for another poll, and whether there is time for one. The last one comes shortly before the
+    /// deadline, however long the pause would have been.
+    async fn pause(&mut self) -> bool {
+        let left = self.left();
+        if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
+            return false;
+        }
+        let latest = left - LAST_POLL.min(left / 2);
+        let pause = self.next_pause();
+        self.last_poll_is_sent = pause >= latest;
+        time::sleep(pause.min(latest)).await;
+        true
+    }
+
     fn next_pause(&mut self) -> Duration {
-        let asked = self.asked_to_wait.take().unwrap_or_default();
-        let pause = self.client.0.random.spread(self.interval).max(asked).max(SHORTEST_PAUSE);
+        let random = &self.client.0.random;
+        let asked = self.asked_to_wait.take().map(|asked| random.after(asked.min(LONGEST_RETRY_AFTER)));
+        let pause = random.spread(self.interval).max(asked.unwrap_or_default()).max(SHORTEST_PAUSE);
         self.interval = self.interval.saturating_add(self.interval / 2).min(self.max_interval);
         pause
     }
@@ -186,19 +211,19 @@ impl Polling {
 
     fn deadline_passed(&self, last_failure: Option<Error>) -> Error {
         let elapsed = self.started.elapsed();
-        let seen = self
-            .last_status
-            .as_ref()
-            .map_or("no poll succeeded".to_owned(), |status| format!("last seen: `{status}`"));
+        let seen = self.last_status.as_ref().map_or("no poll succeeded".to_owned(), |status| {
+            format!("last status: `{}`", one_line(status.as_str(), MAX_NAME))
+        });
         let error = Error::new(
             ErrorKind::Deadline,
             format!(
-                "the task was not done within {} s (polls: {}; {seen})",
+                "the task was not final after {:.1} s (deadline {} s, polls: {}; {seen})",
+                elapsed.as_secs_f32(),
                 self.deadline.as_secs_f32(),
                 self.polls
             ),
         )
-        .advice("it goes on, and is paid: wait for it again with its reference")
+        .advice("the task goes on, and is paid: wait for it again with its reference")
         .with_task(&self.task)
         .ended(WaitEnd::DeadlineExceeded {
             elapsed,

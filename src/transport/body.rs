@@ -8,15 +8,16 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 use base64::{Engine, encoded_len, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use crate::{ImageSource, contract::FieldValue, contract::Request};
 
@@ -40,25 +41,45 @@ enum Part {
 }
 
 /// What an exchange tells while it is under way.
-#[derive(Clone, Default)]
-pub(crate) struct Progress {
-    moves: Arc<AtomicU64>,
-    fault: Arc<OnceLock<String>>,
+#[derive(Clone)]
+pub(crate) struct Progress(Arc<State>);
+
+struct State {
+    started: Instant,
+    /// When the exchange last moved, in milliseconds after its start.
+    moved_at: AtomicU64,
+    handed_over: AtomicBool,
+    fault: OnceLock<String>,
 }
 
 impl Progress {
-    /// Grows with every chunk that the HTTP client took, and every one that came in answer.
-    pub(crate) fn moves(&self) -> u64 {
-        self.moves.load(Ordering::Relaxed)
+    pub(crate) fn start() -> Self {
+        Self(Arc::new(State {
+            started: Instant::now(),
+            moved_at: AtomicU64::new(0),
+            handed_over: AtomicBool::new(false),
+            fault: OnceLock::new(),
+        }))
     }
 
-    pub(crate) fn moved(&self) {
-        self.moves.fetch_add(1, Ordering::Relaxed);
+    /// When the HTTP client last took a part of the body.
+    pub(crate) fn last_move(&self) -> Instant {
+        self.0.started + Duration::from_millis(self.0.moved_at.load(Ordering::Relaxed))
     }
 
-    /// Why an image could not be read to its end, where that is why the upload stopped.
+    fn moved(&self) {
+        let after = self.0.started.elapsed().as_millis() as u64;
+        self.0.moved_at.store(after, Ordering::Relaxed);
+    }
+
+    /// Whether the HTTP client has taken the last part of the body.
+    pub(crate) fn is_handed_over(&self) -> bool {
+        self.0.handed_over.load(Ordering::Relaxed)
+    }
+
+    /// Why an image could not be read to its end, if that is why the upload stopped.
     pub(crate) fn fault(&self) -> Option<&str> {
-        self.fault.get().map(String::as_str)
+        self.0.fault.get().map(String::as_str)
     }
 }
 
@@ -92,16 +113,20 @@ impl BodyPlan {
         Ok(Self { parts, length })
     }
 
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
     /// The body for one attempt. Called within a tokio runtime.
     pub(crate) fn body(self: &Arc<Self>, progress: &Progress) -> reqwest::Body {
         if let [Part::Ready(text)] = self.parts.as_slice() {
             return text.clone().into();
         }
         let (sender, chunks) = mpsc::channel(AHEAD);
-        let (plan, fault) = (Arc::clone(self), Arc::clone(&progress.fault));
+        let (plan, state) = (Arc::clone(self), Arc::clone(&progress.0));
         tokio::task::spawn_blocking(move || {
             if let Err(error) = plan.write(&sender) {
-                let _ = fault.set(error.to_string());
+                let _ = state.fault.set(error.to_string());
                 // The receiver is gone where the attempt was given up; then nobody needs the error.
                 let _ = sender.blocking_send(Err(error));
             }
@@ -244,6 +269,9 @@ impl http_body::Body for Streamed {
             };
             self.left = self.left.saturating_sub(chunk.len() as u64);
             self.progress.moved();
+            if self.left == 0 {
+                self.progress.0.handed_over.store(true, Ordering::Relaxed);
+            }
             Some(Ok(Frame::data(chunk)))
         })
     }

@@ -1,10 +1,17 @@
-//! How requests leave and answers come in: TLS, the key and where it may go, streamed bodies, retries, reading answers.
+//! How requests leave and responses arrive: TLS, the key and where it may go, streamed bodies, retries, reading responses.
 
 pub(crate) mod body;
 pub(crate) mod clock;
+pub(crate) mod complaint;
+pub(crate) mod connections;
+pub(crate) mod failure;
 pub(crate) mod hooks;
+pub(crate) mod http;
 pub(crate) mod key;
 pub(crate) mod origin;
-pub(crate) mod reply;
+pub(crate) mod redaction;
+pub(crate) mod response;
 pub(crate) mod retry;
+mod salvage;
+pub(crate) mod status;
 pub(crate) mod tls;

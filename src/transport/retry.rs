@@ -6,22 +6,35 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use tokio::time::Instant;
 
 /// Attempts of one submission: the first, and what follows after a refused connection or a 429.
 pub(crate) const MAX_ATTEMPTS: u32 = 6;
 
-const FIRST_DELAY: Duration = Duration::from_millis(500);
-const LONGEST_DELAY: Duration = Duration::from_secs(30);
+/// The longest wait that the service can ask for. A submission returns an error if it asks for more, because the caller
+/// should decide on that; a poll comes back after this time.
+pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(120);
 
-/// What the service asked us to wait: seconds, or a date (RFC 9110, 10.2.3).
+const FIRST_DELAY: Duration = Duration::from_millis(500);
+pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(30);
+
+/// Bounds of what is added to a `Retry-After`, so that callers who were refused together do not come back together.
+const LEAST_SPREAD: Duration = Duration::from_millis(100);
+const MOST_SPREAD: Duration = Duration::from_secs(5);
+
+/// What the service asked us to wait: seconds, or a date (RFC 9110, 10.2.3). A date counts from the service's own clock,
+/// if the response tells it, because ours may be wrong.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    match value.parse::<u64>() {
-        Ok(seconds) => Some(Duration::from_secs(seconds)),
-        // A date that is past asks for no wait.
-        Err(_) => Some(httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default()),
+    let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
+    let value = text(RETRY_AFTER)?;
+    if let Ok(seconds) = value.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
     }
+    let date = httpdate::parse_http_date(value).ok()?;
+    let sent = text(DATE).and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
+    // A date that is past asks for no wait.
+    Some(date.duration_since(sent).unwrap_or_default())
 }
 
 /// The delay before the attempt after `attempt` (1 for the first): doubled each time, and spread over half of it so that
@@ -42,68 +55,92 @@ impl Random {
 
     /// Between half of `full` and all of it.
     pub(crate) fn spread(&self, full: Duration) -> Duration {
-        let share = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).f64();
-        full.mul_f64(0.5 + share / 2.0)
+        full.mul_f64(0.5 + self.share() / 2.0)
+    }
+
+    /// No earlier than the service asked for, and up to a quarter later.
+    pub(crate) fn after(&self, asked: Duration) -> Duration {
+        asked.saturating_add((asked / 4).clamp(LEAST_SPREAD, MOST_SPREAD).mul_f64(self.share()))
+    }
+
+    fn share(&self) -> f64 {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).f64()
     }
 }
 
-/// A bucket of retries that all requests of a client share: a retry takes a token, a success gives half of one back.
+/// The retries that all requests of one purpose share: submissions, polls or downloads. A retry takes one, and time gives
+/// them back.
 #[derive(Debug)]
-pub(crate) struct RetryBudget(Mutex<u32>);
+pub(crate) struct RetryBudget(Mutex<Level>);
 
-/// In half tokens. A client that only fails may retry this often in all.
-const FULL: u32 = 2 * 50;
+#[derive(Debug)]
+struct Level {
+    left: f64,
+    at: Instant,
+}
+
+/// How often a client can retry at once.
+const FULL: f64 = 50.0;
+
+/// How long it takes until one retry comes back.
+const REFILL: Duration = Duration::from_secs(2);
 
 impl RetryBudget {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(FULL))
+        Self(Mutex::new(Level { left: FULL, at: Instant::now() }))
     }
 
     /// Whether another retry is within the budget.
     pub(crate) fn take(&self) -> bool {
-        let mut left = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let enough = *left >= 2;
+        let mut level = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let now = Instant::now();
+        let refilled = now.duration_since(level.at).div_duration_f64(REFILL);
+        *level = Level { left: (level.left + refilled).min(FULL), at: now };
+        let enough = level.left >= 1.0;
         if enough {
-            *left -= 2;
+            level.left -= 1.0;
         }
         enough
-    }
-
-    pub(crate) fn succeeded(&self) {
-        let mut left = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        *left = (*left + 1).min(FULL);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::time;
+
     use super::*;
 
     #[test]
     fn reads_both_forms_of_retry_after() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        let date = |offset: i64| {
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs((1_000_000_000 + offset) as u64);
+            httpdate::fmt_http_date(time)
+        };
         let asked = |value: &str| {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, value.parse().unwrap())]);
             retry_after(&headers, now)
         };
         assert_eq!(asked("7"), Some(Duration::from_secs(7)));
-        assert_eq!(
-            asked(&httpdate::fmt_http_date(now + Duration::from_secs(90))),
-            Some(Duration::from_secs(90))
-        );
-        assert_eq!(asked(&httpdate::fmt_http_date(now - Duration::from_secs(90))), Some(Duration::ZERO));
+        assert_eq!(asked(&date(90)), Some(Duration::from_secs(90)));
+        assert_eq!(asked(&date(-90)), Some(Duration::ZERO));
         assert_eq!(asked("soon"), None);
         assert_eq!(asked("-1"), None);
+        let by_their_clock = HeaderMap::from_iter([
+            (RETRY_AFTER, date(3690).parse().unwrap()),
+            (DATE, date(3600).parse().unwrap()),
+        ]);
+        assert_eq!(retry_after(&by_their_clock, now), Some(Duration::from_secs(90)));
     }
 
-    #[test]
-    fn the_budget_runs_out_and_recovers() {
+    #[tokio::test(start_paused = true)]
+    async fn the_budget_runs_out_and_recovers_with_time() {
         let budget = RetryBudget::new();
         assert_eq!((0..200).filter(|_| budget.take()).count(), 50);
-        budget.succeeded();
-        assert!(!budget.take());
-        budget.succeeded();
-        assert!(budget.take());
+        time::advance(REFILL).await;
+        assert!(budget.take() && !budget.take());
+        time::advance(Duration::from_secs(86_400)).await;
+        assert_eq!((0..200).filter(|_| budget.take()).count(), 50);
     }
 
     #[test]
@@ -112,6 +149,18 @@ mod tests {
         for attempt in 1..100 {
             let delay = delay(attempt, &random);
             assert!(delay >= FIRST_DELAY / 2 && delay <= LONGEST_DELAY, "{delay:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_service_asks_for_is_spread_a_little_later() {
+        let random = Random::new(Some(1));
+        for asked in [0, 1, 17, 120, 86_400].map(Duration::from_secs) {
+            let delays: Vec<_> = (0..20).map(|_| random.after(asked)).collect();
+            let spread = (asked / 4).clamp(LEAST_SPREAD, MOST_SPREAD);
+            assert!(delays.iter().all(|delay| (asked..=asked + spread).contains(delay)), "{delays:?}");
+            let (first, last) = (delays.iter().min().unwrap(), delays.iter().max().unwrap());
+            assert!(*last - *first > spread / 2, "{delays:?}");
         }
     }
 }

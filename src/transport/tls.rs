@@ -7,6 +7,7 @@
 use reqwest::ClientBuilder;
 
 /// What the HTTP clients of one [`Client`](crate::Client) share: reading the system's certificates takes a while.
+#[derive(Clone)]
 pub(crate) struct Tls {
     #[cfg(all(feature = "__rustls", not(feature = "native-tls")))]
     config: rustls::ClientConfig,

@@ -7,6 +7,7 @@ pub(crate) mod file_kind;
 mod image_input;
 mod output_format;
 mod task_status;
+mod text;
 mod violation;
 mod webhook_secret;
 
@@ -17,6 +18,7 @@ pub use file_kind::FileKind;
 pub use image_input::{ImageInput, ImageSource};
 pub use output_format::OutputFormat;
 pub use task_status::TaskStatus;
+pub(crate) use text::{MAX_MESSAGE, MAX_NAME, one_line};
 pub use violation::{Location, Violation};
 pub use webhook_secret::WebhookSecret;
 

@@ -2,6 +2,8 @@ use std::{convert::Infallible, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::{MAX_NAME, one_line};
+
 /// The status of a task, as polling tells it (schema `TaskStatus` of the contract).
 ///
 /// The rule of the contract: [`Ready`](Self::Ready) is success; four values are failures; with any other value the task
@@ -68,9 +70,10 @@ impl FromStr for TaskStatus {
     }
 }
 
+/// At most 100 characters, without control characters; [`TaskStatus::as_str`] has the value as it is.
 impl fmt::Display for TaskStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(&one_line(self.as_str(), MAX_NAME))
     }
 }
 

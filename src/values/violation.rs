@@ -2,6 +2,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::{MAX_MESSAGE, MAX_NAME, one_line};
+
+/// How much of the way to a place is shown. A request is less deep.
+const MOST_STEPS: usize = 10;
+
 /// One thing in a request that does not fit the contract (schema `ValidationError`): found here before anything was
 /// sent, or reported by the service with status 422.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,21 +50,22 @@ impl Violation {
     }
 }
 
+/// `width: must be at least 64`: on one line, whatever the service wrote, and bounded.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let steps = match self.loc.as_slice() {
             [Location::Name(root), rest @ ..] if root == "body" && !rest.is_empty() => rest,
             all => all,
         };
-        for (index, step) in steps.iter().enumerate() {
+        for (index, step) in steps.iter().take(MOST_STEPS).enumerate() {
             if index > 0 {
                 f.write_str(".")?;
             }
             match step {
-                Location::Name(name) => f.write_str(name)?,
+                Location::Name(name) => f.write_str(&one_line(name, MAX_NAME))?,
                 Location::Index(index) => write!(f, "{index}")?,
             }
         }
-        write!(f, ": {}", self.msg)
+        write!(f, ": {}", one_line(&self.msg, MAX_MESSAGE))
     }
 }

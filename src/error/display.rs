@@ -1,0 +1,49 @@
+//! The error as people see it: one line, whatever the service put into it.
+
+use std::fmt;
+
+use super::{Details, Error};
+use crate::values::{MAX_NAME, one_line};
+
+/// How many violations are shown. All of them are in [`Error::violations`].
+const MOST_VIOLATIONS: usize = 20;
+
+/// The longest message that is shown, in characters.
+const LONGEST_MESSAGE: usize = 1000;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Details { message, advice, task, request_id, violations, .. } = &*self.0;
+        f.write_str(&one_line(message, LONGEST_MESSAGE))?;
+        for (index, violation) in violations.iter().take(MOST_VIOLATIONS).enumerate() {
+            f.write_str(if index == 0 { ": " } else { "; " })?;
+            write!(f, "{violation}")?;
+        }
+        if violations.len() > MOST_VIOLATIONS {
+            write!(f, "; and {} more", violations.len() - MOST_VIOLATIONS)?;
+        }
+        if let Some(task) = task {
+            write!(f, " (task {})", one_line(task.id(), MAX_NAME))?;
+        }
+        if let Some(request_id) = request_id {
+            write!(f, " (request {request_id})")?;
+        }
+        if let Some(advice) = advice {
+            write!(f, "; {}", one_line(advice, LONGEST_MESSAGE))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("message", &self.to_string())
+            .field("status", &self.0.status)
+            .field("task", &self.0.task)
+            .field("billing_unknown", &self.0.billing_unknown)
+            .field("source", &self.0.source)
+            .finish()
+    }
+}

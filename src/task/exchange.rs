@@ -1,0 +1,81 @@
+//! One POST and its response, whatever becomes of either.
+
+use std::{sync::Arc, time::Duration};
+
+use progenitor_client::Error as ClientError;
+use tokio::time::Instant;
+use url::Url;
+
+use crate::{
+    Client, Request, generated,
+    transport::{
+        body::{BodyPlan, Progress},
+        response::{Ending, Limits, Response},
+    },
+};
+
+/// How many silences long a response may take, from its first byte to its last.
+const LONGEST_RESPONSE: u32 = 4;
+
+/// How much of a body the system may hold back, in bytes, and how fast a slow line takes it, in bytes a second. Nothing
+/// tells how much of that has left, so silence is counted from when it must have.
+const HELD_BACK: u64 = 8 * 1024 * 1024;
+const SLOW_LINE: u64 = 64 * 1024;
+
+/// Why there is no response.
+pub(super) enum NoResponse {
+    /// An image could not be read to its end.
+    File(String),
+    /// Nothing moved for this long.
+    Silent(Duration),
+    Failed(Box<ClientError<()>>),
+}
+
+/// Sends the request once.
+pub(super) async fn exchange(
+    client: &Client,
+    base: &Url,
+    request: &Request,
+    plan: &Arc<BodyPlan>,
+) -> Result<Response, NoResponse> {
+    let silence = client.0.silence;
+    let progress = Progress::start();
+    let body = plan.body(&progress);
+    let connection = client.0.connections.to(base);
+    let service = generated::Client::new_with_client(
+        base.as_str().trim_end_matches('/'),
+        connection.http.clone(),
+        client.0.hooks.clone(),
+    );
+    let path = |name: &str| request.path_value(name);
+    let drained = Duration::from_secs(plan.length().min(HELD_BACK) / SLOW_LINE);
+    let until = || {
+        let held_back = if progress.is_handed_over() { drained } else { Duration::ZERO };
+        progress.last_move() + silence + held_back
+    };
+    // Boxed: the future of the generated client is large, and a submission should not carry it.
+    let sending = Box::pin(generated::send(&service, request.operation(), path, body));
+    let watched = client.0.connections.watch((base, &connection), || progress.last_move(), until, sending);
+    let sent = watched.await.ok_or(NoResponse::Silent(silence))?;
+    let limits = Limits { silence, until: Instant::now() + silence * LONGEST_RESPONSE };
+    let response = match sent {
+        Ok(response) => {
+            let (status, headers) = (response.status(), response.headers().clone());
+            Response::read(status, headers, response.into_inner_stream(), limits).await
+        }
+        Err(ClientError::UnexpectedResponse(response)) => {
+            let (status, headers) = (response.status(), response.headers().clone());
+            Response::read(status, headers, response.bytes_stream(), limits).await
+        }
+        Err(error) => {
+            return Err(match progress.fault() {
+                Some(fault) => NoResponse::File(fault.to_owned()),
+                None => NoResponse::Failed(Box::new(error)),
+            });
+        }
+    };
+    if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
+        client.0.connections.abandon(base, &connection);
+    }
+    Ok(response)
+}

@@ -1,0 +1,141 @@
+//! What it means that a submission was not accepted: whether it was paid, and whether it may be sent again.
+
+use std::time::Duration;
+
+use progenitor_client::Error as ClientError;
+
+use super::{
+    acceptance::{has_polling_url, named_task},
+    exchange::NoResponse,
+};
+use crate::{
+    Client, Error, ErrorKind, Request,
+    transport::{
+        complaint::{Complaint, named},
+        failure::was_not_taken,
+        redaction::Redaction,
+        response::Response,
+        retry::retry_after,
+        status::{Meaning, Submission},
+    },
+};
+
+/// How one attempt went wrong.
+pub(super) enum Attempt {
+    /// The service certainly did not take the submission, and it may be sent again after this long.
+    NotTaken {
+        error: Error,
+        wait: Option<Duration>,
+    },
+    Failed(Error),
+}
+
+/// What is being refused.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Refused {
+    Submission,
+    Poll,
+}
+
+/// The error for a response that is not one of success, and what its status code means.
+pub(super) fn error_of(
+    client: &Client,
+    what: Refused,
+    response: &Response,
+    redaction: &Redaction,
+) -> (Error, &'static Meaning) {
+    let meaning = Meaning::of(response.status);
+    let complaint = Complaint::of(response, redaction);
+    let (subject, kind) = match (what, meaning.kind) {
+        (Refused::Submission, kind) => ("submission", kind),
+        // The contract's limits are those of submissions.
+        (Refused::Poll, ErrorKind::Validation) => ("poll", ErrorKind::Service),
+        (Refused::Poll, kind) => ("poll", kind),
+    };
+    let message = format!(
+        "{subject} failed: the service {} ({}){}",
+        meaning.what,
+        named(response.status),
+        complaint.suffix()
+    );
+    let error = Error::new(kind, message)
+        .with_status(response.status.as_u16())
+        .with_request_id(response.request_id(redaction))
+        .with_retry_after(retry_after(&response.headers, client.0.clock.now()))
+        .with_violations(complaint.violations);
+    (error, meaning)
+}
+
+/// What a response that is not one of success means for the submission.
+pub(super) fn refusal(client: &Client, base: &url::Url, request: &Request, response: &Response) -> Attempt {
+    let redaction = Redaction::of_request(client, request);
+    let (error, meaning) = error_of(client, Refused::Submission, response, &redaction);
+    // A refusal that tells where to poll the task contradicts itself, and what was paid is not sent again.
+    if meaning.submission == Submission::Unknown || has_polling_url(response) {
+        let candidate = named_task(response, request.operation(), base, &redaction);
+        return Attempt::Failed(match candidate {
+            Some(task) => unknown(error).with_task(&task),
+            None => unknown(error),
+        });
+    }
+    let error = error.advice(format!("nothing was paid; {}", meaning.advice));
+    match meaning.submission {
+        Submission::Repeated => {
+            let wait = error.retry_after();
+            Attempt::NotTaken { error, wait }
+        }
+        _ => Attempt::Failed(error),
+    }
+}
+
+/// What it means that there is no response.
+pub(super) fn no_response(failure: NoResponse) -> Attempt {
+    let failed = |kind, message: String| Error::new(kind, message);
+    match failure {
+        // The body never came to its end, so there was no request that the service could take.
+        NoResponse::File(fault) => Attempt::Failed(
+            failed(ErrorKind::File, format!("could not read an image: {fault}"))
+                .advice("the submission was abandoned, and nothing was paid"),
+        ),
+        NoResponse::Silent(limit) => Attempt::Failed(unknown(failed(
+            ErrorKind::Network,
+            format!("no response to the submission: the service was silent for {} s", limit.as_secs_f32()),
+        ))),
+        NoResponse::Failed(error) => match *error {
+            ClientError::CommunicationError(error) if was_not_taken(&error) => {
+                let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
+                let message = match error.is_connect() {
+                    true => format!("could not connect to {host}"),
+                    false => format!("{host} closed the connection before it took the submission"),
+                };
+                let error = failed(ErrorKind::Network, message)
+                    .advice("nothing was paid; check the base address and the network")
+                    .caused_by(error.without_url());
+                Attempt::NotTaken { error, wait: None }
+            }
+            ClientError::CommunicationError(error) if error.is_builder() => Attempt::Failed(
+                failed(ErrorKind::Settings, "could not build the request".to_owned())
+                    .advice("nothing was sent")
+                    .caused_by(error.without_url()),
+            ),
+            ClientError::CommunicationError(error) => Attempt::Failed(unknown(
+                failed(ErrorKind::Network, "the connection broke during the submission".to_owned())
+                    .caused_by(error.without_url()),
+            )),
+            ClientError::InvalidRequest(message) => {
+                Attempt::Failed(failed(ErrorKind::Settings, message).advice("nothing was sent"))
+            }
+            other => Attempt::Failed(unknown(failed(
+                ErrorKind::Reply,
+                format!("could not read the response to the submission: {other}"),
+            ))),
+        },
+    }
+}
+
+pub(super) fn unknown(error: Error) -> Error {
+    error.billing_unknown().advice(
+        "it is unknown whether the task was created and paid, so it was not sent again; check the service's usage \
+         before you repeat it",
+    )
+}

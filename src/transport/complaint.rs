@@ -1,0 +1,73 @@
+//! What a failure says about itself.
+
+use reqwest::StatusCode;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{redaction::Redaction, response::Response};
+use crate::{
+    Location, Violation,
+    values::{MAX_MESSAGE, MAX_NAME},
+};
+
+/// How many violations are kept. A request has fewer fields.
+const MOST_VIOLATIONS: usize = 100;
+
+/// The violations of a 422, or a message. No secret comes out of it, whatever the service echoes. HTML says nothing to a
+/// person at a terminal, so it is not passed on.
+#[derive(Debug, Default)]
+pub(crate) struct Complaint {
+    pub(crate) message: Option<String>,
+    pub(crate) violations: Vec<Violation>,
+}
+
+impl Complaint {
+    pub(crate) fn of(response: &Response, redaction: &Redaction) -> Self {
+        let clean = |text: &str| redaction.line(text, MAX_MESSAGE);
+        let message = |text: &str| Self { message: Some(clean(text)), violations: Vec::new() };
+        let Some(body) = response.document() else { return Self::default() };
+        match body.get("detail").unwrap_or(body) {
+            Value::Array(list) => {
+                let violations = list
+                    .iter()
+                    .filter_map(|entry| Violation::deserialize(entry).ok())
+                    .take(MOST_VIOLATIONS)
+                    .map(|violation| cleaned(violation, redaction))
+                    .collect();
+                let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+                let message = (!texts.is_empty()).then(|| clean(&texts.join("; ")));
+                Self { message, violations }
+            }
+            Value::String(text) => message(text),
+            other => ["message", "error", "msg"]
+                .iter()
+                .find_map(|name| other.get(name)?.as_str())
+                .map_or_else(Self::default, message),
+        }
+    }
+
+    /// `: MESSAGE`, or nothing.
+    pub(crate) fn suffix(&self) -> String {
+        self.message.as_ref().map_or_else(String::new, |message| format!(": {message}"))
+    }
+}
+
+/// `502 Bad Gateway`
+pub(crate) fn named(status: StatusCode) -> String {
+    match status.canonical_reason() {
+        Some(reason) => format!("{} {reason}", status.as_u16()),
+        None => status.as_str().to_owned(),
+    }
+}
+
+fn cleaned(violation: Violation, redaction: &Redaction) -> Violation {
+    let step = |step| match step {
+        Location::Name(name) => Location::Name(redaction.line(&name, MAX_NAME)),
+        index @ Location::Index(_) => index,
+    };
+    Violation {
+        loc: violation.loc.into_iter().take(MOST_VIOLATIONS).map(step).collect(),
+        msg: redaction.line(&violation.msg, MAX_MESSAGE),
+        kind: redaction.line(&violation.kind, MAX_NAME),
+    }
+}

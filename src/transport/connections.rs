@@ -1,0 +1,115 @@
+//! The connections to the hosts of one purpose, and how a host gets new ones.
+//!
+//! The HTTP client keeps a connection for as long as it seems to work, and gives no way to abandon one. An HTTP/2
+//! connection that accepts requests and answers none would then block all requests to its host. So a host on which an
+//! exchange fell silent gets a client of its own, with new connections, as often as that happens.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard},
+    time::Duration,
+};
+
+use tokio::time::{self, Instant};
+use url::Url;
+
+/// After this much silence other requests to the host use a new connection. The silent exchange itself is waited for.
+const SUSPICIOUS: Duration = Duration::from_secs(10);
+
+/// How many hosts can have a client of their own. A service has a few hosts; a service that makes up host names must not
+/// make us keep them all.
+const MOST_HOSTS: usize = 32;
+
+type Make = Box<dyn Fn(&Url) -> Option<reqwest::Client> + Send + Sync>;
+
+/// Hands out the HTTP client for a URL.
+pub(crate) struct Connections {
+    shared: reqwest::Client,
+    make: Make,
+    renewed: Mutex<HashMap<String, Renewed>>,
+}
+
+struct Renewed {
+    generation: u64,
+    client: reqwest::Client,
+}
+
+/// The client for one exchange, and which generation of its host's clients it is.
+pub(crate) struct Connection {
+    pub(crate) http: reqwest::Client,
+    generation: u64,
+}
+
+impl Connections {
+    /// `shared` serves every host at first; `make` makes another one like it for a host.
+    pub(crate) fn new(
+        shared: reqwest::Client,
+        make: impl Fn(&Url) -> Option<reqwest::Client> + Send + Sync + 'static,
+    ) -> Self {
+        Self { shared, make: Box::new(make), renewed: Mutex::new(HashMap::new()) }
+    }
+
+    pub(crate) fn to(&self, url: &Url) -> Connection {
+        let renewed = self.renewed();
+        // Mostly empty, and then no name needs to be built.
+        match (!renewed.is_empty()).then(|| renewed.get(&host_of(url))).flatten() {
+            Some(Renewed { generation, client }) => {
+                Connection { http: client.clone(), generation: *generation }
+            }
+            None => Connection { http: self.shared.clone(), generation: 0 },
+        }
+    }
+
+    /// Stops using the connections to this host for new exchanges. Those that are under way go on.
+    pub(crate) fn abandon(&self, url: &Url, connection: &Connection) {
+        let mut renewed = self.renewed();
+        let host = host_of(url);
+        let current = renewed.get(&host).map_or(0, |renewed| renewed.generation);
+        // Others who fell silent on the same connection may have been first.
+        if current != connection.generation {
+            return;
+        }
+        let Some(client) = (self.make)(url) else { return };
+        if renewed.len() >= MOST_HOSTS && !renewed.contains_key(&host) {
+            renewed.clear();
+        }
+        tracing::debug!(host, "silent; new requests use a new connection");
+        renewed.insert(host, Renewed { generation: current + 1, client });
+    }
+
+    /// The outcome of `exchange`, or `None` if it has none by the time that `until` tells. `quiet_since` tells when it last
+    /// moved.
+    pub(crate) async fn watch<T>(
+        &self,
+        (url, connection): (&Url, &Connection),
+        quiet_since: impl Fn() -> Instant,
+        until: impl Fn() -> Instant,
+        exchange: impl Future<Output = T>,
+    ) -> Option<T> {
+        let mut exchange = std::pin::pin!(exchange);
+        let mut is_suspicious = false;
+        loop {
+            let (since, end) = (quiet_since(), until());
+            let wake = if is_suspicious { end } else { end.min(since + SUSPICIOUS) };
+            match time::timeout_at(wake, exchange.as_mut()).await {
+                Ok(outcome) => return Some(outcome),
+                Err(_) if quiet_since() > since => {}
+                Err(_) => {
+                    self.abandon(url, connection);
+                    if Instant::now() >= end {
+                        return None;
+                    }
+                    is_suspicious = true;
+                }
+            }
+        }
+    }
+
+    fn renewed(&self) -> MutexGuard<'_, HashMap<String, Renewed>> {
+        self.renewed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+fn host_of(url: &Url) -> String {
+    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
+}

@@ -1,0 +1,27 @@
+//! Why no response came: what the HTTP client's error says about whether the request was sent.
+
+use std::error::Error as _;
+
+/// Whether the service certainly did not act on the request, so that sending it again can't pay twice.
+pub(crate) fn was_not_taken(error: &reqwest::Error) -> bool {
+    error.is_connect() || causes(error).any(|cause| was_never_sent(cause) || was_refused_by_http2(cause))
+}
+
+/// The connection was closed before the request was written to it.
+fn was_never_sent(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled)
+}
+
+/// HTTP/2 guarantees that the request was not processed (RFC 9113, 8.7): the stream was refused, or it was opened after
+/// the last one that the service took before it shut the connection down.
+fn was_refused_by_http2(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<h2::Error>().is_some_and(|error| {
+        error.is_remote()
+            && (error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM)
+                || error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR))
+    })
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    std::iter::successors(error.source(), |&cause| cause.source())
+}

@@ -1,0 +1,43 @@
+//! How the HTTP clients are set up.
+
+use std::time::Duration;
+
+use reqwest::redirect;
+
+use super::tls::Tls;
+
+/// Flow-control windows of HTTP/2: with the default of 64 KiB a large transfer waits for the other side at every step.
+const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+
+/// How often an HTTP/2 connection is asked for a sign of life, and how long it may take to give one. A dead one is closed,
+/// so that nothing more is sent into it.
+const PING_EVERY: Duration = Duration::from_secs(5);
+const PING_LIMIT: Duration = Duration::from_secs(5);
+
+/// What the HTTP clients of one [`Client`](crate::Client) have in common.
+#[derive(Clone)]
+pub(crate) struct HttpSettings {
+    pub(crate) tls: Tls,
+    pub(crate) connect_timeout: Duration,
+}
+
+impl HttpSettings {
+    pub(crate) fn builder(&self, redirects: redirect::Policy) -> reqwest::ClientBuilder {
+        let builder = reqwest::Client::builder()
+            .user_agent(concat!("imagekiln/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(self.connect_timeout)
+            .redirect(redirects)
+            // It would hand the signature of a delivery URL to whatever host a redirect names.
+            .referer(false)
+            // Whether a request may be repeated is decided in `task` and `picture`, and nowhere else.
+            .retry(reqwest::retry::never())
+            .http2_initial_stream_window_size(STREAM_WINDOW)
+            .http2_initial_connection_window_size(CONNECTION_WINDOW)
+            .http2_keep_alive_interval(PING_EVERY)
+            .http2_keep_alive_timeout(PING_LIMIT)
+            .http2_keep_alive_while_idle(true)
+            .pool_max_idle_per_host(64);
+        self.tls.configure(builder)
+    }
+}
