@@ -30,7 +30,7 @@ pub(super) fn named_task(
     base: &Url,
     redaction: &Redaction,
 ) -> Option<TaskRef> {
-    let document = response.document()?;
+    let document = response.object()?;
     let wrapped = WRAPPERS.iter().filter_map(|name| document.get(name));
     std::iter::once(document).chain(wrapped).find_map(|object| {
         let id = id_of(object);

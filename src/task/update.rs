@@ -57,7 +57,7 @@ pub(super) fn read_update(
         }
         _ => None,
     };
-    let mut extra = response.document()?.as_object()?.clone();
+    let mut extra = response.object()?.as_object()?.clone();
     extra.retain(|name, _| !["id", "status", "result"].contains(&name.as_str()));
     Some(Update { status, picture, extra: Extra::from(extra) })
 }

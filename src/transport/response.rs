@@ -98,9 +98,17 @@ impl Response {
         Self { status, headers, ending, document }
     }
 
+    /// The JSON of the body, or the first element of an array: that is where an object is that is wrapped in one.
+    pub(crate) fn object(&self) -> Option<&Value> {
+        match self.document.as_ref()? {
+            Value::Array(elements) => elements.first(),
+            other => Some(other),
+        }
+    }
+
     /// The member `name` of the body's outermost object, if it is not null.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        self.document.as_ref()?.get(name).filter(|value| !value.is_null())
+        self.object()?.get(name).filter(|value| !value.is_null())
     }
 
     /// The member `name`, if it is text that is not empty, or a number.
@@ -155,7 +163,7 @@ fn document(body: &[u8]) -> Option<Value> {
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     match serde_json::from_slice::<Value>(body) {
         // JSON that was serialised twice.
-        Ok(Value::String(text)) => Some(serde_json::from_str(&text).unwrap_or(Value::String(text))),
+        Ok(Value::String(text)) if text.starts_with('{') => document(text.as_bytes()),
         Ok(value) => Some(value),
         Err(_) => salvage(body),
     }

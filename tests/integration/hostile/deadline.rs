@@ -111,26 +111,56 @@ async fn holds_while_other_polls_take_all_the_turns() {
     service.wait_for_requests(1).await;
     let started = Instant::now();
 
-    let error = task(&client, &service).wait_with(deadline(3)).await.unwrap_err();
+    let error = task(&client, &service).wait_with(deadline(1)).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(started.elapsed().as_secs(), 3);
+    assert_eq!(started.elapsed().as_secs(), 1);
     assert_kind(&occupied.await.unwrap().unwrap_err(), ErrorKind::Deadline);
     service.only_request();
 }
 
+/// A wait that ended at once would give up a task that is ready a moment later.
 #[tokio::test(start_paused = true)]
-async fn is_not_slept_away_where_the_service_asks_to_wait_longer() {
+async fn is_used_up_if_the_service_asks_to_wait_longer() {
+    for (asked, until_last) in [("3600", 59), ("61", 59), ("18446744073709551615", 59)] {
+        let service = ScriptedServer::start().await;
+        let busy = || Answer::json(429, &json!({}));
+        service.answer(busy().header("Retry-After", asked)).answer(busy());
+        let started = Instant::now();
+
+        let error = task(&client(&service), &service).wait_with(deadline(60)).await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::Deadline);
+        let polls = service.polls();
+        assert_eq!((polls[1].at - polls[0].at).as_secs(), until_last, "{asked}");
+        assert_eq!(end_of(&error).0, started.elapsed());
+        assert!(error.to_string().contains("after 59.0 s (deadline 60 s, polls: 2"), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn ends_with_a_poll_that_may_still_see_the_picture() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::json(429, &json!({})).header("Retry-After", "3600"));
-    let started = Instant::now();
+    service.answer(Answer::json(503, &json!({})).header("Retry-After", "600")).answer(ready(&service));
 
-    let error = task(&client(&service), &service).wait_with(deadline(60)).await.unwrap_err();
+    let picture = task(&client(&service), &service).wait_with(deadline(30)).await.unwrap();
 
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(started.elapsed(), seconds(0));
-    let cause = std::error::Error::source(&error).unwrap().downcast_ref::<Error>().unwrap();
-    assert_eq!(cause.retry_after(), Some(seconds(3600)));
+    assert_eq!(picture.address().reveal(), samples::delivery_url(&service));
+    let polls = service.polls();
+    assert_eq!((polls[1].at - polls[0].at).as_secs(), 29);
+}
+
+/// One that asks for more than two minutes is asked again after two.
+#[tokio::test(start_paused = true)]
+async fn is_not_all_given_to_a_service_that_asks_for_hours() {
+    let service = ScriptedServer::start().await;
+    service.answer(Answer::json(429, &json!({})).header("Retry-After", "86400")).answer(ready(&service));
+
+    task(&client(&service), &service).wait_with(deadline(3600)).await.unwrap();
+
+    let polls = service.polls();
+    let pause = (polls[1].at - polls[0].at).as_secs();
+    assert!((120..=125).contains(&pause), "{pause}");
 }
 
 #[tokio::test(start_paused = true)]

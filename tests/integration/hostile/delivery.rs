@@ -199,19 +199,3 @@ async fn fresh_addresses_that_do_not_work_come_to_an_end() {
     assert_kind(&error, ErrorKind::Expired);
     assert!(delivery.received().len() <= 4, "{}", delivery.received().len());
 }
-
-#[tokio::test(start_paused = true)]
-async fn an_address_that_is_none_is_an_error() {
-    for address in ["", "no address", "file:///etc/passwd", "data:image/png;base64,iVBORw0KGgo="] {
-        let service = ScriptedServer::start().await;
-        service.answer(Answer::json(200, &samples::ready_body(address)));
-        let client = client(&service);
-        let picture = samples::task(&client, &service).wait().await.unwrap();
-
-        let error = picture.bytes().await.unwrap_err();
-
-        assert_kind(&error, ErrorKind::Delivery);
-        assert_eq!(error.task(), Some(picture.task()));
-        service.only_request().assert_has_key();
-    }
-}

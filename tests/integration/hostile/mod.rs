@@ -5,16 +5,19 @@
 
 mod broken_submission;
 mod caps;
+mod damaged_responses;
 mod deadline;
 mod delivery;
 mod failing_polls;
 mod foreign_polling_host;
+mod http2;
 mod odd_replies;
 mod rate_limits;
 mod redirects;
 mod refused_submission;
 mod saving;
 mod secrets;
+mod slow_responses;
 mod statuses;
 mod unreachable;
 mod uploads;

@@ -19,7 +19,8 @@ async fn ones_that_name_no_task_are_unknown() {
         Answer::json(200, &json!([])),
         Answer::json(200, &json!({ "id": "" })),
         Answer::json(200, &json!({ "detail": KEY })),
-        Answer::status(200).body(b"{\"id\":\"t1\""),
+        Answer::status(200).body(b"{\"id\":\"t1"),
+        Answer::status(200).body(b"{\"id\":t1}"),
         Answer::status(200).body([0xff, 0xfe, 0x00]),
         Answer::status(200).body(vec![b' '; 5_000_000]),
     ] {

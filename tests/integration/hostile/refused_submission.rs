@@ -1,6 +1,6 @@
 //! Answers to the POST that are no success: which of them may have been billed, and what is told of them.
 
-use imagekiln::{Error, ErrorKind, Location};
+use imagekiln::{Billing, Error, ErrorKind, Location};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -29,7 +29,7 @@ async fn refusal(answer: Answer) -> Error {
 
 #[tokio::test(start_paused = true)]
 async fn failures_of_the_service_are_unknown_and_sent_once() {
-    for status in [500, 502, 503, 504, 529, 408] {
+    for status in [500, 502, 503, 504, 529, 408, 409, 410, 418, 423, 424, 451, 460, 499, 999] {
         let answer = Answer::json(status, &json!({ "detail": "overloaded" })).header("Retry-After", "30");
 
         let error = refusal(answer).await;
@@ -64,11 +64,24 @@ async fn a_refused_key_is_not_billed() {
 
 #[tokio::test(start_paused = true)]
 async fn other_refusals_are_not_billed() {
-    for status in [400, 402, 404, 405, 413, 415] {
-        let error = refusal(Answer::json(status, &json!({ "message": "no" }))).await;
+    for (status, kind, words) in [
+        (400, ErrorKind::Service, "malformed"),
+        (402, ErrorKind::Payment, "credits"),
+        (404, ErrorKind::Service, "does not know this address"),
+        (405, ErrorKind::Service, "method"),
+        (406, ErrorKind::Service, "refused"),
+        (407, ErrorKind::Service, "proxy"),
+        (413, ErrorKind::Service, "too large"),
+        (415, ErrorKind::Service, "JSON"),
+        (425, ErrorKind::Service, "early"),
+    ] {
+        let error = refusal(Answer::json(status, &json!({ "message": "no", "id": "request-7" }))).await;
 
-        assert_kind(&error, ErrorKind::Service);
-        assert!(!error.may_have_been_billed(), "{error:?}");
+        assert_kind(&error, kind);
+        assert_eq!(error.billing(), Billing::NotBilled, "{error:?}");
+        assert_eq!(error.task(), None, "an id in a refusal is that of the request");
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().contains("nothing was paid"), "{error}");
         assert_eq!(error.status(), Some(status));
     }
 }

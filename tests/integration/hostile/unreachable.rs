@@ -1,10 +1,15 @@
 //! A service that can't be reached: nothing was sent, so the submission may be tried again.
 
 use imagekiln::{Client, ErrorKind};
-use tokio::{net::TcpSocket, time::Instant};
+use serde_json::json;
+use tokio::{
+    net::TcpSocket,
+    time::{self, Instant},
+};
 
 use crate::support::{
-    samples::{self, KEY, assert_kind, fox, seconds},
+    answer::Answer,
+    samples::{self, KEY, PNG, assert_kind, fox, seconds},
     scripted::ScriptedServer,
 };
 
@@ -52,15 +57,37 @@ async fn a_service_that_comes_up_gets_the_submission_once() {
 #[tokio::test(start_paused = true)]
 async fn the_budget_of_retries_is_shared_by_the_submissions_of_a_client() {
     let (_socket, client) = closed_port();
-    for _ in 0..10 {
-        client.submit(fox()).await.unwrap_err();
-    }
+    let side_by_side = (0..60).map(|_| client.submit(fox()));
+    futures_util::future::join_all(side_by_side).await.into_iter().for_each(|outcome| {
+        outcome.unwrap_err();
+    });
     let started = Instant::now();
 
     let error = client.submit(fox()).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Network);
-    assert_eq!(started.elapsed(), seconds(0), "fifty retries were spent before");
+    assert!(started.elapsed() < seconds(4), "so many retries were left: {:?}", started.elapsed());
+
+    time::advance(seconds(200)).await;
+    let started = Instant::now();
+    client.submit(fox()).await.unwrap_err();
+    assert!(started.elapsed() > seconds(7), "time did not give the retries back: {:?}", started.elapsed());
+}
+
+/// Each purpose has its own budget: what submissions spend, a paid picture does not pay for.
+#[tokio::test(start_paused = true)]
+async fn refused_submissions_do_not_cost_a_download_its_retries() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let client = samples::client(&service);
+    let picture = samples::picture(&client, &service, &delivery).await;
+    service.otherwise(|_| Answer::json(429, &json!({})));
+    let side_by_side = (0..60).map(|_| client.submit(fox()));
+    futures_util::future::join_all(side_by_side).await.into_iter().for_each(|outcome| {
+        outcome.unwrap_err();
+    });
+    delivery.answer(Answer::html(503)).answer(Answer::reset()).answer(Answer::png(PNG));
+
+    assert_eq!(picture.bytes().await.unwrap(), PNG);
 }
 
 #[tokio::test(start_paused = true)]

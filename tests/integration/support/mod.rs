@@ -1,8 +1,10 @@
 //! What the tests stand on: a server that answers by script, the answers, and what a subscriber of events saw.
 
 pub mod answer;
+pub mod child;
 mod connection;
 pub mod events;
+pub mod http2;
 pub mod received;
 pub mod samples;
 pub mod scripted;

@@ -1,0 +1,243 @@
+//! Responses of success that are cut off or damaged: the task that was paid is not lost, and neither is its picture.
+
+use std::io::Write;
+
+use flate2::{Compression, write::GzEncoder};
+use imagekiln::{Billing, ErrorKind, TaskStatus};
+use serde_json::json;
+
+use crate::support::{
+    answer::Answer,
+    samples::{self, DELIVERY_SIGNATURE, KEY, assert_kind, client, fox, ready, task},
+    scripted::ScriptedServer,
+};
+
+const DELIVERED: &str = "https://delivery.example/fox.png?signature=delivery-signature-2be617";
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// `members` (the inside of an object) in every damage that leaves them readable.
+fn damaged(members: &str) -> Vec<(&'static str, Answer)> {
+    let whole = format!("{{{members}}}").into_bytes();
+    let open = format!("{{{members},").into_bytes();
+    let body = |body: &[u8]| Answer::status(200).body(body);
+    let around = |before: &str, after: &str| body(format!("{before}{{{members}}}{after}").as_bytes());
+    let with = |member: &[u8]| [b"{", member, b",", members.as_bytes(), b"}"].concat();
+    let padding = " ".repeat(4_300_000);
+    let half_of_gzip = gzip(&[open.as_slice(), " ".repeat(100_000).as_bytes()].concat());
+    let utf16 = |text: &[u8]| -> Vec<u8> {
+        let text = std::str::from_utf8(text).unwrap();
+        std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    };
+    vec![
+        ("closed too early", body(&open).declaring_length(900).then_close()),
+        ("reset", body(&open).declaring_length(900).then_reset()),
+        ("silent", body(&open).declaring_length(900).then_silence()),
+        ("complete, and then silent", body(&whole).declaring_length(900).then_silence()),
+        ("chunks cut", Answer::cut_chunks(&open)),
+        ("cut without a length", body(&open).until_close()),
+        ("padded behind", around("", &padding)),
+        ("padded in front", around(&padding, "")),
+        ("padded inside", body(&with(format!("\"x\":\"{padding}\"").as_bytes()))),
+        ("NaN", body(&with(b"\"cost\":NaN,\"x\":-Infinity"))),
+        ("half a surrogate pair", body(&with(br#""x":"\ud83e","y":"\udd8a\ud83e""#))),
+        ("Latin-1", body(&with(b"\"caf\xe9\":\"cr\xe8me\""))),
+        ("nested deeply", body(&with(format!("\"x\":{}{}", "[".repeat(200), "]".repeat(200)).as_bytes()))),
+        ("nested for ever", body(&with(format!("\"x\":{}", "[".repeat(100)).as_bytes())).until_close()),
+        ("a byte order mark", around("\u{feff}", "")),
+        ("UTF-16", body(&utf16(&whole))),
+        ("text in front", around(")]}',\n", "")),
+        ("text behind", around("", "\n<!-- served by proxy-7 -->{\"id\":\"other\"}")),
+        ("a comma too many", body(&[open.as_slice(), b"}"].concat())),
+        ("control characters", body(&with(b"\"x\":\"a\x00\x1b\nb\""))),
+        ("in an array", around("[", "]")),
+        ("as a JSON string", Answer::json(200, &String::from_utf8(whole.clone()).unwrap().into())),
+        ("gzip, declared", body(&gzip(&whole)).header("Content-Encoding", "gzip")),
+        ("gzip, not declared", body(&gzip(&whole))),
+        ("gzip, declared and untrue", body(&whole).header("Content-Encoding", "gzip")),
+        ("half of a gzip", body(&half_of_gzip[..half_of_gzip.len() - 20]).until_close()),
+    ]
+}
+
+/// An array of unmatched depth hides what follows it, so it comes last.
+fn hides_what_follows(damage: &str) -> bool {
+    damage == "nested for ever"
+}
+
+#[tokio::test(start_paused = true)]
+async fn to_a_submission_still_name_its_task() {
+    let members = |service: &ScriptedServer| {
+        format!(r#""id":"t1","polling_url":"{}","cost":4"#, samples::polling_url(service, "t1"))
+    };
+    let count = damaged("").len();
+    for index in 0..count {
+        let service = ScriptedServer::start().await;
+        let (damage, answer) = damaged(&members(&service)).swap_remove(index);
+        if hides_what_follows(damage) {
+            continue;
+        }
+        service.answer(answer).answer(ready(&service));
+
+        let task = client(&service).submit(fox()).await.unwrap_or_else(|error| panic!("{damage}: {error:?}"));
+        task.wait().await.unwrap();
+
+        assert_eq!(task.id(), "t1", "{damage}");
+        assert_eq!(service.posts().len(), 1, "{damage}");
+        assert!(service.polls()[0].target.starts_with("/poll/t1?signature="), "{damage}");
+        service.assert_every_request_has_the_key();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn to_a_poll_still_tell_that_the_picture_is_ready() {
+    let members = format!(r#""id":7,"status":"Ready","result":{{"sample":"{DELIVERED}","seed":NaN}}"#);
+    for (damage, answer) in damaged(&members) {
+        if hides_what_follows(damage) {
+            continue;
+        }
+        let service = ScriptedServer::start().await;
+        service.answer(answer);
+
+        let outcome = task(&client(&service), &service).wait().await;
+
+        let picture = outcome.unwrap_or_else(|error| panic!("{damage}: {error:?}"));
+        assert_eq!(picture.address().reveal(), DELIVERED, "{damage}");
+        service.only_request().assert_has_key();
+    }
+}
+
+/// What comes in front of the damage is known, also if nothing behind it can be.
+#[tokio::test(start_paused = true)]
+async fn are_read_up_to_the_damage() {
+    let service = ScriptedServer::start().await;
+    let cut = format!("{{\"id\":\"t1\",\"x\":{}", "[".repeat(100));
+    service.answer(Answer::status(200).body(cut).until_close()).answer(ready(&service));
+
+    let task = client(&service).submit(fox()).await.unwrap();
+    task.wait().await.unwrap();
+
+    assert_eq!(service.polls()[0].target, "/v1/get_result?id=t1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_a_polling_url_and_no_id_are_enough() {
+    for (body, id) in [
+        (json!({ "polling_url": "/poll?id=t%201" }), "t 1"),
+        (json!({ "polling_url": "/poll/t1", "id": null }), "t1"),
+        (json!({ "polling_url": "/poll/t1", "id": { "value": 1 } }), "t1"),
+        (json!({ "data": { "polling_url": "/poll/t1", "id": "w" } }), "w"),
+        (json!({ "polling_url": "/" }), "unnamed"),
+    ] {
+        let service = ScriptedServer::start().await;
+        service.answer(Answer::json(200, &body)).answer(ready(&service));
+
+        let task = client(&service).submit(fox()).await.unwrap();
+        task.wait().await.unwrap();
+
+        assert_eq!(task.id(), id, "{body}");
+        service.assert_every_request_has_the_key();
+    }
+}
+
+/// It may be the id of the request, so nothing is promised, but it can be polled.
+#[tokio::test(start_paused = true)]
+async fn of_failures_with_an_id_name_a_candidate() {
+    for answer in [
+        Answer::json(500, &json!({ "id": "t1", "detail": "failed behind the queue" })),
+        Answer::json(504, &json!({ "id": "t1" })),
+        Answer::json(409, &json!({ "id": "t1" })),
+        Answer::status(502).body("{\"id\":\"t1\",\"detai").declaring_length(500).then_close(),
+        Answer::status(503).body("{\"id\":\"t1\"").declaring_length(500).then_silence(),
+    ] {
+        let service = ScriptedServer::start().await;
+        service.answer(answer).answer(ready(&service));
+        let client = client(&service);
+
+        let error = client.submit(fox()).await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::Service);
+        assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
+        let candidate = error.task().expect("the response named an id").clone();
+        assert_eq!(candidate.id(), "t1");
+        client.task(candidate).wait().await.unwrap();
+        assert_eq!(service.posts().len(), 1);
+    }
+}
+
+/// A refusal that says where to poll the task contradicts itself. To send it again could pay twice.
+#[tokio::test(start_paused = true)]
+async fn of_refusals_with_a_polling_url_are_unknown() {
+    for status in [400, 403, 422, 429] {
+        let service = ScriptedServer::start().await;
+        let url = samples::polling_url(&service, "t1");
+        service.answer(Answer::json(status, &json!({ "id": "t1", "polling_url": url })));
+
+        let error = client(&service).submit(fox()).await.unwrap_err();
+
+        assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
+        assert_eq!(error.task().map(imagekiln::TaskRef::id), Some("t1"));
+        assert_eq!(service.posts().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_refusals_that_hang_are_refusals() {
+    for (status, kind) in [(403, ErrorKind::Auth), (402, ErrorKind::Payment), (422, ErrorKind::Validation)] {
+        let service = ScriptedServer::start().await;
+        service.answer(Answer::status(status).body("{\"det").declaring_length(99).then_silence());
+
+        let error = client(&service).submit(fox()).await.unwrap_err();
+
+        assert_kind(&error, kind);
+        assert_eq!(error.billing(), Billing::NotBilled);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn to_a_poll_keep_what_else_they_say() {
+    let service = ScriptedServer::start().await;
+    let body = r#"{"id":7,"status":"Pending","progress":0.5,"cost":NaN,"details":{"step":3}}"#;
+    service.answer(Answer::status(200).body(body));
+
+    let update = task(&client(&service), &service).poll().await.unwrap();
+
+    assert_eq!(update.status(), &TaskStatus::InProgress("Pending".to_owned()));
+    assert_eq!(update.extra()["progress"], 0.5);
+    assert_eq!(update.extra()["details"], json!({ "step": 3 }));
+    assert!(!update.extra().contains_key("cost"));
+}
+
+/// The rest of the deadline is worth more than the rest of the response.
+#[tokio::test(start_paused = true)]
+async fn to_a_poll_that_hang_count_at_the_deadline() {
+    let service = ScriptedServer::start().await;
+    let body = samples::ready_body(DELIVERED).to_string();
+    service.answer(Answer::status(200).body(body).declaring_length(5000).then_silence());
+
+    let picture = task(&client(&service), &service).wait_with(samples::deadline(5)).await.unwrap();
+
+    assert!(picture.address().reveal().contains(DELIVERY_SIGNATURE));
+}
+
+/// The reference needs an id, but not one that makes the key public.
+#[tokio::test(start_paused = true)]
+async fn that_repeat_the_key_do_not_make_it_public() {
+    let service = ScriptedServer::start().await;
+    service
+        .answer(Answer::json(200, &json!({ "id": KEY, "polling_url": samples::polling_url(&service, "t1") })))
+        .answer(samples::status(&format!("Pending {KEY}")))
+        .answer(samples::status("Error"));
+    let task = client(&service).submit(fox()).await.unwrap();
+
+    let update = task.poll().await.unwrap();
+    let error = task.wait().await.unwrap_err();
+
+    let texts = format!("{task:?} {update:?} {} {error} {error:?}", update.status().as_str());
+    samples::assert_no_secret(&texts);
+    assert_eq!(task.id(), "[redacted]");
+    service.assert_every_request_has_the_key();
+}

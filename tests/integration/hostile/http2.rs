@@ -1,0 +1,135 @@
+//! HTTP/2: one connection carries everything, so one that stopped answering must not take everything with it; and what
+//! the protocol says was not processed is sent again.
+//!
+//! HTTP/2 needs TLS, and TLS a certificate that the system trusts. So each test runs in a process whose system does.
+
+use std::{env, fs};
+
+use imagekiln::{Client, ErrorKind, Task, TaskRef};
+use rcgen::{CertifiedKey, KeyPair};
+use serde_json::json;
+use tokio::time::{self, Instant};
+
+use crate::support::{
+    child,
+    http2::{Http2Server, Step, certificate},
+    samples::{KEY, assert_kind, fox, seconds},
+};
+
+const KEY_FILE: &str = "IMAGEKILN_TEST_KEY_FILE";
+const TRUSTED_FILE: &str = "SSL_CERT_FILE";
+
+/// In the child: the certificate that this process trusts. Otherwise the child has run the test.
+fn trusted(test: &str) -> Option<CertifiedKey<KeyPair>> {
+    let made = certificate();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("cert.pem"), made.cert.pem()).unwrap();
+    fs::write(path("key.pem"), made.signing_key.serialize_pem()).unwrap();
+    let variables = [(TRUSTED_FILE, path("cert.pem")), (KEY_FILE, path("key.pem"))];
+    let variables: Vec<_> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    if !child::is_run_with(&format!("hostile::http2::{test}"), &variables) {
+        return None;
+    }
+    let read = |variable| fs::read_to_string(env::var(variable).unwrap()).unwrap();
+    let signing_key = KeyPair::from_pem(&read(KEY_FILE)).unwrap();
+    let parameters = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    Some(CertifiedKey { cert: parameters.self_signed(&signing_key).unwrap(), signing_key })
+}
+
+fn client(server: &Http2Server) -> Client {
+    Client::builder().api_key(KEY).base_url(server.url("")).random_seed(7).build().unwrap()
+}
+
+fn accepted(server: &Http2Server) -> Step {
+    Step::Answer(json!({ "id": "t1", "polling_url": server.url("/poll/t1") }))
+}
+
+fn status(status: &str) -> Step {
+    Step::Answer(json!({ "status": status, "result": { "sample": "https://delivery.example/fox.png" } }))
+}
+
+fn task(client: &Client, server: &Http2Server) -> Task {
+    client.task(TaskRef::new("t1", server.url("/poll/t1"), None))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_stream_is_sent_again() {
+    let Some(certificate) = trusted("a_refused_stream_is_sent_again") else { return };
+    let server = Http2Server::start(&certificate).await;
+    server.then(Step::Refuse).then(accepted(&server));
+
+    assert_eq!(client(&server).submit(fox()).await.unwrap().id(), "t1");
+
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_that_are_always_refused_are_not_billed() {
+    let Some(certificate) = trusted("streams_that_are_always_refused_are_not_billed") else { return };
+    let server = Http2Server::start(&certificate).await;
+    (0..6).for_each(|_| {
+        server.then(Step::Refuse);
+    });
+
+    let error = client(&server).submit(fox()).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Network);
+    assert!(!error.may_have_been_billed(), "{error:?}");
+    assert!(error.to_string().contains("nothing was paid"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_goes_away_before_it_takes_the_request_is_replaced() {
+    let Some(certificate) = trusted("a_connection_that_goes_away_before_it_takes_the_request_is_replaced")
+    else {
+        return;
+    };
+    let server = Http2Server::start(&certificate).await;
+    server.goes_away_first().then(accepted(&server));
+
+    assert_eq!(client(&server).submit(fox()).await.unwrap().id(), "t1");
+
+    let connections: Vec<_> = server.requests().into_iter().map(|(_, connection)| connection).collect();
+    assert_eq!(connections, [1, 2]);
+}
+
+/// The connection accepts requests and answers pings, and nothing else. Another one works.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_stopped_answering_is_abandoned() {
+    let Some(certificate) = trusted("a_connection_that_stopped_answering_is_abandoned") else { return };
+    let server = Http2Server::start(&certificate).await;
+    server.then(Step::NeverAnswer);
+    let client = client(&server);
+    let hung = task(&client, &server);
+    let hung = tokio::spawn(async move { hung.wait().await.map(|_| ()) });
+    server.wait_for_requests(1).await;
+    time::sleep(seconds(11)).await;
+
+    server.then(accepted(&server)).then(status("Ready"));
+    let started = Instant::now();
+    client.submit(fox()).await.unwrap().wait().await.unwrap();
+    assert!(started.elapsed() < seconds(1), "{:?}", started.elapsed());
+
+    server.then(status("Ready"));
+    hung.await.unwrap().unwrap();
+    let connections: Vec<_> = server.requests().into_iter().map(|(_, connection)| connection).collect();
+    assert_eq!(connections, [1, 2, 2, 2]);
+}
+
+/// Nothing comes from the other side, not even an answer to a ping: a cable that was pulled.
+#[tokio::test(start_paused = true)]
+async fn a_dead_connection_is_found_out_by_pings() {
+    let Some(certificate) = trusted("a_dead_connection_is_found_out_by_pings") else { return };
+    let server = Http2Server::start(&certificate).await;
+    server.then(status("Pending")).then(Step::Freeze).then(status("Ready"));
+    let client = client(&server);
+    let task = task(&client, &server);
+    let started = Instant::now();
+
+    task.wait().await.unwrap();
+
+    assert!(started.elapsed() < seconds(15), "{:?}", started.elapsed());
+    let connections: Vec<_> = server.requests().into_iter().map(|(_, connection)| connection).collect();
+    assert_eq!(connections, [1, 1, 2]);
+}
