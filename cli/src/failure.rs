@@ -139,6 +139,7 @@ fn classify(kind: ErrorKind) -> (&'static str, Exit) {
         ErrorKind::Settings => ("settings", Exit::Usage),
         ErrorKind::Validation => ("validation", Exit::Usage),
         ErrorKind::Auth => ("auth", Exit::KeyRefused),
+        ErrorKind::Payment => ("payment", Exit::Network),
         ErrorKind::RateLimited => ("rate_limited", Exit::Network),
         ErrorKind::Network => ("network", Exit::Network),
         ErrorKind::Service => ("service", Exit::Network),

@@ -98,6 +98,9 @@ impl Redaction {
         for (_, value) in url.query_pairs() {
             self.add_signed(&value, public);
         }
+        for pair in written.into_iter().flat_map(|query| query.split(['&', '#'])) {
+            self.add_signed(pair.split_once('=').map_or(pair, |(_, value)| value), public);
+        }
     }
 
     fn add_signed(&mut self, part: &str, public: &str) {

@@ -1,6 +1,6 @@
 //! Answers to the POST that are no success: which of them may have been billed, and what is told of them.
 
-use imagekiln::{Billing, Error, ErrorKind, Location};
+use imagekiln::{Billing, Error, ErrorKind, ImageInput, Location};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -145,6 +145,82 @@ async fn a_service_that_echoes_the_secrets_does_not_make_them_public() {
             assert!(!violations.contains(KEY) && !violations.contains(WEBHOOK_SECRET), "{violations}");
             assert!(!error.to_string().contains('\u{1b}'), "{error}");
         }
+    }
+}
+
+/// What was sent signed is as good as a key to whoever reads the error.
+#[tokio::test(start_paused = true)]
+async fn a_service_that_echoes_what_was_sent_signed_does_not_make_it_public() {
+    let signature = "X9f%2Bq7/signed=";
+    let image = format!("https://bucket.example/fox.png?name=fox&X-Signature={signature}");
+    let hook = format!("https://user:hook-password@hooks.example/done?token={signature}#{KEY}");
+    let request = || {
+        fox()
+            .input_image(ImageInput::url(image.as_str()))
+            .webhook_url(hook.as_str())
+            .extra("webhook_secrets", json!([{ "current": "rotated-secret" }]))
+            .extra("storage", json!({ "put": format!("https://store.example/?sig={signature}") }))
+    };
+    let decoded = "X9f+q7/signed=";
+    let echo = format!("{image} {hook} rotated-secret {decoded} {signature}");
+    for status in [422, 500] {
+        let service = ScriptedServer::start().await;
+        service.answer(Answer::json(
+            status,
+            &json!({ "detail": [{ "loc": [echo], "msg": echo, "type": echo }] }),
+        ));
+
+        let error = client(&service).submit(request()).await.unwrap_err();
+
+        let shown = format!("{error} {error:?} {:?}", error.violations());
+        for secret in ["X9f", "rotated-secret", "hook-password", KEY] {
+            assert!(!shown.contains(secret), "`{secret}` is in {shown}");
+        }
+        assert!(shown.contains("https://bucket.example/fox.png?[redacted]"), "{shown}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+#[expect(deprecated, reason = "the contract shows no fields of deprecated operations")]
+async fn a_webhook_secret_is_one_also_where_the_contract_does_not_list_it() {
+    let service = ScriptedServer::start().await;
+    service.answer(Answer::json(400, &json!({ "detail": format!("bad secret {WEBHOOK_SECRET}") })));
+    let request = imagekiln::types::GenPro10::new().extra("webhook_secret", WEBHOOK_SECRET);
+
+    let error = client(&service).submit(request).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Service);
+    assert!(error.to_string().contains("bad secret [redacted]"), "{error}");
+}
+
+/// A log line is one line, however much the service writes.
+#[tokio::test(start_paused = true)]
+async fn what_a_service_writes_is_shown_on_one_bounded_line() {
+    let wild = format!("\u{1b}[2J\u{202e}\r\n{}", "x".repeat(1_000));
+    let violation = json!({ "loc": ["body", wild], "msg": wild, "type": wild });
+    let many: Vec<Value> = vec![violation; 500];
+
+    let error =
+        refusal(Answer::json(422, &json!({ "detail": many })).header("X-Request-Id", &"r".repeat(9_000)))
+            .await;
+
+    let shown = error.to_string();
+    assert!(shown.len() < 12_000, "{} bytes", shown.len());
+    assert!(!shown.chars().any(|c| c.is_control() || c == '\u{202e}'), "{shown:?}");
+    assert!(shown.contains("and 80 more"), "{shown}");
+
+    let service = ScriptedServer::start().await;
+    service
+        .answer(Answer::json(200, &json!({ "id": wild, "polling_url": "/poll" })))
+        .answer(Answer::json(200, &json!({ "status": wild })))
+        .answer(Answer::json(400, &json!({})));
+    let task = client(&service).submit(fox()).await.unwrap();
+    let status = task.poll().await.unwrap().status().clone();
+    assert_eq!(status.as_str(), wild);
+    let error = task.poll().await.unwrap_err();
+    for shown in [status.to_string(), error.to_string()] {
+        assert!(shown.len() < 500, "{} bytes", shown.len());
+        assert!(!shown.chars().any(|c| c.is_control() || c == '\u{202e}'), "{shown:?}");
     }
 }
 
