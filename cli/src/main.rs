@@ -14,6 +14,7 @@ mod report;
 mod session;
 mod submission;
 mod target;
+mod tls;
 mod trace;
 mod usage;
 mod voice;

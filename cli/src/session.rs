@@ -5,7 +5,7 @@ use std::env;
 use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder};
 use imagekiln_simulator::{Config, Simulator, StartError};
 
-use crate::{args::globals::Globals, failure::Failure};
+use crate::{args::globals::Globals, failure::Failure, tls};
 
 /// A client, and the simulator that it speaks to, where it is one of our own.
 pub struct Session {
@@ -29,6 +29,8 @@ impl Session {
         };
         let hosts = globals.allow_polling_host.iter();
         let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
+        let tls = tls::config(!globals.simulate)?;
+        let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
         Ok(Self { client: builder.build()?, _simulator: simulator })
     }
 }

@@ -20,7 +20,7 @@ use crate::{
         key::ApiKey,
         origin::{KeyOrigins, is_loopback},
         retry::{Random, RetryBudget},
-        tls::Tls,
+        tls::{self, Tls},
     },
 };
 
@@ -63,14 +63,19 @@ impl ClientBuilder {
         }
 
         let bases: Vec<Url> = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
-        let tls = Tls::new(bases.iter().any(|base| base.scheme() == "https")).map_err(|message| {
+        let is_https = bases.iter().any(|base| base.scheme() == "https");
+        if is_https && !tls::IS_BUILT_IN && self.customize.is_none() {
+            return Err(wrong("the base address is https, and this program was built without TLS")
+                .advice("turn on the feature `rustls` or `native-tls` of the crate imagekiln"));
+        }
+        let tls = Tls::new(is_https).map_err(|message| {
             unusable_http()
                 .advice("check the system's certificates (on many systems the package ca-certificates)")
                 .caused_by(message)
         })?;
         // A simulator: no proxy of the environment knows the way to this machine's loopback.
         let proxies = !bases.iter().all(is_loopback);
-        let http = HttpSettings { tls, connect_timeout: self.connect_timeout };
+        let http = HttpSettings { tls, connect_timeout: self.connect_timeout, customize: self.customize };
         let client = move |redirects| {
             let builder = http.builder(redirects);
             if proxies { builder } else { builder.no_proxy() }.build()

@@ -5,10 +5,14 @@ mod environment;
 
 use std::{
     fmt,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use crate::{Error, ErrorKind, transport::clock::WallClock};
+use crate::{
+    Error, ErrorKind,
+    transport::{clock::WallClock, http::Customize},
+};
 
 pub use environment::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
@@ -39,6 +43,7 @@ pub struct ClientBuilder {
     max_picture_bytes: u64,
     random_seed: Option<u64>,
     clock: WallClock,
+    customize: Option<Customize>,
 }
 
 impl Default for ClientBuilder {
@@ -59,6 +64,7 @@ impl Default for ClientBuilder {
             max_picture_bytes: DEFAULT_MAX_PICTURE,
             random_seed: None,
             clock: WallClock::default(),
+            customize: None,
         }
     }
 }
@@ -157,6 +163,18 @@ impl ClientBuilder {
     /// Seeds the random spread of delays, so that a test sees the same ones each time. From the system by default.
     pub fn random_seed(mut self, seed: u64) -> Self {
         self.random_seed = Some(seed);
+        self
+    }
+
+    /// Changes how the HTTP clients are set up: TLS, proxies, headers. It is called for each of them, after the SDK's
+    /// defaults, and before its rules for redirects, retries and addresses, which it can't undo.
+    ///
+    /// A program without a TLS feature of this crate can bring TLS of its own this way.
+    pub fn http_client(
+        mut self,
+        customize: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.customize = Some(Arc::new(customize));
         self
     }
 

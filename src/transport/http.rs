@@ -1,8 +1,8 @@
 //! How the HTTP clients are set up.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use reqwest::redirect;
+use reqwest::{ClientBuilder, redirect};
 
 use super::tls::Tls;
 
@@ -15,29 +15,39 @@ const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 const PING_EVERY: Duration = Duration::from_secs(5);
 const PING_LIMIT: Duration = Duration::from_secs(5);
 
+/// What a program changes about the HTTP clients.
+pub(crate) type Customize = Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>;
+
 /// What the HTTP clients of one [`Client`](crate::Client) have in common.
 #[derive(Clone)]
 pub(crate) struct HttpSettings {
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
+    pub(crate) customize: Option<Customize>,
 }
 
 impl HttpSettings {
-    pub(crate) fn builder(&self, redirects: redirect::Policy) -> reqwest::ClientBuilder {
+    pub(crate) fn builder(&self, redirects: redirect::Policy) -> ClientBuilder {
         let builder = reqwest::Client::builder()
             .user_agent(concat!("imagekiln/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.connect_timeout)
-            .redirect(redirects)
-            // It would hand the signature of a delivery URL to whatever host a redirect names.
-            .referer(false)
-            // Whether a request may be repeated is decided in `task` and `picture`, and nowhere else.
-            .retry(reqwest::retry::never())
             .http2_initial_stream_window_size(STREAM_WINDOW)
             .http2_initial_connection_window_size(CONNECTION_WINDOW)
             .http2_keep_alive_interval(PING_EVERY)
             .http2_keep_alive_timeout(PING_LIMIT)
             .http2_keep_alive_while_idle(true)
             .pool_max_idle_per_host(64);
-        self.tls.configure(builder)
+        let builder = self.tls.configure(builder);
+        let builder = match &self.customize {
+            Some(customize) => customize(builder),
+            None => builder,
+        };
+        // The rules of the SDK come last, so that they can't be lost.
+        builder
+            .redirect(redirects)
+            // It would hand the signature of a delivery URL to whatever host a redirect names.
+            .referer(false)
+            // Whether a request may be repeated is decided in `task` and `picture`, and nowhere else.
+            .retry(reqwest::retry::never())
     }
 }

@@ -1,33 +1,38 @@
-//! The TLS back end, chosen by Cargo features and handed to the HTTP clients ready-made: no process-wide state is
-//! touched, and no panic waits for a provider that nobody installed.
+//! The TLS back end, chosen by Cargo features: reqwest's own default (rustls with aws-lc-rs), or the system's library.
 //!
-//! Precedence where several features are on: the system's library, aws-lc-rs, ring. Without a back end only `http://`
-//! bases work: a simulator, a proxy on the same machine.
+//! Cargo unifies features, so what this crate turns on in reqwest is on for the whole program. Each back end here comes
+//! with all it needs, so that a `reqwest::Client::new()` elsewhere in the program works as it does without this crate.
+//! No process-wide state is touched.
 
 use reqwest::ClientBuilder;
+
+/// Whether this build can speak https by itself.
+pub(crate) const IS_BUILT_IN: bool = cfg!(any(feature = "rustls", feature = "native-tls"));
 
 /// What the HTTP clients of one [`Client`](crate::Client) share: reading the system's certificates takes a while.
 #[derive(Clone)]
 pub(crate) struct Tls {
-    #[cfg(all(feature = "__rustls", not(feature = "native-tls")))]
+    #[cfg(all(feature = "rustls", not(feature = "native-tls")))]
     config: rustls::ClientConfig,
 }
 
-#[cfg(all(feature = "__rustls", not(feature = "native-tls")))]
+#[cfg(all(feature = "rustls", not(feature = "native-tls")))]
 impl Tls {
-    /// Fails where the system has no certificates and a base needs them. Where all bases are `http://` (a simulator in a
-    /// bare container) it does not: then every certificate is refused, should a delivery address need one.
+    /// Fails if the system has no certificates and a base needs them. If all bases are `http://` (a simulator in a bare
+    /// container) it does not: every certificate is then refused, should a delivery URL need one.
     pub(crate) fn new(base_is_https: bool) -> Result<Self, String> {
         use std::sync::Arc;
 
-        use rustls::{ClientConfig, RootCertStore};
+        use rustls::{
+            ClientConfig, RootCertStore,
+            crypto::{CryptoProvider, aws_lc_rs},
+        };
         use rustls_platform_verifier::BuilderVerifierExt;
 
-        #[cfg(feature = "rustls-aws-lc-rs")]
-        let provider = rustls::crypto::aws_lc_rs::default_provider();
-        #[cfg(not(feature = "rustls-aws-lc-rs"))]
-        let provider = rustls::crypto::ring::default_provider();
-        let builder = ClientConfig::builder_with_provider(Arc::new(provider))
+        // A program that installed a provider of its own chose it.
+        let provider = CryptoProvider::get_default().cloned();
+        let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));
+        let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
         let builder = match builder.clone().with_platform_verifier() {
@@ -45,7 +50,7 @@ impl Tls {
     }
 }
 
-#[cfg(not(all(feature = "__rustls", not(feature = "native-tls"))))]
+#[cfg(not(all(feature = "rustls", not(feature = "native-tls"))))]
 impl Tls {
     pub(crate) fn new(_base_is_https: bool) -> Result<Self, String> {
         Ok(Self {})
