@@ -13,6 +13,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let task = client.submit(request).await?; // the POST happens here, and only here
     println!("{} costs {:?} credits", task.id(), task.cost());
     let saved = task.wait().await?.save(std::env::temp_dir().join("fox.png")).await?;
-    println!("{} ({}, {} bytes)", saved.path.display(), saved.kind, saved.bytes);
+    println!("{} ({} bytes)", saved.path.display(), saved.bytes);
     Ok(())
 }

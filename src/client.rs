@@ -7,6 +7,7 @@ use url::Url;
 
 use crate::{
     ClientBuilder, Error, Task, TaskRef,
+    picture::Swept,
     transport::{
         clock::WallClock,
         connections::Connections,
@@ -45,6 +46,9 @@ pub(crate) struct Inner {
     pub(crate) key_origins: KeyOrigins,
     pub(crate) validation: bool,
     pub(crate) silence: Duration,
+    pub(crate) max_picture_bytes: u64,
+    /// The directories in which leftover temporary files have been deleted.
+    pub(crate) swept: Swept,
     pub(crate) polls: Semaphore,
     pub(crate) active_tasks: Option<Arc<Semaphore>>,
     pub(crate) submission_retries: RetryBudget,

@@ -47,7 +47,7 @@ pub use error::{Billing, Error, ErrorKind, WaitEnd};
 /// The types of requests and answers, made from the contract: one request type for every operation.
 #[doc(inline)]
 pub use generated::types;
-pub use picture::{DELIVERY_VALIDITY, Picture, Saved};
+pub use picture::{DELIVERY_VALIDITY, Picture, SaveOptions, Saved};
 pub use settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE,

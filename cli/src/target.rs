@@ -93,12 +93,13 @@ impl Target {
         match self {
             Self::File(path) => {
                 let saved = picture.save(path).await?;
-                Ok(Arrived { path: Some(saved.path), kind: Some(saved.kind), bytes: saved.bytes })
+                Ok(Arrived { path: Some(saved.path), kind: saved.kind, bytes: saved.bytes })
             }
             Self::Named(directory) => {
                 let whole = directory.join(name(picture.task(), Id::Whole));
                 let saved = picture.save(&whole).await?;
-                let ending = |id| format!("{}.{}", name(picture.task(), id), saved.kind.extension());
+                let extension = saved.kind.map_or("picture", FileKind::extension);
+                let ending = |id| format!("{}.{extension}", name(picture.task(), id));
                 let path =
                     give_name(&whole, &directory.join(ending(Id::Short)), &directory.join(ending(Id::Whole)))
                         .map_err(|error| {
@@ -110,7 +111,7 @@ impl Target {
                                 error,
                             )
                         })?;
-                Ok(Arrived { path: Some(path), kind: Some(saved.kind), bytes: saved.bytes })
+                Ok(Arrived { path: Some(path), kind: saved.kind, bytes: saved.bytes })
             }
             Self::Special(path) => {
                 let file = path.clone();

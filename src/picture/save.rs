@@ -1,157 +1,128 @@
-//! Saving: to a temporary file beside the target, checked, flushed, and renamed. What stands at the target is always a
-//! whole picture or what stood there before.
+//! Saving: the picture is written to a temporary file, checked, flushed and renamed, so the file at the path is always a
+//! whole picture or what was there before.
 
 use std::{
-    fs, io,
-    io::Write,
+    io,
     path::{Path, PathBuf},
 };
 
 use bytes::Bytes;
-use tempfile::NamedTempFile;
 use tokio::{sync::mpsc, task};
 
-use super::{Download, Picture, Tries};
-use crate::{Error, ErrorKind, FileKind, values::file_kind};
+use super::{
+    Picture, SaveOptions,
+    download::Download,
+    place::Place,
+    tries::{Failure, Tries},
+};
+use crate::{Error, ErrorKind, FileKind};
 
 /// Chunks between the network and the disk: one blocking writer behind a short channel writes faster than a call to the
 /// thread pool for every chunk.
 const AHEAD: usize = 4;
 
-/// A picture that lies on the disk.
+/// A picture that was saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Saved {
-    /// Where.
+    /// The path that it was saved to, as the caller gave it.
     pub path: PathBuf,
-    /// As what kind of file, told by its first bytes.
-    pub kind: FileKind,
+    /// The kind of file, by its first bytes. Always known unless [`SaveOptions::check`] was turned off.
+    pub kind: Option<FileKind>,
     /// Its size in bytes.
     pub bytes: u64,
 }
 
-/// A temporary file with all of the download in it.
-struct Written {
-    file: NamedTempFile,
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    bytes: u64,
-}
-
 impl Picture {
-    /// Fetches the picture and saves it. A file at `path` is replaced, at once and as a whole.
+    /// Fetches the picture and saves it with the default [`SaveOptions`].
+    ///
+    /// An existing file is replaced as a whole and in one step, with a new file of the same permissions: another process
+    /// sees the old file or the new one, other hard links keep the old content, and the owner is the user of this process.
+    /// A symbolic link stays, and the file that it points to is replaced.
     ///
     /// # Errors
     ///
-    /// Kind [`File`](ErrorKind::File): it could not be written; the picture is still there to be fetched. Kinds
-    /// [`Expired`](ErrorKind::Expired), [`Delivery`](ErrorKind::Delivery): it could not be fetched. Each carries the task's
-    /// reference, and what stood at `path` still stands there.
+    /// As [`save_with`](Self::save_with).
     pub async fn save(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
+        self.save_with(path, SaveOptions::default()).await
+    }
+
+    /// Fetches the picture and saves it.
+    ///
+    /// It is written to a temporary file next to its target, `.imagekiln-*.part`, which is flushed to the disk and renamed
+    /// at the end. Temporary files that killed processes left in that directory are deleted when a client first saves
+    /// there; on filesystems without file locks they are left alone.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`File`](ErrorKind::File): the file could not be written, it exists and must not be overwritten, or the path is
+    /// a directory, a device, a pipe or a socket; the picture can still be fetched. Kinds [`Expired`](ErrorKind::Expired)
+    /// and [`Delivery`](ErrorKind::Delivery): it could not be fetched, as for [`bytes`](Self::bytes). Each carries the
+    /// task's reference, and the file at `path` is as it was.
+    pub async fn save_with(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<Saved, Error> {
         let path = path.as_ref();
         let mut tries = Tries::of(self);
         let saved = loop {
-            match tries.picture.save_once(path).await {
+            match tries.picture().save_once(path, &options).await {
                 Ok(saved) => break saved,
-                Err(error) => tries.again_after(error).await?,
+                Err(failure) => tries.again_after(failure).await?,
             }
         };
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "saved");
         Ok(saved)
     }
 
-    async fn save_once(&self, path: &Path) -> Result<Saved, Error> {
-        let unwritable = |error: io::Error| {
-            Error::new(ErrorKind::File, format!("{} can't be written", path.display()))
-                .advice("the picture is paid and ready: save it elsewhere within ten minutes")
-                .with_task(&self.task)
-                .caused_by(error)
-        };
-        let mut download = self.open().await?;
-        let (chunks, received) = mpsc::channel(AHEAD);
-        let directory = directory_of(path);
-        let writer = task::spawn_blocking({
-            let (directory, path) = (directory.clone(), path.to_owned());
-            move || {
-                refuse_what_is_no_file(&path)?;
-                write(&directory, received)
-            }
-        });
-        let came = pass_on(&mut download, chunks).await;
-        // Waited for in any case: a program that ends on the error must not leave the temporary file behind.
-        let written =
-            writer.await.map_err(io::Error::other).and_then(|outcome| outcome).map_err(unwritable)?;
-        came?;
-        let kind = download.finish(&written.head, &written.tail)?;
-        let (path, bytes) = (path.to_owned(), written.bytes);
-        task::spawn_blocking({
-            let path = path.clone();
-            move || put_in_place(written.file, &path, &directory)
+    async fn save_once(&self, path: &Path, options: &SaveOptions) -> Result<Saved, Failure> {
+        let unwritable = |error| self.unwritable(path, error);
+        // First of all, so that a target that can't be written costs no download.
+        let mut part = blocking({
+            let (client, path, options) = (self.client.clone(), path.to_owned(), options.clone());
+            move || Place::find(&path, &options)?.start(&client.0.swept)
         })
         .await
-        .map_err(io::Error::other)
-        .and_then(|outcome| outcome)
         .map_err(unwritable)?;
-        Ok(Saved { path, kind, bytes })
+        let mut download = self.open().await?;
+        let (chunks, received) = mpsc::channel(AHEAD);
+        let writing = blocking(move || part.write(received).map(|()| part));
+        let came = pass_on(&mut download, chunks).await;
+        // Awaited in any case: a program that exits on the error must not leave the temporary file behind.
+        let part = writing.await.map_err(unwritable)?;
+        came?;
+        let kind = if options.check { Some(download.check()?) } else { download.kind() };
+        blocking(move || part.finish()).await.map_err(unwritable)?;
+        Ok(Saved { path: path.to_owned(), kind, bytes: download.received() })
+    }
+
+    fn unwritable(&self, path: &Path, error: io::Error) -> Failure {
+        let advice = match error.kind() {
+            io::ErrorKind::AlreadyExists => "save it to another path, or allow overwriting",
+            _ => "save it to another path",
+        };
+        Failure::Permanent(
+            Error::new(ErrorKind::File, format!("could not write {}", path.display()))
+                .advice(format!(
+                    "the picture is paid for and ready; {advice}, before its delivery URL expires"
+                ))
+                .with_task(&self.task)
+                .caused_by(error),
+        )
     }
 }
 
-/// Returns at the end of the download, and where the writer is gone because writing failed.
-async fn pass_on(download: &mut Download<'_>, chunks: mpsc::Sender<Bytes>) -> Result<(), Error> {
+/// Starts at once, and runs to its end even if nobody waits for it.
+fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> impl Future<Output = io::Result<T>> {
+    let running = task::spawn_blocking(work);
+    async { running.await.map_err(io::Error::other).flatten() }
+}
+
+/// Returns at the end of the download, or when the writer is gone because writing failed.
+async fn pass_on(download: &mut Download<'_>, chunks: mpsc::Sender<Bytes>) -> Result<(), Failure> {
     while let Some(chunk) = download.next().await? {
         if chunks.send(chunk).await.is_err() {
             break;
         }
-    }
-    Ok(())
-}
-
-fn directory_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// A rename would put the picture in the place of a device or a pipe, and not into it.
-fn refuse_what_is_no_file(path: &Path) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => {
-            Err(io::Error::other("there is something that is no regular file"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Writes until the channel closes. The caller compares the count with what it received, so a channel that closed early
-/// (a download that broke, a future that was dropped) never becomes a picture: the file goes when it is dropped.
-fn write(directory: &Path, mut chunks: mpsc::Receiver<Bytes>) -> io::Result<Written> {
-    let mut file = temporary_file(directory)?;
-    let (mut head, mut tail, mut bytes) = (Vec::new(), Vec::new(), 0);
-    while let Some(chunk) = chunks.blocking_recv() {
-        file.write_all(&chunk)?;
-        bytes += chunk.len() as u64;
-        head.extend(chunk.iter().take(file_kind::HEAD - head.len()));
-        tail.extend(&chunk[chunk.len().saturating_sub(file_kind::TAIL)..]);
-        tail.drain(..tail.len().saturating_sub(file_kind::TAIL));
-    }
-    file.as_file().sync_all()?;
-    Ok(Written { file, head, tail, bytes })
-}
-
-fn temporary_file(directory: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".imagekiln-").suffix(".part");
-    // Temporary files are private by default; a picture should have the permissions of any new file.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory)
-}
-
-fn put_in_place(file: NamedTempFile, path: &Path, directory: &Path) -> io::Result<()> {
-    file.persist(path).map_err(|error| error.error)?;
-    // The name is in the directory, so that is flushed too, where the system can.
-    if cfg!(unix) {
-        fs::File::open(directory)?.sync_all()?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Client, Error,
     client::Inner,
+    picture::Swept,
     transport::{
         connections::Connections,
         hooks::{Hooks, NEUTRAL_PREFIX},
@@ -94,6 +95,8 @@ impl ClientBuilder {
             delivery,
             validation: self.validation,
             silence: self.silence_timeout,
+            max_picture_bytes: self.max_picture_bytes,
+            swept: Swept::default(),
             polls: Semaphore::new(self.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
             active_tasks: self
                 .max_active_tasks

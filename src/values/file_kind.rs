@@ -1,10 +1,9 @@
 use std::fmt;
 
-/// How many bytes at the start, and at the end, tell a kind of file and whether it is whole.
-pub(crate) const HEAD: usize = 16;
-pub(crate) const TAIL: usize = 12;
+/// How many of a file's first bytes [`FileKind::of`] looks at: the brands of an AVIF or HEIF file fit into them.
+pub(crate) const HEAD: usize = 64;
 
-/// The kind of file that a picture came as, told by its first bytes.
+/// The kind of file that a picture came as, recognised by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileKind {
@@ -14,52 +13,66 @@ pub enum FileKind {
     Png,
     /// A WebP image.
     Webp,
-    /// An MP4 video, or another of the ISO base media family.
+    /// An AVIF image, which may be animated.
+    Avif,
+    /// A HEIF image, such as HEIC.
+    Heif,
+    /// An MP4 video, or another video of the ISO base media family, such as QuickTime.
     Mp4,
     /// A WebM or Matroska video.
     Webm,
-    /// A GIF, which may be animated.
+    /// A GIF image, which may be animated.
     Gif,
 }
 
 impl FileKind {
+    /// The kind of a file that starts with these bytes; [`HEAD`] of them are enough.
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
-            [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(Self::Mp4),
+            [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(Self::of_brands(head)),
             [0x1a, 0x45, 0xdf, 0xa3, ..] => Some(Self::Webm),
             [b'G', b'I', b'F', b'8', ..] => Some(Self::Gif),
             _ => None,
         }
     }
 
-    /// Whether the end is there, as far as the format tells. Videos do not.
-    pub(crate) fn is_whole(self, head: &[u8], tail: &[u8], length: u64) -> bool {
-        match self {
-            Self::Jpeg => tail.ends_with(&[0xff, 0xd9]),
-            Self::Png => tail.ends_with(&[b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82]),
-            Self::Webp => match head {
-                [_, _, _, _, a, b, c, d, ..] => length >= u64::from(u32::from_le_bytes([*a, *b, *c, *d])) + 8,
-                _ => false,
-            },
-            Self::Gif => tail.ends_with(&[0x3b]),
-            Self::Mp4 | Self::Webm => true,
+    /// The kind of an ISO base media file by its `ftyp` box: size, type, major brand, version, compatible brands.
+    fn of_brands(head: &[u8]) -> Self {
+        let size = head.first_chunk().map_or(0, |size| u32::from_be_bytes(*size));
+        let ftyp = &head[..head.len().min(usize::try_from(size).unwrap_or(usize::MAX))];
+        let brands = || ftyp.get(16..).unwrap_or_default().chunks_exact(4);
+        match head.get(8..12) {
+            Some(b"avif" | b"avis") => Self::Avif,
+            Some(major) if is_heif_brand(major) => Self::Heif,
+            // Any coding: the compatible brands say which.
+            Some(b"mif1" | b"msf1" | b"mif2" | b"miaf") => {
+                let is_avif = brands().any(|brand| matches!(brand, b"avif" | b"avis"));
+                if is_avif { Self::Avif } else { Self::Heif }
+            }
+            _ => Self::Mp4,
         }
     }
 
-    /// The usual ending of such a file's name.
+    /// The usual extension of such a file's name, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Jpeg => "jpg",
             Self::Png => "png",
             Self::Webp => "webp",
+            Self::Avif => "avif",
+            Self::Heif => "heif",
             Self::Mp4 => "mp4",
             Self::Webm => "webm",
             Self::Gif => "gif",
         }
     }
+}
+
+fn is_heif_brand(brand: &[u8]) -> bool {
+    matches!(brand, b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"hevx" | b"hevm" | b"hevs")
 }
 
 impl fmt::Display for FileKind {
@@ -68,9 +81,53 @@ impl fmt::Display for FileKind {
             Self::Jpeg => "JPEG",
             Self::Png => "PNG",
             Self::Webp => "WebP",
+            Self::Avif => "AVIF",
+            Self::Heif => "HEIF",
             Self::Mp4 => "MP4",
             Self::Webm => "WebM",
             Self::Gif => "GIF",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FileKind;
+
+    fn of(brands: &[u8]) -> Option<FileKind> {
+        let size = u32::try_from(8 + brands.len()).unwrap().to_be_bytes();
+        FileKind::of(&[&size, b"ftyp", brands, b"avifavifavif"].concat())
+    }
+
+    #[test]
+    fn brands_tell_images_from_videos() {
+        for (brands, kind) in [
+            (b"avif\0\0\0\0mif1miaf".as_slice(), FileKind::Avif),
+            (b"avis\0\0\0\0avifmsf1", FileKind::Avif),
+            (b"mif1\0\0\0\0miafavif", FileKind::Avif),
+            (b"heic\0\0\0\0mif1heic", FileKind::Heif),
+            (b"heix\0\0\0\0mif1", FileKind::Heif),
+            (b"hevc\0\0\0\0msf1", FileKind::Heif),
+            (b"mif1\0\0\0\0heic", FileKind::Heif),
+            (b"msf1\0\0\0\0hevc", FileKind::Heif),
+            (b"isom\0\0\x02\0isomiso2avc1mp41", FileKind::Mp4),
+            (b"mp42\0\0\0\0mp42isom", FileKind::Mp4),
+            (b"qt  \0\0\0\0qt  ", FileKind::Mp4),
+            (b"isom\0\0\0\0", FileKind::Mp4),
+        ] {
+            assert_eq!(of(brands), Some(kind), "{}", String::from_utf8_lossy(brands));
+        }
+    }
+
+    #[test]
+    fn a_head_of_any_length_is_looked_at() {
+        let head = b"\0\0\0\x20ftypmif1\0\0\0\0miafavifmiafmiaf";
+        for length in 0..=head.len() {
+            let kind = FileKind::of(&head[..length]);
+            assert_eq!(kind.is_some(), length >= 8, "{length}");
+        }
+        for first in [b"\0\0\0\0", b"\0\0\0\x01", b"\xff\xff\xff\xff"] {
+            assert!(FileKind::of(&[first, b"ftypmif1".as_slice()].concat()).is_some());
+        }
     }
 }

@@ -34,7 +34,7 @@ async fn every_operation_brings_a_picture_and_is_paid_once() {
         let saved = picture.save(&path).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
         assert!(saved.bytes > 0, "{operation}");
         if operation.id.ends_with("_video") {
-            assert_eq!(saved.kind, FileKind::Webm);
+            assert_eq!(saved.kind, Some(FileKind::Webm));
         } else {
             let size = imagesize::size(&path).unwrap_or_else(|error| panic!("{operation}: {error}"));
             assert!(size.width > 0 && size.height > 0, "{operation}");

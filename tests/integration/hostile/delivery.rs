@@ -5,7 +5,7 @@ use tokio::time::{self, Instant};
 
 use crate::support::{
     answer::Answer,
-    samples::{self, PNG, assert_kind, client, fox, large_png, picture, ready, seconds},
+    samples::{self, DELIVERY_SIGNATURE, PNG, assert_kind, client, fox, large_png, picture, ready, seconds},
     scripted::ScriptedServer,
 };
 
@@ -36,7 +36,8 @@ async fn a_download_that_breaks_is_repeated_until_it_is_whole() {
         Answer::png(half).declaring_length(png.len()).then_close(),
         Answer::png(half).declaring_length(png.len()).then_reset(),
         Answer::cut_chunks(half),
-        // Without a length the end of the connection looks like the end of the picture.
+        // The end of the response looks like the end of the picture.
+        Answer::png(half),
         Answer::png(half).until_close(),
         Answer::close(),
         Answer::reset(),
@@ -67,15 +68,15 @@ async fn a_picture_without_a_declared_length_is_taken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_picture_is_an_error() {
+async fn a_response_that_is_not_a_picture_is_an_error() {
     type Make = fn() -> Answer;
     let cases: [(Make, &str); 8] = [
-        (|| Answer::html(200), "no picture"),
-        (|| Answer::status(200), "no picture"),
-        (|| Answer::status(200).header("Content-Type", "image/png").body("not yet"), "no picture"),
-        (|| Answer::status(200).body(&PNG[1..]), "no picture"),
+        (|| Answer::html(200), "not a picture"),
+        (|| Answer::status(200), "not a picture"),
+        (|| Answer::status(200).header("Content-Type", "image/png").body("not yet"), "not a picture"),
+        (|| Answer::status(200).body(&PNG[1..]), "not a picture"),
         (|| Answer::png(&PNG[..20]).until_close(), "ends in the middle"),
-        (|| Answer::png(PNG).declaring_length(PNG.len() + 1).then_close(), "broke off"),
+        (|| Answer::png(&PNG[..20]).declaring_length(PNG.len()).then_close(), "the connection broke"),
         (|| Answer::status(204), "204"),
         (|| Answer::status(404), "404"),
     ];
@@ -100,7 +101,9 @@ async fn silence_in_the_middle_ends_at_the_limit() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
-    delivery.answer(Answer::png(PNG).declaring_length(5000).then_silence()).answer(Answer::png(PNG));
+    delivery
+        .answer(Answer::png(&PNG[..40]).declaring_length(PNG.len()).then_silence())
+        .answer(Answer::png(PNG));
     let started = Instant::now();
 
     picture.bytes().await.unwrap();
@@ -113,16 +116,18 @@ async fn a_slow_download_that_keeps_coming_is_not_cut() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
-    let (answer, pieces) = Answer::png(&PNG[..10]).declaring_length(PNG.len()).in_pieces();
+    let png = large_png(20_000);
+    let (answer, pieces) = Answer::png(b"").declaring_length(png.len()).in_pieces();
     delivery.answer(answer);
     let download = tokio::spawn(async move { picture.bytes().await });
 
-    for piece in PNG[10..].chunks(10) {
-        time::sleep(seconds(19)).await;
+    // Twice the least progress, in four pieces: no piece alone is enough.
+    for piece in png.chunks(512) {
+        time::sleep(seconds(5)).await;
         pieces.send(piece);
     }
 
-    assert_eq!(download.await.unwrap().unwrap(), PNG);
+    assert!(download.await.unwrap().unwrap() == png);
     delivery.only_request().assert_has_no_key();
 }
 
@@ -179,6 +184,83 @@ async fn that_is_refused_before_its_time_is_not_called_expired() {
     assert_kind(&error, ErrorKind::Delivery);
     assert_eq!(error.status(), Some(403));
     delivery.assert_no_request_has_the_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_says_expired_counts_at_any_age() {
+    let azure = "Server failed to authenticate. Signature not valid in the specified time frame: EXPIRED";
+    for (status, body) in [
+        (400, "<Error><Code>ExpiredToken</Code></Error>"),
+        (403, "<Error><Message>Request has expired</Message></Error>"),
+        (401, "token expired"),
+        (403, azure),
+        (404, "this link has expired"),
+        (410, ""),
+    ] {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        let body = format!("{body}{DELIVERY_SIGNATURE}");
+        delivery.answer(Answer::status(status).body(&body).declaring_length(body.len() + 9).then_silence());
+        service.answer(ready(&delivery));
+
+        let error = picture.bytes().await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::Expired);
+        assert_eq!((error.status(), error.task()), (Some(status), Some(picture.task())));
+        assert!(!format!("{error:?}").contains("Message"), "{error:?}");
+        delivery.only_request().assert_has_no_key();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_refusals_are_not_called_expired() {
+    let late = [&vec![b' '; 64 * 1024][..], b"expired"].concat();
+    for (status, body) in [(400, b"bad request".as_slice()), (404, &late), (500, b"expired"), (403, b"")] {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        let body = body.to_vec();
+        delivery.otherwise(move |_| Answer::status(status).body(&body));
+        let same = samples::ready_body(&samples::delivery_url(&delivery));
+        service.otherwise(move |_| Answer::json(200, &same));
+
+        let error = picture.bytes().await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::Delivery);
+        assert_eq!(error.status(), Some(status));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn polling_for_a_fresh_address_is_retried() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    delivery.answer(Answer::status(410)).answer(Answer::png(PNG));
+    service
+        .answer(Answer::html(502))
+        .answer(Answer::reset())
+        .answer(Answer::json(200, &samples::ready_body(&delivery.url("/fox.png?signature=fresh"))));
+
+    assert_eq!(picture.bytes().await.unwrap(), PNG);
+
+    assert_eq!(delivery.received()[1].target, "/fox.png?signature=fresh");
+    service.assert_every_request_has_the_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_error_is_kept_if_there_is_no_fresh_address() {
+    for answer in [|| Answer::html(502), || Answer::status(403), || samples::status("Task not found")] {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        delivery.answer(Answer::status(410));
+        service.otherwise(move |_| answer());
+        let started = Instant::now();
+
+        let error = picture.bytes().await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::Expired);
+        assert_eq!(error.status(), Some(410));
+        assert!(started.elapsed() <= seconds(31), "{:?}", started.elapsed());
+    }
 }
 
 /// A service that always signs anew, and whose addresses never work, is not followed for ever.

@@ -1,4 +1,4 @@
-//! Saving: at the target stands a whole picture, or what stood there before; and nothing beside it.
+//! Saving: the file at the path is a whole picture or what was there before, and no other file is left.
 
 use std::{fs, path::Path};
 
@@ -21,7 +21,7 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_truncated_download_is_repeated_and_saved_whole() {
+async fn a_truncated_download_is_retried_and_saved_whole() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("fox.png");
     let png = large_png(700_000);
@@ -30,26 +30,31 @@ async fn a_truncated_download_is_repeated_and_saved_whole() {
     delivery
         .answer(Answer::png(&png[..400_000]).declaring_length(png.len()).then_close())
         .answer(Answer::cut_chunks(&png[..400_000]))
+        .answer(Answer::png(&png[..400_000]))
         .answer(Answer::png(&png));
 
     let saved = picture.save(&target).await.unwrap();
 
-    assert_eq!((saved.path.as_path(), saved.kind, saved.bytes), (target.as_path(), FileKind::Png, 700_000));
+    assert_eq!(
+        (saved.path.as_path(), saved.kind, saved.bytes),
+        (target.as_path(), Some(FileKind::Png), 700_000)
+    );
     assert!(fs::read(&target).unwrap() == png);
     assert_eq!(names(directory.path()), ["fox.png"]);
-    assert_eq!(delivery.received().len(), 3);
+    assert_eq!(delivery.received().len(), 4);
     delivery.assert_no_request_has_the_key();
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_picture_leaves_everything_as_it_was() {
+async fn a_response_that_is_not_a_whole_picture_changes_nothing() {
     type Make = fn() -> Answer;
-    let cases: [Make; 6] = [
+    let cases: [Make; 7] = [
         || Answer::html(200),
         || Answer::status(200),
         || Answer::png(&PNG[..40]).until_close(),
-        || Answer::png(PNG).declaring_length(1000).then_close(),
-        || Answer::cut_chunks(PNG),
+        || Answer::png(&PNG[..40]),
+        || Answer::png(&PNG[..40]).declaring_length(PNG.len()).then_close(),
+        || Answer::cut_chunks(&PNG[..40]),
         || Answer::status(500),
     ];
     for answer in cases {
@@ -63,11 +68,11 @@ async fn what_is_no_picture_leaves_everything_as_it_was() {
         assert_eq!(names(directory.path()), Vec::<String>::new());
 
         let old = directory.path().join("old.png");
-        fs::write(&old, "what stood there").unwrap();
+        fs::write(&old, "the old file").unwrap();
         let error = picture.save(&old).await.unwrap_err();
         assert_kind(&error, ErrorKind::Delivery);
         assert_eq!(error.task(), Some(picture.task()));
-        assert_eq!(fs::read(&old).unwrap(), b"what stood there");
+        assert_eq!(fs::read(&old).unwrap(), b"the old file");
         assert_eq!(names(directory.path()), ["old.png"]);
         delivery.assert_no_request_has_the_key();
     }
@@ -77,7 +82,7 @@ async fn what_is_no_picture_leaves_everything_as_it_was() {
 async fn a_file_at_the_target_is_replaced_only_at_the_end() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("fox.png");
-    fs::write(&target, "what stood there").unwrap();
+    fs::write(&target, "the old file").unwrap();
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     let (answer, pieces) = Answer::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
@@ -87,7 +92,7 @@ async fn a_file_at_the_target_is_replaced_only_at_the_end() {
         async move { picture.save(target).await }
     });
     delivery.wait_for_requests(1).await;
-    assert_eq!(fs::read(&target).unwrap(), b"what stood there");
+    assert_eq!(fs::read(&target).unwrap(), b"the old file");
 
     pieces.send(&PNG[30..]);
     saving.await.unwrap().unwrap();
@@ -97,7 +102,7 @@ async fn a_file_at_the_target_is_replaced_only_at_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_nothing_can_be_written_is_an_error_of_the_file() {
+async fn a_path_that_cannot_be_written_is_an_error_before_the_download() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
     fs::create_dir_all(directory.path().join("taken/inside")).unwrap();
@@ -114,14 +119,14 @@ async fn where_nothing_can_be_written_is_an_error_of_the_file() {
         assert!(std::error::Error::source(&error).is_some());
     }
     assert_eq!(names(directory.path()), ["file", "taken"]);
-    assert_eq!(delivery.received().len(), 3, "a file that can't be written is not fetched again");
+    delivery.assert_received_nothing();
     assert_eq!(picture.bytes().await.unwrap().len(), 3_000_000);
     delivery.assert_no_request_has_the_key();
 }
 
-/// Dropping the runtime waits for its blocking threads, so what the saving leaves is there to be seen.
+/// Dropping the runtime waits for its blocking threads, so a file that is left behind is seen.
 #[test]
-fn that_is_cancelled_leaves_nothing() {
+fn a_cancelled_save_leaves_nothing() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("fox.png");
     let runtime = runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
@@ -135,9 +140,8 @@ fn that_is_cancelled_leaves_nothing() {
             let target = target.clone();
             async move { picture.save(target).await }
         });
-        while names(directory.path()).is_empty() {
-            tokio::task::yield_now().await;
-        }
+        delivery.wait_for_requests(1).await;
+        assert_eq!(names(directory.path()).len(), 1);
 
         saving.abort();
 
@@ -161,6 +165,6 @@ async fn a_device_or_a_pipe_is_not_replaced() {
     let error = picture.save(&socket).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::File);
-    assert!(!std::fs::metadata(&socket).unwrap().is_file(), "the picture was put in the socket's place");
+    assert!(!std::fs::metadata(&socket).unwrap().is_file(), "the picture replaced the socket");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

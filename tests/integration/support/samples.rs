@@ -88,12 +88,12 @@ pub fn deadline(seconds: u64) -> WaitOptions {
 pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
     \0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
 
-/// Bytes that begin and end as a PNG does, and differ all over in between.
+/// The chunks of a PNG of this length, whose data differs all over.
 pub fn large_png(length: usize) -> Vec<u8> {
     let (head, tail) = PNG.split_at(PNG.len() - 12);
-    let filling = length - PNG.len();
-    let mut png = head.to_vec();
-    png.extend((0..filling as u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8));
+    let data = (length - PNG.len() - 12) as u32;
+    let mut png = [head, &data.to_be_bytes(), b"IDAT"].concat();
+    png.extend((0..data + 4).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8));
     png.extend_from_slice(tail);
     png
 }

@@ -1,0 +1,164 @@
+//! One download: within its limits of size and time, and checked as it arrives.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
+use tokio::time::{self, Instant};
+
+use super::{
+    Picture,
+    tries::Failure,
+    whole::{Checker, Extent},
+};
+use crate::{Error, FileKind};
+
+/// A download that brings less than this within the silence limit has stalled, unless this is the rest of it.
+const LEAST_PROGRESS: u64 = 1024;
+
+/// How long a try may take in all.
+const TRY_LIMIT: Duration = Duration::from_secs(3600);
+
+/// A download in progress.
+pub(super) struct Download<'a> {
+    picture: &'a Picture,
+    response: Response,
+    checker: Checker,
+    received: u64,
+    pace: Pace,
+}
+
+impl Picture {
+    /// Sends the request and reads the head of the response.
+    pub(super) async fn open(&self) -> Result<Download<'_>, Failure> {
+        let url = self.address.parse().map_err(|error| {
+            Failure::Permanent(self.failed("the delivery URL is not a URL").caused_by(error))
+        })?;
+        let silence = self.client.0.silence;
+        let pace = Pace::new(silence);
+        // The delivery client never has the key: the signature in the URL is the permission.
+        let sending = time::timeout(silence, self.client.0.delivery.get(url).send());
+        let response = sending
+            .await
+            .map_err(|_| {
+                Failure::Transient(self.failed(format!("no response within {} s", silence.as_secs())))
+            })?
+            .map_err(|error| {
+                let error = error.without_url();
+                Failure::Transient(self.failed("could not send the request").caused_by(error))
+            })?;
+        if response.status() != StatusCode::OK {
+            return Err(self.refused(response).await);
+        }
+        let download = Download {
+            picture: self,
+            checker: Checker::default(),
+            received: 0,
+            pace: pace.restarted(),
+            response,
+        };
+        download.check_size(download.response.content_length().unwrap_or(0))?;
+        Ok(download)
+    }
+}
+
+impl Download<'_> {
+    /// The next chunk; none at the end of the response.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+        let failure = match time::timeout_at(self.pace.deadline(), self.response.chunk()).await {
+            Ok(Ok(None)) => return Ok(None),
+            Ok(Ok(Some(chunk))) => {
+                self.received += chunk.len() as u64;
+                self.check_size(self.received)?;
+                self.pace.arrived(chunk.len() as u64);
+                self.checker.feed(&chunk);
+                return Ok(Some(chunk));
+            }
+            Ok(Err(error)) => self
+                .failed(format!("the connection broke after {} bytes", self.received))
+                .caused_by(error.without_url()),
+            Err(_) => self.failed(format!("the download stalled after {} bytes", self.received)),
+        };
+        // A server may declare too large a length, or break off in bytes that follow the picture.
+        if self.checker.extent() == Extent::Complete {
+            return Ok(None);
+        }
+        Err(Failure::Transient(failure))
+    }
+
+    /// Checks that a whole picture has arrived.
+    pub(super) fn check(&self) -> Result<FileKind, Failure> {
+        let bytes = self.received;
+        let problem = match (self.kind(), self.checker.extent()) {
+            (Some(kind), Extent::Complete | Extent::Open) => return Ok(kind),
+            (Some(kind), Extent::Partial) => format!("the {kind} ends in the middle, after {bytes} bytes"),
+            (Some(kind), Extent::Damaged) => format!("the {kind} is damaged ({bytes} bytes)"),
+            (None, _) => {
+                let declared = self.response.headers().get(CONTENT_TYPE);
+                let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or("none");
+                let declared: String = declared.chars().take(60).collect();
+                format!("the response is not a picture ({bytes} bytes, content type {declared})")
+            }
+        };
+        Err(Failure::Transient(self.failed(problem)))
+    }
+
+    /// The kind of file by its first bytes.
+    pub(super) fn kind(&self) -> Option<FileKind> {
+        self.checker.kind()
+    }
+
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
+    fn check_size(&self, bytes: u64) -> Result<(), Failure> {
+        let limit = self.picture.client.0.max_picture_bytes;
+        if bytes <= limit {
+            return Ok(());
+        }
+        let error = self.failed(format!("it is larger than the limit of {limit} bytes")).advice(
+            "the picture is paid for and ready; raise the limit with ClientBuilder::max_picture_bytes and fetch it \
+             again before its delivery URL expires",
+        );
+        Err(Failure::Permanent(error))
+    }
+
+    fn failed(&self, what: impl Into<String>) -> Error {
+        self.picture.failed(what)
+    }
+}
+
+/// When a download has stalled: a server that sends a byte now and then would hold it forever.
+struct Pace {
+    silence: Duration,
+    window_ends: Instant,
+    missing: u64,
+    try_ends: Instant,
+}
+
+impl Pace {
+    fn new(silence: Duration) -> Self {
+        let now = Instant::now();
+        // Anything longer is the same, and could not be added to an instant.
+        let silence = silence.min(TRY_LIMIT);
+        Self { silence, window_ends: now + silence, missing: LEAST_PROGRESS, try_ends: now + TRY_LIMIT }
+    }
+
+    /// With a new window, in the same try.
+    fn restarted(self) -> Self {
+        Self { window_ends: Instant::now() + self.silence, missing: LEAST_PROGRESS, ..self }
+    }
+
+    fn arrived(&mut self, bytes: u64) {
+        self.missing = self.missing.saturating_sub(bytes);
+        if self.missing == 0 {
+            self.window_ends = Instant::now() + self.silence;
+            self.missing = LEAST_PROGRESS;
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        self.window_ends.min(self.try_ends)
+    }
+}

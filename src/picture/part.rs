@@ -1,0 +1,185 @@
+//! Temporary files, and those that killed processes left behind.
+//!
+//! A process holds a lock on its temporary file while it writes. A file whose lock can be taken has no owner any more and
+//! is deleted. Where the filesystem has no locks, nothing is.
+
+use std::{
+    collections::VecDeque,
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use tempfile::NamedTempFile;
+
+const PREFIX: &str = ".imagekiln-";
+const SUFFIX: &str = ".part";
+
+/// How often a file is created anew because a sweep took it before it was locked.
+const MAX_CREATIONS: u32 = 16;
+
+/// How many directories are remembered.
+const MAX_SWEPT: usize = 64;
+
+/// Creates a temporary file and locks it. A `private` one has no permissions but its owner's.
+pub(super) fn create(directory: &Path, private: bool) -> io::Result<NamedTempFile> {
+    for _ in 0..MAX_CREATIONS {
+        let file = new_file(directory, private)?;
+        match file.as_file().try_lock() {
+            // A sweep may have seen the file without its lock and deleted it in the meantime.
+            Ok(()) if is_at(file.as_file(), file.path()) => return Ok(file),
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+            // No locks here: no sweep either.
+            Err(TryLockError::Error(_)) => return Ok(file),
+        }
+    }
+    Err(io::Error::other("temporary files are deleted as soon as they are created"))
+}
+
+fn new_file(directory: &Path, private: bool) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    #[cfg(unix)]
+    if !private {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    builder.tempfile_in(directory)
+}
+
+/// The directories that a client has swept, the last ones at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Swept(Mutex<VecDeque<PathBuf>>);
+
+impl Swept {
+    /// Deletes the temporary files of dead processes, the first time that it is called for a directory: a directory of
+    /// many pictures is listed once.
+    pub(super) fn sweep_once(&self, directory: &Path) {
+        // A directory that can't be resolved can't be listed either.
+        let Ok(directory) = directory.canonicalize() else { return };
+        {
+            let mut swept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if swept.contains(&directory) {
+                return;
+            }
+            if swept.len() == MAX_SWEPT {
+                swept.pop_front();
+            }
+            swept.push_back(directory.clone());
+        }
+        sweep(&directory);
+    }
+}
+
+/// What can't be listed, opened or deleted is left alone: saving does not depend on it.
+fn sweep(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let is_part = name.starts_with(PREFIX.as_bytes()) && name.ends_with(SUFFIX.as_bytes());
+        if is_part && entry.file_type().is_ok_and(|kind| kind.is_file()) && remove_if_unlocked(&entry.path())
+        {
+            tracing::debug!("deleted a temporary file that a killed process left behind");
+        }
+    }
+}
+
+/// Returns whether the file had no living owner and was deleted.
+fn remove_if_unlocked(path: &Path) -> bool {
+    // Some filesystems lock only files that are open for writing.
+    let Ok(file) = File::options().read(true).write(true).open(path) else { return false };
+    // Its owner may have renamed it since it was opened: then the path is gone, or leads to another file.
+    file.try_lock().is_ok() && is_at(&file, path) && fs::remove_file(path).is_ok()
+}
+
+/// Whether this is the file at the path.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(open), Ok(found)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        (open.dev(), open.ino()) == (found.dev(), found.ino())
+    }
+    // Names are random, so another file of the same name is not expected.
+    #[cfg(not(unix))]
+    {
+        let _ = open;
+        found.is_file()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_sweep_never_deletes_a_file_that_was_created_for_writing() {
+        let directory = tempfile::tempdir().unwrap();
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    sweep(directory.path());
+                }
+            });
+            let creators: Vec<_> = (0..3)
+                .map(|_| {
+                    scope.spawn(|| {
+                        for _ in 0..200 {
+                            let file = create(directory.path(), true).unwrap();
+                            thread::yield_now();
+                            assert!(is_at(file.as_file(), file.path()), "it was swept");
+                        }
+                    })
+                })
+                .collect();
+            let outcomes: Vec<_> = creators.into_iter().map(|creator| creator.join()).collect();
+            done.store(true, Ordering::Relaxed);
+            assert!(outcomes.iter().all(Result::is_ok));
+        });
+    }
+
+    #[test]
+    fn a_renamed_file_is_not_swept() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = create(directory.path(), true).unwrap();
+        let part = file.path().to_owned();
+        // As a sweep that opened the file just before its owner renamed it.
+        let opened = File::open(&part).unwrap();
+        drop(file.persist(directory.path().join("fox.png")).unwrap());
+        fs::write(&part, "of another process").unwrap();
+
+        opened.try_lock().unwrap();
+        assert!(!is_at(&opened, &part));
+        assert!(is_at(&opened, &directory.path().join("fox.png")));
+    }
+
+    #[test]
+    fn as_many_directories_are_remembered_as_fit() {
+        let root = tempfile::tempdir().unwrap();
+        let directories: Vec<_> = (0..=MAX_SWEPT).map(|index| root.path().join(index.to_string())).collect();
+        let swept = Swept::default();
+        for directory in &directories {
+            fs::create_dir(directory).unwrap();
+            swept.sweep_once(directory);
+        }
+        assert_eq!(swept.0.lock().unwrap().len(), MAX_SWEPT);
+
+        let is_swept_again = |directory: &Path| {
+            let orphan = directory.join(".imagekiln-dead.part");
+            fs::write(&orphan, "").unwrap();
+            swept.sweep_once(&directory.join("."));
+            !orphan.exists()
+        };
+        assert!(!is_swept_again(&directories[1]));
+        assert!(is_swept_again(&directories[0]));
+    }
+}

@@ -1,0 +1,83 @@
+//! The tries to fetch a picture.
+
+use std::time::Duration;
+
+use tokio::time;
+
+use super::Picture;
+use crate::{Error, ErrorKind, WaitOptions, transport::retry};
+
+/// The first try and its retries.
+const MAX_TRIES: u32 = 4;
+
+/// How long the client polls for a fresh delivery URL.
+const FRESH_URL_LIMIT: Duration = Duration::from_secs(30);
+
+/// Why a try did not bring the picture.
+pub(super) enum Failure {
+    /// Another try may succeed.
+    Transient(Error),
+    /// The delivery URL was refused: a fresh one may be accepted.
+    Refused(Error),
+    /// Another try would fail as well.
+    Permanent(Error),
+}
+
+/// Counts the tries, and moves on to a fresh delivery URL when one was refused.
+pub(super) struct Tries {
+    picture: Picture,
+    made: u32,
+}
+
+impl Tries {
+    pub(super) fn of(picture: &Picture) -> Self {
+        Self { picture: picture.clone(), made: 0 }
+    }
+
+    /// The picture at the delivery URL that the next try should use.
+    pub(super) fn picture(&self) -> &Picture {
+        &self.picture
+    }
+
+    /// Returns when it is time for another try, or with the error if there is none.
+    pub(super) async fn again_after(&mut self, failure: Failure) -> Result<(), Error> {
+        self.made += 1;
+        let is_last = self.made == MAX_TRIES;
+        let client = &self.picture.client;
+        match failure {
+            Failure::Refused(error) if !is_last => {
+                self.picture = self.picture.at_fresh_url().await.ok_or(error)?;
+            }
+            Failure::Transient(error) if !is_last && client.0.download_retries.take() => {
+                tracing::debug!(
+                    task_id = self.picture.task.id(),
+                    tries = self.made,
+                    kind = ?error.kind(),
+                    "a download failed; retrying"
+                );
+                time::sleep(retry::delay(self.made, &client.0.random)).await;
+            }
+            Failure::Refused(error) | Failure::Transient(error) | Failure::Permanent(error) => {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Picture {
+    /// Some services sign a new delivery URL at each poll.
+    async fn at_fresh_url(&self) -> Option<Picture> {
+        let task = self.client.task(self.task.clone());
+        let waiting = task.wait_with(WaitOptions::default().deadline(FRESH_URL_LIMIT));
+        // Boxed: it is large and rarely needed.
+        let fresh = Box::pin(waiting).await.ok()?;
+        (fresh.address != self.address).then_some(fresh)
+    }
+
+    pub(super) fn failed(&self, what: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Delivery, format!("could not fetch the picture: {}", what.into()))
+            .advice("the picture is paid for and ready; fetch it again before its delivery URL expires")
+            .with_task(&self.task)
+    }
+}

@@ -1,0 +1,159 @@
+//! WebM and Matroska: EBML elements of an identifier, a size and contents. After a header comes one segment.
+//!
+//! A segment of a known size ends there. One of an unknown size, as live recordings have it, is followed element by
+//! element: it can end after any of them once there was a cluster.
+
+use super::{
+    Extent,
+    scan::{Format, Step},
+};
+
+const HEADER: u32 = 0x1a45_dfa3;
+const SEGMENT: u32 = 0x1853_8067;
+const CLUSTER: u32 = 0x1f43_b675;
+const VOID: u32 = 0xec;
+const CHECKSUM: u32 = 0xbf;
+
+/// Elements of a segment: seek head, info, tracks, cluster, cues, attachments, chapters, tags.
+const IN_SEGMENT: &[u32] = &[
+    0x114d_9b74,
+    0x1549_a966,
+    0x1654_ae6b,
+    CLUSTER,
+    0x1c53_bb6b,
+    0x1941_a469,
+    0x1043_a770,
+    0x1254_c367,
+    VOID,
+    CHECKSUM,
+];
+/// Elements of a cluster: timestamp, silent tracks, position, previous size, simple block, block group, encrypted block.
+const IN_CLUSTER: &[u32] = &[0xe7, 0x5854, 0xa7, 0xab, 0xa3, 0xa0, 0xaf, VOID, CHECKSUM];
+
+#[derive(Default)]
+pub(super) struct Ebml {
+    level: Level,
+    place: Place,
+    has_cluster: bool,
+}
+
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    #[default]
+    Document,
+    /// In a segment of an unknown size.
+    Segment,
+    /// In a cluster of an unknown size, in such a segment.
+    Cluster,
+}
+
+#[derive(Default, Clone, Copy)]
+enum Place {
+    #[default]
+    Start,
+    Id,
+    IdRest {
+        first: u8,
+    },
+    Size {
+        id: u32,
+    },
+    SizeRest {
+        id: u32,
+        first: u8,
+    },
+    AfterSegment,
+}
+
+impl Format for Ebml {
+    fn step(&mut self, field: &[u8]) -> Step {
+        match (self.place, field) {
+            (Place::Start, _) => self.next_element(0),
+            (Place::AfterSegment, _) => Step::End(Extent::Complete),
+            (Place::Id, [first]) => match first.leading_zeros() {
+                0 => self.id((*first).into()),
+                more @ 1..4 => {
+                    self.place = Place::IdRest { first: *first };
+                    Step::Read { skip: 0, length: more as usize, extent: self.extent() }
+                }
+                _ => self.unknown(),
+            },
+            (Place::IdRest { first }, rest) => {
+                self.id(rest.iter().fold(first.into(), |id, byte| id << 8 | u32::from(*byte)))
+            }
+            (Place::Size { id }, [first]) => match first.leading_zeros() {
+                0 => self.size(id, *first, &[]),
+                more @ 1..8 => {
+                    self.place = Place::SizeRest { id, first: *first };
+                    Step::read(more as usize)
+                }
+                _ => Step::damaged(),
+            },
+            (Place::SizeRest { id, first }, rest) => self.size(id, first, rest),
+            _ => Step::damaged(),
+        }
+    }
+}
+
+impl Ebml {
+    fn id(&mut self, id: u32) -> Step {
+        let in_segment = IN_SEGMENT.contains(&id);
+        let known = match self.level {
+            Level::Document => matches!(id, HEADER | SEGMENT | VOID | CHECKSUM),
+            Level::Segment => in_segment,
+            Level::Cluster => in_segment || IN_CLUSTER.contains(&id),
+        };
+        if !known {
+            return self.unknown();
+        }
+        // A cluster of an unknown size ends where an element begins that can't be in it.
+        if self.level == Level::Cluster && !IN_CLUSTER.contains(&id) {
+            self.level = Level::Segment;
+        }
+        self.place = Place::Size { id };
+        Step::read(1)
+    }
+
+    /// Bytes after the segment, if it can have ended.
+    fn unknown(&self) -> Step {
+        Step::End(if self.has_cluster { Extent::Open } else { Extent::Damaged })
+    }
+
+    fn size(&mut self, id: u32, first: u8, rest: &[u8]) -> Step {
+        // The bits after the leading one; all of them set stands for an unknown size.
+        let mask = u8::MAX.checked_shr(first.leading_zeros() + 1).unwrap_or(0);
+        let is_unknown = first & mask == mask && rest.iter().all(|byte| *byte == u8::MAX);
+        let size = rest.iter().fold(u64::from(first & mask), |size, byte| size << 8 | u64::from(*byte));
+        match (id, is_unknown) {
+            (SEGMENT, false) if size == 0 => Step::damaged(),
+            (SEGMENT, false) => {
+                self.place = Place::AfterSegment;
+                Step::skip(size, 0)
+            }
+            (SEGMENT, true) => {
+                self.level = Level::Segment;
+                self.next_element(0)
+            }
+            (CLUSTER, true) => {
+                self.level = Level::Cluster;
+                self.place = Place::Id;
+                // There must be something in it.
+                Step::read(1)
+            }
+            (_, true) => Step::damaged(),
+            (_, false) => {
+                self.has_cluster |= id == CLUSTER || self.level == Level::Cluster;
+                self.next_element(size)
+            }
+        }
+    }
+
+    fn next_element(&mut self, skip: u64) -> Step {
+        self.place = Place::Id;
+        Step::Read { skip, length: 1, extent: self.extent() }
+    }
+
+    fn extent(&self) -> Extent {
+        if self.has_cluster { Extent::Open } else { Extent::Partial }
+    }
+}

@@ -1,0 +1,75 @@
+//! JPEG: markers, which are 0xff and a code. Most start a segment with a length, so a thumbnail in one is skipped. The
+//! entropy-coded data of a scan follows its segment without a length; restarts are the only markers in it.
+
+use super::{
+    Extent,
+    scan::{Format, Step},
+};
+
+const MARKER: u8 = 0xff;
+const STUFFED: u8 = 0x00;
+const TEMPORARY: u8 = 0x01;
+const FIRST_RESTART: u8 = 0xd0;
+const LAST_RESTART: u8 = 0xd7;
+const START_OF_IMAGE: u8 = 0xd8;
+const END_OF_IMAGE: u8 = 0xd9;
+const START_OF_SCAN: u8 = 0xda;
+
+#[derive(Default)]
+pub(super) struct Jpeg {
+    place: Place,
+    has_scan: bool,
+}
+
+#[derive(Default)]
+enum Place {
+    #[default]
+    Start,
+    Code,
+    Length,
+    Segment,
+}
+
+impl Format for Jpeg {
+    fn step(&mut self, field: &[u8]) -> Step {
+        match (&self.place, field) {
+            (Place::Start, _) => {
+                self.place = Place::Segment;
+                Step::skip(2, 0)
+            }
+            // Decoders skip stray bytes between segments too.
+            (Place::Segment, _) => self.find_marker(),
+            (Place::Code, [code]) => self.marker(*code),
+            (Place::Length, [high, low]) => match u16::from_be_bytes([*high, *low]).checked_sub(2) {
+                Some(length) => {
+                    self.place = Place::Segment;
+                    Step::skip(length.into(), 0)
+                }
+                None => Step::damaged(),
+            },
+            _ => Step::damaged(),
+        }
+    }
+}
+
+impl Jpeg {
+    fn find_marker(&mut self) -> Step {
+        self.place = Place::Code;
+        Step::Find { byte: MARKER, length: 1 }
+    }
+
+    fn marker(&mut self, code: u8) -> Step {
+        match code {
+            // Any number of fill bytes may precede the code.
+            MARKER => Step::read(1),
+            STUFFED | TEMPORARY | FIRST_RESTART..=LAST_RESTART => self.find_marker(),
+            END_OF_IMAGE if self.has_scan => Step::End(Extent::Complete),
+            START_OF_IMAGE | END_OF_IMAGE => Step::damaged(),
+            code => {
+                self.has_scan |= code == START_OF_SCAN;
+                self.place = Place::Length;
+                Step::read(2)
+            }
+        }
+    }
+}

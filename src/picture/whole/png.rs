@@ -1,0 +1,64 @@
+//! PNG: a signature, then chunks of a length, a type of four letters, data and a checksum, up to `IEND`.
+
+use super::{
+    Extent,
+    scan::{Format, Step},
+};
+
+const SIGNATURE: u64 = 8;
+const CHECKSUM: u64 = 4;
+/// Of a length and a type.
+const CHUNK_HEAD: usize = 8;
+/// Longer chunks are not allowed.
+const LONGEST_CHUNK: u32 = (1 << 31) - 1;
+
+#[derive(Default)]
+pub(super) struct Png {
+    place: Place,
+    has_data: bool,
+}
+
+#[derive(Default)]
+enum Place {
+    #[default]
+    Signature,
+    FirstChunk,
+    Chunk,
+    AfterLast,
+}
+
+impl Format for Png {
+    fn step(&mut self, field: &[u8]) -> Step {
+        match self.place {
+            Place::Signature => {
+                self.place = Place::FirstChunk;
+                Step::skip(SIGNATURE, CHUNK_HEAD)
+            }
+            Place::AfterLast => Step::End(Extent::Complete),
+            Place::FirstChunk | Place::Chunk => self.chunk(field),
+        }
+    }
+}
+
+impl Png {
+    fn chunk(&mut self, head: &[u8]) -> Step {
+        let Some((length, name)) = head.split_first_chunk() else { return Step::damaged() };
+        let length = u32::from_be_bytes(*length);
+        let must_be_first = matches!(self.place, Place::FirstChunk);
+        let sound = length <= LONGEST_CHUNK
+            && name.iter().all(u8::is_ascii_alphabetic)
+            && must_be_first == (name == b"IHDR")
+            && (name != b"IEND" || self.has_data);
+        if !sound {
+            return Step::damaged();
+        }
+        self.has_data |= name == b"IDAT";
+        let skip = u64::from(length) + CHECKSUM;
+        if name == b"IEND" {
+            self.place = Place::AfterLast;
+            return Step::skip(skip, 0);
+        }
+        self.place = Place::Chunk;
+        Step::skip(skip, CHUNK_HEAD)
+    }
+}

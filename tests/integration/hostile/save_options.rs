@@ -1,0 +1,294 @@
+//! How pictures are saved: over what, with which permissions, through which links; and what killed processes left.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+};
+
+use imagekiln::{Client, Error, ErrorKind, FileKind, Picture, SaveOptions, Saved};
+use tempfile::TempDir;
+
+use crate::support::{
+    answer::Answer,
+    samples::{self, PNG, assert_kind, picture},
+    scripted::ScriptedServer,
+};
+
+/// Saves a picture that is served without trouble.
+async fn save(path: &Path, options: SaveOptions) -> Result<Saved, Error> {
+    let service = ScriptedServer::start().await;
+    save_by(&samples::client(&service), &service, path, options).await
+}
+
+async fn save_by(
+    client: &Client,
+    service: &ScriptedServer,
+    path: &Path,
+    options: SaveOptions,
+) -> Result<Saved, Error> {
+    let delivery = ScriptedServer::start().await;
+    let picture: Picture = picture(client, service, &delivery).await;
+    delivery.otherwise(|_| Answer::png(PNG));
+    let saved = picture.save_with(path, options).await;
+    if let Err(error) = &saved {
+        assert_kind(error, ErrorKind::File);
+        assert_eq!(error.task(), Some(picture.task()));
+        delivery.assert_received_nothing();
+    }
+    saved
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_check_whatever_arrived_is_saved() {
+    for (body, kind) in [(&PNG[..40], Some(FileKind::Png)), (b"<html>".as_slice(), None), (b"", None)] {
+        let directory = TempDir::new().unwrap();
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&samples::client(&service), &service, &delivery).await;
+        delivery.answer(Answer::status(200).body(body));
+        let path = directory.path().join("fox.png");
+
+        let saved = picture.save_with(&path, SaveOptions::default().check(false)).await.unwrap();
+
+        assert_eq!((saved.kind, saved.bytes), (kind, body.len() as u64));
+        assert_eq!(fs::read(&path).unwrap(), body);
+        assert_eq!(names(directory.path()), ["fox.png"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_existing_file_is_refused_before_the_download_if_it_must_not_be_overwritten() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("fox.png");
+    let options = SaveOptions::default().overwrite(false);
+    save(&path, options.clone()).await.unwrap();
+    fs::write(&path, "the old file").unwrap();
+
+    let error = save(&path, options).await.unwrap_err();
+
+    assert!(error.to_string().contains("overwrit"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), b"the old file");
+    assert_eq!(names(directory.path()), ["fox.png"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_appears_during_the_download_is_not_overwritten() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("fox.png");
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&samples::client(&service), &service, &delivery).await;
+    let (answer, pieces) = Answer::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
+    delivery.answer(answer);
+    let saving = tokio::spawn({
+        let path = path.clone();
+        async move { picture.save_with(path, SaveOptions::default().overwrite(false)).await }
+    });
+    delivery.wait_for_requests(1).await;
+    fs::write(&path, "another file").unwrap();
+
+    pieces.send(&PNG[30..]);
+
+    assert_kind(&saving.await.unwrap().unwrap_err(), ErrorKind::File);
+    assert_eq!(fs::read(&path).unwrap(), b"another file");
+    assert_eq!(names(directory.path()), ["fox.png"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_path_without_a_file_name_is_refused() {
+    for path in ["", "/", ".."] {
+        save(Path::new(path), SaveOptions::default()).await.unwrap_err();
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn permissions_are_kept_or_usual_or_as_asked() {
+        let directory = TempDir::new().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("usual"), "").unwrap();
+
+        save(&at("new"), SaveOptions::default()).await.unwrap();
+        assert_eq!(mode(&at("new")), mode(&at("usual")));
+
+        for kept in [0o600, 0o444, 0o664] {
+            fs::set_permissions(at("new"), fs::Permissions::from_mode(kept)).unwrap();
+            save(&at("new"), SaveOptions::default()).await.unwrap();
+            assert_eq!(mode(&at("new")), kept);
+        }
+        for name in ["new", "another"] {
+            let asked = SaveOptions::default().permissions(fs::Permissions::from_mode(0o640));
+            save(&at(name), asked).await.unwrap();
+            assert_eq!(mode(&at(name)), 0o640);
+        }
+    }
+
+    /// A picture that only its owner may read is not readable for others while it arrives.
+    #[tokio::test(start_paused = true)]
+    async fn a_temporary_file_is_private_if_the_file_is_not_a_usual_one() {
+        let directory = TempDir::new().unwrap();
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&samples::client(&service), &service, &delivery).await;
+        let (answer, pieces) = Answer::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
+        delivery.answer(answer);
+        let path = directory.path().join("fox.png");
+        let options = SaveOptions::default().permissions(fs::Permissions::from_mode(0o600));
+        let saving = tokio::spawn(async move { picture.save_with(path, options).await });
+        delivery.wait_for_requests(1).await;
+
+        let part = directory.path().join(&names(directory.path())[0]);
+        assert_eq!(mode(&part), 0o600);
+
+        pieces.send(&PNG[30..]);
+        saving.await.unwrap().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_file_that_links_lead_to_is_replaced() {
+        let directory = TempDir::new().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir_all(at("links")).unwrap();
+        fs::create_dir_all(at("pictures")).unwrap();
+        fs::write(at("pictures/fox.png"), "the old file").unwrap();
+        symlink("../pictures/fox.png", at("links/relative")).unwrap();
+        symlink(at("links/relative"), at("links/absolute")).unwrap();
+        symlink("absolute", at("links/chain")).unwrap();
+        symlink("../pictures/new.png", at("links/dangling")).unwrap();
+        // A directory that is a link itself: `..` leads out of where it points to.
+        symlink(at("links"), at("pictures/linked")).unwrap();
+
+        for link in ["links/relative", "links/absolute", "links/chain", "pictures/linked/relative"] {
+            fs::write(at("pictures/fox.png"), "the old file").unwrap();
+            save(&at(link), SaveOptions::default()).await.unwrap();
+            assert!(fs::symlink_metadata(at(link)).unwrap().is_symlink(), "{link}");
+            assert_eq!(fs::read(at("pictures/fox.png")).unwrap(), PNG, "{link}");
+        }
+        save(&at("links/dangling"), SaveOptions::default().overwrite(false)).await.unwrap();
+        assert_eq!(fs::read(at("pictures/new.png")).unwrap(), PNG);
+        save(&at("links/dangling"), SaveOptions::default().overwrite(false)).await.unwrap_err();
+        assert_eq!(names(&at("links")), ["absolute", "chain", "dangling", "relative"]);
+        assert_eq!(names(&at("pictures")), ["fox.png", "linked", "new.png"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_is_replaced_if_links_are_not_followed() {
+        let directory = TempDir::new().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("fox.png"), "the old file").unwrap();
+        for target in ["fox.png", "nowhere"] {
+            let _ = fs::remove_file(at("link"));
+            symlink(target, at("link")).unwrap();
+            let options = SaveOptions::default().follow_symlinks(false);
+            save(&at("link"), options.clone().overwrite(false)).await.unwrap_err();
+
+            save(&at("link"), options).await.unwrap();
+
+            assert!(fs::symlink_metadata(at("link")).unwrap().is_file());
+            assert_eq!(fs::read(at("link")).unwrap(), PNG);
+            assert_eq!(fs::read(at("fox.png")).unwrap(), b"the old file");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn links_that_lead_nowhere_useful_are_refused() {
+        let directory = TempDir::new().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        symlink("two", at("one")).unwrap();
+        symlink("one", at("two")).unwrap();
+        symlink("/dev/null", at("device")).unwrap();
+        symlink(".", at("directory")).unwrap();
+        for link in ["one", "device", "directory"] {
+            save(&at(link), SaveOptions::default()).await.unwrap_err();
+        }
+        assert_eq!(names(directory.path()), ["device", "directory", "one", "two"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn other_hard_links_keep_the_old_file() {
+        let directory = TempDir::new().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("fox.png"), "the old file").unwrap();
+        fs::hard_link(at("fox.png"), at("copy.png")).unwrap();
+
+        save(&at("fox.png"), SaveOptions::default()).await.unwrap();
+
+        assert_eq!(fs::read(at("copy.png")).unwrap(), b"the old file");
+        assert_eq!(fs::metadata(at("fox.png")).unwrap().nlink(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn temporary_files_of_killed_processes_are_deleted() {
+    let directory = TempDir::new().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    for name in
+        [".imagekiln-dead1.part", ".imagekiln-dead2.part", ".imagekiln-alive.part", "imagekiln-x.part"]
+    {
+        fs::write(at(name), "half a picture").unwrap();
+    }
+    fs::create_dir(at(".imagekiln-directory.part")).unwrap();
+    let alive = File::open(at(".imagekiln-alive.part")).unwrap();
+    alive.lock().unwrap();
+
+    save(&at("fox.png"), SaveOptions::default()).await.unwrap();
+
+    assert_eq!(
+        names(directory.path()),
+        [".imagekiln-alive.part", ".imagekiln-directory.part", "fox.png", "imagekiln-x.part"]
+    );
+    drop(alive);
+    save(&at("fox.png"), SaveOptions::default()).await.unwrap();
+    assert_eq!(names(directory.path()), [".imagekiln-directory.part", "fox.png", "imagekiln-x.part"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_sweeps_a_directory_once() {
+    let (one, two) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let service = ScriptedServer::start().await;
+    let client = samples::client(&service);
+    let orphan = |directory: &TempDir| directory.path().join(".imagekiln-dead.part");
+    let fox = one.path().join("fox.png");
+    save_by(&client, &service, &fox, SaveOptions::default()).await.unwrap();
+    fs::write(orphan(&one), "").unwrap();
+    fs::write(orphan(&two), "").unwrap();
+
+    save_by(&client.clone(), &service, &fox, SaveOptions::default()).await.unwrap();
+    save_by(&client, &service, &two.path().join("fox.png"), SaveOptions::default()).await.unwrap();
+
+    assert!(orphan(&one).exists(), "the directory was listed a second time");
+    assert!(!orphan(&two).exists());
+}
+
+/// The first picture is being written when another client, as in another process, saves into the same directory.
+#[tokio::test(start_paused = true)]
+async fn a_download_in_progress_is_not_swept() {
+    let directory = TempDir::new().unwrap();
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&samples::client(&service), &service, &delivery).await;
+    let (answer, pieces) = Answer::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
+    delivery.answer(answer);
+    let slow = directory.path().join("slow.png");
+    let saving = tokio::spawn(async move { picture.save(slow).await });
+    delivery.wait_for_requests(1).await;
+
+    save(&directory.path().join("fast.png"), SaveOptions::default()).await.unwrap();
+    assert_eq!(names(directory.path()).len(), 2);
+    pieces.send(&PNG[30..]);
+
+    saving.await.unwrap().unwrap();
+    assert_eq!(names(directory.path()), ["fast.png", "slow.png"]);
+}

@@ -1,0 +1,158 @@
+//! Whether a picture is whole is decided by its structure, whatever the server declares.
+
+use imagekiln::{ErrorKind, FileKind};
+
+use crate::support::{
+    answer::Answer,
+    samples::{PNG, assert_kind, client, large_png, picture},
+    scripted::ScriptedServer,
+};
+
+fn jpeg() -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image::RgbImage::new(16, 16).write_to(&mut bytes, image::ImageFormat::Jpeg).unwrap();
+    bytes.into_inner()
+}
+
+fn iso_file(brand: &[u8], index: &[u8]) -> Vec<u8> {
+    [b"\0\0\0\x10ftyp", brand, b"\0\0\0\0\0\0\0\x0c", index, b"abcd\0\0\0\x0cmdatabcd"].concat()
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_picture_with_a_matching_length_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for half in [&large_png(9000)[..4000], &jpeg()[..300], &iso_file(b"avif", b"meta")[..28]] {
+        for answer in [Answer::png, |half: &[u8]| Answer::png(half).until_close()] {
+            let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+            let picture = picture(&client(&service), &service, &delivery).await;
+            let half = half.to_vec();
+            delivery.otherwise(move |_| answer(&half));
+
+            for error in [
+                picture.bytes().await.unwrap_err(),
+                picture.save(directory.path().join("fox")).await.unwrap_err(),
+            ] {
+                assert_kind(&error, ErrorKind::Delivery);
+                assert!(error.to_string().contains("ends in the middle"), "{error}");
+            }
+            assert_eq!(delivery.received().len(), 8);
+        }
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_damaged_picture_is_refused() {
+    let mut png = large_png(3000);
+    png[12..16].copy_from_slice(b"JHDR");
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    delivery.otherwise(move |_| Answer::png(&png));
+
+    let error = picture.bytes().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Delivery);
+    assert!(error.to_string().contains("damaged"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn bytes_after_the_end_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    for whole in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov"), iso_file(b"avif", b"meta")] {
+        let with_trailer = [&whole[..], b"\r\n<!-- cached -->"].concat();
+        for answer in [Answer::png, |body: &[u8]| Answer::png(body).until_close()] {
+            let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+            let picture = picture(&client(&service), &service, &delivery).await;
+            delivery.answer(answer(&with_trailer)).answer(answer(&with_trailer));
+
+            assert_eq!(picture.bytes().await.unwrap(), with_trailer);
+            let saved = picture.save(directory.path().join("fox")).await.unwrap();
+            assert_eq!(saved.bytes, with_trailer.len() as u64);
+            assert_eq!(std::fs::read(saved.path).unwrap(), with_trailer);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_breaks_after_the_end_does_no_harm() {
+    let directory = tempfile::tempdir().unwrap();
+    for whole in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov")] {
+        let too_long = whole.len() + 100;
+        for broken in [
+            Answer::png(&whole).declaring_length(too_long).then_close(),
+            Answer::png(&whole).declaring_length(too_long).then_reset(),
+            Answer::png(&whole).declaring_length(too_long).then_silence(),
+            Answer::cut_chunks(&whole),
+        ] {
+            let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+            let picture = picture(&client(&service), &service, &delivery).await;
+            delivery.answer(broken);
+
+            assert_eq!(picture.bytes().await.unwrap(), whole);
+            delivery.only_request().assert_has_no_key();
+        }
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        delivery.answer(Answer::png(&whole).declaring_length(too_long).then_close());
+        let saved = picture.save(directory.path().join("fox")).await.unwrap();
+        assert_eq!(std::fs::read(saved.path).unwrap(), whole);
+    }
+}
+
+/// Its end is where the sender says, so a connection that breaks is not it.
+#[tokio::test(start_paused = true)]
+async fn a_video_without_an_end_of_its_own_is_retried_when_the_connection_breaks() {
+    let video = [&b"\0\0\0\x10ftypisom\0\0\0\0\0\0\0\x0cmoovabcd"[..], b"\0\0\0\0mdat", &[7; 500]].concat();
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    delivery
+        .answer(Answer::status(200).body(&video[..200]).declaring_length(video.len()).then_close())
+        .answer(Answer::status(200).body(&video));
+
+    assert_eq!(picture.bytes().await.unwrap(), video);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_kind_is_read_from_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    for (bytes, kind, extension) in [
+        (PNG.to_vec(), FileKind::Png, "png"),
+        (jpeg(), FileKind::Jpeg, "jpg"),
+        (iso_file(b"avif", b"meta"), FileKind::Avif, "avif"),
+        (iso_file(b"heic", b"meta"), FileKind::Heif, "heif"),
+        (iso_file(b"isom", b"moov"), FileKind::Mp4, "mp4"),
+        (iso_file(b"qt  ", b"moov"), FileKind::Mp4, "mp4"),
+    ] {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        delivery.answer(Answer::status(200).header("Content-Type", "application/json").body(&bytes));
+
+        let saved = picture.save(directory.path().join("fox")).await.unwrap();
+
+        assert_eq!(saved.kind, Some(kind));
+        assert_eq!(kind.extension(), extension);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_check_whatever_arrived_is_returned() {
+    for body in [&b""[..], b"<html>", &PNG[..40], b"\xff\x0a: a JPEG XL", PNG] {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        delivery
+            .answer(Answer::html(503))
+            .answer(Answer::status(200).body(body).declaring_length(1000).then_reset())
+            .answer(Answer::status(200).body(body));
+        if body == PNG {
+            // Whole when the connection broke, so it is not fetched a third time.
+            delivery.otherwise(|_| Answer::status(500));
+            assert_eq!(picture.bytes_unchecked().await.unwrap(), PNG);
+            assert_eq!(delivery.received().len(), 2);
+            picture.bytes_unchecked().await.unwrap();
+            continue;
+        }
+
+        assert_eq!(picture.bytes_unchecked().await.unwrap(), body);
+        delivery.assert_no_request_has_the_key();
+    }
+}
