@@ -43,7 +43,7 @@ enum Level {
     Document,
     /// In a segment of an unknown size.
     Segment,
-    /// In a cluster of an unknown size, in such a segment.
+    /// In such a segment, in or after a cluster of an unknown size. It ends where an element begins that can't be in it.
     Cluster,
 }
 
@@ -105,10 +105,6 @@ impl Ebml {
         };
         if !known {
             return self.unknown();
-        }
-        // A cluster of an unknown size ends where an element begins that can't be in it.
-        if self.level == Level::Cluster && !IN_CLUSTER.contains(&id) {
-            self.level = Level::Segment;
         }
         self.place = Place::Size { id };
         Step::read(1)

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use imagekiln::{ErrorKind, FileKind};
+use imagekiln::{ErrorKind, FileKind, SaveOptions};
 use tempfile::TempDir;
 use tokio::runtime;
 
@@ -162,9 +162,12 @@ async fn a_device_or_a_pipe_is_not_replaced() {
     let socket = folder.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
 
-    let error = picture.save(&socket).await.unwrap_err();
+    for follow in [true, false] {
+        let options = SaveOptions::default().follow_symlinks(follow);
+        let error = picture.save_with(&socket, options).await.unwrap_err();
+        assert_kind(&error, ErrorKind::File);
+    }
 
-    assert_kind(&error, ErrorKind::File);
     assert!(!std::fs::metadata(&socket).unwrap().is_file(), "the picture replaced the socket");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

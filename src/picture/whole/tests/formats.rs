@@ -22,7 +22,7 @@ fn damaged_structures_are_not_whole() {
         ("no IHDR", replaced(&png, b"IHDR", b"IDAT")),
         ("a second IHDR", replaced(&png, b"IDAT", b"IHDR")),
         ("no data", replaced(&png, b"IDAT", b"tEXt")),
-        ("a type that is not letters", replaced(&png, b"IDAT", b"ID\xc1T")),
+        ("a type that is not letters", [&png[..33], b"\0\0\0\0a1bc\0\0\0\0", &png[33..]].concat()),
         ("a length beyond 31 bits", replaced(&png, b"\0\0\0\0IEND", b"\xff\xff\xff\xffIEND")),
         ("a JPEG without a scan", b"\xff\xd8\xff\xe0\0\x06abcd\xff\xff\xd9".to_vec()),
         ("a second start of image", replaced(&progressive_jpeg(), b"\x9a", b"\xff\xd8")),
@@ -50,6 +50,7 @@ fn sizes_without_bounds_are_waited_for() {
     for (name, bytes) in [
         ("a WebP of 4 GiB", b"RIFF\xff\xff\xff\xffWEBPVP8 ".to_vec()),
         ("a box of 16 EiB", [&ftyp(b"isom")[..], b"\0\0\0\x01mdat\xff\xff\xff\xff\xff\xff\xff\xff"].concat()),
+        ("a box of 4 GiB", [&ftyp(b"isom")[..], b"\0\0\0\x01mdat\0\0\0\x01\0\0\0\0"].concat()),
         ("an ftyp of 4 GiB", b"\xff\xff\xff\xffftypisom\0\0\0\0".to_vec()),
         ("an index to the end", [&ftyp(b"isom")[..], b"\0\0\0\0moov"].concat()),
         (
