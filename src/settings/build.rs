@@ -1,6 +1,6 @@
 //! From settings to a client.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use reqwest::redirect;
 use tokio::sync::Semaphore;
@@ -25,12 +25,15 @@ use crate::{
     },
 };
 
+/// Longer time-outs are the same, and could not be added to an instant.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
+
 impl ClientBuilder {
     /// The client with these settings.
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](ErrorKind::Settings), naming the setting that is missing or can't be used.
+    /// Kind [`Settings`](crate::ErrorKind::Settings), naming the setting that is missing or can't be used.
     pub fn build(self) -> Result<Client, Error> {
         let key =
             self.api_key.as_deref().ok_or_else(|| missing("the API key", "api_key", API_KEY_VARIABLE))?;
@@ -76,7 +79,11 @@ impl ClientBuilder {
         })?;
         // A simulator: no proxy of the environment knows the way to this machine's loopback.
         let proxies = !bases.iter().all(is_loopback);
-        let http = HttpSettings { tls, connect_timeout: self.connect_timeout, customize: self.customize };
+        let http = HttpSettings {
+            tls,
+            connect_timeout: self.connect_timeout.min(LONGEST_TIMEOUT),
+            customize: self.customize,
+        };
         let client = move |redirects| {
             let builder = http.builder(redirects);
             if proxies { builder } else { builder.no_proxy() }.build()
@@ -94,7 +101,7 @@ impl ClientBuilder {
             key_origins: KeyOrigins::new(bases, self.polling_hosts),
             delivery,
             validation: self.validation,
-            silence: self.silence_timeout,
+            silence: self.silence_timeout.min(LONGEST_TIMEOUT),
             max_picture_bytes: self.max_picture_bytes,
             swept: Swept::default(),
             polls: Semaphore::new(self.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
