@@ -12,8 +12,8 @@ use crate::{
         clock::WallClock,
         connections::Connections,
         hooks::Hooks,
+        hosts::{DeliveryRules, KeyOrigins},
         key::ApiKey,
-        origin::KeyOrigins,
         retry::{Random, RetryBudget},
     },
 };
@@ -39,10 +39,9 @@ pub(crate) struct Inner {
     pub(crate) hooks: Hooks,
     pub(crate) base_url: Url,
     pub(crate) regional_url: Option<Url>,
-    /// For submissions and polls: follows no redirect, because a redirect would take the key along.
+    /// They follow no redirect, because a redirect would take the key along.
     pub(crate) connections: Connections,
-    /// For delivery URLs: never has the key.
-    pub(crate) delivery: reqwest::Client,
+    pub(crate) delivery: DeliveryRules,
     pub(crate) key_origins: KeyOrigins,
     pub(crate) validation: bool,
     pub(crate) silence: Duration,

@@ -50,6 +50,9 @@ impl Context {
         for host in &self.globals.allow_polling_host {
             words.extend(["--allow-polling-host", host]);
         }
+        for host in &self.globals.allow_delivery_host {
+            words.extend(["--allow-delivery-host", host]);
+        }
         words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 }

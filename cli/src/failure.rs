@@ -151,6 +151,7 @@ fn classify(kind: ErrorKind) -> (&'static str, Exit) {
         ErrorKind::Deadline => ("deadline", Exit::Deadline),
         ErrorKind::Expired => ("expired", Exit::Network),
         ErrorKind::Delivery => ("delivery", Exit::Network),
+        ErrorKind::AddressRefused => ("address_refused", Exit::Network),
         ErrorKind::File => ("file", Exit::Other),
         _ => ("other", Exit::Other),
     }
@@ -184,6 +185,9 @@ fn advice(error: &Error) -> Option<String> {
             Some(format!(
                 "the task goes on; if {host} belongs to the service, take the task up again with --allow-polling-host {host}"
             ))
+        }
+        ErrorKind::AddressRefused => {
+            Some(error.advice_text()?.replace("ClientBuilder::allow_delivery_host", "--allow-delivery-host"))
         }
         ErrorKind::RateLimited if error.task().is_none() => {
             let wait =

@@ -29,6 +29,8 @@ impl Session {
         };
         let hosts = globals.allow_polling_host.iter();
         let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
+        let hosts = globals.allow_delivery_host.iter();
+        let builder = hosts.fold(builder, |builder, host| builder.allow_delivery_host(host));
         let tls = tls::config(!globals.simulate)?;
         let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
         Ok(Self { client: builder.build()?, _simulator: simulator })

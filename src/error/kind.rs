@@ -44,6 +44,10 @@ pub enum ErrorKind {
     /// The picture could not be fetched whole, or what arrived is not a picture. The task is still `Ready`: fetch it again
     /// within the ten minutes of its delivery URL.
     Delivery,
+    /// The picture was not fetched, because its delivery URL or a redirect leads to a private address, to an unencrypted
+    /// one, or to one that is neither http nor https. The task is still `Ready`. If the host is meant to deliver, allow it
+    /// with [`ClientBuilder::allow_delivery_host`](crate::ClientBuilder::allow_delivery_host) and resume the task.
+    AddressRefused,
     /// A local file could not be read or written.
     File,
 }

@@ -5,13 +5,20 @@ use std::time::Duration;
 use bytes::Bytes;
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use tokio::time::{self, Instant};
+use url::Url;
 
 use super::{
     Picture,
     tries::Failure,
     whole::{Checker, Extent},
 };
-use crate::{Error, FileKind};
+use crate::{
+    Error, ErrorKind, FileKind,
+    transport::{
+        connections::Connection,
+        delivery::{self, Delivery, DeliveryFault},
+    },
+};
 
 /// A download that brings less than this within the silence limit has stalled, unless this is the rest of it.
 const LEAST_PROGRESS: u64 = 1024;
@@ -22,6 +29,8 @@ const TRY_LIMIT: Duration = Duration::from_secs(3600);
 /// A download in progress.
 pub(super) struct Download<'a> {
     picture: &'a Picture,
+    url: Url,
+    connection: Connection,
     response: Response,
     checker: Checker,
     received: u64,
@@ -34,24 +43,19 @@ impl Picture {
         let url = self.address.parse().map_err(|error| {
             Failure::Permanent(self.failed("the delivery URL is not a URL").caused_by(error))
         })?;
-        let silence = self.client.0.silence;
-        let pace = Pace::new(silence);
-        // The delivery client never has the key: the signature in the URL is the permission.
-        let sending = time::timeout(silence, self.client.0.delivery.get(url).send());
-        let response = sending
-            .await
-            .map_err(|_| {
-                Failure::Transient(self.failed(format!("no response within {} s", silence.as_secs())))
-            })?
-            .map_err(|error| {
-                let error = error.without_url();
-                Failure::Transient(self.failed("could not send the request").caused_by(error))
-            })?;
+        let client = &self.client.0;
+        let pace = Pace::new(client.silence);
+        // Without the key: the signature in the URL is the permission.
+        let fetching = delivery::get(&client.delivery, &client.connections, url, pace.deadline());
+        let Delivery { url, connection, response } =
+            fetching.await.map_err(|fault| self.not_fetched(fault))?;
         if response.status() != StatusCode::OK {
             return Err(self.refused(response).await);
         }
         let download = Download {
             picture: self,
+            url,
+            connection,
             checker: Checker::default(),
             received: 0,
             pace: pace.restarted(),
@@ -59,6 +63,26 @@ impl Picture {
         };
         download.check_size(download.response.content_length().unwrap_or(0))?;
         Ok(download)
+    }
+
+    fn not_fetched(&self, fault: DeliveryFault) -> Failure {
+        match fault {
+            DeliveryFault::Refused(refusal) => Failure::Permanent(
+                Error::new(ErrorKind::AddressRefused, format!("the delivery URL was refused: {refusal}"))
+                    .advice(refusal.advice())
+                    .with_task(&self.task),
+            ),
+            DeliveryFault::TooManyRedirects => {
+                Failure::Transient(self.failed("the delivery URL redirects too often"))
+            }
+            DeliveryFault::Silent => {
+                let silence = self.client.0.silence.as_secs();
+                Failure::Transient(self.failed(format!("no response within {silence} s")))
+            }
+            DeliveryFault::Http(error) => {
+                Failure::Transient(self.failed("could not send the request").caused_by(error.without_url()))
+            }
+        }
     }
 }
 
@@ -77,7 +101,10 @@ impl Download<'_> {
             Ok(Err(error)) => self
                 .failed(format!("the connection broke after {} bytes", self.received))
                 .caused_by(error.without_url()),
-            Err(_) => self.failed(format!("the download stalled after {} bytes", self.received)),
+            Err(_) => {
+                self.picture.client.0.connections.abandon(&self.url, &self.connection);
+                self.failed(format!("the download stalled after {} bytes", self.received))
+            }
         };
         // A server may declare too large a length, or break off in bytes that follow the picture.
         if self.checker.extent() == Extent::Complete {

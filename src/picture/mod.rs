@@ -71,7 +71,9 @@ impl Picture {
     ///
     /// Kind [`Expired`](crate::ErrorKind::Expired): the delivery URL is no longer valid, and polling gave no fresh one. Kind
     /// [`Delivery`](crate::ErrorKind::Delivery): the picture could not be fetched, or it is larger than
-    /// [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes). Each carries the task's reference.
+    /// [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes). Kind
+    /// [`AddressRefused`](crate::ErrorKind::AddressRefused): its host is not allowed to deliver. Each carries the task's
+    /// reference.
     pub async fn bytes(&self) -> Result<Bytes, Error> {
         self.fetch(true).await
     }

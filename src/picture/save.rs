@@ -56,9 +56,9 @@ impl Picture {
     /// # Errors
     ///
     /// Kind [`File`](ErrorKind::File): the file could not be written, it exists and must not be overwritten, or the path is
-    /// a directory, a device, a pipe or a socket; the picture can still be fetched. Kinds [`Expired`](ErrorKind::Expired)
-    /// and [`Delivery`](ErrorKind::Delivery): it could not be fetched, as for [`bytes`](Self::bytes). Each carries the
-    /// task's reference, and the file at `path` is as it was.
+    /// a directory, a device, a pipe or a socket; the picture can still be fetched. Kinds [`Expired`](ErrorKind::Expired),
+    /// [`Delivery`](ErrorKind::Delivery) and [`AddressRefused`](ErrorKind::AddressRefused): it could not be fetched, as for
+    /// [`bytes`](Self::bytes). Each carries the task's reference, and the file at `path` is as it was.
     pub async fn save_with(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<Saved, Error> {
         let path = path.as_ref();
         let mut tries = Tries::of(self);

@@ -2,13 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use reqwest::redirect;
 use tokio::sync::Semaphore;
 use url::Url;
 
 use super::{
-    API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
-    wrong,
+    ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
+    REGIONAL_BASE_URL_VARIABLE, wrong,
 };
 use crate::{
     Client, Error,
@@ -17,10 +16,11 @@ use crate::{
     transport::{
         connections::Connections,
         hooks::{Hooks, NEUTRAL_PREFIX},
+        hosts::{AllowedHost, DeliveryRules, KeyOrigins, is_loopback, printable},
         http::HttpSettings,
         key::ApiKey,
-        origin::{KeyOrigins, is_loopback},
         retry::{Random, RetryBudget},
+        routes::Routes,
         tls::{self, Tls},
     },
 };
@@ -45,11 +45,11 @@ impl ClientBuilder {
             .base_url
             .as_deref()
             .ok_or_else(|| missing("the service's address", "base_url", BASE_URL_VARIABLE))?;
-        let base_url = parse_base(base_url, BASE_URL_VARIABLE)?;
+        let base_url = parse_base(base_url, BASE_URL_VARIABLE, self.allow_http)?;
         let regional_url = self
             .regional_base_url
             .as_deref()
-            .map(|url| parse_base(url, REGIONAL_BASE_URL_VARIABLE))
+            .map(|url| parse_base(url, REGIONAL_BASE_URL_VARIABLE, self.allow_http))
             .transpose()?;
         let prefix = self.model_prefix.unwrap_or_else(|| NEUTRAL_PREFIX.to_owned());
         if prefix.is_empty() || !prefix.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
@@ -66,6 +66,8 @@ impl ClientBuilder {
                 .advice("set it to some seconds"));
         }
 
+        let polling_hosts = parse_hosts(&self.polling_hosts, "allow_polling_host")?;
+        let delivery_hosts = parse_hosts(&self.delivery_hosts, "allow_delivery_host")?;
         let bases: Vec<Url> = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
         let is_https = bases.iter().any(|base| base.scheme() == "https");
         if is_https && !tls::IS_BUILT_IN && self.customize.is_none() {
@@ -77,29 +79,18 @@ impl ClientBuilder {
                 .advice("check the system's certificates (on many systems the package ca-certificates)")
                 .caused_by(message)
         })?;
-        // A simulator: no proxy of the environment knows the way to this machine's loopback.
-        let proxies = !bases.iter().all(is_loopback);
-        let http = HttpSettings {
-            tls,
-            connect_timeout: self.connect_timeout.min(LONGEST_TIMEOUT),
-            customize: self.customize,
-        };
-        let client = move |redirects| {
-            let builder = http.builder(redirects);
-            if proxies { builder } else { builder.no_proxy() }.build()
-        };
-        let unusable = |error| unusable_http().caused_by(error);
-        let delivery = client(redirect::Policy::limited(5)).map_err(unusable)?;
-        let shared = client(redirect::Policy::none()).map_err(unusable)?;
-        let connections = Connections::new(shared, move |_| client(redirect::Policy::none()).ok());
+        let connect_timeout = self.connect_timeout.min(LONGEST_TIMEOUT);
+        let http = HttpSettings { tls, connect_timeout, customize: self.customize };
+        let connections = Connections::new(move || Routes::new(|| http.builder()))
+            .map_err(|error| unusable_http().caused_by(error))?;
         Ok(Client(Arc::new(Inner {
             hooks: Hooks { key: key.clone(), prefix },
             key,
             base_url,
             regional_url,
             connections,
-            key_origins: KeyOrigins::new(bases, self.polling_hosts),
-            delivery,
+            delivery: DeliveryRules::new(&bases, delivery_hosts),
+            key_origins: KeyOrigins::new(bases, polling_hosts, self.allow_http),
             validation: self.validation,
             silence: self.silence_timeout.min(LONGEST_TIMEOUT),
             max_picture_bytes: self.max_picture_bytes,
@@ -121,7 +112,7 @@ fn unusable_http() -> Error {
     wrong("the HTTP client could not be set up")
 }
 
-fn parse_base(text: &str, variable: &str) -> Result<Url, Error> {
+fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error> {
     let unusable =
         |what: &str| wrong(format!("the service's address {what}")).advice(format!("check {variable}"));
     let url = Url::parse(text.trim()).map_err(|error| unusable("is not a URL").caused_by(error))?;
@@ -135,7 +126,27 @@ fn parse_base(text: &str, variable: &str) -> Result<Url, Error> {
     {
         return Err(unusable("has a query, a fragment or a user; give the scheme, the host and a path only"));
     }
+    if url.scheme() == "http" && !allow_http && !is_loopback(&url) {
+        let host = url.host_str().unwrap_or_default();
+        return Err(wrong(format!(
+            "the service's address uses http on another machine ({host}), and the API key would travel unencrypted"
+        ))
+        .advice(format!(
+            "use https in {variable}, or set {ALLOW_HTTP_VARIABLE}=1, or call ClientBuilder::allow_http(true)"
+        )));
+    }
     Ok(url)
+}
+
+fn parse_hosts(texts: &[String], setter: &str) -> Result<Vec<AllowedHost>, Error> {
+    let parse = |text: &String| {
+        AllowedHost::parse(text).map_err(|problem| {
+            wrong(format!("{setter} can't use `{}`: {problem}", printable(text))).advice(
+                "write a host or a host and a port: `host.example.net`, `10.0.0.7:9000`, `[2001:db8::7]`",
+            )
+        })
+    };
+    texts.iter().map(parse).collect()
 }
 
 fn missing(what: &str, setter: &str, variable: &str) -> Error {

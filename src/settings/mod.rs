@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     Error, ErrorKind,
-    transport::{clock::WallClock, http::Customize},
+    transport::{clock::WallClock, hosts, http::Customize},
 };
 
 pub use environment::{
@@ -194,13 +194,15 @@ fn wrong(message: impl Into<String>) -> Error {
 /// The key prints as `[redacted]`.
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let printable =
+            |hosts: &[String]| hosts.iter().map(|host| hosts::printable(host)).collect::<Vec<_>>();
         f.debug_struct("ClientBuilder")
             .field("api_key", &self.api_key.as_ref().map(|_| crate::values::REDACTED))
             .field("base_url", &self.base_url.as_deref().map(crate::Address::from))
             .field("regional_base_url", &self.regional_base_url.as_deref().map(crate::Address::from))
             .field("model_prefix", &self.model_prefix)
-            .field("polling_hosts", &self.polling_hosts)
-            .field("delivery_hosts", &self.delivery_hosts)
+            .field("polling_hosts", &printable(&self.polling_hosts))
+            .field("delivery_hosts", &printable(&self.delivery_hosts))
             .field("allow_http", &self.allow_http)
             .finish_non_exhaustive()
     }

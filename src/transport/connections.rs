@@ -1,4 +1,4 @@
-//! The connections to the hosts of one purpose, and how a host gets new ones.
+//! The connections of a client, and how a host gets new ones.
 //!
 //! The HTTP client keeps a connection for as long as it seems to work, and gives no way to abandon one. An HTTP/2
 //! connection that accepts requests and answers none would then block all requests to its host. So a host on which an
@@ -13,6 +13,8 @@ use std::{
 use tokio::time::{self, Instant};
 use url::Url;
 
+use super::routes::Routes;
+
 /// After this much silence other requests to the host use a new connection. The silent exchange itself is waited for.
 const SUSPICIOUS: Duration = Duration::from_secs(10);
 
@@ -20,18 +22,18 @@ const SUSPICIOUS: Duration = Duration::from_secs(10);
 /// make us keep them all.
 const MOST_HOSTS: usize = 32;
 
-type Make = Box<dyn Fn(&Url) -> Option<reqwest::Client> + Send + Sync>;
+type Make = Box<dyn Fn() -> reqwest::Result<Routes> + Send + Sync>;
 
 /// Hands out the HTTP client for a URL.
 pub(crate) struct Connections {
-    shared: reqwest::Client,
+    shared: Routes,
     make: Make,
     renewed: Mutex<HashMap<String, Renewed>>,
 }
 
 struct Renewed {
     generation: u64,
-    client: reqwest::Client,
+    routes: Routes,
 }
 
 /// The client for one exchange, and which generation of its host's clients it is.
@@ -41,22 +43,31 @@ pub(crate) struct Connection {
 }
 
 impl Connections {
-    /// `shared` serves every host at first; `make` makes another one like it for a host.
+    /// `make` makes the clients that serve every host at first, and further ones like them for a single host.
     pub(crate) fn new(
-        shared: reqwest::Client,
-        make: impl Fn(&Url) -> Option<reqwest::Client> + Send + Sync + 'static,
-    ) -> Self {
-        Self { shared, make: Box::new(make), renewed: Mutex::new(HashMap::new()) }
+        make: impl Fn() -> reqwest::Result<Routes> + Send + Sync + 'static,
+    ) -> reqwest::Result<Self> {
+        Ok(Self { shared: make()?, make: Box::new(make), renewed: Mutex::new(HashMap::new()) })
     }
 
+    /// To a host that the settings name, or that may receive the key.
     pub(crate) fn to(&self, url: &Url) -> Connection {
+        self.routed(url, |routes| routes.for_url(url))
+    }
+
+    /// To a host that only the service named.
+    pub(crate) fn to_foreign(&self, url: &Url) -> Connection {
+        self.routed(url, |routes| routes.for_foreign_url(url))
+    }
+
+    fn routed(&self, url: &Url, route: impl Fn(&Routes) -> &reqwest::Client) -> Connection {
         let renewed = self.renewed();
         // Mostly empty, and then no name needs to be built.
         match (!renewed.is_empty()).then(|| renewed.get(&host_of(url))).flatten() {
-            Some(Renewed { generation, client }) => {
-                Connection { http: client.clone(), generation: *generation }
+            Some(Renewed { generation, routes }) => {
+                Connection { http: route(routes).clone(), generation: *generation }
             }
-            None => Connection { http: self.shared.clone(), generation: 0 },
+            None => Connection { http: route(&self.shared).clone(), generation: 0 },
         }
     }
 
@@ -69,12 +80,12 @@ impl Connections {
         if current != connection.generation {
             return;
         }
-        let Some(client) = (self.make)(url) else { return };
+        let Ok(routes) = (self.make)() else { return };
         if renewed.len() >= MOST_HOSTS && !renewed.contains_key(&host) {
             renewed.clear();
         }
         tracing::debug!(host, "silent; new requests use a new connection");
-        renewed.insert(host, Renewed { generation: current + 1, client });
+        renewed.insert(host, Renewed { generation: current + 1, routes });
     }
 
     /// The outcome of `exchange`, or `None` if it has none by the time that `until` tells. `quiet_since` tells when it last

@@ -27,7 +27,7 @@ pub(crate) struct HttpSettings {
 }
 
 impl HttpSettings {
-    pub(crate) fn builder(&self, redirects: redirect::Policy) -> ClientBuilder {
+    pub(crate) fn builder(&self) -> ClientBuilder {
         let builder = reqwest::Client::builder()
             .user_agent(concat!("imagekiln/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.connect_timeout)
@@ -44,9 +44,8 @@ impl HttpSettings {
         };
         // The rules of the SDK come last, so that they can't be lost.
         builder
-            .redirect(redirects)
-            // It would hand the signature of a delivery URL to whatever host a redirect names.
-            .referer(false)
+            // A redirect would take the key along. Those of deliveries are followed hop by hop, in `delivery`.
+            .redirect(redirect::Policy::none())
             // Whether a request may be repeated is decided in `task` and `picture`, and nowhere else.
             .retry(reqwest::retry::never())
     }

@@ -22,6 +22,9 @@ pub struct Globals {
     /// Send the key to polling addresses at this host too
     #[arg(long, global = true, value_name = "HOST", action = ArgAction::Append)]
     pub allow_polling_host: Vec<String>,
+    /// Fetch pictures from this host too, although its address is private or unencrypted
+    #[arg(long, global = true, value_name = "HOST", action = ArgAction::Append)]
+    pub allow_delivery_host: Vec<String>,
     /// Show errors only, no progress and no warnings
     #[arg(long, short, global = true)]
     pub quiet: bool,

@@ -23,7 +23,8 @@ pub fn grammar(chosen: &'static Operation) -> Command {
         .about("Pictures of an asynchronous image generation and editing service, from the command line")
         .after_help(format!(
             "Settings come from the environment: IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL, for regional models\n\
-             IMAGEKILN_REGIONAL_BASE_URL, and IMAGEKILN_MODEL_PREFIX where model names do not start with `gen`.\n\n{}",
+             IMAGEKILN_REGIONAL_BASE_URL, and IMAGEKILN_MODEL_PREFIX where model names do not start with `gen`.\n\
+             IMAGEKILN_ALLOW_HTTP=1 allows addresses with http:// on other machines.\n\n{}",
             exit::table()
         ))
         .max_term_width(120)

@@ -21,14 +21,14 @@ const TRUSTED_FILE: &str = "SSL_CERT_FILE";
 
 /// In the child: the certificate that this process trusts. Otherwise the child has run the test.
 fn trusted(test: &str) -> Option<CertifiedKey<KeyPair>> {
-    let made = certificate();
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    fs::write(path("cert.pem"), made.cert.pem()).unwrap();
-    fs::write(path("key.pem"), made.signing_key.serialize_pem()).unwrap();
-    let variables = [(TRUSTED_FILE, path("cert.pem")), (KEY_FILE, path("key.pem"))];
-    let variables: Vec<_> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    if !child::is_run_with(&format!("hostile::http2::{test}"), &variables) {
+    if !child::is_child() {
+        let made = certificate();
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let (trusted, key) = (path("cert.pem"), path("key.pem"));
+        fs::write(&trusted, made.cert.pem()).unwrap();
+        fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        child::run(&format!("hostile::http2::{test}"), &[(TRUSTED_FILE, &trusted), (KEY_FILE, &key)]);
         return None;
     }
     let read = |variable| fs::read_to_string(env::var(variable).unwrap()).unwrap();

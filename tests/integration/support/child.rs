@@ -6,20 +6,34 @@ use std::{env, process::Command};
 /// Set in the child.
 const IS_CHILD: &str = "IMAGEKILN_TEST_IS_CHILD";
 
-/// Runs the test `name` (with its modules) again with these variables, unless this is that run. Returns whether it is.
-pub fn is_run_with(name: &str, variables: &[(&str, &str)]) -> bool {
-    if env::var_os(IS_CHILD).is_some() {
-        return true;
+/// What tells the HTTP client of proxies. A child has none but those that it is given.
+const PROXY_VARIABLES: [&str; 9] = [
+    "ALL_PROXY",
+    "all_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "REQUEST_METHOD",
+];
+
+/// Whether this process is the child.
+pub fn is_child() -> bool {
+    env::var_os(IS_CHILD).is_some()
+}
+
+/// Runs the test `name` (with its modules) in a child with these variables, and waits until it has passed.
+pub fn run(name: &str, variables: &[(&str, &str)]) {
+    let mut command = Command::new(env::current_exe().expect("this test is a program"));
+    command.args(["--exact", name, "--nocapture"]).env(IS_CHILD, "1");
+    for name in PROXY_VARIABLES {
+        command.env_remove(name);
     }
-    let output = Command::new(env::current_exe().expect("this test is a program"))
-        .args(["--exact", name, "--nocapture"])
-        .env(IS_CHILD, "1")
-        .envs(variables.iter().copied())
-        .output()
-        .expect("the program runs");
+    let output = command.envs(variables.iter().copied()).output().expect("the program runs");
     let said = String::from_utf8_lossy(&output.stdout);
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}\n{complaints}");
     assert!(said.contains("1 passed"), "no test is called {name}: {said}");
-    false
 }

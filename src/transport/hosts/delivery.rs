@@ -1,0 +1,158 @@
+//! Where pictures may come from. `docs/key-hosts.md` explains the rule, and its table is checked against this module.
+
+use std::{error, fmt};
+
+use url::Url;
+
+use super::{AllowedHost, Host, reason_not_public};
+
+/// Decides on every URL of a delivery: the one that the service names, and each that a redirect names.
+#[derive(Debug, Clone)]
+pub(crate) struct DeliveryRules {
+    /// The hosts of the bases, which may deliver from any port.
+    bases: Vec<Host>,
+    allowed: Vec<AllowedHost>,
+    /// Whether a base is reached in clear text, so that a delivery may be too.
+    http: bool,
+}
+
+impl DeliveryRules {
+    pub(crate) fn new(bases: &[Url], allowed: Vec<AllowedHost>) -> Self {
+        Self {
+            bases: bases.iter().filter_map(Host::of).collect(),
+            allowed,
+            http: bases.iter().any(|base| base.scheme() == "http"),
+        }
+    }
+
+    /// Whether the URL may be fetched. For a host name that is not [trusted](Self::trusts), the addresses that it
+    /// resolves to are checked later, by the resolver of the client that connects.
+    pub(crate) fn check(&self, url: &Url) -> Result<(), Refusal> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Refusal::of_url(format!("its scheme is `{}`, not https", url.scheme())));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Refusal::of_url("it has a user name or a password"));
+        }
+        if self.trusts(url) {
+            return Ok(());
+        }
+        let host = url.host_str().unwrap_or_default();
+        if url.scheme() == "http" && !self.http {
+            return Err(Refusal::of_host(format!(
+                "{host} would be reached over http, and the service over https"
+            )));
+        }
+        let reason = match Host::of(url) {
+            Some(Host::Loopback) => Some("a loopback address"),
+            Some(Host::Address(address)) => reason_not_public(address),
+            Some(Host::Name(_)) => None,
+            None => Some("not a host"),
+        };
+        reason.map_or(Ok(()), |reason| Err(Refusal::of_host(format!("{host} is {reason}"))))
+    }
+
+    /// Whether the settings name the host, as a base or as an allowed host.
+    pub(crate) fn trusts(&self, url: &Url) -> bool {
+        let host = Host::of(url);
+        self.bases.iter().any(|base| Some(base) == host.as_ref())
+            || self.allowed.iter().any(|allowed| allowed.matches(url))
+    }
+}
+
+/// Why a picture is not fetched from an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    reason: String,
+    host_can_be_allowed: bool,
+}
+
+impl Refusal {
+    /// Allowing the host would change the verdict.
+    pub(crate) fn of_host(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), host_can_be_allowed: true }
+    }
+
+    fn of_url(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), host_can_be_allowed: false }
+    }
+
+    /// What the user can do.
+    pub(crate) fn advice(&self) -> &'static str {
+        match self.host_can_be_allowed {
+            true => {
+                "if this host is meant to deliver pictures, allow it with ClientBuilder::allow_delivery_host"
+            }
+            false => "no setting allows such a URL; report it to the operator of the service",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::hosts::documented;
+
+    fn check(bases: &[&str], allowed: &[&str], url: &str) -> Result<(), Refusal> {
+        let bases: Vec<Url> = bases.iter().map(|base| Url::parse(base).unwrap()).collect();
+        let allowed = allowed.iter().map(|host| AllowedHost::parse(host).unwrap()).collect();
+        DeliveryRules::new(&bases, allowed).check(&Url::parse(url).unwrap())
+    }
+
+    #[test]
+    fn each_row_of_the_documented_table_holds() {
+        let rows = documented::rows("| base | delivery URL | fetched |");
+        assert!(rows.len() > 20, "{} rows", rows.len());
+        for row in rows {
+            let [base, url, verdict] = row.each_ref().map(String::as_str);
+            let outcome = check(&[base], &[], url);
+            assert_eq!(outcome.is_ok(), documented::verdict(verdict), "{base} {url}: {outcome:?}");
+        }
+    }
+
+    #[test]
+    fn an_allowed_host_delivers_from_anywhere_and_over_http() {
+        let base = "https://api.example.com";
+        for (allowed, url, expected) in [
+            ("10.0.0.7", "http://10.0.0.7:9000/x", true),
+            ("10.0.0.7:9000", "https://10.0.0.7:9000/x", true),
+            ("10.0.0.7:9000", "http://10.0.0.7:22/x", false),
+            ("minio.internal:9000", "http://minio.internal:9000/x", true),
+            ("minio.internal:9000", "http://minio.internal:9001/x", false),
+            ("localhost", "http://127.0.0.1:9000/x", true),
+            ("127.0.0.1", "http://127.0.0.2/x", false),
+            ("10.0.0.7", "ftp://10.0.0.7/x", false),
+            ("10.0.0.7", "http://user:password@10.0.0.7/x", false),
+        ] {
+            assert_eq!(check(&[base], &[allowed], url).is_ok(), expected, "{allowed} {url}");
+        }
+    }
+
+    #[test]
+    fn the_regional_base_delivers_too() {
+        let bases = ["https://api.example.com", "https://10.0.0.9:8443"];
+        assert_eq!(check(&bases, &[], "https://10.0.0.9/x"), Ok(()));
+        assert!(check(&bases[..1], &[], "https://10.0.0.9/x").is_err());
+    }
+
+    #[test]
+    fn a_refusal_says_why_and_repeats_no_secret() {
+        let base = ["https://api.example.com"];
+        let shown = |url: &str| check(&base, &[], url).unwrap_err().to_string();
+        assert_eq!(shown("https://169.254.169.254/x?s=SECRET"), "169.254.169.254 is a link-local address");
+        assert_eq!(shown("https://user:SECRET@cdn.example.com"), "it has a user name or a password");
+        assert_eq!(shown("data:image/png;base64,SECRET"), "its scheme is `data`, not https");
+        assert_eq!(
+            shown("http://cdn.example.com/SECRET"),
+            "cdn.example.com would be reached over http, and the service over https"
+        );
+    }
+}

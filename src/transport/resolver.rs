@@ -1,0 +1,62 @@
+//! Resolves names to public addresses only. It runs when a connection is made, so a name that changes its address
+//! between the check of a URL and the request is refused too.
+
+use std::net::SocketAddr;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::hosts::{Refusal, reason_not_public};
+
+/// For hosts that only the service named. The HTTP client does not call it for IP addresses in URLs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PublicAddresses;
+
+impl Resolve for PublicAddresses {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            // The port is a placeholder: the client puts that of the URL in its place.
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let public: Addrs = Box::new(public_of(name.as_str(), found)?.into_iter());
+            Ok(public)
+        })
+    }
+}
+
+fn public_of(name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
+    let reason = found.iter().find_map(|address| reason_not_public(address.ip()));
+    let public: Vec<SocketAddr> =
+        found.into_iter().filter(|address| reason_not_public(address.ip()).is_none()).collect();
+    match reason {
+        Some(reason) if public.is_empty() => Err(Refusal::of_host(format!("{name} resolves to {reason}"))),
+        _ => Ok(public),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(texts: &[&str]) -> Vec<SocketAddr> {
+        texts.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0)).collect()
+    }
+
+    #[test]
+    fn addresses_that_are_not_public_are_dropped() {
+        let found = addresses(&["10.0.0.7", "8.8.8.8", "fd00::1", "2606:4700::1111"]);
+        assert_eq!(public_of("cdn.test", found), Ok(addresses(&["8.8.8.8", "2606:4700::1111"])));
+    }
+
+    #[test]
+    fn a_name_without_a_public_address_is_refused() {
+        let refusal = public_of("cdn.test", addresses(&["10.0.0.7", "127.0.0.1"])).unwrap_err();
+        assert_eq!(refusal.to_string(), "cdn.test resolves to a private address");
+        assert_eq!(public_of("cdn.test", Vec::new()), Ok(Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_name_of_this_machine_is_refused() {
+        let outcome = PublicAddresses.resolve("localhost".parse().unwrap()).await;
+        let error = outcome.err().expect("only loopback addresses");
+        assert!(error.downcast_ref::<Refusal>().is_some(), "{error}");
+    }
+}
