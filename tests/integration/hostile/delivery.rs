@@ -1,5 +1,10 @@
 //! Fetching the picture from a delivery address that fails, lies, or is no longer valid.
 
+use std::{
+    sync::{Arc, Mutex},
+    time::SystemTime,
+};
+
 use imagekiln::{DELIVERY_VALIDITY, ErrorKind};
 use tokio::time::{self, Instant};
 
@@ -280,4 +285,27 @@ async fn fresh_addresses_that_do_not_work_come_to_an_end() {
 
     assert_kind(&error, ErrorKind::Expired);
     assert!(delivery.received().len() <= 4, "{}", delivery.received().len());
+}
+
+/// The wall clock is asked each time: a machine that slept, or whose clock was set, is not told by an old offset.
+#[tokio::test(start_paused = true)]
+async fn expiry_follows_the_wall_clock() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let start = SystemTime::UNIX_EPOCH + seconds(1_800_000_000);
+    let clock = Arc::new(Mutex::new(start));
+    let now = Arc::clone(&clock);
+    let client = samples::builder(&service).wall_clock(move || *now.lock().unwrap()).build().unwrap();
+    let first = picture(&client, &service, &delivery).await;
+    assert_eq!(first.expires_at(), start + DELIVERY_VALIDITY);
+
+    // An hour passed while the machine was suspended: tokio's clock did not run.
+    *clock.lock().unwrap() += seconds(3600);
+    delivery.answer(Answer::status(404));
+    service.answer(ready(&delivery));
+    assert_kind(&first.bytes().await.unwrap_err(), ErrorKind::Expired);
+
+    // Set back by a day.
+    *clock.lock().unwrap() -= seconds(86_400);
+    let second = picture(&client, &service, &delivery).await;
+    assert_eq!(second.expires_at(), start + seconds(3600) - seconds(86_400) + DELIVERY_VALIDITY);
 }
