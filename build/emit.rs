@@ -213,8 +213,8 @@ fn request_type(index: usize, operation: &Operation, submission: &Submission) ->
 
             /// Sends a field that the contract does not name, or an explicit `null`. A field set both ways is a
             /// violation.
-            pub fn extra(mut self, name: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
-                #extra.insert(name.into(), value.into());
+            pub fn extra(mut self, name: impl Into<String>, value: impl crate::IntoJson) -> Self {
+                #extra.set(name.into(), value);
                 self
             }
 
@@ -241,6 +241,16 @@ fn request_type(index: usize, operation: &Operation, submission: &Submission) ->
 fn setter(field: &Field, submission: &Submission) -> TokenStream {
     let (name, value_type) = (ident(field), value_type(field, submission));
     let documentation = limits::documentation(field);
+    if field.kind == Kind::Json {
+        let key = &field.name;
+        return quote! {
+            #[doc = #documentation]
+            pub fn #name(mut self, #name: impl crate::IntoJson) -> Self {
+                self.#name = self.extra.checked(#key, #name);
+                self
+            }
+        };
+    }
     quote! {
         #[doc = #documentation]
         pub fn #name(mut self, #name: impl Into<#value_type>) -> Self {

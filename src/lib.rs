@@ -40,8 +40,8 @@ pub(crate) use transport::hooks;
 
 pub use client::Client;
 pub use contract::{
-    Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, Request, Submit, find_operation,
-    operations,
+    Field, FieldKind, ImageEncodings, IntoJson, Limits, Operation, PathParameter, Request, Submit,
+    find_operation, operations,
 };
 pub use error::{Billing, Error, ErrorKind, WaitEnd};
 /// The types of requests and answers, made from the contract: one request type for every operation.

@@ -1,17 +1,15 @@
 //! Checks of images against each other and against their largest area, from the images' headers; nothing is decoded.
 //!
-//! Only where the bytes are at hand: an image at a URL, or in a format whose header is not known here, is the service's
-//! to check.
+//! An image at a URL, or in a format whose size can't be read here, is left to the service to check.
 
-use std::{fs::File, io::Read};
-
-use base64::Engine;
+use std::collections::HashMap;
 
 use super::{
-    operation::FieldKind,
-    request::{FieldValue, Request},
+    image_content,
+    operation::{FieldKind, Operation},
+    request::FieldValue,
 };
-use crate::{ImageInput, ImageSource, Violation};
+use crate::Violation;
 
 /// Enough for the headers of every format; a JPEG may carry a large preview in front of its size.
 const HEAD: usize = 512 * 1024;
@@ -20,59 +18,38 @@ const HEAD: usize = 512 * 1024;
 /// may take.
 const MEGAPIXEL: f64 = 1_048_576.0;
 
-pub(super) fn violations(request: &Request, found: &mut Vec<Violation>) {
-    for (name, value) in &request.fields {
-        let FieldValue::Image(image) = value else { continue };
-        let Some(field) = request.operation.field(name) else { continue };
+pub(super) fn violations(
+    operation: &Operation,
+    values: &HashMap<&str, &FieldValue>,
+    found: &mut Vec<Violation>,
+) {
+    let size = |name: &str| size(values.get(name)?);
+    for field in operation.fields {
         let FieldKind::Image { mask_of, max_megapixels, .. } = field.kind else { continue };
         if mask_of.is_none() && max_megapixels.is_none() {
             continue;
         }
-        let Some((width, height)) = size(image) else { continue };
+        let Some((width, height)) = size(field.name) else { continue };
         if let Some(limit) = max_megapixels
             && (width as f64) * (height as f64) > limit * MEGAPIXEL
         {
             let msg = format!("is {width} x {height} pixels; must have at most {limit} megapixels");
-            found.push(Violation::of_field(name, "image_too_large", msg));
+            found.push(Violation::of_field(field.name, "image_too_large", msg));
         }
-        let masked = mask_of.and_then(|masked| {
-            let (_, value) = request.fields.iter().find(|(name, _)| name == masked)?;
-            let FieldValue::Image(image) = value else { return None };
-            Some((masked, size(image)?))
-        });
-        if let Some((masked, (masked_width, masked_height))) = masked
+        if let Some(masked) = mask_of
+            && let Some((masked_width, masked_height)) = size(masked)
             && (masked_width, masked_height) != (width, height)
         {
             let msg = format!(
                 "is {width} x {height} pixels, and `{masked}` is {masked_width} x {masked_height}; both must be equal"
             );
-            found.push(Violation::of_field(name, "image_size_mismatch", msg));
+            found.push(Violation::of_field(field.name, "image_size_mismatch", msg));
         }
     }
 }
 
-fn size(image: &ImageInput) -> Option<(usize, usize)> {
-    let head = match image.source() {
-        ImageSource::Bytes(bytes) => bytes.slice(..bytes.len().min(HEAD)).to_vec(),
-        ImageSource::Base64(text) => decode_head(text)?,
-        // A file that can't be read is an error when it is opened to be sent, which says more than a violation could.
-        ImageSource::Path(path) => {
-            let mut head = Vec::new();
-            File::open(path).ok()?.take(HEAD as u64).read_to_end(&mut head).ok()?;
-            head
-        }
-        ImageSource::Url(_) => return None,
-    };
-    let size = imagesize::blob_size(&head).ok()?;
+fn size(value: &FieldValue) -> Option<(usize, usize)> {
+    let FieldValue::Image(image) = value else { return None };
+    let size = imagesize::blob_size(&image_content::head(image, HEAD)?).ok()?;
     Some((size.width, size.height))
-}
-
-fn decode_head(text: &[u8]) -> Option<Vec<u8>> {
-    let data = match text.starts_with(b"data:") {
-        true => &text[text.iter().position(|byte| *byte == b',')? + 1..],
-        false => text,
-    };
-    // Whole groups of four characters only: what is cut off there decodes without its end.
-    let length = data.len().min(HEAD) / 4 * 4;
-    base64::engine::general_purpose::STANDARD.decode(&data[..length]).ok()
 }

@@ -141,6 +141,10 @@ impl Operation {
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
     }
+
+    pub(crate) fn has_image_field(&self, name: &str) -> bool {
+        self.field(name).is_some_and(|field| matches!(field.kind, FieldKind::Image { .. }))
+    }
 }
 
 impl fmt::Display for Operation {

@@ -5,8 +5,11 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{operation::Operation, validate};
+use super::{form, json::IntoJson, operation::Operation, validate};
 use crate::{Error, Extra, ImageInput, ImageSource, Violation};
+
+/// How much text is checked and written within an async task: about a millisecond of work.
+const LIGHT: usize = 1024 * 1024;
 
 /// What [`Client::submit`](crate::Client::submit) takes: every request type of [`types`](crate::types), and [`Request`].
 pub trait Submit {
@@ -29,7 +32,7 @@ pub trait Submit {
 pub struct Request {
     pub(crate) operation: &'static Operation,
     pub(crate) path_parameters: Vec<(String, String)>,
-    /// In the order in which they were set; a name may stand twice, which is a violation.
+    /// In the order in which they were set; a name that occurs twice is a violation.
     pub(crate) fields: Vec<(String, FieldValue)>,
     /// Faults found while the request was put together.
     pub(crate) faults: Vec<Violation>,
@@ -54,18 +57,21 @@ impl Request {
     }
 
     /// Sets a field; one that the contract does not name is sent as well.
-    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.fields.push((name.into(), FieldValue::Json(value.into())));
+    ///
+    /// The text of an image field is an http(s) URL, as of [`ImageInput::url`], or base64, as of [`ImageInput::base64`].
+    /// For a file, see [`image`](Self::image) and [`ImageInput::path`].
+    pub fn field(mut self, name: impl Into<String>, value: impl IntoJson) -> Self {
+        self.set(name.into(), value.into_json());
         self
     }
 
-    /// Sets an image field; one that the contract does not name is sent as well.
+    /// Sets an image field; one that the contract does not name is sent as well, and may also be a video or a ZIP archive.
     pub fn image(mut self, name: impl Into<String>, image: impl Into<ImageInput>) -> Self {
         self.fields.push((name.into(), FieldValue::Image(image.into())));
         self
     }
 
-    /// Sets a parameter of the operation's path, such as `base_model`.
+    /// Sets a parameter of the operation's path, such as `base_model`: letters, digits, `-`, `.` and `_`.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.path_parameter(&name.into(), value.into());
         self
@@ -73,15 +79,59 @@ impl Request {
 
     /// Checks every limit of the contract and reports all violations at once. Submitting does this too.
     ///
-    /// Reads the headers of image files, so it may block for as long as that takes.
+    /// Images are checked by their first bytes, as [`ImageInput`] describes. An image file that can't be read is not a
+    /// violation: submitting the request fails with an error of kind [`File`](crate::ErrorKind::File).
+    ///
+    /// Reads the first bytes of image files, so it may block for as long as that takes: see
+    /// [`reads_files`](Self::reads_files).
     pub fn validate(&self) -> Result<(), Error> {
         self.fit(validate::violations(self))
     }
 
-    /// Checks what has nothing to do with the contract's limits: a request that does not say what was meant is not sent
-    /// even where validation is turned off.
+    /// Checks what does not depend on the contract's limits. Such requests would not say what the caller meant, so they
+    /// are not sent even if validation is turned off.
     pub(crate) fn validate_form(&self) -> Result<(), Error> {
-        self.fit(validate::malformed(self))
+        self.fit(form::violations(self))
+    }
+
+    /// Whether an image of the request is a file. Otherwise, [`validate`](Self::validate) does not block.
+    pub fn reads_files(&self) -> bool {
+        self.fields.iter().any(|(_, value)| match value {
+            FieldValue::Image(image) => matches!(image.source(), ImageSource::Path(_)),
+            FieldValue::Json(_) => false,
+        })
+    }
+
+    /// Whether checking and writing the request takes too long for an async task: files are read, or more than 1 MiB of
+    /// text is.
+    pub(crate) fn is_heavy(&self) -> bool {
+        let text: usize = self
+            .fields
+            .iter()
+            .map(|(name, value)| {
+                let text = match value {
+                    FieldValue::Json(Value::String(text)) => text.len(),
+                    FieldValue::Json(_) => 0,
+                    FieldValue::Image(image) => match image.source() {
+                        ImageSource::Base64(text) => text.len(),
+                        _ => 0,
+                    },
+                };
+                name.len() + text
+            })
+            .sum();
+        self.reads_files() || text > LIGHT
+    }
+
+    fn set(&mut self, name: String, value: Result<Value, String>) {
+        let value = match value {
+            Ok(Value::String(text)) if self.operation.has_image_field(&name) => {
+                FieldValue::Image(ImageInput::from_text(text))
+            }
+            Ok(value) => FieldValue::Json(value),
+            Err(fault) => return self.faults.push(Violation::of_field(&name, "value_error", fault)),
+        };
+        self.fields.push((name, value));
     }
 
     fn fit(&self, violations: Vec<Violation>) -> Result<(), Error> {
@@ -99,11 +149,11 @@ impl Request {
         self.path_parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// Puts in a field of a generated type.
+    /// Sets a field of a generated type.
     pub(crate) fn put(&mut self, name: &str, value: impl IntoFieldValue) {
         match value.into_field_value() {
             Ok(value) => self.fields.push((name.to_owned(), value)),
-            Err(error) => self.faults.push(Violation::of_field(name, "value_error", error.to_string())),
+            Err(fault) => self.faults.push(Violation::of_field(name, "value_error", fault)),
         }
     }
 
@@ -114,14 +164,9 @@ impl Request {
     }
 
     pub(crate) fn put_extra(&mut self, extra: Extra) {
-        let extra: serde_json::Map<String, Value> = extra.into();
-        self.fields.extend(extra.into_iter().map(|(name, value)| (name, FieldValue::Json(value))));
-    }
-
-    /// Whether an image is a file, so that checking the request may block.
-    pub(crate) fn reads_files(&self) -> bool {
-        let is_file = |value: &FieldValue| matches!(value, FieldValue::Image(image) if matches!(image.source(), ImageSource::Path(_)));
-        self.fields.iter().any(|(_, value)| is_file(value))
+        let (fields, faults) = extra.into_parts();
+        fields.into_iter().for_each(|(name, value)| self.set(name, Ok(value)));
+        faults.into_iter().for_each(|(name, fault)| self.set(name, Err(fault)));
     }
 }
 
@@ -141,24 +186,21 @@ impl fmt::Debug for Request {
     }
 }
 
-/// What a field of a generated type can become: an image, or the JSON of anything that serialises.
+/// What a field of a generated type can become: an image, or the JSON of anything that serialises. The error is what is
+/// wrong with the value.
 pub(crate) trait IntoFieldValue {
-    fn into_field_value(self) -> Result<FieldValue, serde_json::Error>;
+    fn into_field_value(self) -> Result<FieldValue, String>;
 }
 
 impl IntoFieldValue for ImageInput {
-    fn into_field_value(self) -> Result<FieldValue, serde_json::Error> {
+    fn into_field_value(self) -> Result<FieldValue, String> {
         Ok(FieldValue::Image(self))
     }
 }
 
 impl IntoFieldValue for f64 {
-    fn into_field_value(self) -> Result<FieldValue, serde_json::Error> {
-        // serde_json would write `null`, which the service may take for "not set".
-        match serde_json::Number::from_f64(self) {
-            Some(number) => Ok(FieldValue::Json(Value::Number(number))),
-            None => Err(serde::ser::Error::custom(format!("{self} is no number that JSON can carry"))),
-        }
+    fn into_field_value(self) -> Result<FieldValue, String> {
+        self.into_json().map(FieldValue::Json)
     }
 }
 
@@ -175,7 +217,7 @@ impl JsonValue for crate::Address {}
 impl JsonValue for crate::WebhookSecret {}
 
 impl<T: JsonValue> IntoFieldValue for T {
-    fn into_field_value(self) -> Result<FieldValue, serde_json::Error> {
-        Ok(FieldValue::Json(serde_json::to_value(self)?))
+    fn into_field_value(self) -> Result<FieldValue, String> {
+        serde_json::to_value(self).map(FieldValue::Json).map_err(|error| error.to_string())
     }
 }

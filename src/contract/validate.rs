@@ -1,76 +1,46 @@
 //! The check of a request against the contract's limits: all violations at once, in the shape in which the service
 //! reports them.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use url::Url;
 
 use super::{
+    form,
+    image_content::{self, Wanted},
     image_size,
     operation::{Field, FieldKind, ImageEncodings},
     request::{FieldValue, Request},
 };
 use crate::{AspectRatio, ImageInput, ImageSource, Violation};
 
-/// Values that JSON can't carry, and fields that are set twice.
-pub(super) fn malformed(request: &Request) -> Vec<Violation> {
-    let mut found = request.faults.clone();
-    for (index, (name, _)) in request.fields.iter().enumerate() {
-        if is_set_before(request, index) {
-            found.push(Violation::of_field(name, "set_twice", "is set twice; set it once"));
-        }
-    }
-    found
-}
-
-fn is_set_before(request: &Request, index: usize) -> bool {
-    let name = &request.fields[index].0;
-    request.fields[..index].iter().any(|(earlier, _)| earlier == name)
-}
-
 pub(super) fn violations(request: &Request) -> Vec<Violation> {
-    let mut found = malformed(request);
-    path_parameters(request, &mut found);
+    let mut found = form::violations(request);
+    // A field that is set twice is checked by its first value.
+    let mut values = HashMap::new();
+    let mut in_order = Vec::new();
+    for (name, value) in &request.fields {
+        values.entry(name.as_str()).or_insert_with(|| {
+            in_order.push((name.as_str(), value));
+            value
+        });
+    }
     for field in request.operation.fields.iter().filter(|field| field.required) {
-        if !request.fields.iter().any(|(name, _)| name == field.name)
-            && !found.iter().any(|v| v.field() == Some(field.name))
-        {
+        if !values.contains_key(field.name) && !found.iter().any(|v| v.field() == Some(field.name)) {
             found.push(Violation::of_field(field.name, "missing", "is required"));
         }
     }
-    for (index, (name, value)) in request.fields.iter().enumerate() {
-        if !is_set_before(request, index)
-            && let Some(field) = request.operation.field(name)
-            && let Err(violation) = check(field, value)
-        {
-            found.push(violation);
-        }
-    }
-    image_size::violations(request, &mut found);
-    found
-}
-
-fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
-    for parameter in request.operation.path_parameters {
-        let violation = match request.path_value(parameter.name) {
-            "" => ("missing", "is required"),
-            // It is one segment of the path: with a slash or dots it would name another endpoint.
-            value
-                if !value.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
-                    || value.contains("..") =>
-            {
-                ("value_error", "holds letters, digits, `-`, `.` and `_` only")
-            }
-            _ => continue,
+    for (name, value) in in_order {
+        let checked = match (request.operation.field(name), value) {
+            (Some(field), value) => check(field, value),
+            (None, FieldValue::Image(image)) => check_unlisted(name, image),
+            (None, FieldValue::Json(_)) => Ok(()),
         };
-        found.push(Violation {
-            loc: vec![
-                crate::Location::Name("path".to_owned()),
-                crate::Location::Name(parameter.name.to_owned()),
-            ],
-            msg: violation.1.to_owned(),
-            kind: violation.0.to_owned(),
-        });
+        found.extend(checked.err());
     }
+    image_size::violations(request.operation, &values, &mut found);
+    found
 }
 
 fn check(field: &Field, value: &FieldValue) -> Result<(), Violation> {
@@ -79,7 +49,7 @@ fn check(field: &Field, value: &FieldValue) -> Result<(), Violation> {
         (FieldKind::Image { encodings, .. }, FieldValue::Image(image)) => {
             check_image(field, *encodings, image)
         }
-        (_, FieldValue::Image(_)) => wrong("type_error", "is no image field".to_owned()),
+        (_, FieldValue::Image(_)) => wrong("type_error", "is not an image field".to_owned()),
         (FieldKind::Json, FieldValue::Json(_)) => Ok(()),
         (_, FieldValue::Json(Value::Null)) if field.nullable => Ok(()),
         (_, FieldValue::Json(Value::Null)) => {
@@ -92,6 +62,7 @@ fn check(field: &Field, value: &FieldValue) -> Result<(), Violation> {
         {
             check_number(field, number.as_f64().unwrap_or_default())
         }
+        (FieldKind::Image { .. }, FieldValue::Json(_)) => wrong("string_type", "must be an image".to_owned()),
         (FieldKind::Integer, FieldValue::Json(_)) => wrong("int_type", "must be a whole number".to_owned()),
         (FieldKind::Number, FieldValue::Json(Value::Number(number))) => {
             check_number(field, number.as_f64().unwrap_or_default())
@@ -140,45 +111,43 @@ fn check_text(field: &Field, text: &str) -> Result<(), Violation> {
             ),
             Ok(_) => Ok(()),
         },
-        FieldKind::Address if !is_web_address(text) => {
-            wrong("url_parsing", "must be an http or https address".to_owned())
-        }
-        // An image put in as text is base64 or a URL already.
-        FieldKind::Image { encodings: ImageEncodings::Base64, .. } if is_web_address(text) => {
-            only_base64(field)
-        }
+        FieldKind::Address => check_url(field.name, text),
         _ => Ok(()),
     }
 }
 
 fn check_image(field: &Field, encodings: ImageEncodings, image: &ImageInput) -> Result<(), Violation> {
-    let wrong = |kind: &str, msg: &str| Err(Violation::of_field(field.name, kind, msg));
+    let takes_url = encodings != ImageEncodings::Base64;
     match image.source() {
-        ImageSource::Url(_) if encodings == ImageEncodings::Base64 => only_base64(field),
-        ImageSource::Url(url) if !is_web_address(url.reveal()) => {
-            wrong("url_parsing", "must be an http or https address")
+        ImageSource::Url(_) if !takes_url => {
+            let msg = "is a URL, and this field takes only the image itself; use `ImageInput::path` or `ImageInput::bytes`";
+            Err(Violation::of_field(field.name, "value_error", msg))
         }
-        ImageSource::Bytes(bytes) | ImageSource::Base64(bytes) if bytes.is_empty() => {
-            wrong("value_error", "is an empty image")
-        }
-        ImageSource::Base64(text) if !text.iter().all(|byte| is_base64(*byte)) => {
-            wrong("value_error", "is not base64")
-        }
-        _ => Ok(()),
+        ImageSource::Url(url) => check_url(field.name, url.reveal()),
+        _ => image_content::check(field.name, image, Wanted::Image { or_url: takes_url }),
     }
 }
 
-fn only_base64(field: &Field) -> Result<(), Violation> {
-    let msg = "takes the image itself, not a URL; give a file or its bytes";
-    Err(Violation::of_field(field.name, "value_error", msg))
+/// The contract does not say what such a field holds.
+fn check_unlisted(name: &str, image: &ImageInput) -> Result<(), Violation> {
+    match image.source() {
+        ImageSource::Url(url) => check_url(name, url.reveal()),
+        _ => image_content::check(name, image, Wanted::AnyMedia),
+    }
 }
 
-/// Base64 of either alphabet, or the head of a `data:` URL in front of it. Nothing here needs escaping in JSON, which the
-/// body relies on.
-fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"+/=-_:;,.".contains(&byte)
-}
-
-fn is_web_address(text: &str) -> bool {
-    Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+fn check_url(name: &str, text: &str) -> Result<(), Violation> {
+    let wrong = |msg: &str| Err(Violation::of_field(name, "url_parsing", msg));
+    // `Url` would silently repair all of what is refused here.
+    if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
+        return wrong(
+            "must be a URL without blanks, control characters and backslashes; percent-encode them",
+        );
+    }
+    let has_authority =
+        |scheme: &str| text[scheme.len()..].strip_prefix("://").is_some_and(|rest| !rest.starts_with('/'));
+    match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && has_authority(url.scheme()) => Ok(()),
+        _ => wrong("must be an http or https URL"),
+    }
 }

@@ -22,8 +22,16 @@ const LONGEST_RESPONSE: u32 = 4;
 const HELD_BACK: u64 = 8 * 1024 * 1024;
 const SLOW_LINE: u64 = 64 * 1024;
 
+/// There is no response.
+pub(super) struct NoResponse {
+    pub(super) why: Failure,
+    /// Whether the HTTP client took all of the body. Otherwise the last byte of the JSON never left, and what is not a
+    /// whole document can't be accepted.
+    pub(super) was_sent: bool,
+}
+
 /// Why there is no response.
-pub(super) enum NoResponse {
+pub(super) enum Failure {
     /// An image could not be read to its end.
     File(String),
     /// Nothing moved for this long.
@@ -56,7 +64,8 @@ pub(super) async fn exchange(
     // Boxed: the future of the generated client is large, and a submission should not carry it.
     let sending = Box::pin(generated::send(&service, request.operation(), path, body));
     let watched = client.0.connections.watch((base, &connection), || progress.last_move(), until, sending);
-    let sent = watched.await.ok_or(NoResponse::Silent(silence))?;
+    let failed = |why| NoResponse { why, was_sent: progress.is_handed_over() };
+    let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
     let limits = Limits { silence, until: Instant::now() + silence * LONGEST_RESPONSE };
     let response = match sent {
         Ok(response) => {
@@ -68,10 +77,10 @@ pub(super) async fn exchange(
             Response::read(status, headers, response.bytes_stream(), limits).await
         }
         Err(error) => {
-            return Err(match progress.fault() {
-                Some(fault) => NoResponse::File(fault.to_owned()),
-                None => NoResponse::Failed(Box::new(error)),
-            });
+            return Err(failed(match progress.fault() {
+                Some(fault) => Failure::File(fault.to_owned()),
+                None => Failure::Failed(Box::new(error)),
+            }));
         }
     };
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {

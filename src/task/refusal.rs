@@ -6,7 +6,7 @@ use progenitor_client::Error as ClientError;
 
 use super::{
     acceptance::{has_polling_url, named_task},
-    exchange::NoResponse,
+    exchange::{Failure, NoResponse},
 };
 use crate::{
     Client, Error, ErrorKind, Request,
@@ -89,48 +89,52 @@ pub(super) fn refusal(client: &Client, base: &url::Url, request: &Request, respo
 }
 
 /// What it means that there is no response.
-pub(super) fn no_response(failure: NoResponse) -> Attempt {
-    let failed = |kind, message: String| Error::new(kind, message);
-    match failure {
+pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> Attempt {
+    let error = match why {
         // The body never came to its end, so there was no request that the service could take.
-        NoResponse::File(fault) => Attempt::Failed(
-            failed(ErrorKind::File, format!("could not read an image: {fault}"))
-                .advice("the submission was abandoned, and nothing was paid"),
-        ),
-        NoResponse::Silent(limit) => Attempt::Failed(unknown(failed(
+        Failure::File(fault) => {
+            let error = Error::new(ErrorKind::File, format!("could not read an image: {fault}"));
+            return Attempt::Failed(error.advice("the submission was abandoned, and nothing was paid"));
+        }
+        Failure::Silent(limit) => Error::new(
             ErrorKind::Network,
             format!("no response to the submission: the service was silent for {} s", limit.as_secs_f32()),
-        ))),
-        NoResponse::Failed(error) => match *error {
-            ClientError::CommunicationError(error) if was_not_taken(&error) => {
-                let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
-                let message = match error.is_connect() {
-                    true => format!("could not connect to {host}"),
-                    false => format!("{host} closed the connection before it took the submission"),
-                };
-                let error = failed(ErrorKind::Network, message)
-                    .advice("nothing was paid; check the base address and the network")
-                    .caused_by(error.without_url());
-                Attempt::NotTaken { error, wait: None }
+        ),
+        Failure::Failed(error) => match *error {
+            ClientError::CommunicationError(error) if was_not_taken(&error) => return not_taken(error),
+            ClientError::CommunicationError(error) if error.is_builder() => {
+                return Attempt::Failed(
+                    not_built("could not build the request").caused_by(error.without_url()),
+                );
             }
-            ClientError::CommunicationError(error) if error.is_builder() => Attempt::Failed(
-                failed(ErrorKind::Settings, "could not build the request".to_owned())
-                    .advice("nothing was sent")
-                    .caused_by(error.without_url()),
-            ),
-            ClientError::CommunicationError(error) => Attempt::Failed(unknown(
-                failed(ErrorKind::Network, "the connection broke during the submission".to_owned())
-                    .caused_by(error.without_url()),
-            )),
-            ClientError::InvalidRequest(message) => {
-                Attempt::Failed(failed(ErrorKind::Settings, message).advice("nothing was sent"))
+            ClientError::InvalidRequest(message) => return Attempt::Failed(not_built(&message)),
+            ClientError::CommunicationError(error) => {
+                Error::new(ErrorKind::Network, "the connection broke during the submission")
+                    .caused_by(error.without_url())
             }
-            other => Attempt::Failed(unknown(failed(
-                ErrorKind::Reply,
-                format!("could not read the response to the submission: {other}"),
-            ))),
+            other => Error::new(ErrorKind::Reply, format!("could not read the response: {other}")),
         },
-    }
+    };
+    Attempt::Failed(match was_sent {
+        true => unknown(error),
+        false => error.advice("nothing was paid: the submission was not sent to its end"),
+    })
+}
+
+fn not_taken(error: reqwest::Error) -> Attempt {
+    let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
+    let message = match error.is_connect() {
+        true => format!("could not connect to {host}"),
+        false => format!("{host} closed the connection before it took the submission"),
+    };
+    let error = Error::new(ErrorKind::Network, message)
+        .advice("nothing was paid; check the base address and the network")
+        .caused_by(error.without_url());
+    Attempt::NotTaken { error, wait: None }
+}
+
+fn not_built(message: &str) -> Error {
+    Error::new(ErrorKind::Settings, message).advice("nothing was sent")
 }
 
 pub(super) fn unknown(error: Error) -> Error {

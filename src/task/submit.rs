@@ -98,7 +98,7 @@ impl Client {
     async fn prepare(&self, request: Request) -> Result<(Request, Arc<BodyPlan>), Error> {
         let validation = self.0.validation;
         // A hop to another thread costs more than all the rest of a small submission.
-        if !request.reads_files() {
+        if !request.is_heavy() {
             return prepare(request, validation);
         }
         tokio::task::spawn_blocking(move || prepare(request, validation)).await.unwrap_or_else(|error| {

@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeMap,
     fmt,
     ops::{Deref, DerefMut},
 };
@@ -6,42 +7,78 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::IntoJson;
+
 /// Fields that the contract does not name: sent as they are set, and kept as the service sent them.
 ///
 /// Behaves as the `serde_json::Map` that it holds. `Debug` prints only the names: what we do not know may be a secret.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct Extra(Map<String, Value>);
+pub struct Extra {
+    fields: Map<String, Value>,
+    /// Why values that were set are not among the fields: JSON has no way to write them.
+    #[serde(skip)]
+    faults: BTreeMap<String, String>,
+}
+
+impl Extra {
+    /// Sets a field. A value that JSON can't carry, such as NaN, is remembered as a violation.
+    pub(crate) fn set(&mut self, name: String, value: impl IntoJson) {
+        match self.checked(&name, value) {
+            Some(value) => self.fields.insert(name, value),
+            None => self.fields.remove(&name),
+        };
+    }
+
+    /// The value as JSON. One that JSON can't carry is remembered as a violation of the field `name`.
+    pub(crate) fn checked(&mut self, name: &str, value: impl IntoJson) -> Option<Value> {
+        match value.into_json() {
+            Ok(value) => {
+                self.faults.remove(name);
+                Some(value)
+            }
+            Err(fault) => {
+                self.faults.insert(name.to_owned(), fault);
+                None
+            }
+        }
+    }
+
+    /// The fields, and what is wrong with those that could not be set.
+    pub(crate) fn into_parts(self) -> (Map<String, Value>, BTreeMap<String, String>) {
+        (self.fields, self.faults)
+    }
+}
 
 impl Deref for Extra {
     type Target = Map<String, Value>;
 
     fn deref(&self) -> &Self::Target {
-        &self.0
+        &self.fields
     }
 }
 
 impl DerefMut for Extra {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.0
+        &mut self.fields
     }
 }
 
 impl From<Map<String, Value>> for Extra {
     fn from(map: Map<String, Value>) -> Self {
-        Self(map)
+        Self { fields: map, ..Self::default() }
     }
 }
 
 impl From<Extra> for Map<String, Value> {
     fn from(extra: Extra) -> Self {
-        extra.0
+        extra.fields
     }
 }
 
 impl fmt::Debug for Extra {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.fields.keys()).finish()
     }
 }

@@ -1,19 +1,30 @@
 use std::{
     fmt,
+    io::Read,
     path::{Path, PathBuf},
 };
 
+use base64::Engine;
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
-use super::Address;
+use super::{Address, base64_text, image_file};
 
 /// An image that a request carries: a file, bytes, base64 text, or the URL of an image.
 ///
-/// Files are read while they are sent, and bytes are encoded chunk by chunk: an upload takes a few chunks of half a MiB,
-/// however large the image is. Which encodings a field takes is part of the contract, and `validate()` checks it.
+/// Files are read and encoded while they are sent, so an upload needs a few MiB of memory, however large the image is.
 /// `Clone` is cheap: bytes are shared.
+///
+/// Nothing is checked when an `ImageInput` is made. `validate()`, which a submission calls first, checks:
+///
+/// - that the field takes this form of image;
+/// - that files, bytes and base64 text are not empty, and start as an image of a known format does;
+/// - that base64 text is valid to its end;
+/// - that a URL is an http or https URL without blanks and control characters.
+///
+/// [`ClientBuilder::validation`](crate::ClientBuilder::validation) turns these checks off. Files are also checked without
+/// it: see [`ImageInput::path`].
 ///
 /// ```
 /// use imagekiln::{ImageInput, types::Gen2Pro};
@@ -32,15 +43,19 @@ pub enum ImageSource {
     Path(PathBuf),
     /// The bytes of an image file.
     Bytes(Bytes),
-    /// Text that is base64 already, sent as it is.
+    /// Text that is base64 already, in UTF-8.
     Base64(Bytes),
     /// An address that the service fetches.
     Url(Address),
 }
 
 impl ImageInput {
-    /// An image file. It is read when the request is sent; a file that can't be read is then an error of kind
-    /// [`File`](crate::ErrorKind::File), before anything is paid.
+    /// An image file, read when the request is sent.
+    ///
+    /// A file that does not exist, can't be read or is not a regular file is an error of kind
+    /// [`File`](crate::ErrorKind::File), and nothing is sent. So is a file that changes while it is sent: the upload stops
+    /// before its last byte, and nothing is paid. A change shows in the file's length, its modification time and, on Unix,
+    /// its inode.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         Self(ImageSource::Path(path.into()))
     }
@@ -50,7 +65,10 @@ impl ImageInput {
         Self(ImageSource::Bytes(bytes.into()))
     }
 
-    /// Text that is base64 already.
+    /// Text that is base64 already: of either alphabet, with or without padding, and with or without
+    /// `data:TYPE;base64,` in front of it. It is sent without its ASCII whitespace.
+    ///
+    /// Other text fails validation. With validation turned off, it is sent as it is, as a JSON string.
     pub fn base64(text: impl Into<String>) -> Self {
         Self(ImageSource::Base64(Bytes::from(text.into())))
     }
@@ -58,6 +76,14 @@ impl ImageInput {
     /// The address of an image that the service fetches.
     pub fn url(url: impl Into<Address>) -> Self {
         Self(ImageSource::Url(url.into()))
+    }
+
+    /// What text means as the value of an image field: a URL or base64.
+    pub(crate) fn from_text(text: String) -> Self {
+        let is_url = ["http://", "https://"]
+            .iter()
+            .any(|scheme| text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)));
+        if is_url { Self::url(text) } else { Self::base64(text) }
     }
 
     /// Where the bytes come from.
@@ -113,19 +139,21 @@ impl fmt::Debug for ImageInput {
     }
 }
 
-/// As the contract writes it: base64 text or a URL. A file is read, all of it; submitting does not go this way.
+/// As the contract writes it: base64 text or a URL. Reads all of a file into memory; submitting does not.
 impl Serialize for ImageInput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use base64::{display::Base64Display, engine::general_purpose::STANDARD};
         match &self.0 {
             ImageSource::Path(path) => {
-                let bytes = std::fs::read(path).map_err(|error| {
-                    serde::ser::Error::custom(format!("{} can't be read: {error}", path.display()))
-                })?;
-                serializer.collect_str(&Base64Display::new(&bytes, &STANDARD))
+                let mut bytes = Vec::new();
+                image_file::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(
+                    |error| serde::ser::Error::custom(format!("could not read {}: {error}", path.display())),
+                )?;
+                serializer.serialize_str(&base64_text::STANDARD.encode(&bytes))
             }
-            ImageSource::Bytes(bytes) => serializer.collect_str(&Base64Display::new(bytes, &STANDARD)),
-            ImageSource::Base64(text) => serializer.collect_str(&String::from_utf8_lossy(text)),
+            ImageSource::Bytes(bytes) => serializer.serialize_str(&base64_text::STANDARD.encode(bytes)),
+            ImageSource::Base64(text) => {
+                serializer.serialize_str(&String::from_utf8_lossy(&base64_text::without_whitespace(text)))
+            }
             ImageSource::Url(url) => serializer.serialize_str(url.reveal()),
         }
     }
@@ -134,11 +162,7 @@ impl Serialize for ImageInput {
 /// Text that starts with `http://` or `https://` is a URL, everything else base64.
 impl<'de> Deserialize<'de> for ImageInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Ok(match text.starts_with("http://") || text.starts_with("https://") {
-            true => Self::url(text),
-            false => Self::base64(text),
-        })
+        String::deserialize(deserializer).map(Self::from_text)
     }
 }
 

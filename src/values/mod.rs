@@ -2,8 +2,10 @@
 
 mod address;
 mod aspect_ratio;
+pub(crate) mod base64_text;
 mod extra;
 pub(crate) mod file_kind;
+pub(crate) mod image_file;
 mod image_input;
 mod output_format;
 mod task_status;

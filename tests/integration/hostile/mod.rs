@@ -4,6 +4,7 @@
 //! milliseconds, whatever it waits for.
 
 mod broken_submission;
+mod bytes_on_the_wire;
 mod caps;
 mod damaged_responses;
 mod deadline;
@@ -13,6 +14,7 @@ mod download_limits;
 mod failing_polls;
 mod foreign_polling_host;
 mod http2;
+mod inputs;
 mod key_hosts;
 mod odd_replies;
 mod proxies;

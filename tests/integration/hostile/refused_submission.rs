@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::support::{
     answer::Answer,
-    samples::{KEY, WEBHOOK_SECRET, assert_kind, client, fox, seconds},
+    samples::{KEY, WEBHOOK_SECRET, assert_kind, client, fox, large_png, seconds},
     scripted::ScriptedServer,
 };
 
@@ -239,7 +239,7 @@ async fn an_answer_before_the_whole_upload_counts() {
     let service = ScriptedServer::start().await;
     let answer = Answer::json(413, &json!({ "detail": "too large" }));
     service.answer(answer.early().then_silence());
-    let image = imagekiln::ImageInput::bytes(vec![7; 4_000_000]);
+    let image = imagekiln::ImageInput::bytes(large_png(4_000_000));
 
     let error = client(&service).submit(fox().input_image(image)).await.unwrap_err();
 

@@ -1,6 +1,6 @@
 //! Uploads: the body that is streamed is the body that plain serialisation gives.
 
-use std::{fs, path::PathBuf};
+use std::{fs, io::Write, path::PathBuf};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use imagekiln::{ErrorKind, ImageInput, types::Gen2Pro};
@@ -10,6 +10,7 @@ use tokio::{net::TcpSocket, time};
 
 use crate::support::{
     answer::Answer,
+    hold_clock,
     received::Received,
     samples::{self, PNG, assert_kind, client, fox, large_png, seconds},
     scripted::ScriptedServer,
@@ -69,7 +70,8 @@ async fn of_every_length_are_exact() {
     let lengths = [1, 2, 3, 4, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 2];
     let image = large_png(3 * CHUNK + 2);
     let service = ScriptedServer::start().await;
-    let client = client(&service);
+    // The shortest ones are not images.
+    let client = samples::builder(&service).validation(false).build().unwrap();
     for length in lengths {
         let bytes = &image[..length];
         let expected = json!({ "prompt": "p", "input_image": STANDARD.encode(bytes) });
@@ -152,25 +154,35 @@ async fn of_a_file_that_becomes_shorter_are_not_billed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_file_that_grows_send_what_was_announced() {
-    let directory = TempDir::new().unwrap();
-    let image = large_png(800_000);
-    let path = file_in(&directory, &image);
-    let service = ScriptedServer::start().await;
-    let (busy, pieces) = Answer::nothing().in_pieces();
-    service.answer(busy).answer(samples::accepted(&service, "t1"));
-    let client = client(&service);
-    let request = fox().input_image(path.clone());
-    let expected = serde_json::to_value(&request).unwrap();
-    let submission = tokio::spawn(async move { client.submit(request).await });
-    service.wait_for_requests(1).await;
+async fn of_a_file_that_grows_are_not_billed() {
+    assert_cut_off_after(|path| {
+        let mut file = fs::File::options().append(true).open(path).unwrap();
+        file.write_all(b"more").unwrap();
+    })
+    .await;
+}
 
-    fs::write(&path, [image.as_slice(), b"more"].concat()).unwrap();
-    pieces.send(Answer::json(429, &json!({})).bytes());
-    drop(pieces);
-    submission.await.unwrap().unwrap();
+#[tokio::test(start_paused = true)]
+async fn of_a_file_that_is_written_again_are_not_billed() {
+    assert_cut_off_after(|path| {
+        let later = path.metadata().unwrap().modified().unwrap() + seconds(1);
+        fs::write(path, large_png(1_000_000)).unwrap();
+        fs::File::options().append(true).open(path).unwrap().set_modified(later).unwrap();
+    })
+    .await;
+}
 
-    assert_is_whole_json(&service.posts()[1], &expected);
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn of_a_file_that_is_replaced_are_not_billed() {
+    assert_cut_off_after(|path| {
+        let modified = path.metadata().unwrap().modified().unwrap();
+        let other = path.with_extension("other");
+        fs::write(&other, large_png(1_000_000)).unwrap();
+        fs::File::options().append(true).open(&other).unwrap().set_modified(modified).unwrap();
+        fs::rename(other, path).unwrap();
+    })
+    .await;
 }
 
 /// A server that buffers little, so that what it does not read, the client can't send.
@@ -181,17 +193,41 @@ async fn server_of_small_buffers() -> ScriptedServer {
     ScriptedServer::on(socket.listen(16).unwrap())
 }
 
+#[tokio::test(start_paused = true)]
+async fn of_a_file_that_changes_halfway_end_before_their_last_byte() {
+    let directory = TempDir::new().unwrap();
+    let path = file_in(&directory, &large_png(32_000_000));
+    let service = server_of_small_buffers().await;
+    let (answer, pace) = Answer::silence().reading_slowly();
+    service.answer(answer);
+    let client = client(&service);
+    let request = fox().input_image(path.clone());
+    let submission = tokio::spawn(async move { client.submit(request).await });
+    service.wait_for_heads(1).await;
+
+    pace.read(1_000_000).await;
+    fs::File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap();
+    drop(pace);
+    let error = submission.await.unwrap().unwrap_err();
+
+    assert_kind(&error, ErrorKind::File);
+    assert!(!error.may_have_been_billed(), "{error:?}");
+    assert!(error.to_string().contains("reference.png"), "{error}");
+    assert!(!service.only_request().complete);
+}
+
 /// Every step of the server takes nearly the limit, and all of them many times it.
 ///
-/// The thread that encodes keeps the clock from moving by itself, so the test moves it.
-async fn assert_not_cut_when_slow(image: ImageInput) {
+/// The test moves the clock, because the system's buffers make both sides wait where nothing is wrong.
+async fn assert_not_cut_when_slow(request: Gen2Pro) {
     /// More than the system buffers on the way.
     const STEP: usize = 5 * 1024 * 1024;
+    let _held = hold_clock();
     let service = server_of_small_buffers().await;
     let (answer, pace) = samples::accepted(&service, "t1").reading_slowly();
     service.answer(answer);
     let client = samples::builder(&service).silence_timeout(seconds(45)).build().unwrap();
-    let submission = tokio::spawn(async move { client.submit(fox().input_image(image)).await });
+    let submission = tokio::spawn(async move { client.submit(request).await });
     service.wait_for_heads(1).await;
 
     for _ in 0..4 {
@@ -210,21 +246,49 @@ async fn assert_not_cut_when_slow(image: ImageInput) {
 
 #[tokio::test(start_paused = true)]
 async fn that_are_slow_and_keep_moving_are_not_cut() {
-    assert_not_cut_when_slow(ImageInput::bytes(vec![7; 16_000_000])).await;
+    assert_not_cut_when_slow(fox().input_image(large_png(16_000_000))).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn of_ready_base64_that_are_slow_and_keep_moving_are_not_cut() {
-    assert_not_cut_when_slow(ImageInput::base64("A".repeat(22_000_000))).await;
+    let image = ImageInput::base64(STANDARD.encode(large_png(16_000_000)));
+    assert_not_cut_when_slow(fox().input_image(image)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_nothing_but_text_that_are_slow_and_keep_moving_are_not_cut() {
+    assert_not_cut_when_slow(Gen2Pro::new("A".repeat(22_000_000))).await;
+}
+
+/// Whatever the service makes of half a request, it can't be a task.
+#[tokio::test(start_paused = true)]
+async fn that_break_before_their_last_byte_are_not_billed() {
+    let directory = TempDir::new().unwrap();
+    let image = large_png(16_000_000);
+    for request in [
+        fox().input_image(image.clone()),
+        fox().input_image(file_in(&directory, &image)),
+        Gen2Pro::new("A".repeat(22_000_000)),
+    ] {
+        let service = server_of_small_buffers().await;
+        service.answer(Answer::reset().early());
+
+        let error = client(&service).submit(request).await.unwrap_err();
+
+        assert_kind(&error, ErrorKind::Network);
+        assert!(!error.may_have_been_billed(), "{error}");
+        assert!(!service.only_request().complete);
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn that_stop_moving_are_cut_at_the_limit() {
+    let _held = hold_clock();
     let service = server_of_small_buffers().await;
     let (answer, pace) = samples::accepted(&service, "t1").reading_slowly();
     service.answer(answer);
     let client = samples::builder(&service).silence_timeout(seconds(45)).build().unwrap();
-    let request = fox().input_image(vec![7; 16_000_000]);
+    let request = fox().input_image(large_png(16_000_000));
     let submission = tokio::spawn(async move { client.submit(request).await });
     service.wait_for_heads(1).await;
 
@@ -238,6 +302,7 @@ async fn that_stop_moving_are_cut_at_the_limit() {
     let error = submission.await.unwrap().unwrap_err();
     drop(pace);
     assert_kind(&error, ErrorKind::Network);
-    assert!(error.may_have_been_billed());
+    // The last byte never left, and half a document is not accepted.
+    assert!(!error.may_have_been_billed(), "{error:?}");
     assert!(!service.only_request().complete);
 }

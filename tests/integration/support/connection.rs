@@ -9,6 +9,7 @@ use tokio::{
 
 use super::{
     answer::{Answer, End, Reading},
+    hold_clock,
     received::Received,
     scripted::Shared,
 };
@@ -50,6 +51,8 @@ impl Connection {
         match answer.reading {
             Reading::HeadOnly => {}
             Reading::Whole => {
+                // The system may hold the rest of a large body back for a moment, in which neither side does anything.
+                let _held = (length > 64 * 1024).then(hold_clock);
                 let body = self.take(length).await?;
                 shared.read(index, &body, length);
             }

@@ -9,7 +9,7 @@ pub mod received;
 pub mod samples;
 pub mod scripted;
 
-use std::time::Duration;
+use std::{sync::mpsc, time::Duration};
 
 use tokio::time;
 
@@ -21,4 +21,12 @@ pub async fn done<T>(future: impl Future<Output = T>) -> T {
 /// Returns when nothing is left to do for either side: a paused clock moves only when every task waits.
 pub async fn settle() {
     time::sleep(Duration::from_millis(1)).await;
+}
+
+/// A paused clock does not move by itself until this is dropped: not while a blocking task runs.
+#[must_use]
+pub fn hold_clock() -> mpsc::Sender<()> {
+    let (held, released) = mpsc::channel::<()>();
+    tokio::task::spawn_blocking(move || released.recv().is_err());
+    held
 }

@@ -1,0 +1,76 @@
+//! What is wrong with a request whatever the contract says: it could not be sent as it was meant.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::request::{FieldValue, Request};
+use crate::{Location, Violation};
+
+/// serde_json reads 127 levels, and the body itself is one of them.
+const MAX_LEVELS: usize = 126;
+
+pub(super) fn violations(request: &Request) -> Vec<Violation> {
+    let mut found = request.faults.clone();
+    let mut times_set = HashMap::new();
+    for (name, value) in &request.fields {
+        let times = times_set.entry(name.as_str()).or_insert(0_usize);
+        *times += 1;
+        if *times == 2 {
+            found.push(Violation::of_field(name, "set_twice", "is set twice; set it once"));
+        }
+        if let FieldValue::Json(value) = value
+            && has_more_levels(value, MAX_LEVELS)
+        {
+            let msg = format!("is nested too deeply; must have at most {MAX_LEVELS} levels");
+            found.push(Violation::of_field(name, "recursion_loop", msg));
+        }
+    }
+    path_parameters(request, &mut found);
+    found
+}
+
+fn has_more_levels(value: &Value, levels: usize) -> bool {
+    let item = |item| levels == 0 || has_more_levels(item, levels - 1);
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(item),
+        Value::Object(members) => levels == 0 || members.values().any(item),
+        _ => false,
+    }
+}
+
+fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
+    let known = request.operation.path_parameters;
+    for parameter in known {
+        let mut values = request.path_parameters.iter().filter(|(name, _)| name == parameter.name);
+        let (kind, msg) = match (values.next(), values.next()) {
+            (None, _) => ("missing", "is required"),
+            (_, Some(_)) => ("set_twice", "is set twice; set it once"),
+            (Some((_, value)), None) if value.is_empty() => ("missing", "is required"),
+            (Some((_, value)), None) if !is_segment(value) => {
+                ("value_error", "must be letters, digits, `-`, `.` and `_`, without two dots in a row")
+            }
+            _ => continue,
+        };
+        found.push(of_parameter(parameter.name, kind, msg));
+    }
+    for (name, _) in &request.path_parameters {
+        if !known.iter().any(|parameter| parameter.name == name) {
+            found.push(of_parameter(name, "extra_forbidden", "is not a parameter of this operation's path"));
+        }
+    }
+}
+
+/// With a slash, a percent sign or dots only, the path would be one of another endpoint.
+fn is_segment(value: &str) -> bool {
+    let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    is_plain && value != "." && !value.contains("..")
+}
+
+fn of_parameter(name: &str, kind: &str, msg: &str) -> Violation {
+    Violation {
+        loc: vec![Location::Name("path".to_owned()), Location::Name(name.to_owned())],
+        msg: msg.to_owned(),
+        kind: kind.to_owned(),
+    }
+}

@@ -1,0 +1,160 @@
+//! The check of what an image field is given: an image, as far as its first bytes tell.
+
+use std::{io::Read, path::Path};
+
+use crate::{
+    ImageInput, ImageSource, Violation,
+    values::{base64_text, file_kind::FileKind, image_file},
+};
+
+/// Bytes from the start that the formats below are told by.
+const HEAD: usize = 32;
+
+/// What a field takes.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Wanted {
+    /// An image, or a URL of one where the field takes URLs.
+    Image { or_url: bool },
+    /// An image, a video or an archive: the contract does not say which.
+    AnyMedia,
+}
+
+#[derive(Debug, PartialEq)]
+enum Content {
+    Image,
+    Video,
+    Archive,
+}
+
+/// Checks an image that is not a URL.
+pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<(), Violation> {
+    let wrong = |msg: String| Err(Violation::of_field(name, "value_error", msg));
+    if let ImageSource::Base64(text) = image.source()
+        && !base64_text::is_valid(&base64_text::without_whitespace(text))
+    {
+        let expected = match wanted {
+            Wanted::Image { or_url: true } => "neither base64 nor an http(s) URL",
+            _ => "not base64",
+        };
+        return wrong(format!("is text that is {expected}; use `ImageInput::path` to send a file"));
+    }
+    // A file that can't be read is an error of the submission, which says more than a violation could.
+    let Some(head) = head(image, HEAD) else { return Ok(()) };
+    let file = match image.source() {
+        ImageSource::Path(path) => format!(": `{}`", path.display()),
+        _ => String::new(),
+    };
+    match (content(&head), wanted) {
+        (None, _) if head.is_empty() => wrong(format!("is empty; must be an image{file}")),
+        (Some(Content::Image), _) | (Some(_), Wanted::AnyMedia) => Ok(()),
+        (_, Wanted::AnyMedia) => {
+            wrong(format!("does not start as an image, a video or a ZIP archive does{file}"))
+        }
+        (_, Wanted::Image { .. }) => wrong(format!(
+            "does not start as an image does; must be JPEG, PNG, WebP, GIF or another common image format{file}"
+        )),
+    }
+}
+
+/// The first `length` bytes of an image, or all that there are. `None` if they are not at hand.
+pub(super) fn head(image: &ImageInput, length: usize) -> Option<Vec<u8>> {
+    match image.source() {
+        ImageSource::Bytes(bytes) => Some(bytes[..bytes.len().min(length)].to_vec()),
+        ImageSource::Base64(text) => base64_text::decode_head(&base64_text::without_whitespace(text), length),
+        ImageSource::Path(path) => file_head(path, length),
+        ImageSource::Url(_) => None,
+    }
+}
+
+fn file_head(path: &Path, length: usize) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    image_file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
+    Some(head)
+}
+
+/// Formats that begin with a fixed signature. Those that do not, such as TGA, are not known here.
+fn content(head: &[u8]) -> Option<Content> {
+    match head {
+        [b'P', b'K', 3 | 5, 4 | 6, ..] => Some(Content::Archive),
+        // BMP: the two reserved fields are zero.
+        [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..]
+        // TIFF and BigTIFF of either byte order, and ICO.
+        | [b'I', b'I', 42 | 43, 0, ..]
+        | [b'M', b'M', 0, 42 | 43, ..]
+        | [0, 0, 1, 0, ..]
+        // JPEG XL, JPEG 2000: the codestream, and in its container.
+        | [0xff, 0x0a, ..]
+        | [0, 0, 0, 12, b'J', b'X', b'L', b' ', b'\r', b'\n', 0x87, b'\n', ..]
+        | [0xff, 0x4f, 0xff, 0x51, ..]
+        | [0, 0, 0, 12, b'j', b'P', b' ', b' ', b'\r', b'\n', 0x87, b'\n', ..]
+        // PSD, QOI, PNM.
+        | [b'8', b'B', b'P', b'S', ..]
+        | [b'q', b'o', b'i', b'f', ..]
+        | [b'P', b'1'..=b'7', b' ' | b'\t' | b'\r' | b'\n', ..] => Some(Content::Image),
+        _ => match FileKind::of(head)? {
+            FileKind::Mp4 | FileKind::Webm => Some(Content::Video),
+            _ => Some(Content::Image),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Content, content};
+
+    #[test]
+    fn formats_are_told_by_their_signatures() {
+        let images: [&[u8]; 22] = [
+            b"\xff\xd8\xff\xe0\0\x10JFIF",
+            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+            b"RIFF\x24\0\0\0WEBPVP8 ",
+            b"GIF89a\x01\0\x01\0",
+            b"\0\0\0\x1cftypavif\0\0\0\0",
+            b"\0\0\0\x18ftypheic\0\0\0\0",
+            b"\0\0\0\x18ftypmif1\0\0\0\0",
+            b"BM\x3a\0\0\0\0\0\0\0\x36\0\0\0",
+            b"II*\0\x08\0\0\0",
+            b"MM\0*\0\0\0\x08",
+            b"II+\0\x08\0\0\0",
+            b"MM\0+\0\x08\0\0",
+            b"\0\0\x01\0\x01\0",
+            b"\xff\x0a\xfa\x0f",
+            b"\0\0\0\x0cJXL \r\n\x87\n",
+            b"\xff\x4f\xff\x51\0\x2f",
+            b"\0\0\0\x0cjP  \r\n\x87\n",
+            b"8BPS\0\x01",
+            b"qoif\0\0\0\x01",
+            b"P1\n1 1\n0",
+            b"P6\n1 1\n255\n",
+            b"P7\nWIDTH 1\n",
+        ];
+        for head in images {
+            assert_eq!(content(head), Some(Content::Image), "{}", head.escape_ascii());
+        }
+        for head in [b"\0\0\0\x18ftypisom\0\0\x02\0".as_slice(), b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81"] {
+            assert_eq!(content(head), Some(Content::Video), "{}", head.escape_ascii());
+        }
+        assert_eq!(content(b"PK\x03\x04\x14\0"), Some(Content::Archive));
+    }
+
+    #[test]
+    fn other_content_is_not_taken_for_an_image() {
+        let others: [&[u8]; 12] = [
+            b"",
+            b"P",
+            b"B",
+            b"BMW makes cars",
+            b"P1x",
+            b"Please",
+            b"{\"a\":1}",
+            b"%PDF-1.7",
+            b"<svg xmlns=",
+            b"\0\0\0\0",
+            b"RIFF\x24\0\0\0WAVE",
+            b"fox.png",
+        ];
+        for head in others {
+            assert_eq!(content(head), None, "{}", head.escape_ascii());
+        }
+    }
+}

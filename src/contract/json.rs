@@ -1,0 +1,140 @@
+//! What can be the value of a field, and the JSON that it becomes.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Number, Value};
+
+use self::sealed::Sealed;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A value that a field can be set to: text, numbers, booleans, `null` (`()` or `None`), lists of these, and any
+/// [`serde_json::Value`].
+///
+/// JSON has no way to write NaN and infinities, and serde_json turns them into `null`. A field set to such a number is a
+/// violation instead. This does not see a `null` that serde_json has already made of it, as in `json!(f64::NAN)`.
+///
+/// Implemented in this crate only. For a type of your own, pass the result of [`serde_json::to_value`].
+pub trait IntoJson: Sealed {
+    /// The value, or what is wrong with it.
+    #[doc(hidden)]
+    fn into_json(self) -> Result<Value, String>;
+}
+
+macro_rules! always_json {
+    ($($type:ty),* $(,)?) => {
+        $(
+            impl Sealed for $type {}
+
+            impl IntoJson for $type {
+                fn into_json(self) -> Result<Value, String> {
+                    Ok(self.into())
+                }
+            }
+        )*
+    };
+}
+
+always_json!(bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+always_json!(&str, String, Cow<'_, str>, Value, Number, Map<String, Value>, ());
+
+macro_rules! finite {
+    ($($type:ty),*) => {
+        $(
+            impl Sealed for $type {}
+
+            impl IntoJson for $type {
+                fn into_json(self) -> Result<Value, String> {
+                    match self.is_finite() {
+                        true => Ok(self.into()),
+                        false => Err(format!("is {self}; must be a finite number")),
+                    }
+                }
+            }
+        )*
+    };
+}
+
+finite!(f32, f64);
+
+impl Sealed for &String {}
+
+impl IntoJson for &String {
+    fn into_json(self) -> Result<Value, String> {
+        self.as_str().into_json()
+    }
+}
+
+impl<T: IntoJson> Sealed for Option<T> {}
+
+impl<T: IntoJson> IntoJson for Option<T> {
+    fn into_json(self) -> Result<Value, String> {
+        self.map_or(Ok(Value::Null), IntoJson::into_json)
+    }
+}
+
+impl<T: IntoJson> Sealed for Vec<T> {}
+
+impl<T: IntoJson> IntoJson for Vec<T> {
+    fn into_json(self) -> Result<Value, String> {
+        list(self)
+    }
+}
+
+impl<T: IntoJson, const N: usize> Sealed for [T; N] {}
+
+impl<T: IntoJson, const N: usize> IntoJson for [T; N] {
+    fn into_json(self) -> Result<Value, String> {
+        list(self)
+    }
+}
+
+impl<T: IntoJson + Clone> Sealed for &[T] {}
+
+impl<T: IntoJson + Clone> IntoJson for &[T] {
+    fn into_json(self) -> Result<Value, String> {
+        list(self.iter().cloned())
+    }
+}
+
+fn list(items: impl IntoIterator<Item = impl IntoJson>) -> Result<Value, String> {
+    let items = items.into_iter().enumerate().map(|(index, item)| {
+        item.into_json().map_err(|fault| format!("has an item (at {index}) that {fault}"))
+    });
+    items.collect::<Result<_, _>>().map(Value::Array)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_become_the_json_that_serde_json_makes_of_them() {
+        assert_eq!("a".into_json(), Ok(json!("a")));
+        assert_eq!((&"a".to_owned()).into_json(), Ok(json!("a")));
+        assert_eq!(u64::MAX.into_json(), Ok(json!(u64::MAX)));
+        assert_eq!(i64::MIN.into_json(), Ok(json!(i64::MIN)));
+        assert_eq!(7usize.into_json(), Ok(json!(7)));
+        assert_eq!(0.5f32.into_json(), Ok(json!(0.5)));
+        assert_eq!(None::<bool>.into_json(), Ok(Value::Null));
+        assert_eq!(().into_json(), Ok(Value::Null));
+        assert_eq!(Some(true).into_json(), Ok(json!(true)));
+        assert_eq!(vec![[1, 2], [3, 4]].into_json(), Ok(json!([[1, 2], [3, 4]])));
+        assert_eq!([1.5, 2.5].as_slice().into_json(), Ok(json!([1.5, 2.5])));
+        assert_eq!(json!({ "a": null }).into_json(), Ok(json!({ "a": null })));
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused_at_any_depth() {
+        assert_eq!(f64::NAN.into_json(), Err("is NaN; must be a finite number".to_owned()));
+        assert_eq!(f32::INFINITY.into_json(), Err("is inf; must be a finite number".to_owned()));
+        assert!(Some(f64::NEG_INFINITY).into_json().is_err());
+        let nested = vec![vec![0.5], vec![1.5, f64::NAN]];
+        let fault = "has an item (at 1) that has an item (at 1) that is NaN; must be a finite number";
+        assert_eq!(nested.into_json(), Err(fault.to_owned()));
+    }
+}

@@ -1,0 +1,114 @@
+//! The body as the HTTP client takes it: frame by frame.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use tokio::sync::mpsc;
+
+use super::{BodyPlan, Part, Progress, pool::Pool};
+
+/// The longest frame. Each frame but the first counts as progress, so they must be small enough for a slow line. A body of
+/// text that fits is one frame.
+pub(super) const FRAME: usize = 64 * 1024;
+
+/// Raw bytes that make a frame in base64.
+const RAW_FRAME: usize = FRAME / 4 * 3;
+
+pub(super) struct Streamed {
+    plan: Arc<BodyPlan>,
+    /// The part that is next, and how much of it was encoded.
+    part: usize,
+    offset: usize,
+    /// What was written and not taken yet.
+    written: Bytes,
+    /// The chunks of the file that is being read.
+    file: Option<mpsc::Receiver<io::Result<Bytes>>>,
+    left: u64,
+    pool: Arc<Pool>,
+    progress: Progress,
+}
+
+impl Streamed {
+    pub(super) fn new(plan: Arc<BodyPlan>, progress: Progress) -> Self {
+        let left = plan.length;
+        Self {
+            plan,
+            part: 0,
+            offset: 0,
+            written: Bytes::new(),
+            file: None,
+            left,
+            pool: Arc::default(),
+            progress,
+        }
+    }
+
+    /// Writes some more of the body. Bytes are encoded right here: a frame takes microseconds, less than to encrypt it.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        let plan = Arc::clone(&self.plan);
+        while let Some(part) = plan.parts.get(self.part) {
+            match part {
+                Part::Ready(text) => {
+                    self.part += 1;
+                    return Poll::Ready(Some(Ok(text.clone())));
+                }
+                Part::Encode(bytes) if self.offset < bytes.len() => {
+                    let end = bytes.len().min(self.offset + RAW_FRAME);
+                    let frame = self.pool.encode(&bytes[self.offset..end]);
+                    self.offset = end;
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+                Part::Encode(_) => self.offset = 0,
+                Part::File(file) => {
+                    let chunks = self.file.get_or_insert_with(|| file.read(&self.pool, &self.progress));
+                    if let Some(chunk) = ready!(chunks.poll_recv(cx)) {
+                        return Poll::Ready(Some(chunk));
+                    }
+                    self.file = None;
+                }
+            }
+            self.part += 1;
+        }
+        Poll::Ready(None)
+    }
+}
+
+impl http_body::Body for Streamed {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        while self.written.is_empty() {
+            self.written = match ready!(self.poll_write(cx)) {
+                Some(Ok(bytes)) => bytes,
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            };
+        }
+        // The first frame is taken before anything is sent, so it tells nothing of the line.
+        if self.left < self.plan.length {
+            self.progress.moved();
+        }
+        let length = self.written.len().min(FRAME);
+        let frame = self.written.split_to(length);
+        self.left = self.left.saturating_sub(length as u64);
+        if self.left == 0 {
+            self.progress.hand_over();
+        }
+        Poll::Ready(Some(Ok(Frame::data(frame))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}

@@ -1,0 +1,216 @@
+//! Base64: the encoder, and text that a caller says is base64 already.
+
+use std::sync::LazyLock;
+
+use base64::{
+    Engine,
+    engine::{DecodePaddingMode, GeneralPurposeConfig},
+};
+use bytes::Bytes;
+
+use self::codec::Codec;
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod codec {
+    use base64::engine::Simd;
+
+    pub(super) type Codec = Simd;
+
+    pub(super) fn standard() -> Codec {
+        Simd::standard(super::LENIENT)
+    }
+
+    pub(super) fn url_safe() -> Codec {
+        Simd::url_safe(super::LENIENT)
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod codec {
+    use base64::{alphabet, engine::GeneralPurpose};
+
+    pub(super) type Codec = GeneralPurpose;
+
+    pub(super) fn standard() -> Codec {
+        GeneralPurpose::new(&alphabet::STANDARD, super::LENIENT)
+    }
+
+    pub(super) fn url_safe() -> Codec {
+        GeneralPurpose::new(&alphabet::URL_SAFE, super::LENIENT)
+    }
+}
+
+pub(crate) static STANDARD: LazyLock<Codec> = LazyLock::new(codec::standard);
+static URL_SAFE: LazyLock<Codec> = LazyLock::new(codec::url_safe);
+
+/// Characters that are decoded at a time by a check: a multiple of 4.
+const GROUP: usize = 64 * 1024;
+
+/// Padding is optional, and leftover bits may be set: the service may read such text, so it is not refused here.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+
+/// The text in the form in which it is sent: base64 loses its whitespace, and every other text stays as it is.
+pub(crate) fn without_whitespace(text: &Bytes) -> Bytes {
+    if is_plain(text) {
+        return text.clone();
+    }
+    let stripped: Vec<u8> = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    match is_valid(&stripped) {
+        true => stripped.into(),
+        false => text.clone(),
+    }
+}
+
+/// Whether the text has no whitespace and nothing that a JSON string would have to escape.
+pub(crate) fn is_plain(text: &[u8]) -> bool {
+    let is_special = |byte: &u8| *byte <= b' ' || *byte == b'"' || *byte == b'\\';
+    // Not `any` within a group: without an early exit, the compiler vectorises the loop.
+    text.chunks(GROUP).all(|group| !group.iter().fold(false, |found, byte| found | is_special(byte)))
+}
+
+/// Whether the text is valid base64 of either alphabet, with or without padding, and with or without
+/// `data:TYPE;base64,` in front of it. Whitespace is invalid: see [`without_whitespace`].
+pub(crate) fn is_valid(text: &[u8]) -> bool {
+    // The decoder also takes padding that is only partly there.
+    let is_padded_right = |data: &[u8]| data.last() != Some(&b'=') || data.len() % 4 == 0;
+    data(text)
+        .is_some_and(|data| is_padded_right(data) && (decodes(&STANDARD, data) || decodes(&URL_SAFE, data)))
+}
+
+/// The first `length` bytes, or a few less, that valid text stands for. Without a complete check of the text.
+pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
+    let data = data(text)?;
+    let head = &data[..data.len().min(length.div_ceil(3) * 4)];
+    STANDARD.decode(head).or_else(|_| URL_SAFE.decode(head)).ok()
+}
+
+/// The text behind the head of a `data:` URL, or all of it.
+fn data(text: &[u8]) -> Option<&[u8]> {
+    if !text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case(b"data:")) {
+        return Some(text);
+    }
+    let comma = text.iter().position(|byte| *byte == b',')?;
+    let head = &text[..comma];
+    let is_plain = head.iter().all(|byte| byte.is_ascii_graphic() && !b"\"\\<>".contains(byte));
+    (is_plain && head.to_ascii_lowercase().ends_with(b";base64")).then(|| &text[comma + 1..])
+}
+
+fn decodes(codec: &Codec, data: &[u8]) -> bool {
+    let mut decoded = vec![0; data.len().min(GROUP) / 4 * 3 + 3];
+    let mut groups = data.chunks(GROUP).peekable();
+    while let Some(group) = groups.next() {
+        let is_last = groups.peek().is_none();
+        match codec.decode_slice(group, &mut decoded) {
+            // Fewer bytes: padding in the middle of the text.
+            Ok(length) if is_last || length == GROUP / 4 * 3 => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::{
+        Engine, alphabet,
+        engine::{
+            DecodePaddingMode,
+            general_purpose::{self, GeneralPurpose, GeneralPurposeConfig},
+        },
+    };
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    use super::{GROUP, decode_head, is_plain, is_valid, without_whitespace};
+
+    #[test]
+    fn valid_text_is_of_one_alphabet_and_padded_fully_or_not_at_all() {
+        for text in
+            ["", "QQ==", "QQ", "QUI=", "QUI", "QUJD", "-_-_", "+/+/", "QR==", "data:image/png;base64,QUJD"]
+        {
+            assert!(is_valid(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "Q",
+            "QQ=",
+            "QUJD=",
+            "QQ==QQ==",
+            "=QQ",
+            "-_+/",
+            "QU JD",
+            "QU\"D",
+            "fox.png",
+            "\u{e9}",
+            "data:image/png,QUJD",
+            "data:;base64",
+            "data:\";base64,QUJD",
+            "data:image/png;base64,fox.png",
+        ] {
+            assert!(!is_valid(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn padding_is_refused_between_two_groups() {
+        let mut text = "A".repeat(GROUP - 1);
+        text.push('=');
+        assert!(is_valid(text.as_bytes()));
+        text.push_str("AAAA");
+        assert!(!is_valid(text.as_bytes()));
+    }
+
+    fn plainly_decodes(text: &[u8]) -> bool {
+        [&alphabet::STANDARD, &alphabet::URL_SAFE].into_iter().any(|alphabet| {
+            [DecodePaddingMode::RequireCanonical, DecodePaddingMode::RequireNone].into_iter().any(|padding| {
+                let config = GeneralPurposeConfig::new()
+                    .with_decode_padding_mode(padding)
+                    .with_decode_allow_trailing_bits(true);
+                GeneralPurpose::new(alphabet, config).decode(text).is_ok()
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_checks_agree_with_a_plain_decoder(
+            bytes in prop::collection::vec(any::<u8>(), 0..300),
+            padded: bool,
+            url_safe: bool,
+            flaw in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
+        ) {
+            let engine = match (url_safe, padded) {
+                (false, true) => general_purpose::STANDARD,
+                (false, false) => general_purpose::STANDARD_NO_PAD,
+                (true, true) => general_purpose::URL_SAFE,
+                (true, false) => general_purpose::URL_SAFE_NO_PAD,
+            };
+            let mut text = engine.encode(&bytes).into_bytes();
+            if let (Some((index, byte)), false) = (flaw, text.is_empty()) {
+                let index = index.index(text.len());
+                text[index] = byte;
+                prop_assert_eq!(is_valid(&text), plainly_decodes(&text));
+            } else {
+                prop_assert!(is_valid(&text));
+                prop_assert_eq!(decode_head(&text, bytes.len()), Some(bytes));
+            }
+        }
+
+        #[test]
+        fn only_base64_loses_its_whitespace(text in "[A-Za-z0-9+/= \t\r\n\"\\\\.]{0,40}") {
+            let given = Bytes::from(text.clone());
+            let sent = without_whitespace(&given);
+            let stripped: String = text.split_ascii_whitespace().collect();
+            let expected = if is_valid(stripped.as_bytes()) { stripped } else { text };
+            prop_assert_eq!(sent, expected.as_bytes());
+        }
+
+        #[test]
+        fn plain_text_is_its_own_json(text in any::<String>()) {
+            let json = serde_json::to_string(&text).unwrap();
+            let is_its_own_json = json == format!("\"{text}\"");
+            prop_assert!(is_its_own_json || !is_plain(text.as_bytes()));
+        }
+    }
+}

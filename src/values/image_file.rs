@@ -1,0 +1,129 @@
+//! Image files: opened so that nothing blocks, and compared so that no half-changed file is sent.
+
+use std::{
+    fs::{self, File, FileType, Metadata, OpenOptions},
+    io,
+    path::Path,
+    time::SystemTime,
+};
+
+/// What tells whether a file is still the one that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fingerprint {
+    length: u64,
+    /// Not every file system has it.
+    modified: Option<SystemTime>,
+    /// Device and inode.
+    #[cfg(unix)]
+    identity: (u64, u64),
+}
+
+impl Fingerprint {
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        file.metadata().map(|metadata| Self::from(&metadata))
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+impl From<&Metadata> for Fingerprint {
+    fn from(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+            #[cfg(unix)]
+            identity: (metadata.dev(), metadata.ino()),
+        }
+    }
+}
+
+/// Opens a regular file for reading. Opening a pipe or a device could block for ever, so neither is opened.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    must_be_regular(&fs::metadata(path)?)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // Something else may have taken the path since. Without blocking, that shows in the next line.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    must_be_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn must_be_regular(metadata: &Metadata) -> io::Result<()> {
+    match metadata.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("is {}, not a regular file", kind(metadata.file_type())))),
+    }
+}
+
+fn kind(file_type: FileType) -> &'static str {
+    if file_type.is_dir() {
+        return "a directory";
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if file_type.is_fifo() {
+            return "a pipe";
+        }
+        if file_type.is_socket() {
+            return "a socket";
+        }
+        if file_type.is_block_device() || file_type.is_char_device() {
+            return "a device";
+        }
+    }
+    "a special file"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write};
+
+    use super::{Fingerprint, open};
+
+    #[test]
+    fn a_fingerprint_changes_with_length_time_and_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "one").unwrap();
+        let fingerprint = || Fingerprint::of(&open(&path).unwrap()).unwrap();
+        let original = fingerprint();
+        assert_eq!(fingerprint(), original);
+
+        let mut file = fs::File::options().append(true).open(&path).unwrap();
+        file.write_all(b"!").unwrap();
+        let original_time = original.modified.unwrap();
+        file.set_modified(original_time).unwrap();
+        assert_ne!(fingerprint(), original, "longer");
+
+        file.set_len(3).unwrap();
+        file.set_modified(original_time).unwrap();
+        assert_eq!(fingerprint(), original);
+        file.set_modified(original_time + std::time::Duration::from_secs(1)).unwrap();
+        assert_ne!(fingerprint(), original, "later");
+
+        let other = folder.path().join("b");
+        fs::write(&other, "one").unwrap();
+        fs::File::options().append(true).open(&other).unwrap().set_modified(original_time).unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert_eq!(fingerprint() == original, cfg!(not(unix)), "another file");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_not_a_regular_file_is_named_and_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let refusal = |path: &std::path::Path| open(path).unwrap_err().to_string();
+        assert_eq!(refusal(folder.path()), "is a directory, not a regular file");
+        assert_eq!(refusal(&socket), "is a socket, not a regular file");
+        assert_eq!(refusal("/dev/zero".as_ref()), "is a device, not a regular file");
+    }
+}

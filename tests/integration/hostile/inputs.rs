@@ -1,0 +1,248 @@
+//! Inputs that can't be meant: refused before anything is sent, and the error names the field.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use imagekiln::{
+    ErrorKind, ImageInput, Request, Submit, find_operation,
+    types::{BaseModelFinetuned, Gen2Klein4b, Gen2Pro, GenDev, GenToolsOutpaintingV1},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{
+    samples::{self, PNG, assert_kind, fox},
+    scripted::ScriptedServer,
+};
+
+const VIDEO: &[u8] = b"\0\0\0\x18ftypisom\0\0\x02\0isomiso2";
+
+/// That the request is refused for this field and for this reason, and nothing is sent.
+async fn assert_refused(request: impl Submit, validation: bool, field: &str, reason: &str) {
+    let service = ScriptedServer::start().await;
+    let client = samples::builder(&service).validation(validation).build().unwrap();
+
+    let error = client.submit(request).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Validation);
+    assert!(!error.may_have_been_billed());
+    assert_eq!(error.violations().len(), 1, "{error}");
+    let violation = error.violations()[0].to_string();
+    assert!(violation.starts_with(&format!("{field}: ")), "{violation}");
+    assert!(violation.contains(reason), "{violation}");
+    service.assert_received_nothing();
+}
+
+async fn assert_refused_always(request: impl Submit + Clone, field: &str, reason: &str) {
+    assert_refused(request.clone(), true, field, reason).await;
+    assert_refused(request, false, field, reason).await;
+}
+
+/// The body that is sent for the request.
+async fn sent(request: impl Submit, validation: bool) -> Value {
+    let service = ScriptedServer::start().await;
+    service.answer(samples::accepted(&service, "t1"));
+    let client = samples::builder(&service).validation(validation).build().unwrap();
+    client.submit(request).await.unwrap();
+    service.only_request().json()
+}
+
+fn gen_2_pro() -> Request {
+    Request::new(find_operation("gen-2-pro").unwrap())
+}
+
+fn forms_of(content: &[u8], folder: &TempDir) -> [ImageInput; 3] {
+    let path = folder.path().join("given");
+    std::fs::write(&path, content).unwrap();
+    [
+        ImageInput::bytes(content.to_vec()),
+        ImageInput::base64(STANDARD.encode(content)),
+        ImageInput::path(path),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_are_not_images_are_refused_and_sent_unchecked() {
+    let folder = TempDir::new().unwrap();
+    for (content, reason) in [
+        (b"".as_slice(), "is empty"),
+        (b"%PDF-1.7 and so on", "does not start as an image does"),
+        (VIDEO, "does not start as an image does"),
+    ] {
+        for image in forms_of(content, &folder) {
+            assert_refused(fox().input_image(image.clone()), true, "input_image", reason).await;
+            let body = sent(fox().input_image(image), false).await;
+            assert_eq!(body["input_image"], STANDARD.encode(content));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_fields_that_the_contract_does_not_list_may_be_videos() {
+    let folder = TempDir::new().unwrap();
+    for image in forms_of(VIDEO, &folder) {
+        let request = || gen_2_pro().field("prompt", "p").image("input_video", image.clone());
+        assert_eq!(sent(request(), true).await["input_video"], STANDARD.encode(VIDEO));
+    }
+    for image in forms_of(b"%PDF-1.7 and so on", &folder) {
+        let request = gen_2_pro().field("prompt", "p").image("input_video", image);
+        assert_refused(request, true, "input_video", "a video").await;
+    }
+}
+
+/// Opening a pipe blocks until somebody writes to it, which may be never.
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn that_are_not_regular_files_are_refused_and_never_opened() {
+    let folder = TempDir::new().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // Comes back as soon as somebody opens the other end.
+    let path = pipe.clone();
+    let writer = std::thread::spawn(move || std::fs::File::options().write(true).open(path));
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    for (path, kind) in [
+        (&pipe, "a pipe"),
+        (&socket, "a socket"),
+        (&"/dev/zero".into(), "a device"),
+        (&folder.path().into(), "a directory"),
+    ] {
+        for validation in [true, false] {
+            let service = ScriptedServer::start().await;
+            let client = samples::builder(&service).validation(validation).build().unwrap();
+
+            let error = client.submit(fox().input_image(path.clone())).await.unwrap_err();
+
+            assert_kind(&error, ErrorKind::File);
+            assert!(!error.may_have_been_billed());
+            for part in [&path.display().to_string(), "`input_image`", kind] {
+                assert!(error.to_string().contains(part), "{error}");
+            }
+            service.assert_received_nothing();
+        }
+    }
+    assert!(!writer.is_finished(), "the pipe was opened");
+    drop(std::fs::File::open(&pipe).unwrap());
+    writer.join().unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_are_the_text_of_a_path_are_refused() {
+    let listed = "neither base64 nor an http(s) URL; use `ImageInput::path`";
+    assert_refused(
+        gen_2_pro().field("prompt", "p").field("input_image", "fox.png"),
+        true,
+        "input_image",
+        listed,
+    )
+    .await;
+    assert_refused(fox().extra("input_image", "fox.png"), true, "input_image", listed).await;
+    assert_refused(fox().input_image(ImageInput::base64("fox.png")), true, "input_image", listed).await;
+    let read: Gen2Pro = serde_json::from_value(json!({ "prompt": "p", "input_image": "fox.png" })).unwrap();
+    assert_refused(read, true, "input_image", listed).await;
+    let request = GenDev::new().image_prompt(ImageInput::base64("fox.png"));
+    assert_refused(request, true, "image_prompt", "is text that is not base64; use `ImageInput::path`").await;
+    let request = fox().extra("input_image", STANDARD.encode("a text in base64"));
+    assert_refused(request, true, "input_image", "does not start as an image does").await;
+
+    assert_eq!(sent(fox().extra("input_image", "fox.png"), false).await["input_image"], "fox.png");
+    for text in [
+        "https://example.com/fox.png".to_owned(),
+        STANDARD.encode(PNG),
+        format!("data:image/png;base64,{}", STANDARD.encode(PNG)),
+    ] {
+        assert_eq!(sent(fox().extra("input_image", text.as_str()), true).await["input_image"], text);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_are_urls_with_blanks_or_control_characters_are_refused() {
+    for url in [
+        "https://a.example/a b",
+        " https://a.example/a",
+        "https://a.example/a\n",
+        "https://a.\texample/a",
+        "https://a.example/\u{7f}",
+        "https:\\\\a.example",
+    ] {
+        let reason = "without blanks, control characters";
+        assert_refused(fox().webhook_url(url), true, "webhook_url", reason).await;
+        assert_refused(fox().extra("webhook_url", url), true, "webhook_url", reason).await;
+        assert_refused(fox().input_image(ImageInput::url(url)), true, "input_image", reason).await;
+        let request = gen_2_pro().field("prompt", "p").image("a_new_image", ImageInput::url(url));
+        assert_refused(request, true, "a_new_image", reason).await;
+    }
+    for url in [
+        "http:/a.example",
+        "http:///a.example",
+        "https:a.example",
+        "https://",
+        "ftp://a.example/a",
+        "fox.png",
+        "data:,a",
+    ] {
+        let reason = "must be an http or https URL";
+        assert_refused(fox().webhook_url(url), true, "webhook_url", reason).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_are_numbers_which_json_cannot_carry_are_refused() {
+    for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_refused_always(fox().extra("strength", number), "strength", "must be a finite number").await;
+        assert_refused_always(fox().extra("strength", number as f32), "strength", "must be a finite number")
+            .await;
+        assert_refused_always(fox().extra("strengths", vec![0.5, number]), "strengths", "has an item (at 1)")
+            .await;
+        let request = gen_2_pro().field("prompt", "p").field("seed", Some(number));
+        assert_refused_always(request, "seed", "must be a finite number").await;
+        // Typed: a number, any JSON, and a type with nothing but fields that are not shown.
+        assert_refused_always(GenDev::new().guidance(number), "guidance", "must be a finite number").await;
+        assert_refused_always(GenToolsOutpaintingV1::new().width(number), "width", "must be a finite number")
+            .await;
+        assert_refused_always(
+            Gen2Klein4b::new().extra("prompt", number),
+            "prompt",
+            "must be a finite number",
+        )
+        .await;
+    }
+    // Set again, it is gone.
+    let body = sent(fox().extra("strength", f64::NAN).extra("strength", 0.5).extra("seed", ()), true).await;
+    assert_eq!(body, json!({ "prompt": "a red fox in the snow", "strength": 0.5, "seed": null }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_would_change_the_path_are_refused_always() {
+    for name in [".", "..", "a..b", "a/b", "a%2fb", "a b", "a?b", "a#b", "a\\b", "\u{e9}", "a\n"] {
+        assert_refused_always(BaseModelFinetuned::new(name), "path.base_model", "must be letters, digits")
+            .await;
+    }
+    let finetuned = || Request::new(find_operation("{base_model}-finetuned").unwrap());
+    assert_refused_always(finetuned(), "path.base_model", "is required").await;
+    assert_refused_always(finetuned().parameter("base_model", ""), "path.base_model", "is required").await;
+    let request = finetuned().parameter("base_model", "a").parameter("base_model", "b");
+    assert_refused_always(request, "path.base_model", "is set twice").await;
+    let request = finetuned().parameter("base_model", "a").parameter("model", "b");
+    assert_refused_always(request, "path.model", "is not a parameter").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_are_nested_too_deeply_to_be_read_are_refused_always() {
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    let body = sent(fox().extra("a", nested(126)), true).await;
+    assert_eq!(body["a"], nested(126));
+    assert_refused_always(fox().extra("a", nested(127)), "a", "at most 126 levels").await;
+    assert_refused_always(fox().extra("a", nested(1000)), "a", "at most 126 levels").await;
+    let objects = (0..127).fold(json!(1), |inner, _| json!({ "a": inner }));
+    assert_refused_always(fox().extra("a", objects), "a", "at most 126 levels").await;
+}
+
+/// With work for each pair of fields, this test would take minutes.
+#[test]
+fn of_many_fields_are_checked_in_one_pass() {
+    let many =
+        |count: usize| (0..count).fold(gen_2_pro().field("prompt", "p"), |r, n| r.field(n.to_string(), n));
+    assert!(many(200_000).validate().is_ok());
+    let twice = (0..100_000).fold(many(100_000), |request, n| request.field(n.to_string(), n));
+    assert_eq!(twice.validate().unwrap_err().violations().len(), 100_000);
+}
