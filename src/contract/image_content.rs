@@ -30,7 +30,7 @@ enum Content {
 pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<(), Violation> {
     let wrong = |msg: String| Err(Violation::of_field(name, "value_error", msg));
     if let ImageSource::Base64(text) = image.source()
-        && !base64_text::is_valid(&base64_text::without_whitespace(text))
+        && !base64_text::is_base64(text)
     {
         let expected = match wanted {
             Wanted::Image { or_url: true } => "neither base64 nor an http(s) URL",
@@ -60,7 +60,7 @@ pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<()
 pub(super) fn head(image: &ImageInput, length: usize) -> Option<Vec<u8>> {
     match image.source() {
         ImageSource::Bytes(bytes) => Some(bytes[..bytes.len().min(length)].to_vec()),
-        ImageSource::Base64(text) => base64_text::decode_head(&base64_text::without_whitespace(text), length),
+        ImageSource::Base64(text) => base64_text::decode_head(text, length),
         ImageSource::Path(path) => file_head(path, length),
         ImageSource::Url(_) => None,
     }

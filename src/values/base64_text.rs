@@ -51,39 +51,62 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
 
-/// The text in the form in which it is sent: base64 loses its whitespace, and every other text stays as it is.
-pub(crate) fn without_whitespace(text: &Bytes) -> Bytes {
-    if is_plain(text) {
-        return text.clone();
-    }
-    let stripped: Vec<u8> = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    match is_valid(&stripped) {
-        true => stripped.into(),
-        false => text.clone(),
-    }
+/// How text is sent that a caller says is base64.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Sendable {
+    /// Between the quotes of a JSON string, as it is: nothing in it needs an escape.
+    Plain(Bytes),
+    /// As a JSON string with escapes.
+    Escaped(Bytes),
 }
 
-/// Whether the text has no whitespace and nothing that a JSON string would have to escape.
-pub(crate) fn is_plain(text: &[u8]) -> bool {
-    let is_special = |byte: &u8| *byte <= b' ' || *byte == b'"' || *byte == b'\\';
-    // Not `any` within a group: without an early exit, the compiler vectorises the loop.
-    text.chunks(GROUP).all(|group| !group.iter().fold(false, |found, byte| found | is_special(byte)))
+/// Base64 is sent without its whitespace, and every other text as it was given.
+pub(crate) fn sendable(text: &Bytes) -> Sendable {
+    if is_plain(text) {
+        return Sendable::Plain(text.clone());
+    }
+    let stripped = without_whitespace(text);
+    match is_valid(&stripped) {
+        true => Sendable::Plain(stripped.into()),
+        false => Sendable::Escaped(text.clone()),
+    }
 }
 
 /// Whether the text is valid base64 of either alphabet, with or without padding, and with or without
-/// `data:TYPE;base64,` in front of it. Whitespace is invalid: see [`without_whitespace`].
-pub(crate) fn is_valid(text: &[u8]) -> bool {
+/// `data:TYPE;base64,` in front of it. Whitespace is ignored.
+pub(crate) fn is_base64(text: &[u8]) -> bool {
+    is_valid(text) || (!is_plain(text) && is_valid(&without_whitespace(text)))
+}
+
+/// The first `length` bytes, or a few less, that base64 stands for. The rest of the text is not looked at.
+pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
+    /// Room for the head of a `data:` URL.
+    const URL_HEAD: usize = 1024;
+    let visible = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    let characters = length.div_ceil(3) * 4;
+    let start: Vec<u8> = visible.take(URL_HEAD + characters).collect();
+    let data = data(&start)?;
+    // Whole groups of four characters only, or the end of the text.
+    let head = &data[..data.len().min(characters)];
+    STANDARD.decode(head).or_else(|_| URL_SAFE.decode(head)).ok()
+}
+
+fn without_whitespace(text: &[u8]) -> Vec<u8> {
+    text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
+}
+
+/// Whether the text has no whitespace and nothing that a JSON string would have to escape.
+fn is_plain(text: &[u8]) -> bool {
+    let is_special = |byte: u8| byte <= b' ' || byte == b'"' || byte == b'\\';
+    // Not `any` within a group: without an early exit, the compiler vectorises the loop.
+    text.chunks(4096).all(|group| !group.iter().fold(false, |found, byte| found | is_special(*byte)))
+}
+
+fn is_valid(text: &[u8]) -> bool {
     // The decoder also takes padding that is only partly there.
     let is_padded_right = |data: &[u8]| data.last() != Some(&b'=') || data.len() % 4 == 0;
     data(text)
         .is_some_and(|data| is_padded_right(data) && (decodes(&STANDARD, data) || decodes(&URL_SAFE, data)))
-}
-
-/// The first `length` bytes, or a few less, that valid text stands for. Without a complete check of the text.
-pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
-    let data = data(text)?;
-    let head = &data[..data.len().min(length.div_ceil(3) * 4)];
-    STANDARD.decode(head).or_else(|_| URL_SAFE.decode(head)).ok()
 }
 
 /// The text behind the head of a `data:` URL, or all of it.
@@ -123,7 +146,7 @@ mod tests {
     use bytes::Bytes;
     use proptest::prelude::*;
 
-    use super::{GROUP, decode_head, is_plain, is_valid, without_whitespace};
+    use super::{GROUP, Sendable, decode_head, is_base64, is_plain, is_valid, sendable};
 
     #[test]
     fn valid_text_is_of_one_alphabet_and_padded_fully_or_not_at_all() {
@@ -199,11 +222,28 @@ mod tests {
 
         #[test]
         fn only_base64_loses_its_whitespace(text in "[A-Za-z0-9+/= \t\r\n\"\\\\.]{0,40}") {
-            let given = Bytes::from(text.clone());
-            let sent = without_whitespace(&given);
             let stripped: String = text.split_ascii_whitespace().collect();
-            let expected = if is_valid(stripped.as_bytes()) { stripped } else { text };
-            prop_assert_eq!(sent, expected.as_bytes());
+            prop_assert_eq!(is_base64(text.as_bytes()), is_valid(stripped.as_bytes()));
+            let sent = match is_base64(text.as_bytes()) {
+                true => Sendable::Plain(stripped.into()),
+                false if is_plain(text.as_bytes()) => Sendable::Plain(text.clone().into()),
+                false => Sendable::Escaped(text.clone().into()),
+            };
+            prop_assert_eq!(sendable(&Bytes::from(text)), sent);
+        }
+
+        #[test]
+        fn heads_are_decoded_through_blanks(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            length in 0usize..100,
+            head in prop::option::of(Just("data:image/png;base64,")),
+            line in 1usize..80,
+        ) {
+            let text = format!("{}{}", head.unwrap_or_default(), general_purpose::STANDARD.encode(&bytes));
+            let lines: Vec<_> = text.as_bytes().chunks(line).collect();
+            let decoded = decode_head(&lines.join(b"\r\n".as_slice()), length).unwrap();
+            prop_assert!(bytes.starts_with(&decoded));
+            prop_assert!(decoded.len() >= bytes.len().min(length));
         }
 
         #[test]

@@ -9,7 +9,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
-use super::{Address, base64_text, image_file};
+use super::{
+    Address,
+    base64_text::{self, Sendable},
+    image_file,
+};
 
 /// An image that a request carries: a file, bytes, base64 text, or the URL of an image.
 ///
@@ -152,7 +156,8 @@ impl Serialize for ImageInput {
             }
             ImageSource::Bytes(bytes) => serializer.serialize_str(&base64_text::STANDARD.encode(bytes)),
             ImageSource::Base64(text) => {
-                serializer.serialize_str(&String::from_utf8_lossy(&base64_text::without_whitespace(text)))
+                let (Sendable::Plain(text) | Sendable::Escaped(text)) = base64_text::sendable(text);
+                serializer.serialize_str(&String::from_utf8_lossy(&text))
             }
             ImageSource::Url(url) => serializer.serialize_str(url.reveal()),
         }

@@ -16,7 +16,7 @@ use self::{file::PlannedFile, stream::Streamed};
 use crate::{
     ImageSource,
     contract::{FieldValue, Request},
-    values::base64_text,
+    values::base64_text::{self, Sendable},
 };
 
 pub(crate) use self::progress::Progress;
@@ -105,13 +105,10 @@ fn image_part(name: &str, source: &ImageSource) -> io::Result<Value> {
     Ok(match source {
         ImageSource::Bytes(bytes) => Value::Quoted(Part::Encode(bytes.clone())),
         ImageSource::Path(path) => Value::Quoted(Part::File(Arc::new(PlannedFile::new(name, path)?))),
-        ImageSource::Base64(text) => {
-            let text = base64_text::without_whitespace(text);
-            match base64_text::is_plain(&text) {
-                true => Value::Quoted(Part::Ready(text)),
-                false => Value::Text(text),
-            }
-        }
+        ImageSource::Base64(text) => match base64_text::sendable(text) {
+            Sendable::Plain(text) => Value::Quoted(Part::Ready(text)),
+            Sendable::Escaped(text) => Value::Text(text),
+        },
         ImageSource::Url(url) => Value::Text(Bytes::from(url.reveal().to_owned())),
     })
 }

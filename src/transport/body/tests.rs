@@ -133,7 +133,7 @@ fn any_image_text() -> impl Strategy<Value = String> {
 
 fn read_of(text: &str) -> Value {
     let stripped: String = text.split_ascii_whitespace().collect();
-    if base64_text::is_valid(stripped.as_bytes()) { stripped.into() } else { text.into() }
+    if base64_text::is_base64(stripped.as_bytes()) { stripped.into() } else { text.into() }
 }
 
 fn any_input() -> impl Strategy<Value = Given> {
