@@ -1,5 +1,6 @@
 //! The SDK over real HTTP.
 
+mod documented;
 mod errors;
 mod hostile;
 mod limits;

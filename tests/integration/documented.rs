@@ -1,0 +1,22 @@
+//! `docs/security.md` names tests, and each of them exists.
+
+use std::{fs, path::Path};
+
+#[test]
+fn every_test_that_the_security_page_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/security.md")).unwrap();
+    let names: Vec<(&str, &str)> = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|code| !code.contains('('))
+        .filter_map(|code| code.split_once("::"))
+        .collect();
+    assert!(names.len() > 60, "{} names", names.len());
+    for (module, test) in names {
+        let file = root.join(format!("tests/integration/hostile/{module}.rs"));
+        let source = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{module}: {error}"));
+        assert!(source.contains(&format!("fn {test}()")), "{module} has no test {test}");
+    }
+}
