@@ -120,7 +120,7 @@ fn check_image(field: &Field, encodings: ImageEncodings, image: &ImageInput) -> 
     let takes_url = encodings != ImageEncodings::Base64;
     match image.source() {
         ImageSource::Url(_) if !takes_url => {
-            let msg = "is a URL, and this field takes only the image itself; use `ImageInput::path` or `ImageInput::bytes`";
+            let msg = "takes the image itself, not a URL; give a file or its bytes";
             Err(Violation::of_field(field.name, "value_error", msg))
         }
         ImageSource::Url(url) => check_url(field.name, url.reveal()),

@@ -104,7 +104,7 @@ fn is_plain(text: &[u8]) -> bool {
 
 fn is_valid(text: &[u8]) -> bool {
     // The decoder also takes padding that is only partly there.
-    let is_padded_right = |data: &[u8]| data.last() != Some(&b'=') || data.len() % 4 == 0;
+    let is_padded_right = |data: &[u8]| data.last() != Some(&b'=') || data.len().is_multiple_of(4);
     data(text)
         .is_some_and(|data| is_padded_right(data) && (decodes(&STANDARD, data) || decodes(&URL_SAFE, data)))
 }

@@ -76,8 +76,9 @@ fn of_values_all_at_once() {
 #[test]
 fn of_values_that_only_the_service_finds() {
     let bench = Bench::new();
-    bench.place.write("text.png", "no image");
-    assert_shown!("refused_by_the_service", shown(&bench.run(&["edit", "a hat", "text.png"]).fails(2)));
+    // An image by its first bytes, and in a format that this service does not take.
+    bench.place.write("hat.psd", "8BPS\0\x01");
+    assert_shown!("refused_by_the_service", shown(&bench.run(&["edit", "a hat", "hat.psd"]).fails(2)));
     assert_eq!(bench.simulator.counts().accepted, 0);
 }
 
@@ -171,9 +172,9 @@ fn of_the_task() {
 fn of_the_deadline() {
     let bench = Bench::ready_after(AGES);
     let words =
-        [&["generate", "a fox", "--quiet", "--deadline", "0.1", "-o", "my fox.png"][..], &SMALL].concat();
+        [&["generate", "a fox", "--quiet", "--deadline", "1", "-o", "my fox.png"][..], &SMALL].concat();
     assert_shown!("deadline", shown(&bench.run(&words).fails(6)));
-    let simulated = [&["--simulate", "generate", "a fox", "-q", "--deadline", "0.1"][..], &SMALL].concat();
+    let simulated = [&["--simulate", "generate", "a fox", "-q", "--deadline", "1"][..], &SMALL].concat();
     assert_shown!("deadline_simulated", shown(&bench.place.run(&simulated).fails(6)));
 }
 

@@ -6,6 +6,7 @@
 mod broken_submission;
 mod bytes_on_the_wire;
 mod caps;
+mod changing_files;
 mod damaged_responses;
 mod deadline;
 mod delivery;

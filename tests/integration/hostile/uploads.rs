@@ -1,6 +1,6 @@
 //! Uploads: the body that is streamed is the body that plain serialisation gives.
 
-use std::{fs, io::Write, path::PathBuf};
+use std::{fs, path::PathBuf};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use imagekiln::{ErrorKind, ImageInput, types::Gen2Pro};
@@ -12,7 +12,7 @@ use crate::support::{
     answer::Answer,
     hold_clock,
     received::Received,
-    samples::{self, PNG, assert_kind, client, fox, large_png, seconds},
+    samples::{self, assert_kind, client, fox, large_png, seconds},
     scripted::ScriptedServer,
 };
 
@@ -30,7 +30,7 @@ fn assert_is_whole_json(post: &Received, expected: &Value) {
     post.assert_has_key();
 }
 
-fn file_in(directory: &TempDir, bytes: &[u8]) -> PathBuf {
+pub(super) fn file_in(directory: &TempDir, bytes: &[u8]) -> PathBuf {
     let path = directory.path().join("reference.png");
     fs::write(&path, bytes).unwrap();
     path
@@ -118,102 +118,12 @@ async fn of_files_that_are_not_there_send_nothing() {
     service.assert_received_nothing();
 }
 
-/// The file changes between two attempts, which is the moment that a test can hold.
-async fn assert_cut_off_after(change: impl FnOnce(&PathBuf)) {
-    let directory = TempDir::new().unwrap();
-    let path = file_in(&directory, &large_png(1_000_000));
-    let service = ScriptedServer::start().await;
-    let (busy, pieces) = Answer::nothing().in_pieces();
-    service.answer(busy).otherwise(|_| Answer::silence());
-    let client = client(&service);
-    let request = fox().input_image(path.clone());
-    let submission = tokio::spawn(async move { client.submit(request).await });
-    service.wait_for_requests(1).await;
-
-    change(&path);
-    pieces.send(Answer::json(429, &json!({})).header("Retry-After", "1").bytes());
-    drop(pieces);
-    let error = submission.await.unwrap().unwrap_err();
-
-    assert_kind(&error, ErrorKind::File);
-    assert!(!error.may_have_been_billed(), "{error:?}");
-    assert!(error.to_string().contains("reference.png"), "{error}");
-    let whole = service.posts().iter().filter(|post| post.complete).count();
-    assert_eq!(whole, 1, "only the attempt that was answered with 429 came to its end");
-    service.assert_every_request_has_the_key();
-}
-
-#[tokio::test(start_paused = true)]
-async fn of_a_file_that_vanishes_are_not_billed() {
-    assert_cut_off_after(|path| fs::remove_file(path).unwrap()).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn of_a_file_that_becomes_shorter_are_not_billed() {
-    assert_cut_off_after(|path| fs::write(path, PNG).unwrap()).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn of_a_file_that_grows_are_not_billed() {
-    assert_cut_off_after(|path| {
-        let mut file = fs::File::options().append(true).open(path).unwrap();
-        file.write_all(b"more").unwrap();
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn of_a_file_that_is_written_again_are_not_billed() {
-    assert_cut_off_after(|path| {
-        let later = path.metadata().unwrap().modified().unwrap() + seconds(1);
-        fs::write(path, large_png(1_000_000)).unwrap();
-        fs::File::options().append(true).open(path).unwrap().set_modified(later).unwrap();
-    })
-    .await;
-}
-
-#[cfg(unix)]
-#[tokio::test(start_paused = true)]
-async fn of_a_file_that_is_replaced_are_not_billed() {
-    assert_cut_off_after(|path| {
-        let modified = path.metadata().unwrap().modified().unwrap();
-        let other = path.with_extension("other");
-        fs::write(&other, large_png(1_000_000)).unwrap();
-        fs::File::options().append(true).open(&other).unwrap().set_modified(modified).unwrap();
-        fs::rename(other, path).unwrap();
-    })
-    .await;
-}
-
 /// A server that buffers little, so that what it does not read, the client can't send.
-async fn server_of_small_buffers() -> ScriptedServer {
+pub(super) async fn server_of_small_buffers() -> ScriptedServer {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(64 * 1024).unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     ScriptedServer::on(socket.listen(16).unwrap())
-}
-
-#[tokio::test(start_paused = true)]
-async fn of_a_file_that_changes_halfway_end_before_their_last_byte() {
-    let directory = TempDir::new().unwrap();
-    let path = file_in(&directory, &large_png(32_000_000));
-    let service = server_of_small_buffers().await;
-    let (answer, pace) = Answer::silence().reading_slowly();
-    service.answer(answer);
-    let client = client(&service);
-    let request = fox().input_image(path.clone());
-    let submission = tokio::spawn(async move { client.submit(request).await });
-    service.wait_for_heads(1).await;
-
-    pace.read(1_000_000).await;
-    fs::File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap();
-    drop(pace);
-    let error = submission.await.unwrap().unwrap_err();
-
-    assert_kind(&error, ErrorKind::File);
-    assert!(!error.may_have_been_billed(), "{error:?}");
-    assert!(error.to_string().contains("reference.png"), "{error}");
-    assert!(!service.only_request().complete);
 }
 
 /// Every step of the server takes nearly the limit, and all of them many times it.
