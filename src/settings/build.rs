@@ -35,54 +35,14 @@ impl ClientBuilder {
     ///
     /// Kind [`Settings`](crate::ErrorKind::Settings), naming the setting that is missing or can't be used.
     pub fn build(self) -> Result<Client, Error> {
-        let key =
-            self.api_key.as_deref().ok_or_else(|| missing("the API key", "api_key", API_KEY_VARIABLE))?;
-        let key = ApiKey::new(key).ok_or_else(|| {
-            wrong("the API key is empty or holds characters that no header can carry")
-                .advice(format!("check {API_KEY_VARIABLE}"))
-        })?;
-        let base_url = self
-            .base_url
-            .as_deref()
-            .ok_or_else(|| missing("the service's address", "base_url", BASE_URL_VARIABLE))?;
-        let base_url = parse_base(base_url, BASE_URL_VARIABLE, self.allow_http)?;
-        let regional_url = self
-            .regional_base_url
-            .as_deref()
-            .map(|url| parse_base(url, REGIONAL_BASE_URL_VARIABLE, self.allow_http))
-            .transpose()?;
-        let prefix = self.model_prefix.unwrap_or_else(|| NEUTRAL_PREFIX.to_owned());
-        if prefix.is_empty() || !prefix.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-            return Err(wrong("the model prefix holds other characters than letters, digits, `-` and `_`")
-                .advice(format!("check {MODEL_PREFIX_VARIABLE}")));
-        }
-        if self.max_concurrent_polls == 0 || self.max_active_tasks == Some(0) {
-            return Err(
-                wrong("a limit of 0 polls or 0 tasks would let nothing happen").advice("set it to 1 or more")
-            );
-        }
-        if self.connect_timeout.is_zero() || self.silence_timeout.is_zero() {
-            return Err(wrong("a time-out of 0 would give up every request, paid ones too")
-                .advice("set it to some seconds"));
-        }
-
+        self.check_limits()?;
+        let key = self.key()?;
+        let (base_url, regional_url) = self.bases()?;
+        let prefix = self.prefix()?;
         let polling_hosts = parse_hosts(&self.polling_hosts, "allow_polling_host")?;
         let delivery_hosts = parse_hosts(&self.delivery_hosts, "allow_delivery_host")?;
         let bases: Vec<Url> = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
-        let is_https = bases.iter().any(|base| base.scheme() == "https");
-        if is_https && !tls::IS_BUILT_IN && self.customize.is_none() {
-            return Err(wrong("the base address is https, and this program was built without TLS")
-                .advice("turn on the feature `rustls` or `native-tls` of the crate imagekiln"));
-        }
-        let tls = Tls::new(is_https).map_err(|message| {
-            unusable_http()
-                .advice("check the system's certificates (on many systems the package ca-certificates)")
-                .caused_by(message)
-        })?;
-        let connect_timeout = self.connect_timeout.min(LONGEST_TIMEOUT);
-        let http = HttpSettings { tls, connect_timeout, customize: self.customize };
-        let connections = Connections::new(move || Routes::new(|| http.builder()))
-            .map_err(|error| unusable_http().caused_by(error))?;
+        let connections = self.connections(bases.iter().any(|base| base.scheme() == "https"))?;
         Ok(Client(Arc::new(Inner {
             hooks: Hooks { key: key.clone(), prefix },
             key,
@@ -105,6 +65,65 @@ impl ClientBuilder {
             random: Random::new(self.random_seed),
             clock: self.clock,
         })))
+    }
+
+    fn check_limits(&self) -> Result<(), Error> {
+        if self.max_concurrent_polls == 0 || self.max_active_tasks == Some(0) {
+            return Err(
+                wrong("a limit of 0 polls or 0 tasks would let nothing happen").advice("set it to 1 or more")
+            );
+        }
+        if self.connect_timeout.is_zero() || self.silence_timeout.is_zero() {
+            return Err(wrong("a time-out of 0 would give up every request, paid ones too")
+                .advice("set it to some seconds"));
+        }
+        Ok(())
+    }
+
+    fn key(&self) -> Result<ApiKey, Error> {
+        let key =
+            self.api_key.as_deref().ok_or_else(|| missing("the API key", "api_key", API_KEY_VARIABLE))?;
+        ApiKey::new(key).ok_or_else(|| {
+            wrong("the API key is empty or holds characters that no header can carry")
+                .advice(format!("check {API_KEY_VARIABLE}"))
+        })
+    }
+
+    /// The base address, and the regional one if it is set.
+    fn bases(&self) -> Result<(Url, Option<Url>), Error> {
+        let base = self
+            .base_url
+            .as_deref()
+            .ok_or_else(|| missing("the service's address", "base_url", BASE_URL_VARIABLE))?;
+        let base = parse_base(base, BASE_URL_VARIABLE, self.allow_http)?;
+        let parse = |url| parse_base(url, REGIONAL_BASE_URL_VARIABLE, self.allow_http);
+        Ok((base, self.regional_base_url.as_deref().map(parse).transpose()?))
+    }
+
+    fn prefix(&self) -> Result<String, Error> {
+        let prefix = self.model_prefix.as_deref().unwrap_or(NEUTRAL_PREFIX);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        match !prefix.is_empty() && prefix.chars().all(is_plain) {
+            true => Ok(prefix.to_owned()),
+            false => Err(wrong("the model prefix holds other characters than letters, digits, `-` and `_`")
+                .advice(format!("check {MODEL_PREFIX_VARIABLE}"))),
+        }
+    }
+
+    fn connections(&self, base_is_https: bool) -> Result<Connections, Error> {
+        if base_is_https && !tls::IS_BUILT_IN && self.customize.is_none() {
+            return Err(wrong("the base address is https, and this program was built without TLS")
+                .advice("turn on the feature `rustls` or `native-tls` of the crate imagekiln"));
+        }
+        let tls = Tls::new(base_is_https).map_err(|message| {
+            unusable_http()
+                .advice("check the system's certificates (on many systems the package ca-certificates)")
+                .caused_by(message)
+        })?;
+        let connect_timeout = self.connect_timeout.min(LONGEST_TIMEOUT);
+        let http = HttpSettings { tls, connect_timeout, customize: self.customize.clone() };
+        Connections::new(move || Routes::new(|| http.builder()))
+            .map_err(|error| unusable_http().caused_by(error))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use progenitor_client::Error as ClientError;
+use progenitor_client::{ByteStream, Error as ClientError, ResponseValue};
 use tokio::time::Instant;
 use url::Url;
 
@@ -48,43 +48,54 @@ pub(super) async fn exchange(
 ) -> Result<Response, NoResponse> {
     let silence = client.0.silence;
     let progress = Progress::start();
-    let body = plan.body(&progress);
     let connection = client.0.connections.to(base);
     let service = generated::Client::new_with_client(
         base.as_str().trim_end_matches('/'),
         connection.http.clone(),
         client.0.hooks.clone(),
     );
-    let path = |name: &str| request.path_value(name);
-    let drained = Duration::from_secs(plan.length().min(HELD_BACK) / SLOW_LINE);
-    let until = || {
-        let held_back = if progress.is_handed_over() { drained } else { Duration::ZERO };
-        progress.last_move() + silence + held_back
-    };
+    let (path, body) = (|name: &str| request.path_value(name), plan.body(&progress));
+    let until = || progress.last_move() + silence + held_back(plan, &progress);
     // Boxed: the future of the generated client is large, and a submission should not carry it.
     let sending = Box::pin(generated::send(&service, request.operation(), path, body));
     let watched = client.0.connections.watch((base, &connection), || progress.last_move(), until, sending);
     let failed = |why| NoResponse { why, was_sent: progress.is_handed_over() };
     let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
     let limits = Limits { silence, until: Instant::now() + silence * LONGEST_RESPONSE };
-    let response = match sent {
-        Ok(response) => {
-            let (status, headers) = (response.status(), response.headers().clone());
-            Response::read(status, headers, response.into_inner_stream(), limits).await
-        }
-        Err(ClientError::UnexpectedResponse(response)) => {
-            let (status, headers) = (response.status(), response.headers().clone());
-            Response::read(status, headers, response.bytes_stream(), limits).await
-        }
-        Err(error) => {
-            return Err(failed(match progress.fault() {
-                Some(fault) => Failure::File(fault.to_owned()),
-                None => Failure::Failed(Box::new(error)),
-            }));
-        }
-    };
+    let response = read(sent, limits).await.map_err(|error| {
+        failed(match progress.fault() {
+            Some(fault) => Failure::File(fault.to_owned()),
+            None => Failure::Failed(Box::new(error)),
+        })
+    })?;
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
         client.0.connections.abandon(base, &connection);
     }
     Ok(response)
+}
+
+/// How long a slow line may still take for what was handed over.
+fn held_back(plan: &BodyPlan, progress: &Progress) -> Duration {
+    match progress.is_handed_over() {
+        true => Duration::from_secs(plan.length().min(HELD_BACK) / SLOW_LINE),
+        false => Duration::ZERO,
+    }
+}
+
+/// The generated client has one type for a response of success, and another for one of failure.
+async fn read(
+    sent: Result<ResponseValue<ByteStream>, ClientError<()>>,
+    limits: Limits,
+) -> Result<Response, ClientError<()>> {
+    match sent {
+        Ok(response) => {
+            let (status, headers) = (response.status(), response.headers().clone());
+            Ok(Response::read(status, headers, response.into_inner_stream(), limits).await)
+        }
+        Err(ClientError::UnexpectedResponse(response)) => {
+            let (status, headers) = (response.status(), response.headers().clone());
+            Ok(Response::read(status, headers, response.bytes_stream(), limits).await)
+        }
+        Err(error) => Err(error),
+    }
 }

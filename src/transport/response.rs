@@ -53,6 +53,39 @@ pub(crate) enum Ending {
     TooLong,
 }
 
+/// What arrived of a body: the first part is kept, and what follows is only scanned.
+#[derive(Default)]
+struct Arrived {
+    kept: Vec<u8>,
+    beyond: Option<Scanner>,
+    read: usize,
+}
+
+impl Arrived {
+    /// Returns whether more is worth reading.
+    fn push(&mut self, chunk: &[u8]) -> bool {
+        self.read += chunk.len();
+        if self.beyond.is_none() && self.read <= MOST_KEPT {
+            self.kept.extend_from_slice(chunk);
+            return true;
+        }
+        let scanner = self.beyond.get_or_insert_with(|| {
+            let mut scanner = Scanner::default();
+            scanner.push(&self.kept);
+            scanner
+        });
+        scanner.push(chunk);
+        !scanner.is_done() && self.read <= MOST_READ
+    }
+
+    fn document(self, headers: &HeaderMap) -> Option<Value> {
+        match self.beyond {
+            Some(scanner) => scanner.found(),
+            None => document(&unpacked(self.kept, headers)),
+        }
+    }
+}
+
 impl Response {
     pub(crate) async fn read(
         status: StatusCode,
@@ -61,41 +94,21 @@ impl Response {
         limits: Limits,
     ) -> Self {
         let mut body = std::pin::pin!(body);
-        let mut kept = Vec::new();
-        // What is beyond the kept part is scanned and let go.
-        let mut scanner: Option<Scanner> = None;
-        let mut read = 0;
+        let mut arrived = Arrived::default();
         let ending = loop {
             let next = poll_fn(|cx| body.as_mut().poll_next(cx));
             let stop = limits.until.min(Instant::now() + limits.silence);
             match time::timeout_at(stop, next).await {
-                Ok(None) => break if scanner.is_some() { Ending::TooLong } else { Ending::Complete },
+                Ok(None) if arrived.beyond.is_none() => break Ending::Complete,
+                Ok(None) => break Ending::TooLong,
                 Ok(Some(Err(error))) => break Ending::Broken(error),
+                Ok(Some(Ok(chunk))) if arrived.push(&chunk) => {}
+                Ok(Some(Ok(_))) => break Ending::TooLong,
                 Err(_) if Instant::now() >= limits.until => break Ending::TooSlow,
                 Err(_) => break Ending::Silent,
-                Ok(Some(Ok(chunk))) => {
-                    read += chunk.len();
-                    if scanner.is_none() && kept.len() + chunk.len() <= MOST_KEPT {
-                        kept.extend_from_slice(&chunk);
-                        continue;
-                    }
-                    let scanner = scanner.get_or_insert_with(|| {
-                        let mut scanner = Scanner::default();
-                        scanner.push(&kept);
-                        scanner
-                    });
-                    scanner.push(&chunk);
-                    if scanner.is_done() || read > MOST_READ {
-                        break Ending::TooLong;
-                    }
-                }
             }
         };
-        let document = match scanner {
-            Some(scanner) => scanner.found(),
-            None => document(&unpacked(kept, &headers)),
-        };
-        Self { status, headers, ending, document }
+        Self { document: arrived.document(&headers), status, headers, ending }
     }
 
     /// The JSON of the body, or the first element of an array: that is where an object is that is wrapped in one.
