@@ -1,4 +1,4 @@
-//! A request in the form that is checked and sent, whether it came from a generated type or was put together at run time.
+//! A request in the form that is checked and sent, whether it came from a generated type or was built at run time.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub trait Submit {
     fn into_request(self) -> Request;
 }
 
-/// A request to any operation, put together at run time: for programs that, as the command line does, learn the
+/// A request to any operation, built at run time: for programs that, as the command line does, learn the
 /// operation and its fields from [`operations()`](crate::operations).
 ///
 /// ```

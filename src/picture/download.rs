@@ -38,7 +38,7 @@ pub(super) struct Download<'a> {
 }
 
 impl Picture {
-    /// Sends the request and reads the head of the response.
+    /// Sends the request and waits for the response.
     pub(super) async fn open(&self) -> Result<Download<'_>, Failure> {
         let url = self.address.parse().map_err(|error| {
             Failure::Permanent(self.failed("the delivery URL is not a URL").caused_by(error))

@@ -179,7 +179,7 @@ fn accepted(
         if !matches!(response.ending, Ending::Complete) {
             tracing::warn!(
                 task_id = task.id(),
-                "the response to the submission was cut off; the task is known"
+                "the response to the submission is truncated; the task is known"
             );
         }
         return Ok((task, charge(response)));
@@ -187,7 +187,7 @@ fn accepted(
     let status = response.status.as_u16();
     let (kind, message) = match &response.ending {
         Ending::Broken(_) | Ending::Silent | Ending::TooSlow => {
-            (ErrorKind::Network, "was cut off before it named a task")
+            (ErrorKind::Network, "ended before it named a task")
         }
         Ending::TooLong => (ErrorKind::Reply, "is too long, and names no task as far as it was read"),
         Ending::Complete if response.document().is_none() => (ErrorKind::Reply, "is not JSON"),

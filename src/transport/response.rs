@@ -1,4 +1,4 @@
-//! Reading responses: within bounds of time and size, and keeping what arrived of one that is cut off or damaged.
+//! Reading responses: within bounds of time and size, and keeping what arrived of one that is truncated or damaged.
 
 use std::{future::poll_fn, io::Read, time::Duration};
 
@@ -38,7 +38,7 @@ pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) ending: Ending,
-    /// The JSON of the body: all of it, or what can be read of a document that is cut off or damaged.
+    /// The JSON of the body: all of it, or what can be read of a document that is truncated or damaged.
     document: Option<Value>,
 }
 
@@ -157,7 +157,7 @@ fn unpacked(body: Vec<u8>, headers: &HeaderMap) -> Vec<u8> {
         return body;
     }
     let mut plain = Vec::new();
-    // An error is a body that was cut off or damaged: what came before it counts.
+    // An error is a body that is truncated or damaged: what came before it counts.
     let _ = MultiGzDecoder::new(body.as_slice()).take(MOST_KEPT as u64).read_to_end(&mut plain);
     // Declared, and not packed: a proxy that unpacked it and left the header.
     if plain.is_empty() { body } else { plain }

@@ -1,4 +1,4 @@
-//! Reads what can be read of a JSON document that is cut off or damaged: the members of its outermost object, and of the
+//! Reads what can be read of a JSON document that is truncated or damaged: the members of its outermost object, and of the
 //! objects in it, whose values are text, numbers, `true` or `false` and arrived whole.
 //!
 //! It never recurses, takes a document in pieces of any size, and keeps a bounded part of it.

@@ -43,92 +43,42 @@ use ErrorKind::{Auth, Payment, RateLimited, Service, Validation};
 use Poll::{Again, End};
 use Submission::{Refused, Repeated, Unknown};
 
-const CHECK_ADDRESS: &str = "check the base address and the model prefix";
+const REDIRECT: &str = "answered with a redirect, which is not followed, because the key would go along";
 const MOVED: &str = "set the base address to where the service is";
+const ADDRESS: &str = "check the base address and the model prefix";
+const ACCESS: &str = "check the key, and that its project has access to this endpoint";
+const CREDITS: &str = "add credits to the project, or raise its spending limit";
+const WAIT: &str = "wait, or cap the active tasks with ClientBuilder::max_active_tasks";
+const PROXY: &str = "was not reached, because a proxy asks for authentication";
+const UNDEFINED: &str = "answered with a status code that HTTP does not define here";
 
 /// The contract shows 403 and 422 and no other status code. Besides those, a submission counts as refused only if
 /// the code says by its definition that the request was not acted upon; the first match counts.
 const MEANINGS: &[Meaning] = &[
-    row(
-        301,
-        301,
-        Service,
-        Refused,
-        End,
-        "answered with a redirect, which is not followed, because the key would go along",
-        MOVED,
-    ),
-    row(
-        307,
-        308,
-        Service,
-        Refused,
-        End,
-        "answered with a redirect, which is not followed, because the key would go along",
-        MOVED,
-    ),
-    row(
-        300,
-        399,
-        Service,
-        Unknown,
-        End,
-        "answered with a redirect, which is not followed, because the key would go along",
-        MOVED,
-    ),
-    row(400, 400, Service, Refused, End, "found the request malformed", CHECK_ADDRESS),
+    row(301, 301, Service, Refused, End, REDIRECT, MOVED),
+    row(307, 308, Service, Refused, End, REDIRECT, MOVED),
+    row(300, 399, Service, Unknown, End, REDIRECT, MOVED),
+    row(400, 400, Service, Refused, End, "found the request malformed", ADDRESS),
     row(401, 401, Auth, Refused, End, "refused the key", "check the key"),
-    row(
-        402,
-        402,
-        Payment,
-        Refused,
-        End,
-        "asks for payment: the credits or the spending limit of the project are used up",
-        "add credits, or raise the spending limit",
-    ),
-    row(
-        403,
-        403,
-        Auth,
-        Refused,
-        End,
-        "refused the key",
-        "check the key, and that its project has access to this endpoint",
-    ),
-    row(404, 404, Service, Refused, End, "does not know this address", CHECK_ADDRESS),
-    row(405, 405, Service, Refused, End, "does not take this method at this address", CHECK_ADDRESS),
-    row(406, 406, Service, Refused, End, "refused the request", CHECK_ADDRESS),
-    row(
-        407,
-        407,
-        Service,
-        Refused,
-        End,
-        "was not reached: a proxy asks for authentication",
-        "check the proxy settings of the environment",
-    ),
+    row(402, 402, Payment, Refused, End, "asks for payment", CREDITS),
+    row(403, 403, Auth, Refused, End, "refused the key", ACCESS),
+    row(404, 404, Service, Refused, End, "does not know this address", ADDRESS),
+    row(405, 405, Service, Refused, End, "does not take this method at this address", ADDRESS),
+    row(406, 406, Service, Refused, End, "refused the request", ADDRESS),
+    row(407, 407, Service, Refused, End, PROXY, "check the proxy settings of the environment"),
     row(408, 408, Service, Unknown, Again, "gave up waiting for the request", ""),
     row(409, 409, Service, Unknown, Again, "reported a conflict", ""),
     row(413, 413, Service, Refused, End, "found the request too large", "send smaller images, or their URLs"),
-    row(415, 415, Service, Refused, End, "does not take JSON at this address", CHECK_ADDRESS),
+    row(415, 415, Service, Refused, End, "does not take JSON at this address", ADDRESS),
     row(422, 422, Validation, Refused, End, "found the request invalid", "correct the request"),
     row(423, 424, Service, Unknown, Again, "could not act on the request", ""),
     row(425, 425, Service, Refused, Again, "does not take the request this early", "send it again"),
-    row(
-        429,
-        429,
-        RateLimited,
-        Repeated,
-        Again,
-        "takes no more requests at the moment",
-        "wait, or cap the active tasks with ClientBuilder::max_active_tasks",
-    ),
+    row(429, 429, RateLimited, Repeated, Again, "takes no more requests at the moment", WAIT),
     row(460, 460, Service, Unknown, Again, "closed the request early", ""),
     row(499, 499, Service, Unknown, Again, "closed the request early", ""),
     row(400, 499, Service, Unknown, End, "refused the request", ""),
     row(500, 599, Service, Unknown, Again, "failed", ""),
-    row(100, 999, Service, Unknown, Again, "answered with a status code that HTTP does not define here", ""),
+    row(100, 999, Service, Unknown, Again, UNDEFINED, ""),
 ];
 
 impl Meaning {

@@ -1,4 +1,4 @@
-//! Responses of success that are cut off or damaged: the task that was paid is not lost, and neither is its picture.
+//! Responses of success that are truncated or damaged: the task that was paid is not lost, and neither is its picture.
 
 use std::io::Write;
 
