@@ -113,8 +113,9 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
         false => None,
     };
     let update = update.ok_or_else(|| failed(client, task, response, &redaction));
-    let seen = update.as_ref().map_or("failed", |update| update.status().as_str());
-    tracing::Span::current().record("status", seen);
+    if let Ok(update) = &update {
+        tracing::Span::current().record("status", field::display(update.status()));
+    }
     tracing::debug!(http_status = status.as_u16(), "polled");
     update
 }

@@ -170,3 +170,19 @@ async fn pauses_between_polls_grow_to_their_bound() {
     assert!(pauses[0] <= seconds(1) / 2 + seconds(1) / 500, "{pauses:?}");
     assert!(pauses[11] > seconds(5) / 2 && pauses[11] <= seconds(5) + seconds(1) / 500, "{pauses:?}");
 }
+
+/// Polls have a budget of their own. It never ends a wait: without it, the pauses are longer.
+#[tokio::test(start_paused = true)]
+async fn many_tasks_do_not_storm_a_service_that_is_down() {
+    let service = ScriptedServer::start().await;
+    service.otherwise(|_| Answer::html(503));
+    let client = client(&service);
+    let task = task(&client, &service);
+    let waits = (0..100).map(|_| task.wait_with(samples::deadline(60)));
+
+    let outcomes = futures_util::future::join_all(waits).await;
+
+    outcomes.iter().for_each(|outcome| assert_kind(outcome.as_ref().unwrap_err(), ErrorKind::Deadline));
+    let polls = service.polls().len();
+    assert!((200..500).contains(&polls), "{polls} polls within a minute");
+}
