@@ -122,7 +122,8 @@ impl ClientBuilder {
         })?;
         let connect_timeout = self.connect_timeout.min(LONGEST_TIMEOUT);
         let http = HttpSettings { tls, connect_timeout, customize: self.customize.clone() };
-        Connections::new(move || Routes::new(|| http.builder()))
+        let silence = self.silence_timeout.min(LONGEST_TIMEOUT);
+        Connections::new(silence, move || Routes::new(|| http.builder()))
             .map_err(|error| unusable_http().caused_by(error))
     }
 }

@@ -15,7 +15,8 @@ use url::Url;
 
 use super::routes::Routes;
 
-/// After this much silence other requests to the host use a new connection. The silent exchange itself is waited for.
+/// After this much silence, at most, other requests to the host use a new connection. The silent exchange itself is waited
+/// for.
 const SUSPICIOUS: Duration = Duration::from_secs(10);
 
 /// How many hosts can have a client of their own. A service has a few hosts; a service that makes up host names must not
@@ -26,6 +27,7 @@ type Make = Box<dyn Fn() -> reqwest::Result<Routes> + Send + Sync>;
 
 /// Hands out the HTTP client for a URL.
 pub(crate) struct Connections {
+    suspicious: Duration,
     shared: Routes,
     make: Make,
     renewed: Mutex<HashMap<String, Renewed>>,
@@ -43,11 +45,14 @@ pub(crate) struct Connection {
 }
 
 impl Connections {
-    /// `make` makes the clients that serve every host at first, and further ones like them for a single host.
+    /// `make` makes the clients that serve every host at first, and further ones like them for a single host. `silence` is
+    /// how long a host may be silent.
     pub(crate) fn new(
+        silence: Duration,
         make: impl Fn() -> reqwest::Result<Routes> + Send + Sync + 'static,
     ) -> reqwest::Result<Self> {
-        Ok(Self { shared: make()?, make: Box::new(make), renewed: Mutex::new(HashMap::new()) })
+        let suspicious = SUSPICIOUS.min(silence);
+        Ok(Self { suspicious, shared: make()?, make: Box::new(make), renewed: Mutex::default() })
     }
 
     /// To a host that the settings name, or that may receive the key.
@@ -101,16 +106,19 @@ impl Connections {
         let mut is_suspicious = false;
         loop {
             let (since, end) = (quiet_since(), until());
-            let wake = if is_suspicious { end } else { end.min(since + SUSPICIOUS) };
+            let wake = if is_suspicious { end } else { end.min(since + self.suspicious) };
             match time::timeout_at(wake, exchange.as_mut()).await {
                 Ok(outcome) => return Some(outcome),
                 Err(_) if quiet_since() > since => {}
                 Err(_) => {
-                    self.abandon(url, connection);
+                    // The end of a short deadline says nothing about the connection.
+                    if since.elapsed() >= self.suspicious {
+                        self.abandon(url, connection);
+                        is_suspicious = true;
+                    }
                     if Instant::now() >= end {
                         return None;
                     }
-                    is_suspicious = true;
                 }
             }
         }

@@ -19,6 +19,9 @@ use tokio::process::{Child, Command};
 /// Until then chromedriver has said where it listens, and any command is answered.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often chromedriver is started until it listens.
+const STARTS: usize = 5;
+
 pub struct Driver {
     client: Client<HttpConnector, Full<Bytes>>,
     session: String,
@@ -31,16 +34,7 @@ pub struct Driver {
 impl Driver {
     /// Starts chromedriver on a free port, and in it a browser.
     pub async fn start(chromedriver: &str, chromium: &str) -> Self {
-        let mut process = Command::new(chromedriver)
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("chromedriver starts");
-        let output = process.stdout.take().expect("chromedriver's output is a pipe");
-        let port = tokio::time::timeout(PATIENCE, port(output)).await.expect("chromedriver tells its port");
+        let (process, port) = listening(chromedriver).await;
         let client = Client::builder(TokioExecutor::new()).build_http();
         let profile = tempfile::tempdir().unwrap();
         let options = json!({
@@ -74,18 +68,39 @@ impl Driver {
     }
 }
 
-/// The port that chromedriver took, from its first lines.
-async fn port(output: tokio::process::ChildStdout) -> u16 {
+/// Starts chromedriver. It takes a free port of IPv6 and exits if another program has that port of IPv4, which happens
+/// while other tests take ports; so it is started again.
+async fn listening(chromedriver: &str) -> (Child, u16) {
+    for _ in 0..STARTS {
+        let mut process = Command::new(chromedriver)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("chromedriver starts");
+        let output = process.stdout.take().expect("chromedriver's output is a pipe");
+        let port = tokio::time::timeout(PATIENCE, port(output)).await;
+        if let Some(port) = port.expect("chromedriver tells its port, or ends") {
+            return (process, port);
+        }
+    }
+    panic!("chromedriver ended {STARTS} times before it listened");
+}
+
+/// The port that chromedriver took, from its first lines; none if it ended.
+async fn port(output: tokio::process::ChildStdout) -> Option<u16> {
     let mut lines = BufReader::new(output).lines();
     while let Some(line) = lines.next_line().await.expect("chromedriver's output can be read") {
         let told = line.split_once("started successfully on port ").map(|(_, port)| port);
         if let Some(port) = told.and_then(|port| port.trim_end_matches('.').parse().ok()) {
             // The rest is read and thrown away, so that chromedriver does not stop at a full pipe.
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-            return port;
+            return Some(port);
         }
     }
-    panic!("chromedriver ended before it listened");
+    None
 }
 
 async fn command(
