@@ -24,5 +24,5 @@ pub(crate) use text::{MAX_MESSAGE, MAX_NAME, one_line};
 pub use violation::{Location, Violation};
 pub use webhook_secret::WebhookSecret;
 
-/// What stands in the place of a secret wherever something is printed.
+/// Replaces a secret wherever something is printed.
 pub(crate) const REDACTED: &str = "[redacted]";

@@ -130,7 +130,7 @@ impl Iso {
         }
     }
 
-    /// Goes on to the head of the box after these bytes.
+    /// Continues with the header of the box after these bytes.
     fn next_box(&mut self, skip: u64) -> Step {
         self.place = Place::Head;
         Step::Read { skip, length: HEAD, extent: self.extent() }

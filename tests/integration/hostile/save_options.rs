@@ -8,6 +8,7 @@ use std::{
 use imagekiln::{Client, Error, ErrorKind, FileKind, Picture, SaveOptions, Saved};
 use tempfile::TempDir;
 
+use super::saving::names;
 use crate::support::{
     answer::Answer,
     samples::{self, PNG, assert_kind, picture},
@@ -36,13 +37,6 @@ async fn save_by(
         delivery.assert_received_nothing();
     }
     saved
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// The names in a directory, in order.
-fn names(directory: &Path) -> Vec<String> {
+pub(super) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
