@@ -5,9 +5,13 @@ use std::{fmt, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use url::Url;
 
+#[cfg(feature = "webhook")]
+use crate::task::Submissions;
 use crate::{
-    ClientBuilder, Error, Task, TaskRef,
+    ClientBuilder, Error, ErrorKind, REGIONAL_BASE_URL_VARIABLE, Region, Task, TaskRef,
+    contract::WebhookDefaults,
     picture::Swept,
+    task::Waits,
     transport::{
         clock::WallClock,
         connections::Connections,
@@ -55,6 +59,11 @@ pub(crate) struct Inner {
     pub(crate) download_retries: RetryBudget,
     pub(crate) random: Random,
     pub(crate) clock: WallClock,
+    /// Sent with every request that names none of its own.
+    pub(crate) webhook: WebhookDefaults,
+    pub(crate) waits: Waits,
+    #[cfg(feature = "webhook")]
+    pub(crate) submissions: Submissions,
 }
 
 impl Client {
@@ -81,10 +90,36 @@ impl Client {
 
     /// Resumes a task of which only the id is known: it is polled at `/v1/get_result` of the base address.
     pub fn task_by_id(&self, id: impl Into<String>) -> Task {
-        let id = id.into();
-        let polling_url = result_url(&self.0.base_url, &id);
+        self.task_at(&self.0.base_url, id.into())
+    }
+
+    /// As [`task_by_id`](Self::task_by_id), for a task that the address of this region took.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Settings`](crate::ErrorKind::Settings): no regional address is set.
+    pub fn task_in(&self, region: Region, id: impl Into<String>) -> Result<Task, Error> {
+        let base = self.base(region).ok_or_else(|| no_regional_address("no regional address is set"))?;
+        Ok(self.task_at(base, id.into()))
+    }
+
+    fn task_at(&self, base: &Url, id: String) -> Task {
+        let polling_url = result_url(base, &id);
         self.task(TaskRef::new(id, polling_url, None))
     }
+
+    /// The address of a region, if it is set.
+    pub(crate) fn base(&self, region: Region) -> Option<&Url> {
+        match region {
+            Region::Global => Some(&self.0.base_url),
+            Region::Regional => self.0.regional_url.as_ref(),
+        }
+    }
+}
+
+pub(crate) fn no_regional_address(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Settings, message)
+        .advice(format!("set {REGIONAL_BASE_URL_VARIABLE}, or call ClientBuilder::regional_base_url"))
 }
 
 /// Where a task is polled whose submission named no polling URL (operation `get_result` of the contract).

@@ -35,6 +35,8 @@ mod settings;
 mod task;
 mod transport;
 mod values;
+#[cfg(feature = "webhook")]
+pub mod webhook;
 
 pub(crate) use transport::hooks;
 
@@ -50,10 +52,10 @@ pub use generated::types;
 pub use picture::{DELIVERY_VALIDITY, Picture, SaveOptions, Saved};
 pub use settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
-    REGIONAL_BASE_URL_VARIABLE,
+    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
 pub use task::{Task, TaskRef, Update, Updates, WaitOptions};
 pub use values::{
     Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource, Location, OutputFormat,
-    TaskStatus, Violation, WebhookSecret,
+    Region, TaskStatus, Violation, WebhookSecret,
 };

@@ -7,6 +7,7 @@ mod json;
 mod operation;
 mod request;
 mod validate;
+mod webhook;
 
 pub use json::IntoJson;
 pub use operation::{
@@ -14,3 +15,4 @@ pub use operation::{
 };
 pub(crate) use request::{FieldValue, JsonValue};
 pub use request::{Request, Submit};
+pub(crate) use webhook::WebhookDefaults;

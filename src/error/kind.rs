@@ -48,6 +48,8 @@ pub enum ErrorKind {
     /// one, or to one that is neither http nor https. The task is still `Ready`. If the host is meant to deliver, allow it
     /// with [`ClientBuilder::allow_delivery_host`](crate::ClientBuilder::allow_delivery_host) and resume the task.
     AddressRefused,
+    /// The delivery of a webhook was refused, or its event is not about the task. Nothing was done.
+    Webhook,
     /// A local file could not be read or written.
     File,
 }

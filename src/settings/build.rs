@@ -7,12 +7,15 @@ use url::Url;
 
 use super::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
-    REGIONAL_BASE_URL_VARIABLE, wrong,
+    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE, wrong,
 };
+#[cfg(feature = "webhook")]
+use crate::task::Submissions;
 use crate::{
     Client, Error,
     client::Inner,
     picture::Swept,
+    task::Waits,
     transport::{
         connections::Connections,
         hooks::{Hooks, NEUTRAL_PREFIX},
@@ -24,6 +27,9 @@ use crate::{
         tls::{self, Tls},
     },
 };
+
+/// The bound of `webhook_url` (Limits of the contract), in characters.
+const LONGEST_WEBHOOK_URL: usize = 2083;
 
 /// Longer time-outs are the same, and could not be added to an instant.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
@@ -39,6 +45,7 @@ impl ClientBuilder {
         let key = self.key()?;
         let (base_url, regional_url) = self.bases()?;
         let prefix = self.prefix()?;
+        self.check_webhook()?;
         let polling_hosts = parse_hosts(&self.polling_hosts, "allow_polling_host")?;
         let delivery_hosts = parse_hosts(&self.delivery_hosts, "allow_delivery_host")?;
         let bases: Vec<Url> = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
@@ -64,6 +71,10 @@ impl ClientBuilder {
             download_retries: RetryBudget::new(),
             random: Random::new(self.random_seed),
             clock: self.clock,
+            webhook: self.webhook,
+            waits: Waits::default(),
+            #[cfg(feature = "webhook")]
+            submissions: Submissions::default(),
         })))
     }
 
@@ -107,6 +118,20 @@ impl ClientBuilder {
             true => Ok(prefix.to_owned()),
             false => Err(wrong("the model prefix holds other characters than letters, digits, `-` and `_`")
                 .advice(format!("check {MODEL_PREFIX_VARIABLE}"))),
+        }
+    }
+
+    fn check_webhook(&self) -> Result<(), Error> {
+        let Some(address) = &self.webhook.url else { return Ok(()) };
+        let is_usable =
+            address.parse().is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+                && address.reveal().chars().count() <= LONGEST_WEBHOOK_URL;
+        match is_usable {
+            true => Ok(()),
+            false => Err(wrong(format!(
+                "the webhook address is not an http or https URL of at most {LONGEST_WEBHOOK_URL} characters"
+            ))
+            .advice(format!("check {WEBHOOK_URL_VARIABLE}"))),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::env;
 
 use super::{ClientBuilder, wrong};
-use crate::Error;
+use crate::{Address, Error, WebhookSecret, contract::WebhookDefaults};
 
 /// The environment variable with the API key.
 pub const API_KEY_VARIABLE: &str = "IMAGEKILN_API_KEY";
@@ -13,13 +13,17 @@ pub const BASE_URL_VARIABLE: &str = "IMAGEKILN_BASE_URL";
 pub const REGIONAL_BASE_URL_VARIABLE: &str = "IMAGEKILN_REGIONAL_BASE_URL";
 /// The environment variable with the model name prefix.
 pub const MODEL_PREFIX_VARIABLE: &str = "IMAGEKILN_MODEL_PREFIX";
+/// The environment variable with the address to which the service sends its webhooks.
+pub const WEBHOOK_URL_VARIABLE: &str = "IMAGEKILN_WEBHOOK_URL";
+/// The environment variable with the secret with which the service signs its webhooks.
+pub const WEBHOOK_SECRET_VARIABLE: &str = "IMAGEKILN_WEBHOOK_SECRET";
 /// The environment variable that allows a base address with `http://` on another machine: `1` or `true`.
 pub const ALLOW_HTTP_VARIABLE: &str = "IMAGEKILN_ALLOW_HTTP";
 
 impl ClientBuilder {
     /// A builder with the settings of the environment: `IMAGEKILN_API_KEY`, `IMAGEKILN_BASE_URL`,
-    /// `IMAGEKILN_REGIONAL_BASE_URL`, `IMAGEKILN_MODEL_PREFIX` and `IMAGEKILN_ALLOW_HTTP`. An empty variable counts as
-    /// not set. Anything missing can still be set on the builder.
+    /// `IMAGEKILN_REGIONAL_BASE_URL`, `IMAGEKILN_MODEL_PREFIX`, `IMAGEKILN_WEBHOOK_URL`, `IMAGEKILN_WEBHOOK_SECRET` and
+    /// `IMAGEKILN_ALLOW_HTTP`. An empty variable counts as not set. Anything missing can still be set on the builder.
     ///
     /// # Errors
     ///
@@ -31,6 +35,10 @@ impl ClientBuilder {
             base_url: variable(BASE_URL_VARIABLE)?,
             regional_base_url: variable(REGIONAL_BASE_URL_VARIABLE)?,
             model_prefix: variable(MODEL_PREFIX_VARIABLE)?,
+            webhook: WebhookDefaults {
+                url: variable(WEBHOOK_URL_VARIABLE)?.map(Address::from),
+                secret: variable(WEBHOOK_SECRET_VARIABLE)?.map(WebhookSecret::from),
+            },
             allow_http: flag(ALLOW_HTTP_VARIABLE)?,
             ..Self::default()
         })

@@ -10,13 +10,14 @@ use std::{
 };
 
 use crate::{
-    Error, ErrorKind,
+    Address, Error, ErrorKind, WebhookSecret,
+    contract::WebhookDefaults,
     transport::{clock::WallClock, hosts, http::Customize},
 };
 
 pub use environment::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
-    REGIONAL_BASE_URL_VARIABLE,
+    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
 
 /// The largest picture that is fetched by default, in bytes.
@@ -32,6 +33,7 @@ pub struct ClientBuilder {
     base_url: Option<String>,
     regional_base_url: Option<String>,
     model_prefix: Option<String>,
+    webhook: WebhookDefaults,
     polling_hosts: Vec<String>,
     delivery_hosts: Vec<String>,
     allow_http: bool,
@@ -53,6 +55,7 @@ impl Default for ClientBuilder {
             base_url: None,
             regional_base_url: None,
             model_prefix: None,
+            webhook: WebhookDefaults::default(),
             polling_hosts: Vec::new(),
             delivery_hosts: Vec::new(),
             allow_http: false,
@@ -93,6 +96,20 @@ impl ClientBuilder {
     /// `xyz`.
     pub fn model_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.model_prefix = Some(prefix.into());
+        self
+    }
+
+    /// Where the service sends its webhooks, for requests that do not set a `webhook_url` of their own: http or https, of 1 to
+    /// 2083 characters. Operations for which the contract lists no webhook are left as they are.
+    pub fn webhook_url(mut self, url: impl Into<Address>) -> Self {
+        self.webhook.url = Some(url.into());
+        self
+    }
+
+    /// The secret with which the service signs its webhooks, for requests that have a webhook and set no `webhook_secret` of
+    /// their own.
+    pub fn webhook_secret(mut self, secret: impl Into<WebhookSecret>) -> Self {
+        self.webhook.secret = Some(secret.into());
         self
     }
 
@@ -201,6 +218,7 @@ impl fmt::Debug for ClientBuilder {
             .field("base_url", &self.base_url.as_deref().map(crate::Address::from))
             .field("regional_base_url", &self.regional_base_url.as_deref().map(crate::Address::from))
             .field("model_prefix", &self.model_prefix)
+            .field("webhook", &self.webhook)
             .field("polling_hosts", &printable(&self.polling_hosts))
             .field("delivery_hosts", &printable(&self.delivery_hosts))
             .field("allow_http", &self.allow_http)

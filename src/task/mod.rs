@@ -3,21 +3,33 @@
 mod acceptance;
 mod exchange;
 mod poll;
+#[cfg(feature = "webhook")]
+mod recent;
 mod reference;
 mod refusal;
+#[cfg(feature = "webhook")]
+mod submissions;
 mod submit;
 mod update;
 mod updates;
 mod wait;
+mod waits;
 
 use std::sync::Mutex;
 
 use tokio::sync::OwnedSemaphorePermit;
 
+#[cfg(feature = "axum")]
+pub(crate) use recent::Recent;
 pub use reference::TaskRef;
+#[cfg(feature = "webhook")]
+pub(crate) use submissions::Submissions;
 pub use update::Update;
 pub use updates::Updates;
 pub use wait::WaitOptions;
+#[cfg(feature = "axum")]
+pub(crate) use wait::outcome;
+pub(crate) use waits::Waits;
 
 use crate::Client;
 

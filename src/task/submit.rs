@@ -6,6 +6,8 @@ use tokio::{sync::OwnedSemaphorePermit, time};
 use tracing::{Instrument, Span, field};
 use url::Url;
 
+#[cfg(feature = "webhook")]
+use super::submissions::UnderWay;
 use super::{
     Charge, Task, TaskRef,
     acceptance::{charge, named_task},
@@ -13,7 +15,8 @@ use super::{
     refusal::{Attempt, no_response, refusal, unknown},
 };
 use crate::{
-    Client, Error, ErrorKind, Operation, Request, Submit,
+    Client, Error, ErrorKind, Operation, Region, Request, Submit,
+    client::no_regional_address,
     transport::{
         body::BodyPlan,
         redaction::Redaction,
@@ -62,7 +65,7 @@ impl Client {
         .await
     }
 
-    async fn submit_request(&self, request: Request) -> Result<Task, Error> {
+    async fn submit_request(&self, mut request: Request) -> Result<Task, Error> {
         let operation = request.operation();
         if !operation.submits {
             return Err(Error::new(ErrorKind::Settings, format!("{operation} does not submit anything"))
@@ -70,27 +73,27 @@ impl Client {
                 .operation(operation.name));
         }
         let base = self.base_of(operation)?;
+        self.0.webhook.fill(&mut request);
         let (request, plan) = self.prepare(request).await?;
         let slot = self.slot().await;
+        #[cfg(feature = "webhook")]
+        let under_way = request.asks_for_webhook().then(|| UnderWay::new(self));
         let response =
             self.send(base, &request, &plan).await.map_err(|error| error.operation(operation.name))?;
         let redaction = Redaction::of_request(self, &request);
         let (reference, charge) = accepted(&response, operation, base, &redaction)?;
+        #[cfg(feature = "webhook")]
+        if let Some(under_way) = under_way {
+            under_way.accepted(&reference);
+        }
         Ok(Task { client: self.clone(), reference, charge, slot: Mutex::new(slot) })
     }
 
     fn base_of(&self, operation: &'static Operation) -> Result<&Url, Error> {
-        if !operation.regional {
-            return Ok(&self.0.base_url);
-        }
-        self.0.regional_url.as_ref().ok_or_else(|| {
-            let variable = crate::REGIONAL_BASE_URL_VARIABLE;
-            Error::new(
-                ErrorKind::Settings,
-                format!("{operation} is served from a regional address, and none is set"),
-            )
-            .advice(format!("set {variable}, or call ClientBuilder::regional_base_url"))
-            .operation(operation.name)
+        let region = if operation.regional { Region::Regional } else { Region::Global };
+        self.base(region).ok_or_else(|| {
+            no_regional_address(format!("{operation} is served from a regional address, and none is set"))
+                .operation(operation.name)
         })
     }
 

@@ -8,6 +8,7 @@ use super::{
     Task,
     poll::{PollError, poll},
     update::Update,
+    waits::Wake,
 };
 use crate::{
     Client, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
@@ -72,6 +73,13 @@ impl WaitOptions {
     }
 }
 
+#[cfg(feature = "axum")]
+impl WaitOptions {
+    pub(crate) fn longest(&self) -> Duration {
+        self.deadline
+    }
+}
+
 impl Task {
     /// Waits for the picture, with the default [`WaitOptions`].
     ///
@@ -99,10 +107,15 @@ impl Task {
                 continue;
             }
             self.release_slot();
-            let status = update.status().clone();
-            return update.into_picture().ok_or_else(|| failed(&self.reference, status));
+            return outcome(update, &self.reference);
         }
     }
+}
+
+/// The picture of a final update, or why there is none.
+pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> {
+    let status = update.status().clone();
+    update.into_picture().ok_or_else(|| failed(task, status))
 }
 
 fn failed(task: &TaskRef, status: TaskStatus) -> Error {
@@ -132,8 +145,10 @@ pub(super) struct Polling {
     task: TaskRef,
     started: Instant,
     deadline: Duration,
+    first_interval: Duration,
     interval: Duration,
     max_interval: Duration,
+    wake: Wake,
     polls: u32,
     last_status: Option<TaskStatus>,
     asked_to_wait: Option<Duration>,
@@ -142,13 +157,16 @@ pub(super) struct Polling {
 
 impl Polling {
     pub(super) fn new(client: &Client, task: &TaskRef, options: WaitOptions) -> Self {
+        let interval = options.interval.min(options.max_interval).min(LONGEST_INTERVAL);
         Self {
             client: client.clone(),
             task: task.clone(),
             started: Instant::now(),
             deadline: options.deadline,
-            interval: options.interval.min(options.max_interval).min(LONGEST_INTERVAL),
+            first_interval: interval,
+            interval,
             max_interval: options.max_interval.min(LONGEST_INTERVAL),
+            wake: Wake::new(client, task.id()),
             polls: 0,
             last_status: None,
             asked_to_wait: None,
@@ -184,22 +202,25 @@ impl Polling {
     }
 
     /// Returns when it is time for another poll, and whether there is time for one. The last one comes shortly before the
-    /// deadline, however long the pause would have been.
+    /// deadline, however long the pause would have been. An event ends the pause, unless the service asked for it.
     async fn pause(&mut self) -> bool {
         let left = self.left();
         if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
             return false;
         }
         let latest = left - LAST_POLL.min(left / 2);
-        let pause = self.next_pause();
-        self.last_poll_is_sent = pause >= latest;
-        time::sleep(pause.min(latest)).await;
+        let asked = self.asked_to_wait.take();
+        let pause = self.next_pause(asked);
+        tokio::select! {
+            () = time::sleep(pause.min(latest)) => self.last_poll_is_sent = pause >= latest,
+            () = self.wake.woken(), if asked.is_none() => self.interval = self.first_interval,
+        }
         true
     }
 
-    fn next_pause(&mut self) -> Duration {
+    fn next_pause(&mut self, asked: Option<Duration>) -> Duration {
         let random = &self.client.0.random;
-        let asked = self.asked_to_wait.take().map(|asked| random.after(asked.min(LONGEST_RETRY_AFTER)));
+        let asked = asked.map(|asked| random.after(asked.min(LONGEST_RETRY_AFTER)));
         let pause = random.spread(self.interval).max(asked.unwrap_or_default()).max(SHORTEST_PAUSE);
         self.interval = self.interval.saturating_add(self.interval / 2).min(self.max_interval);
         pause

@@ -1,0 +1,42 @@
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+use super::key::SIGNATURE;
+
+/// How a signature is written in a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// 64 hexadecimal digits in lower case.
+    Hex,
+    /// Base64 with the standard alphabet and padding.
+    Base64,
+}
+
+impl Encoding {
+    /// The bytes of a signature, if it is written exactly as the encoding writes it.
+    pub(super) fn decode(self, text: &str) -> Option<[u8; SIGNATURE]> {
+        match self {
+            Self::Hex => from_hex(text),
+            Self::Base64 => STANDARD.decode(text).ok()?.try_into().ok(),
+        }
+    }
+}
+
+fn from_hex(text: &str) -> Option<[u8; SIGNATURE]> {
+    let mut bytes = [0; SIGNATURE];
+    if text.len() != 2 * SIGNATURE {
+        return None;
+    }
+    for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        *byte = 16 * digit(digits[0])? + digit(digits[1])?;
+    }
+    Some(bytes)
+}
+
+fn digit(character: u8) -> Option<u8> {
+    match character {
+        b'0'..=b'9' => Some(character - b'0'),
+        b'a'..=b'f' => Some(character - b'a' + 10),
+        _ => None,
+    }
+}

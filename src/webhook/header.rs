@@ -1,0 +1,19 @@
+//! The headers of a delivery, read strictly.
+
+use reqwest::header::{HeaderMap, HeaderName};
+
+use super::Refusal;
+
+/// The one value of a header, as ASCII text.
+pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, Refusal> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next().ok_or_else(|| Refusal::Missing { header: name.to_string() })?;
+    if values.next().is_some() {
+        return Err(malformed(name, "occurs more than once"));
+    }
+    value.to_str().map_err(|_| malformed(name, "has characters that are not visible ASCII"))
+}
+
+pub(super) fn malformed(name: &HeaderName, problem: &'static str) -> Refusal {
+    Refusal::Malformed { header: name.to_string(), problem }
+}

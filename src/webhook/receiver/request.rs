@@ -1,0 +1,86 @@
+//! One delivery, up to its response.
+
+use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::StatusCode,
+};
+use http_body::Body as _;
+use tokio::time::timeout;
+
+use super::{Shared, follow::follow};
+use crate::webhook::{Event, Refusal};
+
+/// How long the body of a delivery may take.
+const BODY_LIMIT: Duration = Duration::from_secs(10);
+
+/// Verifies a delivery and answers it. What follows from it happens in a task of its own.
+pub(super) async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> StatusCode {
+    let (head, body) = request.into_parts();
+    let body = match timeout(BODY_LIMIT, read(body, shared.verifier.largest_body())).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(status)) => return status,
+        Err(_) => return StatusCode::REQUEST_TIMEOUT,
+    };
+    match shared.verifier.verify(&head.headers, &body) {
+        Ok(event) => accept(&shared, event),
+        Err(refusal) => {
+            tracing::warn!(%refusal, "webhook refused");
+            status_of(&refusal)
+        }
+    }
+}
+
+fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
+    let Some(task_id) = event.task_id() else {
+        tracing::warn!("a webhook names no task; Verifier::task_id says where its body has the id");
+        return StatusCode::NO_CONTENT;
+    };
+    let Some(under_way) = shared.memory.events.begin(event.fingerprint()) else {
+        tracing::debug!(task_id, "webhook received before");
+        return StatusCode::NO_CONTENT;
+    };
+    let Ok(place) = Arc::clone(&shared.pending).try_acquire_owned() else {
+        tracing::warn!(task_id, "webhook not taken: too many events wait for their confirmation");
+        return StatusCode::SERVICE_UNAVAILABLE;
+    };
+    tracing::debug!(task_id, "webhook received");
+    shared.client.0.waits.wake(task_id);
+    let (task_id, claimed_status) = (task_id.to_owned(), event.claimed_status().cloned());
+    let shared = Arc::clone(shared);
+    // The body is not kept: many large ones would fill the memory.
+    drop(event);
+    tokio::spawn(async move {
+        if follow(&shared, &task_id, claimed_status.as_ref()).await {
+            under_way.done();
+        }
+        drop(place);
+    });
+    StatusCode::NO_CONTENT
+}
+
+async fn read(mut body: Body, limit: usize) -> Result<Vec<u8>, StatusCode> {
+    let too_large = StatusCode::PAYLOAD_TOO_LARGE;
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large);
+    }
+    let mut bytes = Vec::new();
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let Ok(data) = frame.map_err(|_| StatusCode::BAD_REQUEST)?.into_data() else { continue };
+        if bytes.len() + data.len() > limit {
+            return Err(too_large);
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
+}
+
+fn status_of(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        Refusal::NotJson => StatusCode::BAD_REQUEST,
+        _ => StatusCode::UNAUTHORIZED,
+    }
+}

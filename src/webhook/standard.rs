@@ -1,0 +1,94 @@
+//! Standard Webhooks (<https://www.standardwebhooks.com>): id, timestamp and body are signed.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use reqwest::header::{HeaderMap, HeaderName};
+
+use super::{
+    Encoding, Refusal,
+    header::{malformed, only},
+    key::{Key, any_matches},
+};
+
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// What stands before a symmetric signature. Other versions are signatures with keys that the SDK does not have.
+const VERSION: &str = "v1,";
+
+/// What stands before the base64 of a secret.
+const SECRET: &str = "whsec_";
+
+#[derive(Clone)]
+pub(super) struct Standard {
+    keys: Vec<Key>,
+    pub(super) max_age: Duration,
+}
+
+impl Standard {
+    pub(super) fn new() -> Self {
+        Self { keys: Vec::new(), max_age: Duration::from_secs(300) }
+    }
+
+    /// `whsec_` and base64 stand for the bytes. Other text is the key itself, and if it is base64, what that stands for
+    /// is a key as well: the contract does not say which of the two the service takes.
+    pub(super) fn add(&mut self, secret: &str) {
+        let decode = |text: &str| STANDARD.decode(text).ok().filter(|bytes| !bytes.is_empty());
+        if let Some(bytes) = secret.strip_prefix(SECRET).and_then(decode) {
+            return self.keys.extend(Key::new(&bytes));
+        }
+        self.keys.extend(Key::new(secret.as_bytes()));
+        self.keys.extend(decode(secret).and_then(|bytes| Key::new(&bytes)));
+    }
+
+    /// Returns the id of the message.
+    pub(super) fn verify(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        now: SystemTime,
+    ) -> Result<String, Refusal> {
+        let (id, timestamp) = (only(headers, &ID)?, only(headers, &TIMESTAMP)?);
+        // With a dot in the id, another id, timestamp and body could have the same signature.
+        if id.is_empty() || id.contains('.') {
+            return Err(malformed(&ID, "is empty or has a dot in it"));
+        }
+        let sent_at = parse_seconds(timestamp)
+            .ok_or_else(|| malformed(&TIMESTAMP, "is not a number of seconds since 1970"))?;
+        let given = only(headers, &SIGNATURE)?;
+        let signatures: Vec<_> = given
+            .split(' ')
+            .filter_map(|signature| Encoding::Base64.decode(signature.strip_prefix(VERSION)?))
+            .collect();
+        if signatures.is_empty() {
+            return Err(malformed(&SIGNATURE, "has no signature of the form `v1,` and base64"));
+        }
+        let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body];
+        if !any_matches(&self.keys, &signed, &signatures) {
+            return Err(Refusal::Wrong { header: SIGNATURE.to_string() });
+        }
+        self.check_age(sent_at, now)?;
+        Ok(id.to_owned())
+    }
+
+    /// A timestamp is trusted once it is known to be signed.
+    fn check_age(&self, sent_at: u64, now: SystemTime) -> Result<(), Refusal> {
+        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let limit = self.max_age;
+        let (age, ahead) = (now.saturating_sub(sent_at), sent_at.saturating_sub(now));
+        if age > limit.as_secs() {
+            return Err(Refusal::TooOld { age: Duration::from_secs(age), limit });
+        }
+        if ahead > limit.as_secs() {
+            return Err(Refusal::FromFuture { ahead: Duration::from_secs(ahead), limit });
+        }
+        Ok(())
+    }
+}
+
+/// Digits only: the text is signed as it is, so another way to write the number would be refused anyway.
+fn parse_seconds(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
