@@ -217,7 +217,8 @@ fn accept(
     state.tasks.insert(task);
     drop(state);
 
-    let webhook_url = order.webhook_url.filter(|_| call.submission.answers_webhooks);
+    let omits_polling_url = call.submission.answers_webhooks || service.config.webhooks.omit_polling_url;
+    let webhook_url = order.webhook_url.filter(|_| omits_polling_url);
     Ok(Accepted {
         polling_url: webhook_url.is_none().then(|| {
             let base = foreign_base.as_deref().unwrap_or(service.base(door.region));

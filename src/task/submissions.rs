@@ -51,9 +51,7 @@ impl Submissions {
                 if let Some(task) = state.tasks.get(&task_id.to_owned()) {
                     return Some(task.clone());
                 }
-                if state.under_way.range(..now).next().is_none() {
-                    return None;
-                }
+                state.under_way.range(..now).next()?;
             }
             ended.changed().await.ok()?;
         }

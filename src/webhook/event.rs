@@ -1,7 +1,8 @@
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
-use serde_json::Value;
-use sha2::{Digest, Sha256};
+use bytes::Bytes;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, value::RawValue};
 
 use super::Refusal;
 use crate::{
@@ -15,48 +16,49 @@ const WRAPPERS: [&str; 4] = ["data", "task", "response", "result"];
 /// Names of the member with the task's id, the clearer one first.
 const ID_NAMES: [&str; 2] = ["task_id", "id"];
 
-/// No id is longer, in bytes: a body of megabytes must not become one.
-const MAX_ID: usize = 512;
+/// Neither an id nor a status is longer, in bytes of JSON: a body of megabytes must not become one.
+const MAX_VALUE: usize = 1024;
 
 /// What a delivery said, once it was verified. Made by [`Verifier::verify`](super::Verifier::verify) only.
 ///
 /// It is a hint that something happened to a task, and not the truth: it may be late, out of order, or older than it looks.
-/// [`Client::confirm`](crate::Client::confirm) polls the task with the key. Addresses in an event are not to be fetched.
+/// [`Client::confirm`](crate::Client::confirm) polls the task with the key. URLs in an event are not to be fetched.
 ///
-/// Reading is lenient, because the contract does not show the payload: all of the JSON is kept, and an id is enough.
-#[derive(Clone, PartialEq)]
+/// Reading is lenient, because the contract does not show the payload: the body is kept whatever its shape, and an id is
+/// enough.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Event {
     task_id: Option<String>,
     status: Option<TaskStatus>,
     message_id: Option<String>,
-    json: Value,
+    body: Bytes,
     fingerprint: Fingerprint,
 }
 
-/// The same for two deliveries of the same event: a hash of the message's id, or of the body.
+/// The same for two deliveries of the same event, and for no others: a hash of the message's id, or of the body.
 pub(super) type Fingerprint = [u8; 32];
 
-/// What was verified.
-pub(super) struct Message<'a> {
+/// What the scheme verified.
+pub(super) struct Verified {
     /// The message's id, if it was signed.
-    pub(super) id: Option<String>,
-    pub(super) body: &'a [u8],
+    pub(super) message_id: Option<String>,
+    pub(super) fingerprint: Fingerprint,
 }
 
 impl Event {
-    pub(super) fn read(message: Message<'_>, pointer: Option<&str>) -> Result<Self, Refusal> {
-        let json: Value = serde_json::from_slice(message.body).map_err(|_| Refusal::NotJson)?;
+    pub(super) fn read(verified: Verified, body: &[u8], pointer: Option<&str>) -> Result<Self, Refusal> {
+        let text = std::str::from_utf8(body).map_err(|_| Refusal::NotJson)?;
+        let places = places(text)?;
         let task_id = match pointer {
-            Some(pointer) => json.pointer(pointer).and_then(id_text),
-            None => find(&json, &ID_NAMES, id_text),
+            Some(pointer) => serde_json::from_str::<Value>(text)
+                .map_err(|_| Refusal::NotJson)?
+                .pointer(pointer)
+                .and_then(id_text),
+            None => find(&places, &ID_NAMES, id_text),
         };
-        let status = find(&json, &["status"], |status| status.as_str().map(TaskStatus::from));
-        let fingerprint = match &message.id {
-            Some(id) => Sha256::new().chain_update(b"id").chain_update(id),
-            None => Sha256::new().chain_update(b"body").chain_update(message.body),
-        };
-        let fingerprint = fingerprint.finalize().into();
-        Ok(Self { task_id, status, message_id: message.id, json, fingerprint })
+        let status = find(&places, &["status"], |status| status.as_str().map(TaskStatus::from));
+        let Verified { message_id, fingerprint } = verified;
+        Ok(Self { task_id, status, message_id, body: Bytes::copy_from_slice(body), fingerprint })
     }
 
     /// The id of the task, if one was found: see [`Verifier::task_id`](super::Verifier::task_id).
@@ -74,9 +76,18 @@ impl Event {
         self.message_id.as_deref()
     }
 
-    /// The body. It may hold signed URLs: do not log it.
-    pub fn json(&self) -> &Value {
-        &self.json
+    /// The body as it was received: JSON. It may hold signed URLs: do not log it.
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// The body, read into a type of your own or into a [`serde_json::Value`].
+    ///
+    /// # Errors
+    ///
+    /// The body does not fit the type.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.body)
     }
 
     #[cfg(feature = "axum")]
@@ -85,15 +96,33 @@ impl Event {
     }
 }
 
-/// The first of the names that the object has, or that a member of it has.
-fn find<T>(json: &Value, names: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
-    let places = || std::iter::once(json).chain(WRAPPERS.iter().filter_map(|wrapper| json.get(wrapper)));
-    names.iter().find_map(|name| places().find_map(|place| place.get(name).and_then(&read)))
+/// The members of an object, each still as text: most of a large body is of no interest.
+type Members<'a> = HashMap<String, &'a RawValue>;
+
+/// The objects that may describe the task: the body and some of its members.
+fn places(body: &str) -> Result<Vec<Members<'_>>, Refusal> {
+    let Ok(outermost) = serde_json::from_str::<Members<'_>>(body) else {
+        // JSON that is not an object describes no task.
+        return serde_json::from_str(body).map(|_: IgnoredAny| Vec::new()).map_err(|_| Refusal::NotJson);
+    };
+    let wrapped =
+        WRAPPERS.iter().filter_map(|wrapper| serde_json::from_str(outermost.get(*wrapper)?.get()).ok());
+    let wrapped: Vec<_> = wrapped.collect();
+    Ok([vec![outermost], wrapped].concat())
+}
+
+/// The first of the names that one of the objects has.
+fn find<T>(places: &[Members<'_>], names: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
+    let value = |member: &&RawValue| {
+        let text = Some(member.get()).filter(|text| text.len() <= MAX_VALUE)?;
+        read(&serde_json::from_str(text).ok()?)
+    };
+    names.iter().find_map(|name| places.iter().find_map(|place| place.get(*name).and_then(value)))
 }
 
 fn id_text(id: &Value) -> Option<String> {
     match id {
-        Value::String(id) if !id.is_empty() && id.len() <= MAX_ID => Some(id.clone()),
+        Value::String(id) if !id.is_empty() && id.len() <= MAX_VALUE => Some(id.clone()),
         Value::Number(id) => Some(id.to_string()),
         _ => None,
     }

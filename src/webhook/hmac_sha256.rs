@@ -4,6 +4,7 @@ use reqwest::header::{HeaderMap, HeaderName};
 
 use super::{
     Encoding, Refusal,
+    event::Verified,
     header::{malformed, only},
     key::{Key, any_matches},
 };
@@ -26,7 +27,7 @@ impl HmacSha256 {
         }
     }
 
-    pub(super) fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<(), Refusal> {
+    pub(super) fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Refusal> {
         let given = only(headers, &self.header)?
             .strip_prefix(&self.prefix)
             .ok_or_else(|| malformed(&self.header, "does not begin with the expected prefix"))?;
@@ -40,7 +41,8 @@ impl HmacSha256 {
             )
         })?;
         match any_matches(&self.keys, &[body], &[signature]) {
-            true => Ok(()),
+            // A signature of the body is a hash of it.
+            true => Ok(Verified { message_id: None, fingerprint: signature }),
             false => Err(Refusal::Wrong { header: self.header.to_string() }),
         }
     }

@@ -1,9 +1,11 @@
 //! The secret itself, in one header.
 
 use reqwest::header::{HeaderMap, HeaderName};
+use sha2::{Digest, Sha256};
 
 use super::{
     Refusal,
+    event::Verified,
     header::{malformed, only},
     key::{Key, Signature},
 };
@@ -29,7 +31,7 @@ impl SharedSecret {
         }));
     }
 
-    pub(super) fn verify(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub(super) fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Refusal> {
         let given = only(headers, &self.header)?
             .strip_prefix(&self.prefix)
             .ok_or_else(|| malformed(&self.header, "does not begin with the expected prefix"))?;
@@ -38,7 +40,7 @@ impl SharedSecret {
             .iter()
             .fold(false, |found, (key, expected)| found | (key.sign(&[given.as_bytes()]) == *expected));
         match is_known {
-            true => Ok(()),
+            true => Ok(Verified { message_id: None, fingerprint: Sha256::digest(body).into() }),
             false => Err(Refusal::Wrong { header: self.header.to_string() }),
         }
     }

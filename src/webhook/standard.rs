@@ -4,9 +4,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::header::{HeaderMap, HeaderName};
+use sha2::{Digest, Sha256};
 
 use super::{
     Encoding, Refusal,
+    event::Verified,
     header::{malformed, only},
     key::{Key, any_matches},
 };
@@ -43,13 +45,12 @@ impl Standard {
         self.keys.extend(decode(secret).and_then(|bytes| Key::new(&bytes)));
     }
 
-    /// Returns the id of the message.
     pub(super) fn verify(
         &self,
         headers: &HeaderMap,
         body: &[u8],
         now: SystemTime,
-    ) -> Result<String, Refusal> {
+    ) -> Result<Verified, Refusal> {
         let (id, timestamp) = (only(headers, &ID)?, only(headers, &TIMESTAMP)?);
         // With a dot in the id, another id, timestamp and body could have the same signature.
         if id.is_empty() || id.contains('.') {
@@ -70,7 +71,7 @@ impl Standard {
             return Err(Refusal::Wrong { header: SIGNATURE.to_string() });
         }
         self.check_age(sent_at, now)?;
-        Ok(id.to_owned())
+        Ok(Verified { message_id: Some(id.to_owned()), fingerprint: Sha256::digest(id).into() })
     }
 
     /// A timestamp is trusted once it is known to be signed.

@@ -6,7 +6,7 @@ use std::{
 use reqwest::header::{HeaderMap, HeaderName};
 
 use super::{
-    Encoding, Event, Refusal, event::Message, hmac_sha256::HmacSha256, key::Key, shared_secret::SharedSecret,
+    Encoding, Event, Refusal, hmac_sha256::HmacSha256, key::Key, shared_secret::SharedSecret,
     standard::Standard,
 };
 use crate::{WebhookSecret, transport::clock::WallClock};
@@ -185,12 +185,12 @@ impl Verifier {
         if body.len() > self.max_body {
             return Err(Refusal::TooLarge { limit: self.max_body });
         }
-        let message_id = match &self.scheme {
-            Scheme::HmacSha256(scheme) => scheme.verify(headers, body).map(|()| None)?,
-            Scheme::SharedSecret(scheme) => scheme.verify(headers).map(|()| None)?,
-            Scheme::Standard(scheme) => scheme.verify(headers, body, self.clock.now()).map(Some)?,
+        let verified = match &self.scheme {
+            Scheme::HmacSha256(scheme) => scheme.verify(headers, body)?,
+            Scheme::SharedSecret(scheme) => scheme.verify(headers, body)?,
+            Scheme::Standard(scheme) => scheme.verify(headers, body, self.clock.now())?,
         };
-        Event::read(Message { id: message_id, body }, self.task_id.as_deref())
+        Event::read(verified, body, self.task_id.as_deref())
     }
 
     #[cfg(feature = "axum")]

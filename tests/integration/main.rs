@@ -7,4 +7,5 @@ mod limits;
 mod operations;
 mod requests;
 mod support;
+mod webhooks;
 mod wire;

@@ -50,6 +50,9 @@ pub struct WebhookSettings {
     /// Whether webhooks go to other machines. Default: `false`, which refuses every receiver but loopback addresses and
     /// `localhost`.
     pub allow_remote: bool,
+    /// Whether every submission with a webhook is answered without `polling_url`, as the interface allows, and not only those
+    /// of the operations that list this response. Default: `false`.
+    pub omit_polling_url: bool,
     /// How many deliveries are kept. Where there would be more, those that ended first are forgotten; where all still
     /// wait, no further webhook is taken. At least 1. Default: 20,000.
     pub max_kept: usize,
@@ -65,6 +68,7 @@ impl Default for WebhookSettings {
             retry_after: [1, 5, 30].map(Duration::from_secs).to_vec(),
             timeout: Duration::from_secs(10),
             allow_remote: false,
+            omit_polling_url: false,
             max_kept: 20_000,
             max_kept_bytes: 64 << 20,
         }

@@ -1,0 +1,76 @@
+//! Webhooks: a server receives an event, verifies it, confirms it with a poll, and saves the picture. The event also wakes
+//! the wait for the same task.
+//!
+//!     cargo run --example webhook_server -- --simulate
+//!
+//! For the service itself set IMAGEKILN_WEBHOOK_URL to the public address that leads to `/webhooks/kiln` at port 8080 of
+//! this machine, and IMAGEKILN_WEBHOOK_SECRET to a secret of your own, besides the key and the address of the service.
+
+mod support;
+
+use std::{env, time::Duration};
+
+use axum::{
+    Router,
+    extract::Request,
+    middleware::{self, Next},
+};
+use imagekiln::{
+    Error, Picture, WEBHOOK_SECRET_VARIABLE, WaitOptions,
+    types::Gen2Pro,
+    webhook::{Receiver, Verifier},
+};
+use tokio::{net::TcpListener, sync::mpsc, time::Instant};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (mut builder, simulator) = support::builder().await?;
+    let (listener, secret) = match &simulator {
+        None => (TcpListener::bind("0.0.0.0:8080").await?, env::var(WEBHOOK_SECRET_VARIABLE)?),
+        Some(_) => (TcpListener::bind("127.0.0.1:0").await?, "a secret of the simulator".to_owned()),
+    };
+    if simulator.is_some() {
+        let url = format!("http://{}/webhooks/kiln", listener.local_addr()?);
+        builder = builder.webhook_url(url).webhook_secret(secret.clone());
+    }
+    let client = builder.build()?;
+
+    let (saved, mut saves) = mpsc::channel(1);
+    let verifier = Verifier::hmac_sha256(secret).header("x-webhook-signature");
+    let webhooks = Receiver::new(client.clone(), verifier).router(move |outcome| {
+        let saved = saved.clone();
+        async move {
+            let _ = saved.send(save(outcome).await).await;
+        }
+    })?;
+    let (arrived, mut arrivals) = mpsc::channel(1);
+    let app = Router::new().nest("/webhooks/kiln", webhooks).layer(middleware::from_fn(
+        move |delivery: Request, next: Next| {
+            let _ = arrived.try_send(Instant::now());
+            next.run(delivery)
+        },
+    ));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+
+    // The webhook's address and secret are the client's, so the request does not name them.
+    let task = client.submit(Gen2Pro::new("a red fox in the snow").seed(7)).await?;
+    println!("submitted {}", task.id());
+    // Polls so seldom that it is the event that ends the wait. Were it lost, the next poll would.
+    let seldom = Duration::from_secs(60);
+    let picture = task.wait_with(WaitOptions::default().interval(seldom).max_interval(seldom)).await?;
+    let returned = Instant::now();
+    match arrivals.try_recv() {
+        Ok(arrived) => println!("the wait returned {:.1?} after the event had arrived", returned - arrived),
+        Err(_) => println!("the wait returned before an event had arrived"),
+    }
+    println!("{} is ready", picture.task().id());
+
+    println!("{}", saves.recv().await.ok_or("the receiver was dropped")??);
+    Ok(())
+}
+
+/// Called once for each finished task, after a poll has confirmed the event.
+async fn save(outcome: Result<Picture, Error>) -> Result<String, Error> {
+    let saved = outcome?.save(env::temp_dir().join("fox-by-webhook.jpg")).await?;
+    Ok(format!("{} ({} bytes)", saved.path.display(), saved.bytes))
+}

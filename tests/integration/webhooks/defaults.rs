@@ -1,0 +1,119 @@
+//! The webhook that a client adds to its requests.
+
+use imagekiln::{
+    Client, ClientBuilder, ErrorKind, Request, Submit, find_operation,
+    types::{Gen2Flex, Gen2Pro},
+};
+use serde_json::{Value, json};
+
+use crate::support::{
+    answer::Answer,
+    child,
+    samples::{self, KEY, WEBHOOK_SECRET, assert_kind, assert_no_secret},
+    scripted::ScriptedServer,
+};
+
+const URL: &str = "https://example.com/hook?token=hidden-token";
+
+fn defaults(service: &ScriptedServer) -> ClientBuilder {
+    samples::builder(service).webhook_url(URL).webhook_secret(WEBHOOK_SECRET)
+}
+
+/// `webhook_url` and `webhook_secret` of a request as it was sent.
+async fn sent(service: &ScriptedServer, client: &Client, request: impl Submit) -> [Value; 2] {
+    service.answer(samples::accepted(service, "t1"));
+    client.submit(request).await.unwrap();
+    let body = service.posts().pop().unwrap().json();
+    ["webhook_url", "webhook_secret"].map(|name| body[name].clone())
+}
+
+#[tokio::test]
+async fn are_sent_with_requests_that_set_none_of_their_own() {
+    let service = ScriptedServer::start().await;
+    let client = defaults(&service).build().unwrap();
+    let own = "https://example.org/own";
+    assert_eq!(sent(&service, &client, Gen2Pro::new("a fox")).await, [json!(URL), json!(WEBHOOK_SECRET)]);
+    assert_eq!(
+        sent(&service, &client, Gen2Pro::new("a fox").webhook_url(own)).await,
+        [json!(own), json!(WEBHOOK_SECRET)]
+    );
+    assert_eq!(
+        sent(&service, &client, Gen2Flex::new("a fox").webhook_secret("own")).await,
+        [json!(URL), json!("own")]
+    );
+    let request = Request::new(find_operation("gen-2-pro").unwrap()).field("prompt", "a fox");
+    assert_eq!(
+        sent(&service, &client, request.clone()).await,
+        [json!(URL), json!(WEBHOOK_SECRET)],
+        "requests built at run time, too"
+    );
+    assert_eq!(
+        sent(&service, &client, request.field("webhook_url", ())).await,
+        [Value::Null, Value::Null],
+        "an explicit null asks for no webhook"
+    );
+}
+
+#[tokio::test]
+async fn a_secret_alone_is_sent_to_nobody() {
+    let service = ScriptedServer::start().await;
+    let client = samples::builder(&service).webhook_secret(WEBHOOK_SECRET).build().unwrap();
+    assert_eq!(sent(&service, &client, Gen2Pro::new("a fox")).await, [Value::Null, Value::Null]);
+    assert!(!service.posts()[0].contains(WEBHOOK_SECRET));
+}
+
+#[tokio::test]
+async fn an_operation_without_webhooks_gets_none() {
+    let service = ScriptedServer::start().await;
+    let client = defaults(&service).build().unwrap();
+    let request = Request::new(find_operation("gen-2-klein-4b").unwrap()).field("prompt", "a fox");
+    assert_eq!(sent(&service, &client, request).await, [Value::Null, Value::Null]);
+}
+
+#[tokio::test]
+async fn are_neither_printed_nor_repeated_in_errors() {
+    let service = ScriptedServer::start().await;
+    let builder = defaults(&service);
+    let shown = format!("{builder:?} {:?}", builder.clone().build().unwrap());
+    assert_no_secret(&shown);
+    assert!(!shown.contains("hidden-token"), "{shown}");
+    let echo = json!({ "detail": format!("cannot reach {URL} with {WEBHOOK_SECRET}") });
+    service.answer(Answer::json(422, &echo));
+    let error = builder.build().unwrap().submit(Gen2Pro::new("a fox")).await.unwrap_err();
+    assert_kind(&error, ErrorKind::Validation);
+    assert!(!format!("{error} {error:?}").contains("hidden-token"), "{error}");
+}
+
+#[test]
+fn an_address_that_no_service_could_use_is_an_error() {
+    for url in ["", "not a URL", "ftp://example.com/hook", "mailto:a@example.com", "https://"] {
+        let error = imagekiln::Client::builder()
+            .api_key(KEY)
+            .base_url("https://api.example.com")
+            .webhook_url(url)
+            .build()
+            .unwrap_err();
+        assert_kind(&error, ErrorKind::Settings);
+    }
+    let long = format!("https://example.com/{}", "a".repeat(2083 - "https://example.com/".len()));
+    let builder = imagekiln::Client::builder().api_key(KEY).base_url("https://api.example.com");
+    assert!(builder.clone().webhook_url(long.as_str()).build().is_ok());
+    assert!(builder.webhook_url(long + "a").build().is_err());
+}
+
+#[tokio::test]
+async fn come_from_the_environment() {
+    if !child::is_child() {
+        let service = ScriptedServer::start().await;
+        let variables = [
+            ("IMAGEKILN_API_KEY", KEY),
+            ("IMAGEKILN_BASE_URL", &service.url("")),
+            ("IMAGEKILN_WEBHOOK_URL", URL),
+            ("IMAGEKILN_WEBHOOK_SECRET", WEBHOOK_SECRET),
+        ];
+        return child::run("webhooks::defaults::come_from_the_environment", &variables);
+    }
+    let service = ScriptedServer::start().await;
+    let client = ClientBuilder::from_env().unwrap().base_url(service.url("")).build().unwrap();
+    assert_eq!(sent(&service, &client, Gen2Pro::new("a fox")).await, [json!(URL), json!(WEBHOOK_SECRET)]);
+}

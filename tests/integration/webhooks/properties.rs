@@ -1,0 +1,109 @@
+//! Whatever arrives, nothing panics, and nothing but the right signature passes.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use imagekiln::webhook::{Encoding, Verifier};
+use proptest::{collection::vec, prelude::*};
+
+use super::signed::{
+    BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, standard_at, standard_headers,
+};
+
+fn verifiers() -> Vec<Verifier> {
+    vec![
+        Verifier::hmac_sha256(SECRET),
+        Verifier::hmac_sha256(SECRET).prefix("").encoding(Encoding::Base64),
+        Verifier::shared_secret(SECRET),
+        Verifier::shared_secret(SECRET).prefix("Bearer "),
+        standard_at(SECRET, SENT_AT),
+    ]
+}
+
+/// Headers that the schemes look at, with values that look like theirs, and with any bytes.
+fn any_headers() -> impl Strategy<Value = HeaderMap> {
+    let name = prop_oneof![
+        Just("x-webhook-signature"),
+        Just("webhook-id"),
+        Just("webhook-timestamp"),
+        Just("webhook-signature"),
+    ];
+    let value = prop_oneof![
+        vec(any::<u8>(), 0..100),
+        "sha256=[0-9a-f]{0,70}".prop_map(String::into_bytes),
+        "(v1a?,[A-Za-z0-9+/]{0,44}={0,2} ?){0,3}".prop_map(String::into_bytes),
+        "[-+]?[0-9]{0,25}".prop_map(String::into_bytes),
+        "Bearer .{0,40}".prop_map(String::into_bytes),
+    ];
+    vec((name, value), 0..6).prop_map(|pairs| {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            if let Ok(value) = HeaderValue::from_bytes(&value) {
+                headers.append(HeaderName::from_static(name), value);
+            }
+        }
+        headers
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_input_panics_or_passes(headers in any_headers(), body in vec(any::<u8>(), 0..200)) {
+        for verifier in verifiers() {
+            prop_assert!(verifier.verify(&headers, &body).is_err());
+        }
+    }
+
+    #[test]
+    fn only_the_right_signature_of_hmac_sha256_passes(
+        body in "\\PC{0,60}",
+        place in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let body = format!("{{\"id\":{}}}", serde_json::to_string(&body).unwrap());
+        for (verifier, right) in [
+            (Verifier::hmac_sha256(SECRET), format!("sha256={}", hex(&hmac(SECRET.as_bytes(), body.as_bytes())))),
+            (
+                Verifier::hmac_sha256(SECRET).prefix("").encoding(Encoding::Base64),
+                base64(&hmac(SECRET.as_bytes(), body.as_bytes())),
+            ),
+        ] {
+            prop_assert!(verifier.verify(&headers(&[(SIGNATURE, &right)]), &body).is_ok());
+            let mut other = right.clone().into_bytes();
+            other[place.index(right.len())] = byte;
+            if let Ok(value) = HeaderValue::from_bytes(&other) {
+                let passes = verifier.verify(&HeaderMap::from_iter([(HeaderName::from_static(SIGNATURE), value)]), &body).is_ok();
+                prop_assert_eq!(passes, other == right.as_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_right_headers_of_standard_webhooks_pass(
+        header in prop_oneof![Just("webhook-id"), Just("webhook-timestamp"), Just("webhook-signature")],
+        place in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let verifier = standard_at(SECRET, SENT_AT);
+        let right = standard_headers(SECRET, "m1", SENT_AT as i64, BODY);
+        prop_assert!(verifier.verify(&right, BODY).is_ok());
+        let mut value = right[header].as_bytes().to_vec();
+        let index = place.index(value.len());
+        value[index] = byte;
+        if let Ok(changed) = HeaderValue::from_bytes(&value) {
+            let mut headers = right.clone();
+            headers.insert(header, changed);
+            prop_assert_eq!(verifier.verify(&headers, BODY).is_ok(), headers == right);
+        }
+    }
+
+    #[test]
+    fn a_body_with_one_other_byte_does_not_pass(place in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut body = BODY.to_vec();
+        let index = place.index(body.len());
+        body[index] = byte;
+        let unchanged = body == BODY;
+        let hmac_headers = headers(&[(SIGNATURE, &super::signed::hmac_header(SECRET, BODY))]);
+        prop_assert_eq!(Verifier::hmac_sha256(SECRET).verify(&hmac_headers, &body).is_ok(), unchanged);
+        let standard = standard_headers(SECRET, "m1", SENT_AT as i64, BODY);
+        prop_assert_eq!(standard_at(SECRET, SENT_AT).verify(&standard, &body).is_ok(), unchanged);
+    }
+}

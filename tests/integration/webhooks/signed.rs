@@ -1,0 +1,62 @@
+//! Deliveries, signed as a service signs them.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use imagekiln::webhook::Verifier;
+use sha2::Sha256;
+
+pub const SECRET: &str = "the secret of the webhooks";
+pub const BODY: &[u8] = br#"{"id": "t1", "status": "Ready"}"#;
+pub const SIGNATURE: &str = "x-webhook-signature";
+
+/// The second at which deliveries of Standard Webhooks are sent here.
+pub const SENT_AT: u64 = 1_800_000_000;
+
+pub fn hmac(key: &[u8], body: &[u8]) -> [u8; 32] {
+    Hmac::<Sha256>::new_from_slice(key).unwrap().chain_update(body).finalize().into_bytes().into()
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// The header of a delivery that is signed with HMAC-SHA256.
+pub fn hmac_header(secret: &str, body: &[u8]) -> String {
+    format!("sha256={}", hex(&hmac(secret.as_bytes(), body)))
+}
+
+/// The headers of a delivery of Standard Webhooks, by the library of its authors.
+pub fn standard_headers(secret: &str, id: &str, sent_at: i64, body: &[u8]) -> HeaderMap {
+    let signer = standardwebhooks::Webhook::from_bytes(secret.as_bytes().to_vec()).unwrap();
+    let signature = signer.sign(id, sent_at, body).unwrap();
+    headers(&[
+        ("webhook-id", id),
+        ("webhook-timestamp", &sent_at.to_string()),
+        ("webhook-signature", &signature),
+    ])
+}
+
+pub fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+    pairs
+        .iter()
+        .map(|(name, value)| {
+            (name.parse::<HeaderName>().unwrap(), HeaderValue::from_bytes(value.as_bytes()).unwrap())
+        })
+        .collect()
+}
+
+/// A verifier of Standard Webhooks whose clock shows this second.
+pub fn standard_at(secret: &str, second: u64) -> Verifier {
+    Verifier::standard(secret).wall_clock(move || at(second))
+}
+
+pub fn at(second: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(second)
+}

@@ -1,0 +1,88 @@
+//! A receiver that listens, and what its handler was given.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use imagekiln::{Error, Picture, webhook::Receiver};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+    task::JoinSet,
+};
+
+use super::signed::{SECRET, SIGNATURE, hmac_header};
+use crate::support::done;
+
+pub struct Stage {
+    address: SocketAddr,
+    path: &'static str,
+    outcomes: mpsc::UnboundedReceiver<Result<Picture, Error>>,
+    _server: JoinSet<std::io::Result<()>>,
+}
+
+impl Stage {
+    /// The receiver at `/hook`.
+    pub async fn of(receiver: Receiver) -> Self {
+        Self::behind(receiver, |router| Router::new().nest("/hook", router)).await
+    }
+
+    /// The receiver behind whatever leads to `/hook`.
+    pub async fn behind(receiver: Receiver, lead: impl FnOnce(Router) -> Router) -> Self {
+        let (sender, outcomes) = mpsc::unbounded_channel();
+        let router = receiver.router(move |outcome| {
+            let sender = sender.clone();
+            async move { sender.send(outcome).expect("the stage still stands") }
+        });
+        Self::serving(lead(router.unwrap()), outcomes).await
+    }
+
+    pub async fn serving(router: Router, outcomes: mpsc::UnboundedReceiver<Result<Picture, Error>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut server = JoinSet::new();
+        server.spawn(async move { axum::serve(listener, router).await });
+        Self { address, path: "/hook", outcomes, _server: server }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, self.path)
+    }
+
+    /// What the handler is given next.
+    pub async fn outcome(&mut self) -> Result<Picture, Error> {
+        done(self.outcomes.recv()).await.expect("the receiver holds the sender")
+    }
+
+    /// Whether the handler was given something that was not taken yet.
+    pub fn was_called(&self) -> bool {
+        !self.outcomes.is_empty()
+    }
+
+    /// Delivers a body, signed with HMAC-SHA256, and returns the status code of the response.
+    pub async fn deliver(&self, body: &str) -> u16 {
+        let signature = hmac_header(SECRET, body.as_bytes());
+        self.post(self.path, &format!("{SIGNATURE}: {signature}\r\n"), body).await
+    }
+
+    pub async fn post(&self, path: &str, headers: &str, body: &str) -> u16 {
+        let length = body.len();
+        let host = self.address;
+        self.send(&format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        ))
+        .await
+    }
+
+    /// Sends bytes as they are, and returns the status code of the response.
+    pub async fn send(&self, request: &str) -> u16 {
+        let mut connection = TcpStream::connect(self.address).await.unwrap();
+        // A server that has read enough may close before the rest is written.
+        let _ = connection.write_all(request.as_bytes()).await;
+        let mut head = Vec::new();
+        while head.len() < 12 {
+            assert!(connection.read_buf(&mut head).await.unwrap() > 0, "a response");
+        }
+        String::from_utf8_lossy(&head[9..12]).parse().unwrap()
+    }
+}

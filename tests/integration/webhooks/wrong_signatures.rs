@@ -1,0 +1,245 @@
+//! A table of signatures that are not right, each with the reason for which it is refused.
+
+use http::{HeaderMap, HeaderValue};
+use imagekiln::webhook::{Encoding, Refusal, Verifier};
+
+use super::signed::{
+    BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, hmac_header, standard_at, standard_headers,
+};
+
+/// The body with one byte changed, and as another program would serialise it.
+const CHANGED: &[u8] = br#"{"id": "t2", "status": "Ready"}"#;
+const RESERIALISED: &[u8] = br#"{"id":"t1","status":"Ready"}"#;
+
+fn reason(result: Result<imagekiln::webhook::Event, Refusal>) -> &'static str {
+    match result {
+        Ok(_) => "verified",
+        Err(Refusal::Missing { .. }) => "missing",
+        Err(Refusal::Malformed { .. }) => "malformed",
+        Err(Refusal::Wrong { .. }) => "wrong",
+        Err(Refusal::TooOld { .. }) => "too old",
+        Err(Refusal::FromFuture { .. }) => "from the future",
+        Err(Refusal::TooLarge { .. }) => "too large",
+        Err(Refusal::NotJson) => "not JSON",
+        Err(Refusal::Settings { .. }) => "settings",
+        Err(_) => "another reason",
+    }
+}
+
+fn one(value: &str) -> HeaderMap {
+    headers(&[(SIGNATURE, value)])
+}
+
+#[test]
+fn of_hmac_sha256_are_refused() {
+    let verifier = Verifier::hmac_sha256(SECRET).header(SIGNATURE);
+    let mac = hmac(SECRET.as_bytes(), BODY);
+    let right = hmac_header(SECRET, BODY);
+    let digits = hex(&mac);
+    let table = [
+        ("right", one(&right), BODY, "verified"),
+        ("truncated", one(&right[..right.len() - 2]), BODY, "malformed"),
+        ("truncated by half a byte", one(&right[..right.len() - 1]), BODY, "malformed"),
+        ("prefix only", one("sha256="), BODY, "malformed"),
+        ("empty", one(""), BODY, "malformed"),
+        ("longer", one(&format!("{right}00")), BODY, "malformed"),
+        ("digits in upper case", one(&format!("sha256={}", digits.to_uppercase())), BODY, "malformed"),
+        ("prefix in upper case", one(&format!("SHA256={digits}")), BODY, "malformed"),
+        ("without its prefix", one(&digits), BODY, "malformed"),
+        ("prefix of another algorithm", one(&format!("sha512={digits}")), BODY, "malformed"),
+        ("in base64", one(&format!("sha256={}", base64(&mac))), BODY, "malformed"),
+        ("blanks around it", one(&format!("sha256= {digits}")), BODY, "malformed"),
+        ("a digit that is none", one(&right.replace(&right[right.len() - 1..], "g")), BODY, "malformed"),
+        ("the secret itself", one(SECRET), BODY, "malformed"),
+        ("unsigned", HeaderMap::new(), BODY, "missing"),
+        ("in another header", headers(&[("x-signature", &right)]), BODY, "missing"),
+        ("of another scheme", standard_headers(SECRET, "m1", SENT_AT as i64, BODY), BODY, "missing"),
+        ("twice", headers(&[(SIGNATURE, &right), (SIGNATURE, &right)]), BODY, "malformed"),
+        ("joined", one(&format!("{right}, {right}")), BODY, "malformed"),
+        ("of another secret", one(&hmac_header("another", BODY)), BODY, "wrong"),
+        ("of nothing", one(&hmac_header("", BODY)), BODY, "wrong"),
+        ("of a body changed by one byte", one(&right), CHANGED, "wrong"),
+        ("of a body serialised again", one(&right), RESERIALISED, "wrong"),
+        ("of a body without its end", one(&right), &BODY[..BODY.len() - 1], "wrong"),
+    ];
+    assert_reasons(&verifier, &table);
+}
+
+#[test]
+fn of_a_shared_secret_are_refused() {
+    let verifier = Verifier::shared_secret(SECRET).header("authorization").prefix("Bearer ");
+    let one = |value: &str| headers(&[("authorization", value)]);
+    let right = format!("Bearer {SECRET}");
+    let table = [
+        ("right", one(&right), BODY, "verified"),
+        ("the body is not protected", one(&right), CHANGED, "verified"),
+        ("truncated", one(&right[..right.len() - 1]), BODY, "wrong"),
+        ("longer", one(&format!("{right}s")), BODY, "wrong"),
+        ("in upper case", one(&format!("Bearer {}", SECRET.to_uppercase())), BODY, "wrong"),
+        ("in base64", one(&format!("Bearer {}", base64(SECRET.as_bytes()))), BODY, "wrong"),
+        ("nothing behind the prefix", one("Bearer "), BODY, "wrong"),
+        ("empty", one(""), BODY, "malformed"),
+        ("without its prefix", one(SECRET), BODY, "malformed"),
+        ("missing", HeaderMap::new(), BODY, "missing"),
+        ("of another scheme", headers(&[(SIGNATURE, &hmac_header(SECRET, BODY))]), BODY, "missing"),
+        ("twice", headers(&[("authorization", &right), ("authorization", &right)]), BODY, "malformed"),
+    ];
+    assert_reasons(&verifier, &table);
+}
+
+#[test]
+fn of_standard_webhooks_are_refused() {
+    let verifier = standard_at(SECRET, SENT_AT);
+    let sent_at = SENT_AT as i64;
+    let right = standard_headers(SECRET, "m1", sent_at, BODY);
+    let with = |name: &'static str, value: &str| {
+        let mut headers = right.clone();
+        headers.insert(name, value.parse().unwrap());
+        headers
+    };
+    let without = |name: &str| {
+        let mut headers = right.clone();
+        headers.remove(name);
+        headers
+    };
+    let twice = |name: &'static str| {
+        let mut headers = right.clone();
+        headers.append(name, headers[name].clone());
+        headers
+    };
+    let signature = right["webhook-signature"].to_str().unwrap();
+    let mac = signature.trim_start_matches("v1,");
+    let of_body_only = format!("v1,{}", base64(&hmac(SECRET.as_bytes(), BODY)));
+    let in_hex = format!("v1,{}", hex(&hmac(SECRET.as_bytes(), BODY)));
+    let table = [
+        ("right", right.clone(), BODY, "verified"),
+        ("no id", without("webhook-id"), BODY, "missing"),
+        ("no timestamp", without("webhook-timestamp"), BODY, "missing"),
+        ("no signature", without("webhook-signature"), BODY, "missing"),
+        ("two ids", twice("webhook-id"), BODY, "malformed"),
+        ("two timestamps", twice("webhook-timestamp"), BODY, "malformed"),
+        ("two signature headers", twice("webhook-signature"), BODY, "malformed"),
+        ("another id", with("webhook-id", "m2"), BODY, "wrong"),
+        ("empty id", with("webhook-id", ""), BODY, "malformed"),
+        ("another timestamp", with("webhook-timestamp", "1800000001"), BODY, "wrong"),
+        ("empty signature", with("webhook-signature", ""), BODY, "malformed"),
+        ("truncated", with("webhook-signature", &signature[..signature.len() - 4]), BODY, "malformed"),
+        ("without padding", with("webhook-signature", signature.trim_end_matches('=')), BODY, "malformed"),
+        ("in lower case", with("webhook-signature", &signature.to_lowercase()), BODY, "malformed or wrong"),
+        ("in hexadecimal", with("webhook-signature", &in_hex), BODY, "malformed"),
+        ("of a later version", with("webhook-signature", &format!("v2,{mac}")), BODY, "malformed"),
+        ("of an asymmetric version", with("webhook-signature", &format!("v1a,{mac}")), BODY, "malformed"),
+        ("without a version", with("webhook-signature", mac), BODY, "malformed"),
+        ("of the body only", with("webhook-signature", &of_body_only), BODY, "wrong"),
+        ("of another scheme", headers(&[(SIGNATURE, &hmac_header(SECRET, BODY))]), BODY, "missing"),
+        ("of another secret", standard_headers("another", "m1", sent_at, BODY), BODY, "wrong"),
+        ("of a body changed by one byte", right.clone(), CHANGED, "wrong"),
+        ("of a body serialised again", right.clone(), RESERIALISED, "wrong"),
+        ("right, and old", standard_headers(SECRET, "m1", sent_at - 301, BODY), BODY, "too old"),
+        (
+            "right, and from the future",
+            standard_headers(SECRET, "m1", sent_at + 301, BODY),
+            BODY,
+            "from the future",
+        ),
+        ("wrong, and old", standard_headers("another", "m1", sent_at - 301, BODY), BODY, "wrong"),
+    ];
+    assert_reasons(&verifier, &table);
+}
+
+#[track_caller]
+fn assert_reasons(verifier: &Verifier, table: &[(&str, HeaderMap, &[u8], &str)]) {
+    for (name, headers, body, expected) in table {
+        let result = verifier.verify(headers, body);
+        if let Err(refusal) = &result {
+            let shown = format!("{refusal} {refusal:?} {verifier:?}");
+            assert!(!shown.contains(SECRET), "{name}: {shown}");
+        }
+        let reason = reason(result);
+        assert!(
+            expected.split(" or ").any(|expected| expected == reason),
+            "{name}: {reason}, not {expected}"
+        );
+    }
+}
+
+#[test]
+fn with_bytes_that_are_not_text_are_refused() {
+    let verifiers = [
+        (Verifier::hmac_sha256(SECRET), "x-webhook-signature"),
+        (Verifier::shared_secret(SECRET), "x-webhook-signature"),
+        (standard_at(SECRET, SENT_AT), "webhook-id"),
+        (standard_at(SECRET, SENT_AT), "webhook-timestamp"),
+        (standard_at(SECRET, SENT_AT), "webhook-signature"),
+    ];
+    for (verifier, header) in verifiers {
+        let mut headers = standard_headers(SECRET, "m1", SENT_AT as i64, BODY);
+        headers.insert(header, HeaderValue::from_bytes(b"sha256=\xff\xfe").unwrap());
+        assert_eq!(reason(verifier.verify(&headers, BODY)), "malformed", "{header}");
+    }
+}
+
+#[test]
+fn encodings_are_not_guessed() {
+    let mac = hmac(SECRET.as_bytes(), BODY);
+    let verifier = Verifier::hmac_sha256(SECRET).prefix("").encoding(Encoding::Base64);
+    assert_eq!(reason(verifier.verify(&one(&base64(&mac)), BODY)), "verified");
+    assert_eq!(reason(verifier.verify(&one(&hex(&mac)), BODY)), "malformed");
+    assert_eq!(reason(verifier.verify(&one(base64(&mac).trim_end_matches('=')), BODY)), "malformed");
+    let url_safe = base64(&mac).replace('+', "-").replace('/', "_");
+    assert_ne!(url_safe, base64(&mac), "choose another body: this signature has neither + nor /");
+    assert_eq!(reason(verifier.verify(&one(&url_safe), BODY)), "malformed");
+}
+
+#[test]
+fn secrets_can_be_rotated() {
+    for verifier in [
+        Verifier::hmac_sha256("new").also_accept(SECRET).also_accept("old"),
+        Verifier::hmac_sha256(SECRET).also_accept("new"),
+    ] {
+        assert_eq!(reason(verifier.verify(&one(&hmac_header(SECRET, BODY)), BODY)), "verified");
+        assert_eq!(reason(verifier.verify(&one(&hmac_header("new", BODY)), BODY)), "verified");
+        assert_eq!(reason(verifier.verify(&one(&hmac_header("older", BODY)), BODY)), "wrong");
+    }
+    let verifier = Verifier::shared_secret("new").also_accept("old");
+    assert_eq!(reason(verifier.verify(&one("old"), BODY)), "verified");
+    assert_eq!(reason(verifier.verify(&one("new"), BODY)), "verified");
+    assert_eq!(reason(verifier.verify(&one("newold"), BODY)), "wrong");
+    let verifier = standard_at("new", SENT_AT).also_accept(SECRET);
+    let headers = standard_headers(SECRET, "m1", SENT_AT as i64, BODY);
+    assert_eq!(reason(verifier.verify(&headers, BODY)), "verified");
+}
+
+#[test]
+fn bodies_are_bounded_and_must_be_json() {
+    let verifier = Verifier::hmac_sha256(SECRET).max_body_bytes(BODY.len());
+    let verify = |body: &[u8]| reason(verifier.verify(&one(&hmac_header(SECRET, body)), body));
+    assert_eq!(verify(BODY), "verified");
+    assert_eq!(verify(&[BODY, b" "].concat()), "too large");
+    for body in [&b""[..], b"not JSON", b"{\"id\": NaN}", b"\xff", b"{} {}", &[b'['; 20]] {
+        assert_eq!(verify(body), "not JSON", "{body:?}");
+    }
+    let default = Verifier::hmac_sha256(SECRET);
+    let body = vec![b' '; 1024 * 1024 + 1];
+    assert_eq!(reason(default.verify(&one(&hmac_header(SECRET, &body)), &body)), "too large");
+}
+
+#[test]
+fn settings_that_mean_nothing_are_errors() {
+    let unusable = [
+        Verifier::hmac_sha256(""),
+        Verifier::hmac_sha256(SECRET).also_accept(""),
+        Verifier::hmac_sha256(SECRET).header("no header"),
+        Verifier::hmac_sha256(SECRET).header(""),
+        Verifier::hmac_sha256(SECRET).max_age(std::time::Duration::from_secs(1)),
+        Verifier::shared_secret(SECRET).encoding(Encoding::Hex),
+        Verifier::standard("whsec_").also_accept(""),
+        Verifier::standard(SECRET).header("x"),
+        Verifier::standard(SECRET).prefix("x"),
+    ];
+    for verifier in unusable {
+        assert_eq!(reason(verifier.verify(&one(&hmac_header("", BODY)), BODY)), "settings", "{verifier:?}");
+        let error = imagekiln::Error::from(verifier.check().unwrap_err());
+        assert_eq!(error.kind(), imagekiln::ErrorKind::Settings);
+    }
+}
