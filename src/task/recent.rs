@@ -8,7 +8,7 @@ use std::{
 pub(crate) struct Recent<K, V> {
     capacity: usize,
     values: HashMap<K, V>,
-    /// The keys in the order in which they were added; a removed one stays until it would be forgotten.
+    /// The keys in the order in which they were added.
     order: VecDeque<K>,
 }
 
@@ -17,7 +17,7 @@ impl<K: Hash + Eq + Clone, V> Recent<K, V> {
         Self { capacity, values: HashMap::new(), order: VecDeque::new() }
     }
 
-    /// Adds a value, unless there is one. Says whether it was added.
+    /// Adds a value, unless there is one for the key. Says whether it was added.
     pub(crate) fn add(&mut self, key: K, value: V) -> bool {
         if self.values.contains_key(&key) {
             return false;
@@ -34,5 +34,20 @@ impl<K: Hash + Eq + Clone, V> Recent<K, V> {
 
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
         self.values.get(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_first_is_forgotten_first() {
+        let mut recent = Recent::new(2);
+        for (key, value) in [("a", 1), ("b", 2), ("b", 3), ("c", 4)] {
+            assert_eq!(recent.add(key, value), value != 3);
+        }
+        assert_eq!([recent.get(&"a"), recent.get(&"b"), recent.get(&"c")], [None, Some(&2), Some(&4)]);
+        assert_eq!((recent.values.len(), recent.order.len()), (2, 2));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -12,18 +11,25 @@ use crate::Client;
 
 /// The tasks that are waited for, by their ids.
 #[derive(Default)]
-pub(crate) struct Waits(Mutex<HashMap<String, watch::Sender<()>>>);
+pub(crate) struct Waits(Mutex<HashMap<String, Waiting>>);
+
+/// The waits for one task.
+#[derive(Default)]
+struct Waiting {
+    count: usize,
+    events: watch::Sender<()>,
+}
 
 impl Waits {
     /// Makes every wait for this task poll at once.
     #[cfg(feature = "webhook")]
     pub(crate) fn wake(&self, task_id: &str) {
-        if let Some(waits) = self.lock().get(task_id) {
-            waits.send_replace(());
+        if let Some(waiting) = self.lock().get(task_id) {
+            waiting.events.send_replace(());
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, watch::Sender<()>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -37,7 +43,11 @@ pub(super) struct Wake {
 
 impl Wake {
     pub(super) fn new(client: &Client, task_id: &str) -> Self {
-        let events = client.0.waits.lock().entry(task_id.to_owned()).or_default().subscribe();
+        let mut waits = client.0.waits.lock();
+        let waiting = waits.entry(task_id.to_owned()).or_default();
+        waiting.count += 1;
+        let events = waiting.events.subscribe();
+        drop(waits);
         Self { client: client.clone(), task_id: task_id.to_owned(), events }
     }
 
@@ -53,15 +63,26 @@ impl Wake {
 impl Drop for Wake {
     fn drop(&mut self) {
         let mut waits = self.client.0.waits.lock();
-        // This receiver still counts.
-        if waits.get(&self.task_id).is_some_and(|waits| waits.receiver_count() <= 1) {
-            waits.remove(&self.task_id);
+        if let Some(waiting) = waits.get_mut(&self.task_id) {
+            waiting.count -= 1;
+            if waiting.count == 0 {
+                waits.remove(&self.task_id);
+            }
         }
     }
 }
 
-impl fmt::Debug for Wake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wake").field("task_id", &self.task_id).finish_non_exhaustive()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_forgotten_when_its_last_wait_has_ended() {
+        let client = Client::builder().api_key("key").base_url("http://127.0.0.1:9").build().unwrap();
+        let (first, second) = (Wake::new(&client, "t1"), Wake::new(&client, "t1"));
+        drop(first);
+        assert_eq!(client.0.waits.lock().len(), 1);
+        drop(second);
+        assert_eq!(client.0.waits.lock().len(), 0);
     }
 }

@@ -72,7 +72,7 @@ impl Found {
         }
         page += "\n## What is not shown\n\n| what | where |\n|---|---|\n";
         for (gap, places) in &self.not_shown {
-            page += &format!("| {gap} | {} |\n", places.join(", "));
+            page += &format!("| {} | {} |\n", linked(gap), places.join(", "));
         }
         page
     }
@@ -87,6 +87,15 @@ fn place(path: &[String]) -> String {
         ["components", "schemas", schema, ..] => format!("`{schema}`"),
         _ => "the whole service".to_owned(),
     }
+}
+
+/// The text with the pages that it names as links. Both they and this page lie in `docs/`.
+fn linked(text: &str) -> String {
+    let words = text.split(' ').map(|word| match word.strip_prefix("docs/") {
+        Some(page) => format!("[`{page}`]({page})"),
+        None => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn capitalized(text: &str) -> String {

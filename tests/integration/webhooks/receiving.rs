@@ -11,7 +11,7 @@ use imagekiln::{
     webhook::{Receiver, Verifier},
 };
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use super::{
     signed::{SECRET, SIGNATURE, hmac_header},
@@ -152,17 +152,18 @@ async fn an_event_that_arrives_before_the_response_is_held() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_is_not_held_for_longer_than_a_minute() {
-    let (service, client, mut stage) = setting().await;
+    let service = ScriptedServer::start().await;
+    let client = samples::builder(&service).silence_timeout(samples::seconds(3600)).build().unwrap();
+    let mut stage = Stage::of(Receiver::new(client.clone(), verifier())).await;
     service.answer(Answer::silence());
-    let submission = tokio::spawn({
-        let client = samples::builder(&service).silence_timeout(samples::seconds(3600)).build().unwrap();
-        async move { client.submit(fox().webhook_url("https://example.com/hook")).await }
-    });
-    drop(client);
+    let submission =
+        tokio::spawn(async move { client.submit(fox().webhook_url("https://example.com/hook")).await });
     service.wait_for_requests(1).await;
+    let delivered = Instant::now();
     service.answer(samples::ready(&service));
     assert_eq!(stage.deliver(READY).await, 204);
     assert!(stage.outcome().await.is_ok());
+    assert_eq!(delivered.elapsed().as_secs(), 60);
     submission.abort();
 }
 

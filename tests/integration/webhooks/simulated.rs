@@ -8,19 +8,22 @@ use std::{
 
 use axum::{
     Router,
+    body::Bytes,
     extract::Request,
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     middleware::{self, Next},
     response::{IntoResponse, Response},
+    routing::post,
 };
 use imagekiln::{
-    Client, Task,
+    Client, Task, TaskStatus,
     types::Gen2Flex,
-    webhook::{Receiver, Verifier},
+    webhook::{Receiver, Refusal, Verifier},
 };
 use imagekiln_simulator::{
     Config, Simulator, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
 };
+use tokio::sync::mpsc;
 
 use super::{
     signed::{SECRET, headers},
@@ -130,6 +133,41 @@ async fn a_forged_event_is_refused_and_the_true_one_counts() {
         let expected = [(WebhookCause::Forgery, Some(401)), (WebhookCause::Final, Some(204))];
         assert_eq!(ends(&settled(&house.sim).await), expected, "{scheme:?}");
         house.assert_nothing_more().await;
+    }
+}
+
+/// The deliveries of the simulator as they arrive, each with the reason for which it is refused.
+#[tokio::test]
+async fn a_server_of_ones_own_gets_typed_reasons() {
+    for scheme in SCHEMES {
+        let sim = simulator(WebhookSettings { scheme, ..WebhookSettings::default() }).await;
+        let (client, verifier) = (client(&sim), verifier(&sim, scheme));
+        let (sender, mut results) = mpsc::unbounded_channel();
+        let take = move |headers: HeaderMap, body: Bytes| async move {
+            sender.send(verifier.verify(&headers, &body)).unwrap();
+            StatusCode::NO_CONTENT
+        };
+        let stage =
+            Stage::serving(Router::new().route("/hook", post(take)), mpsc::unbounded_channel().1).await;
+        let task = submit(&client, &stage, "[[webhook-forged]]").await;
+        sim.clock().advance(SECOND);
+        let mut verified = Vec::new();
+        for _ in 0..2 {
+            match results.recv().await.unwrap() {
+                Ok(event) => verified.push(event),
+                Err(refusal) => assert!(matches!(refusal, Refusal::Wrong { .. }), "{scheme:?}: {refusal}"),
+            }
+        }
+        let [event] = verified.as_slice() else { panic!("{scheme:?}: {verified:?}") };
+        assert_eq!(event.message_id().is_some(), scheme == WebhookScheme::Standard);
+        let update = client.confirm(event, task.reference()).await.unwrap();
+        assert_eq!(update.status(), &TaskStatus::Ready);
+
+        let unsigned = Gen2Flex::new("a fox").width(64).height(64).webhook_url(stage.url());
+        client.submit(unsigned).await.unwrap();
+        sim.clock().advance(SECOND);
+        let refusal = results.recv().await.unwrap().unwrap_err();
+        assert!(matches!(refusal, Refusal::Missing { .. }), "{scheme:?}: {refusal}");
     }
 }
 
