@@ -91,7 +91,8 @@ impl Task {
     }
 
     /// Waits for the picture. Polls that fail for the moment (5xx, time-outs, resets, responses that can't be read, 429) are
-    /// repeated until the deadline.
+    /// repeated until the deadline. A webhook that this client has verified ends a pause between two polls, unless the
+    /// service asked for that pause.
     ///
     /// # Errors
     ///

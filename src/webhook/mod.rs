@@ -40,3 +40,8 @@ pub use event::Event;
 pub use receiver::Receiver;
 pub use refusal::Refusal;
 pub use verifier::Verifier;
+
+/// The guide, whose examples are compiled.
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../../docs/webhooks.md")]
+struct Guide;

@@ -25,3 +25,4 @@ mod video_in_browser;
 mod webhook_receiver;
 mod webhooks;
 mod webhooks_log;
+mod webhooks_reply;

@@ -1,0 +1,26 @@
+//! Which submissions with a webhook are answered without a polling URL.
+
+use imagekiln_simulator::{Config, WebhookSettings};
+use serde_json::json;
+
+use super::bench::Bench;
+
+#[tokio::test]
+async fn the_listed_operations_omit_the_polling_url_and_by_a_setting_all_of_them() {
+    let url = "http://127.0.0.1:9/hook";
+    for (omit_polling_url, path, omits) in [
+        (false, "/v1/gen-2-pro", true),
+        (false, "/v1/gen-2-flex", false),
+        (true, "/v1/gen-2-pro", true),
+        (true, "/v1/gen-2-flex", true),
+    ] {
+        let webhooks = WebhookSettings { omit_polling_url, ..WebhookSettings::default() };
+        let bench = Bench::with(Config { webhooks, ..Config::default() }).await;
+        let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+        let with_webhook = json!({ "prompt": "a fox", "width": 64, "height": 64, "webhook_url": url });
+        let task = bench.submit(path, &with_webhook).await;
+        assert_eq!(task.get("polling_url").is_none(), omits, "{path}: {task}");
+        assert_eq!(task["webhook_url"] == url, omits, "{path}: {task}");
+        assert!(bench.submit(path, &body).await["polling_url"].is_string(), "without a webhook");
+    }
+}
