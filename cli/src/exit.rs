@@ -14,11 +14,12 @@ pub enum Exit {
     Deadline = 6,
     Network = 7,
     BillingUnknown = 8,
+    WebhookRefused = 9,
     Interrupted = 130,
 }
 
 impl Exit {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Success,
         Self::Other,
         Self::Usage,
@@ -28,6 +29,7 @@ impl Exit {
         Self::Deadline,
         Self::Network,
         Self::BillingUnknown,
+        Self::WebhookRefused,
         Self::Interrupted,
     ];
 
@@ -46,6 +48,7 @@ impl Exit {
             Self::Deadline => "the deadline passed; the task goes on",
             Self::Network => "the network or the service failed, or asked to come back later",
             Self::BillingUnknown => "it is not known whether a task was created and paid",
+            Self::WebhookRefused => "the delivery of a webhook was refused",
             Self::Interrupted => "interrupted; a task that was submitted goes on",
         }
     }

@@ -30,6 +30,8 @@ pub struct Parts {
     pub task: Option<TaskRef>,
     /// The command that takes the task up again, where that makes sense.
     pub take_up: Option<String>,
+    /// Why a webhook was refused.
+    pub reason: Option<&'static str>,
 }
 
 impl Failure {
@@ -46,6 +48,7 @@ impl Failure {
             billing_unknown: false,
             task: None,
             take_up: None,
+            reason: None,
         }))
     }
 
@@ -57,6 +60,13 @@ impl Failure {
     /// A setting is missing.
     pub fn settings(message: impl Into<String>) -> Self {
         Self::new("settings", Exit::Usage, message)
+    }
+
+    /// The delivery of a webhook was refused.
+    pub fn webhook(reason: &'static str, message: impl Into<String>) -> Self {
+        let mut failure = Self::new("webhook", Exit::WebhookRefused, message);
+        failure.reason = Some(reason);
+        failure
     }
 
     /// A local file can't be read or written.
@@ -153,6 +163,7 @@ fn classify(kind: ErrorKind) -> (&'static str, Exit) {
         ErrorKind::Delivery => ("delivery", Exit::Network),
         ErrorKind::AddressRefused => ("address_refused", Exit::Network),
         ErrorKind::File => ("file", Exit::Other),
+        ErrorKind::Webhook => ("webhook", Exit::WebhookRefused),
         _ => ("other", Exit::Other),
     }
 }

@@ -12,6 +12,7 @@ mod interrupt;
 mod make;
 mod report;
 mod session;
+mod shown;
 mod submission;
 mod target;
 mod tls;

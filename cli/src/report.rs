@@ -36,6 +36,7 @@ pub fn to_programs(failure: &Failure) -> Value {
     json!({
         "event": "error",
         "kind": failure.kind,
+        "reason": failure.reason,
         "message": failure.message,
         "causes": failure.causes,
         "advice": failure.advice,

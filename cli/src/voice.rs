@@ -11,7 +11,7 @@ use imagekiln::{Task, TaskRef};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::{args::globals::Globals, failure::Failure};
+use crate::{args::globals::Globals, failure::Failure, shown::json_line};
 
 /// Speaks to people, or in JSON to programs.
 #[derive(Debug, Clone, Copy)]
@@ -86,12 +86,8 @@ impl Voice {
         people: impl FnOnce() -> String,
         programs: impl FnOnce() -> Value,
     ) -> Result<(), Failure> {
-        let text = if self.json { programs().to_string() } else { people() };
-        match line_on_stdout(&text) {
-            // Whoever read it has read enough.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            outcome => outcome.map_err(|error| Failure::file("standard output can't be written", error)),
-        }
+        let text = if self.json { json_line(&programs()) } else { people() };
+        line_on_stdout(&text).or_else(unwritten)
     }
 }
 
@@ -105,6 +101,14 @@ pub fn line_on_stdout(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;
     stdout.flush()
+}
+
+/// The outcome of a command that could not write to standard output. Whoever closed a pipe has read enough.
+pub fn unwritten(error: io::Error) -> Result<(), Failure> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(Failure::file("standard output can't be written", error)),
+    }
 }
 
 /// A spinner that may not be there.

@@ -24,6 +24,8 @@ pub fn grammar(chosen: &'static Operation) -> Command {
         .after_help(format!(
             "Settings come from the environment: IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL, for regional models\n\
              IMAGEKILN_REGIONAL_BASE_URL, and IMAGEKILN_MODEL_PREFIX where model names do not start with `gen`.\n\
+             IMAGEKILN_WEBHOOK_URL is where the service sends webhooks, and IMAGEKILN_WEBHOOK_SECRET is the\n\
+             secret with which it signs them, for requests that do not set their own.\n\
              IMAGEKILN_ALLOW_HTTP=1 allows addresses with http:// on other machines.\n\n{}",
             exit::table()
         ))
@@ -37,6 +39,7 @@ pub fn grammar(chosen: &'static Operation) -> Command {
             commands::run::command(),
             commands::submit::command(),
             commands::task::command(),
+            commands::webhook::command(),
             commands::models::command(),
             commands::simulate::command(),
             commands::completions::command(),

@@ -8,6 +8,7 @@ pub mod run;
 pub mod simulate;
 pub mod submit;
 pub mod task;
+pub mod webhook;
 
 use clap::ArgMatches;
 
@@ -21,6 +22,7 @@ pub async fn execute(context: &Context, command: &str, matches: &ArgMatches) -> 
         run::NAME => run::execute(context, matches).await,
         submit::NAME => submit::execute(context, matches).await,
         task::NAME => task::execute(context, matches).await,
+        webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context),
         simulate::NAME => simulate::execute(context, matches).await,
         completions::NAME => completions::execute(matches),

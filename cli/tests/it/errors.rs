@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// An error for people, with its exit code.
-fn shown(outcome: &Outcome) -> String {
+pub fn shown(outcome: &Outcome) -> String {
     assert_eq!(outcome.text(), "");
     format!("{}\nexit code {}", outcome.stderr.trim_end(), outcome.code)
 }

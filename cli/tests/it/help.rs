@@ -12,11 +12,17 @@ fn the_program() {
 #[test]
 fn each_command() {
     let place = Place::new();
-    for command in ["generate", "edit", "run", "submit", "task", "models", "simulate", "completions"] {
+    for command in
+        ["generate", "edit", "run", "submit", "task", "webhook", "models", "simulate", "completions"]
+    {
         assert_shown!(format!("help_{command}"), place.run(&[command, "--help"]).ok().text());
     }
     for action in ["status", "wait", "save"] {
         assert_shown!(format!("help_task_{action}"), place.run(&["task", action, "--help"]).ok().text());
+    }
+    for action in ["listen", "verify"] {
+        let help = place.run(&["webhook", action, "--help"]).ok().text();
+        assert_shown!(format!("help_webhook_{action}"), help);
     }
 }
 

@@ -14,3 +14,4 @@ mod readme;
 mod server;
 mod simulating;
 mod tasks;
+mod webhook;

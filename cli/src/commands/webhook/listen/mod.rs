@@ -1,0 +1,92 @@
+//! `kiln webhook listen`: a server that prints webhooks as they arrive, until Ctrl-C.
+
+mod body;
+mod delivery;
+mod server;
+
+use std::net::SocketAddr;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use imagekiln::WEBHOOK_SECRET_VARIABLE;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use self::server::Server;
+use super::scheme::SchemeOptions;
+use crate::{context::Context, failure::Failure, interrupt::Interrupts, voice::unwritten};
+
+pub const NAME: &str = "listen";
+
+#[derive(Args)]
+struct Options {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// The path of the webhook_url; other paths are answered with 404
+    #[arg(long, value_name = "PATH", default_value = "/", value_parser = path)]
+    path: String,
+    #[command(flatten)]
+    scheme: SchemeOptions,
+}
+
+pub fn command() -> Command {
+    Options::augment_args(Command::new(NAME))
+        .about("Print webhooks as they arrive, until Ctrl-C")
+        .after_help(
+            "Without a secret nothing is verified, and the names of all headers are shown: this is how to find out \
+             what a service sends.",
+        )
+}
+
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let options = Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+    let verifier = options.scheme.verifier()?;
+    let interrupts = Interrupts::listen()?;
+    let (listener, address) = bind(options.listen).await?;
+    if verifier.is_none() {
+        context.voice.warning(&format!(
+            "nothing is verified, because there is no webhook secret; set {WEBHOOK_SECRET_VARIABLE}, or give --secret-file"
+        ));
+    }
+    if address.ip().is_unspecified() {
+        context.voice.warning(&format!(
+            "{} stands for every address of this machine: put one that the service can reach in its place",
+            address.ip()
+        ));
+    }
+    let url = format!("http://{address}{}", options.path);
+    context.voice.result(
+        || format!("listening; Ctrl-C stops it\n\n  webhook_url  {url}\n"),
+        || json!({ "event": "listening", "url": url }),
+    )?;
+    let (server, mut failures) =
+        Server::new(verifier, options.scheme.task_id(), options.path, context.voice.json);
+    tokio::select! {
+        biased;
+        () = interrupts.first() => Ok(()),
+        Some(error) = failures.recv() => unwritten(error),
+        Err(error) = server.serve(listener) => Err(Failure::other("the server stopped", &error)),
+        else => Ok(()),
+    }
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    let bound = async {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    bound.await.map_err(|error| {
+        Failure::file(format!("can't listen on {address}"), error)
+            .advise("choose another address with --listen; port 0 takes a free one")
+    })
+}
+
+/// The path of a URL, written in the way in which clients send it.
+fn path(text: &str) -> Result<String, String> {
+    let is_sent_as_it_is = |c: char| c.is_ascii_alphanumeric() || "/-._~!$&'()*+,;=:@%".contains(c);
+    match text.starts_with('/') && text.chars().all(is_sent_as_it_is) {
+        true => Ok(text.to_owned()),
+        false => Err("give the path of a URL, such as /webhooks".to_owned()),
+    }
+}

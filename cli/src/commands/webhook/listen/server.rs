@@ -1,0 +1,86 @@
+//! The server of `kiln webhook listen`.
+
+use std::{io, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{Method, StatusCode, header::ALLOW},
+    response::{IntoResponse, Response},
+};
+use imagekiln::webhook::Verifier;
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, mpsc},
+    task::spawn_blocking,
+};
+
+use super::{super::MAX_BODY, body::read, delivery::Delivery};
+use crate::{shown::json_line, voice::line_on_stdout};
+
+/// How long the body of a delivery may take.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// How many bodies are in memory at once; other deliveries wait.
+const MOST_BODIES: usize = 64;
+
+pub struct Server {
+    verifier: Option<Verifier>,
+    task_id: Option<String>,
+    path: String,
+    json: bool,
+    bodies: Semaphore,
+    failures: mpsc::Sender<io::Error>,
+}
+
+impl Server {
+    /// A server, and the errors that it meets at standard output.
+    pub fn new(
+        verifier: Option<Verifier>,
+        task_id: Option<&str>,
+        path: String,
+        json: bool,
+    ) -> (Self, mpsc::Receiver<io::Error>) {
+        let (failures, receiver) = mpsc::channel(1);
+        let bodies = Semaphore::new(MOST_BODIES);
+        let task_id = task_id.map(str::to_owned);
+        (Self { verifier, task_id, path, json, bodies, failures }, receiver)
+    }
+
+    pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
+        // A route of the router would give braces in the path a meaning, and panic at some of them.
+        let router = Router::new().fallback(receive).with_state(Arc::new(self));
+        axum::serve(listener, router).await
+    }
+
+    /// Prints a delivery before it is answered: the service repeats one that nobody has seen.
+    async fn print(&self, delivery: &Delivery) -> StatusCode {
+        let line = if self.json { json_line(&delivery.to_programs()) } else { delivery.to_people() };
+        // A pipe that nobody reads blocks the write, which must not block Ctrl-C.
+        match spawn_blocking(move || line_on_stdout(&line)).await {
+            Ok(Ok(())) => delivery.status(),
+            Ok(Err(error)) => {
+                // If another error is there already, the command is about to end.
+                let _ = self.failures.try_send(error);
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+            Err(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+async fn receive(State(server): State<Arc<Server>>, request: Request) -> Response {
+    if request.uri().path() != server.path {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    if request.method() != Method::POST {
+        return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "POST")]).into_response();
+    }
+    let (head, body) = request.into_parts();
+    let _permit = server.bodies.acquire().await;
+    let delivery = match read(body, MAX_BODY, BODY_TIME).await {
+        Ok(body) => Delivery::of(server.verifier.as_ref(), server.task_id.as_deref(), &head.headers, &body),
+        Err(why) => Delivery::unread(why, &head.headers),
+    };
+    server.print(&delivery).await.into_response()
+}

@@ -1,0 +1,116 @@
+//! How webhooks are signed: the options that both commands share, and the verifier that they describe.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use imagekiln::{
+    WebhookSecret,
+    webhook::{Encoding, Verifier},
+};
+
+use super::{MAX_BODY, secrets::SecretOptions};
+use crate::{args::value::seconds, failure::Failure};
+
+/// What the contract does not show of a webhook.
+#[derive(Args)]
+#[command(next_help_heading = "Signature")]
+pub struct SchemeOptions {
+    /// How the service signs: HMAC-SHA256 of the body, the secret itself in a header, or Standard Webhooks
+    #[arg(long, value_name = "SCHEME", value_enum, default_value = "hmac-sha256")]
+    scheme: Scheme,
+    /// The header of the signature or of the secret [default: x-webhook-signature]
+    #[arg(long, value_name = "NAME")]
+    signature_header: Option<String>,
+    /// What precedes the signature or the secret in its header [default: `sha256=` with hmac-sha256, else nothing]
+    #[arg(long, value_name = "TEXT")]
+    prefix: Option<String>,
+    /// How the signature of hmac-sha256 is written [default: hex]
+    #[arg(long, value_name = "ENCODING", value_enum)]
+    encoding: Option<Written>,
+    /// How long ago a webhook of the scheme standard may have been sent [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    max_age: Option<Duration>,
+    /// Where the body has the task's id, as a JSON pointer such as /data/id [default: `task_id` or `id`, at the top or in
+    /// `data`, `task`, `response` or `result`]
+    #[arg(long, value_name = "POINTER", value_parser = pointer)]
+    task_id: Option<String>,
+    #[command(flatten)]
+    secrets: SecretOptions,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Scheme {
+    HmacSha256,
+    SharedSecret,
+    Standard,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Written {
+    Hex,
+    Base64,
+}
+
+impl SchemeOptions {
+    /// The verifier, or `None` if there is no secret. The settings are checked in both cases.
+    pub fn verifier(&self) -> Result<Option<Verifier>, Failure> {
+        let mut secrets = self.secrets.read()?.into_iter();
+        let Some(first) = secrets.next() else {
+            return self.with_settings("for the check only".into()).map(|_| None);
+        };
+        let verifier = secrets.fold(self.with_settings(first)?, Verifier::also_accept);
+        self.checked(verifier, "--secret-file").map(Some)
+    }
+
+    /// Where the body has the task's id, if that was given.
+    pub fn task_id(&self) -> Option<&str> {
+        self.task_id.as_deref()
+    }
+
+    fn with_settings(&self, secret: WebhookSecret) -> Result<Verifier, Failure> {
+        let mut verifier = match self.scheme {
+            Scheme::HmacSha256 => Verifier::hmac_sha256(secret),
+            Scheme::SharedSecret => Verifier::shared_secret(secret),
+            Scheme::Standard => Verifier::standard(secret),
+        }
+        .max_body_bytes(MAX_BODY);
+        if let Some(name) = &self.signature_header {
+            verifier = self.checked(verifier.header(name), "--signature-header")?;
+        }
+        if let Some(prefix) = &self.prefix {
+            verifier = self.checked(verifier.prefix(prefix), "--prefix")?;
+        }
+        if let Some(written) = self.encoding {
+            let encoding = match written {
+                Written::Hex => Encoding::Hex,
+                Written::Base64 => Encoding::Base64,
+            };
+            verifier = self.checked(verifier.encoding(encoding), "--encoding")?;
+        }
+        if let Some(age) = self.max_age {
+            verifier = self.checked(verifier.max_age(age), "--max-age")?;
+        }
+        Ok(match &self.task_id {
+            Some(pointer) => verifier.task_id(pointer),
+            None => verifier,
+        })
+    }
+
+    /// The verifier, unless the flag that it was last given does not go with the scheme.
+    fn checked(&self, verifier: Verifier, flag: &str) -> Result<Verifier, Failure> {
+        let Err(refusal) = verifier.check() else { return Ok(verifier) };
+        let scheme = self.scheme.to_possible_value().map(|value| value.get_name().to_owned());
+        Err(Failure::settings(format!("webhooks can't be verified: {refusal}")).advise(format!(
+            "correct or leave out {flag}, or choose a --scheme other than {}",
+            scheme.unwrap_or_default()
+        )))
+    }
+}
+
+/// A JSON pointer (RFC 6901).
+fn pointer(text: &str) -> Result<String, String> {
+    match text.starts_with('/') {
+        true => Ok(text.to_owned()),
+        false => Err("give a JSON pointer, such as /data/id".to_owned()),
+    }
+}

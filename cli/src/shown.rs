@@ -1,0 +1,63 @@
+//! Text from outside, made safe for a terminal: it can't move the cursor, and hides or reorders nothing on its line.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+/// The longest name or id that is shown, in characters.
+const LONGEST: usize = 100;
+
+/// At most 100 characters of a text, without control characters.
+pub fn one_line(text: &str) -> String {
+    let mut shown: String = text.chars().take(LONGEST).map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+/// JSON on one line, complete, with the characters escaped that [`one_line`] replaces.
+pub fn json_line(value: &Value) -> String {
+    let json = value.to_string();
+    let mut line = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_unsafe(c) {
+            // Only strings hold such characters, and all of them have four digits. Writing to a `String` does not fail.
+            let _ = write!(line, "\\u{:04x}", u32::from(c));
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}
+
+/// Control characters, and characters that are invisible or change the direction of text.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_bounded_and_has_no_control_characters() {
+        assert_eq!(one_line("a\u{1b}[31m\nb\u{202e}c"), "a [31m b c");
+        assert_eq!(one_line(&"x".repeat(100)), "x".repeat(100));
+        assert_eq!(one_line(&"\u{1f98a}".repeat(101)), format!("{}...", "\u{1f98a}".repeat(100)));
+    }
+
+    #[test]
+    fn json_keeps_its_meaning() {
+        let value = json!({ "a\u{9b}31m": "\u{1b}\n\u{7f}\u{202e}\u{feff}é🦊\\u0041" });
+        let line = json_line(&value);
+        assert!(!line.chars().any(is_unsafe), "{line}");
+        assert!(line.contains("é🦊"), "{line}");
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
+    }
+}

@@ -1,0 +1,72 @@
+//! `kiln webhook verify`: what is refused, with which reason and advice.
+
+use super::{
+    signed::{BODY, SECRET, hmac_header, now, standard_headers},
+    verify::recorded,
+};
+use crate::{assert_shown, bench::Outcome};
+
+/// An error for people, with its exit code. It must not hold the secret.
+fn refused(body: &str, headers: &[String], options: &[&str]) -> String {
+    let (_place, mut command) = recorded(body, headers, options);
+    let outcome = Outcome::of(command.output().unwrap()).fails(9);
+    assert_eq!(outcome.text(), "");
+    assert!(!outcome.stderr.contains(SECRET), "{}", outcome.stderr);
+    format!("{}\nexit code 9", outcome.stderr.trim_end())
+}
+
+#[test]
+fn a_wrong_signature() {
+    assert_shown!("wrong", refused(BODY, &[hmac_header("{}")], &[]));
+    // The newline that an editor adds is not in what was received.
+    assert!(refused(&format!("{BODY}\n"), &[hmac_header(BODY)], &[]).contains("does not fit any"));
+    let shared = ["x-webhook-signature: not the secret".to_owned()];
+    assert!(refused(BODY, &shared, &["--scheme", "shared-secret"]).contains("does not fit any"));
+}
+
+#[test]
+fn a_wrong_secret() {
+    let (_place, mut command) = recorded(BODY, &[hmac_header(BODY)], &["--json"]);
+    let outcome = Outcome::of(command.env("IMAGEKILN_WEBHOOK_SECRET", "HUSH").output().unwrap()).fails(9);
+    assert!(!outcome.stderr.contains("HUSH"), "{}", outcome.stderr);
+    assert_shown!("wrong_json", format!("{:#}", outcome.error()));
+}
+
+#[test]
+fn headers_that_are_missing_or_malformed() {
+    assert_shown!("missing", refused(BODY, &[], &[]));
+    assert_shown!("missing_standard", refused(BODY, &[hmac_header(BODY)], &["--scheme", "standard"]));
+    assert_shown!("malformed", refused(BODY, &[hmac_header(BODY)], &["--prefix", "v1="]));
+    let twice = [hmac_header(BODY), hmac_header(BODY)];
+    assert!(refused(BODY, &twice, &[]).contains("occurs more than once"));
+    let not_ascii = ["x-webhook-signature: sha256=é".to_owned()];
+    assert!(refused(BODY, &not_ascii, &[]).contains("not visible ASCII"));
+}
+
+#[test]
+fn a_recorded_delivery_that_is_too_old_or_too_new() {
+    let old = standard_headers("msg_1", now() - 1000, BODY);
+    assert_shown!("too_old", without_seconds(&refused(BODY, &old, &["--scheme", "standard"])));
+    let (_place, mut command) = recorded(BODY, &old, &["--scheme", "standard", "--max-age", "2000"]);
+    Outcome::of(command.output().unwrap()).ok();
+    let new = standard_headers("msg_1", now() + 1000, BODY);
+    assert_shown!("from_future", without_seconds(&refused(BODY, &new, &["--scheme", "standard"])));
+}
+
+/// How long the program took to start must not be in a snapshot.
+fn without_seconds(text: &str) -> String {
+    let near = (990..=1060).find(|seconds| text.contains(&format!("sent {seconds} s")));
+    text.replace(&format!("sent {} s", near.unwrap()), "sent SECONDS s")
+}
+
+#[test]
+fn bodies_that_are_not_those_of_a_webhook() {
+    assert_shown!("not_json", refused("not JSON", &[hmac_header("not JSON")], &[]));
+    let large = "x".repeat(1024 * 1024 + 1);
+    assert_shown!("too_large", refused(&large, &[hmac_header(&large)], &[]));
+    let largest = format!("\"{}\"", "x".repeat(1024 * 1024 - 2));
+    let (_place, mut command) = recorded(&largest, &[hmac_header(&largest)], &[]);
+    Outcome::of(command.output().unwrap()).ok();
+    let deep = "[".repeat(100_000);
+    assert!(refused(&deep, &[hmac_header(&deep)], &[]).contains("not JSON"));
+}

@@ -1,0 +1,124 @@
+//! `kiln webhook verify`: what is accepted.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use super::signed::{BODY, SECRET, base64, hex, hmac, hmac_header, now, standard_headers};
+use crate::bench::{Outcome, Place};
+
+/// A place with a recorded body, and the command that verifies it with these headers.
+pub fn recorded(body: &str, headers: &[String], options: &[&str]) -> (Place, Command) {
+    let place = Place::new();
+    place.write("body.json", body);
+    let mut command = place.kiln(&["webhook", "verify", "body.json"]);
+    for header in headers {
+        command.args(["--header", header]);
+    }
+    command.args(options).env("IMAGEKILN_WEBHOOK_SECRET", SECRET);
+    (place, command)
+}
+
+fn verify(body: &str, headers: &[String], options: &[&str]) -> Outcome {
+    let (_place, mut command) = recorded(body, headers, options);
+    Outcome::of(command.output().unwrap())
+}
+
+#[test]
+fn each_scheme_is_verified() {
+    let shared = format!("x-webhook-signature: {SECRET}");
+    let custom = format!("x-hub-signature: v0={}", base64(&hmac(BODY)));
+    let plain = format!("X-Webhook-Signature:{}", hex(&hmac(BODY)));
+    let cases: [(&[String], &str); 4] = [
+        (&[hmac_header(BODY)], ""),
+        (&[shared], "--scheme shared-secret"),
+        (&[custom], "--signature-header x-hub-signature --prefix v0= --encoding base64"),
+        (&[plain], "--prefix= --encoding hex"),
+    ];
+    for (headers, options) in cases {
+        let options: Vec<&str> = options.split_whitespace().collect();
+        let outcome = verify(BODY, headers, &options).ok();
+        assert_eq!(outcome.text(), "verified: task a1, claims Ready\n", "{options:?}");
+        assert_eq!(outcome.stderr, "");
+    }
+    let standard = verify(BODY, &standard_headers("msg_1", now(), BODY), &["--scheme", "standard"]).ok();
+    assert_eq!(standard.text(), "verified: task a1, claims Ready, message msg_1\n");
+}
+
+#[test]
+fn programs_get_the_event() {
+    let headers = standard_headers("msg_1", now(), BODY);
+    let event = verify(BODY, &headers, &["--scheme", "standard", "--json"]).ok().json();
+    let body: Value = serde_json::from_str(BODY).unwrap();
+    let expected = json!({ "task_id": "a1", "claimed_status": "Ready", "message_id": "msg_1", "body": body });
+    assert_eq!(event, expected);
+}
+
+#[test]
+fn the_body_may_come_from_standard_input() {
+    let place = Place::new();
+    let mut command = place.kiln(&["webhook", "verify", "-", "-H", &hmac_header(BODY)]);
+    command.env("IMAGEKILN_WEBHOOK_SECRET", SECRET).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(BODY.as_bytes()).unwrap();
+    let outcome = Outcome::of(child.wait_with_output().unwrap()).ok();
+    assert_eq!(outcome.text(), "verified: task a1, claims Ready\n");
+}
+
+#[test]
+fn several_secrets_are_accepted_while_one_is_replaced() {
+    for (new, old) in [("another secret\n", format!("{SECRET}\n")), (SECRET, "another\r\n".to_owned())] {
+        let options = ["--secret-file", "new", "--secret-file", "old"];
+        let (place, mut command) = recorded(BODY, &[hmac_header(BODY)], &options);
+        place.write("new", new);
+        place.write("old", old);
+        Outcome::of(command.env_remove("IMAGEKILN_WEBHOOK_SECRET").output().unwrap()).ok();
+    }
+    // That of the environment is accepted beside those of files.
+    let (place, mut command) = recorded(BODY, &[hmac_header(BODY)], &["--secret-file", "new"]);
+    place.write("new", "another secret");
+    Outcome::of(command.output().unwrap()).ok();
+}
+
+#[test]
+fn only_the_newline_at_its_end_is_not_part_of_a_secret() {
+    for (file, code) in
+        [(format!("{SECRET}\r\n"), 0), (format!("{SECRET}\n\n"), 9), (format!(" {SECRET}"), 9)]
+    {
+        let (place, mut command) = recorded(BODY, &[hmac_header(BODY)], &["--secret-file", "secret"]);
+        place.write("secret", &file);
+        Outcome::of(command.env_remove("IMAGEKILN_WEBHOOK_SECRET").output().unwrap()).fails(code);
+    }
+}
+
+#[test]
+fn the_place_of_the_id_is_a_setting() {
+    let body = r#"{"data":{"object":{"key":7}},"status":"Error"}"#;
+    let outcome = verify(body, &[hmac_header(body)], &[]).ok();
+    assert_eq!(outcome.text(), "verified: no task id found, claims Error\n");
+    let outcome = verify(body, &[hmac_header(body)], &["--task-id", "/data/object/key"]).ok();
+    assert_eq!(outcome.text(), "verified: task 7, claims Error\n");
+    let outcome = verify("[]", &[hmac_header("[]")], &[]).ok();
+    assert_eq!(outcome.text(), "verified: no task id found, claims no status\n");
+}
+
+#[test]
+fn text_of_the_event_can_not_write_to_the_terminal() {
+    let body =
+        json!({ "id": format!("a\u{1b}]0;b\u{7}\n{}", "x".repeat(200)), "status": "\u{9b}31mReady\u{202e}" });
+    let body = body.to_string();
+    let outcome = verify(&body, &[hmac_header(&body)], &[]).ok();
+    let id = format!("a ]0;b  {}...", "x".repeat(92));
+    assert_eq!(outcome.text(), format!("verified: task {id}, claims  31mReady \n"));
+
+    let outcome = verify(&body, &[hmac_header(&body)], &["--json"]).ok();
+    assert!(
+        !outcome.text().trim_end().contains(['\u{1b}', '\u{9b}', '\u{202e}', '\n']),
+        "{}",
+        outcome.text()
+    );
+    assert_eq!(outcome.json()["body"], serde_json::from_str::<Value>(&body).unwrap());
+}
