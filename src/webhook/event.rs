@@ -19,7 +19,7 @@ const ID_NAMES: [&str; 2] = ["task_id", "id"];
 /// Neither an id nor a status is longer, in bytes of JSON: a body of megabytes must not become one.
 const MAX_VALUE: usize = 1024;
 
-/// What a delivery said, once it was verified. Made by [`Verifier::verify`](super::Verifier::verify) only.
+/// What a delivery said, from [`Verifier::verify`](super::Verifier::verify).
 ///
 /// It is a hint that something happened to a task, and not the truth: it may be late, out of order, or older than it looks.
 /// [`Client::confirm`](crate::Client::confirm) polls the task with the key. URLs in an event are not to be fetched.

@@ -4,10 +4,11 @@ use std::{
 };
 
 use reqwest::header::{HeaderMap, HeaderName};
+use sha2::{Digest, Sha256};
 
 use super::{
-    Encoding, Event, Refusal, hmac_sha256::HmacSha256, key::Key, shared_secret::SharedSecret,
-    standard::Standard,
+    Encoding, Event, Refusal, event::Verified, hmac_sha256::HmacSha256, key::Key,
+    shared_secret::SharedSecret, standard::Standard,
 };
 use crate::{WebhookSecret, transport::clock::WallClock};
 
@@ -182,15 +183,33 @@ impl Verifier {
     pub fn verify(&self, headers: &HeaderMap, body: impl AsRef<[u8]>) -> Result<Event, Refusal> {
         self.check()?;
         let body = body.as_ref();
-        if body.len() > self.max_body {
-            return Err(Refusal::TooLarge { limit: self.max_body });
-        }
+        self.check_size(body)?;
         let verified = match &self.scheme {
             Scheme::HmacSha256(scheme) => scheme.verify(headers, body)?,
             Scheme::SharedSecret(scheme) => scheme.verify(headers, body)?,
             Scheme::Standard(scheme) => scheme.verify(headers, body, self.clock.now())?,
         };
         Event::read(verified, body, self.task_id.as_deref())
+    }
+
+    /// Reads a body as [`verify`](Self::verify) does, and verifies nothing: for tools that show what a service sends.
+    /// Anybody may have sent it.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotJson`] and [`Refusal::TooLarge`].
+    pub fn read_unverified(&self, body: impl AsRef<[u8]>) -> Result<Event, Refusal> {
+        let body = body.as_ref();
+        self.check_size(body)?;
+        let nothing = Verified { message_id: None, fingerprint: Sha256::digest(body).into() };
+        Event::read(nothing, body, self.task_id.as_deref())
+    }
+
+    fn check_size(&self, body: &[u8]) -> Result<(), Refusal> {
+        match body.len() > self.max_body {
+            true => Err(Refusal::TooLarge { limit: self.max_body }),
+            false => Ok(()),
+        }
     }
 
     #[cfg(feature = "axum")]

@@ -6,7 +6,7 @@ mod request;
 
 use std::{fmt, pin::Pin, sync::Arc};
 
-use axum::{Router, routing::post};
+use axum::{Router, extract::DefaultBodyLimit, routing::post};
 use tokio::sync::Semaphore;
 
 use self::{memory::Memory, request::receive};
@@ -98,7 +98,8 @@ impl Receiver {
             memory: Memory::default(),
             handler: Box::new(move |outcome| Box::pin(handler(outcome))),
         };
-        Ok(Router::new().route("/", post(receive)).with_state(Arc::new(shared)))
+        let body_limit = DefaultBodyLimit::max(shared.verifier.largest_body());
+        Ok(Router::new().route("/", post(receive)).layer(body_limit).with_state(Arc::new(shared)))
     }
 }
 

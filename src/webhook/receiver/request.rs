@@ -1,30 +1,29 @@
 //! One delivery, up to its response.
 
-use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
-    body::Body,
-    extract::{Request, State},
+    body::Bytes,
+    extract::{FromRequest, Request, State},
     http::StatusCode,
 };
-use http_body::Body as _;
 use tokio::time::timeout;
 
 use super::{Shared, follow::follow};
 use crate::webhook::{Event, Refusal};
 
 /// How long the body of a delivery may take.
-const BODY_LIMIT: Duration = Duration::from_secs(10);
+const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// Verifies a delivery and answers it. What follows from it happens in a task of its own.
 pub(super) async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> StatusCode {
-    let (head, body) = request.into_parts();
-    let body = match timeout(BODY_LIMIT, read(body, shared.verifier.largest_body())).await {
+    let headers = request.headers().clone();
+    let body = match timeout(BODY_TIME, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
-        Ok(Err(status)) => return status,
+        Ok(Err(rejection)) => return rejection.status(),
         Err(_) => return StatusCode::REQUEST_TIMEOUT,
     };
-    match shared.verifier.verify(&head.headers, &body) {
+    match shared.verifier.verify(&headers, &body) {
         Ok(event) => accept(&shared, event),
         Err(refusal) => {
             tracing::warn!(%refusal, "webhook refused");
@@ -59,22 +58,6 @@ fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
         drop(place);
     });
     StatusCode::NO_CONTENT
-}
-
-async fn read(mut body: Body, limit: usize) -> Result<Vec<u8>, StatusCode> {
-    let too_large = StatusCode::PAYLOAD_TOO_LARGE;
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large);
-    }
-    let mut bytes = Vec::new();
-    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let Ok(data) = frame.map_err(|_| StatusCode::BAD_REQUEST)?.into_data() else { continue };
-        if bytes.len() + data.len() > limit {
-            return Err(too_large);
-        }
-        bytes.extend_from_slice(&data);
-    }
-    Ok(bytes)
 }
 
 fn status_of(refusal: &Refusal) -> StatusCode {

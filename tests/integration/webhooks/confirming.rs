@@ -5,7 +5,7 @@ use std::time::Duration;
 use imagekiln::{
     Client, Error, ErrorKind, Region, Submit, Task, TaskRef, TaskStatus,
     types::{self, Gen2Pro},
-    webhook::{Event, Verifier},
+    webhook::{Event, Refusal, Verifier},
 };
 use imagekiln_simulator::{Config, Simulator, WebhookSettings};
 use serde_json::{Value, json};
@@ -134,6 +134,16 @@ async fn the_id_is_found_wherever_services_put_it() {
     assert_eq!(at("no pointer"), None);
     let long = format!(r#"{{"id": "{}"}}"#, "a".repeat(1025));
     assert_eq!(event(&long).task_id(), None);
+}
+
+#[test]
+fn a_body_that_nobody_signed_can_be_read_and_is_bounded_all_the_same() {
+    let verifier = Verifier::hmac_sha256(SECRET).max_body_bytes(40).task_id("/job");
+    let event = verifier.read_unverified(r#"{"job": "a", "status": "Ready"}"#).unwrap();
+    assert_eq!((event.task_id(), event.message_id()), (Some("a"), None));
+    assert_eq!(verifier.read_unverified("no JSON").unwrap_err(), Refusal::NotJson);
+    let refusal = verifier.read_unverified(" ".repeat(41)).unwrap_err();
+    assert!(matches!(refusal, Refusal::TooLarge { .. }), "{refusal:?}");
 }
 
 #[test]

@@ -287,7 +287,7 @@ async fn bodies_are_bounded_in_size_and_time() {
     let receiver = Receiver::new(samples::client(&service), verifier().max_body_bytes(100));
     let stage = Stage::of(receiver).await;
     let head = "POST /hook HTTP/1.1\r\nHost: a\r\n";
-    assert_eq!(stage.send(&format!("{head}Content-Length: 101\r\n\r\n")).await, 413);
+    assert_eq!(stage.send(&format!("{head}Content-Length: 101\r\n\r\n{}", "x".repeat(101))).await, 413);
     let chunk = "7f\r\n".to_owned() + &"x".repeat(127) + "\r\n";
     assert_eq!(stage.send(&format!("{head}Transfer-Encoding: chunked\r\n\r\n{chunk}")).await, 413);
     assert_eq!(stage.send(&format!("{head}Content-Length: 100\r\n\r\nhalf")).await, 408);

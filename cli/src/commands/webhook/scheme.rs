@@ -38,6 +38,13 @@ pub struct SchemeOptions {
     secrets: SecretOptions,
 }
 
+/// How deliveries are read.
+pub enum Reading {
+    Verified(Verifier),
+    /// There is no secret.
+    Unverified(Verifier),
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Scheme {
     HmacSha256,
@@ -52,19 +59,14 @@ enum Written {
 }
 
 impl SchemeOptions {
-    /// The verifier, or `None` if there is no secret. The settings are checked in both cases.
-    pub fn verifier(&self) -> Result<Option<Verifier>, Failure> {
+    /// How deliveries are read. The settings are checked also if there is no secret.
+    pub fn reading(&self) -> Result<Reading, Failure> {
         let mut secrets = self.secrets.read()?.into_iter();
         let Some(first) = secrets.next() else {
-            return self.with_settings("for the check only".into()).map(|_| None);
+            return self.with_settings("verifies nothing".into()).map(Reading::Unverified);
         };
         let verifier = secrets.fold(self.with_settings(first)?, Verifier::also_accept);
-        self.checked(verifier, "--secret-file").map(Some)
-    }
-
-    /// Where the body has the task's id, if that was given.
-    pub fn task_id(&self) -> Option<&str> {
-        self.task_id.as_deref()
+        self.checked(verifier, "--secret-file").map(Reading::Verified)
     }
 
     fn with_settings(&self, secret: WebhookSecret) -> Result<Verifier, Failure> {

@@ -10,7 +10,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use imagekiln::WEBHOOK_SECRET_VARIABLE;
 
-use super::{MAX_BODY, claims::Claims, refused, scheme::SchemeOptions};
+use super::{
+    MAX_BODY, claims, refused,
+    scheme::{Reading, SchemeOptions},
+};
 use crate::{context::Context, failure::Failure};
 
 pub const NAME: &str = "verify";
@@ -35,14 +38,15 @@ pub fn command() -> Command {
 pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let options = Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let headers = parse_headers(&options.headers)?;
-    let verifier = options.scheme.verifier()?.ok_or_else(|| {
-        Failure::settings("there is no webhook secret")
-            .advise(format!("set {WEBHOOK_SECRET_VARIABLE}, or give --secret-file"))
-    })?;
+    let Reading::Verified(verifier) = options.scheme.reading()? else {
+        return Err(Failure::settings("there is no webhook secret")
+            .advise(format!("set {WEBHOOK_SECRET_VARIABLE}, or give --secret-file")));
+    };
     let body = read_body(&options.file)?;
     let event = verifier.verify(&headers, body).map_err(|refusal| refused::failure(&refusal))?;
-    let claims = Claims::verified(&event);
-    context.voice.result(|| format!("verified: {}", claims.to_people()), || claims.to_programs())
+    context
+        .voice
+        .result(|| format!("verified: {}", claims::to_people(&event)), || claims::to_programs(&event))
 }
 
 fn parse_headers(given: &[String]) -> Result<HeaderMap, Failure> {

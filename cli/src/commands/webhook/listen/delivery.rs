@@ -1,19 +1,21 @@
 //! What became of a delivery: the response to the service, and the line that is printed.
 
 use axum::http::{HeaderMap, StatusCode};
-use imagekiln::webhook::{Refusal, Verifier};
+use imagekiln::webhook::{Event, Refusal};
 use serde_json::{Value, json};
 
-use super::{
-    super::{MAX_BODY, claims::Claims, refused},
-    body::Unread,
+use super::super::{
+    MAX_BODY,
+    claims::{to_people, to_programs},
+    refused,
+    scheme::Reading,
 };
 use crate::shown::one_line;
 
 /// What became of a delivery. Of one that was not verified, the names of the headers are known, never their values.
 pub enum Delivery {
-    Verified(Claims),
-    Unverified { claims: Claims, headers: Vec<String> },
+    Verified(Event),
+    Unverified { event: Event, headers: Vec<String> },
     Refused { why: Why, headers: Vec<String> },
 }
 
@@ -27,25 +29,22 @@ pub struct Why {
 }
 
 impl Delivery {
-    /// Verifies a delivery. Without a verifier, it is enough that the body is JSON.
-    pub fn of(verifier: Option<&Verifier>, pointer: Option<&str>, headers: &HeaderMap, body: &[u8]) -> Self {
-        let outcome = match verifier {
-            Some(verifier) => {
-                verifier.verify(headers, body).map(|event| Self::Verified(Claims::verified(&event)))
-            }
-            None => Claims::unverified(body, pointer)
-                .map(|claims| Self::Unverified { claims, headers: names(headers) })
-                .ok_or(Refusal::NotJson),
+    pub fn read(reading: &Reading, headers: &HeaderMap, body: &[u8]) -> Self {
+        let delivery = match reading {
+            Reading::Verified(verifier) => verifier.verify(headers, body).map(Self::Verified),
+            Reading::Unverified(verifier) => verifier
+                .read_unverified(body)
+                .map(|event| Self::Unverified { event, headers: names(headers) }),
         };
-        outcome.unwrap_or_else(|refusal| Self::Refused {
+        delivery.unwrap_or_else(|refusal| Self::Refused {
             why: Why::of_refusal(&refusal, body.len()),
             headers: names(headers),
         })
     }
 
-    /// A delivery whose body was not read.
-    pub fn unread(why: Unread, headers: &HeaderMap) -> Self {
-        Self::Refused { why: Why::of_unread(why), headers: names(headers) }
+    /// A delivery whose body was not read, and the status code that says why.
+    pub fn unread(status: StatusCode, headers: &HeaderMap) -> Self {
+        Self::Refused { why: Why::of_unread(status), headers: names(headers) }
     }
 
     pub fn status(&self) -> StatusCode {
@@ -58,9 +57,9 @@ impl Delivery {
     /// One line for people.
     pub fn to_people(&self) -> String {
         match self {
-            Self::Verified(claims) => format!("verified: {}", claims.to_people()),
-            Self::Unverified { claims, headers } => {
-                format!("unverified: {}; headers: {}", claims.to_people(), headers.join(", "))
+            Self::Verified(event) => format!("verified: {}", to_people(event)),
+            Self::Unverified { event, headers } => {
+                format!("unverified: {}; headers: {}", to_people(event), headers.join(", "))
             }
             Self::Refused { why, headers } => {
                 let bytes = why.bytes.map_or(String::new(), |bytes| format!("; {bytes} bytes"));
@@ -77,9 +76,9 @@ impl Delivery {
             Self::Refused { .. } => ("refused", false),
         };
         let details = match self {
-            Self::Verified(claims) => claims.to_programs(),
-            Self::Unverified { claims, headers } => {
-                let mut details = claims.to_programs();
+            Self::Verified(event) => to_programs(event),
+            Self::Unverified { event, headers } => {
+                let mut details = to_programs(event);
                 details["headers"] = json!(headers);
                 details
             }
@@ -108,19 +107,13 @@ impl Why {
         Self { status, reason: refused::reason(refusal), message: refusal.to_string(), bytes: Some(bytes) }
     }
 
-    fn of_unread(why: Unread) -> Self {
-        let (status, reason, message) = match why {
-            Unread::TooLarge => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "too_large",
-                format!("the body is larger than {MAX_BODY} bytes"),
-            ),
-            Unread::TooSlow => {
-                (StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not arrive in time".to_owned())
+    fn of_unread(status: StatusCode) -> Self {
+        let (reason, message) = match status {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                ("too_large", format!("the body is larger than {MAX_BODY} bytes"))
             }
-            Unread::BrokenOff => {
-                (StatusCode::BAD_REQUEST, "broken_off", "the body is not complete".to_owned())
-            }
+            StatusCode::REQUEST_TIMEOUT => ("too_slow", "the body did not arrive in time".to_owned()),
+            _ => ("broken_off", "the body is not complete".to_owned()),
         };
         Self { status, reason, message, bytes: None }
     }
@@ -131,16 +124,4 @@ fn names(headers: &HeaderMap) -> Vec<String> {
     let mut names: Vec<String> = headers.keys().map(|name| one_line(name.as_str())).collect();
     names.sort();
     names
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_reason_has_a_status_code() {
-        for (why, code) in [(Unread::TooLarge, 413), (Unread::TooSlow, 408), (Unread::BrokenOff, 400)] {
-            assert_eq!(Delivery::unread(why, &HeaderMap::new()).status(), code, "{why:?}");
-        }
-    }
 }

@@ -1,6 +1,5 @@
 //! `kiln webhook listen`: a server that prints webhooks as they arrive, until Ctrl-C.
 
-mod body;
 mod delivery;
 mod server;
 
@@ -12,7 +11,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use self::server::Server;
-use super::scheme::SchemeOptions;
+use super::scheme::{Reading, SchemeOptions};
 use crate::{context::Context, failure::Failure, interrupt::Interrupts, voice::unwritten};
 
 pub const NAME: &str = "listen";
@@ -40,10 +39,10 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let options = Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
-    let verifier = options.scheme.verifier()?;
+    let reading = options.scheme.reading()?;
     let interrupts = Interrupts::listen()?;
     let (listener, address) = bind(options.listen).await?;
-    if verifier.is_none() {
+    if matches!(reading, Reading::Unverified(_)) {
         context.voice.warning(&format!(
             "nothing is verified, because there is no webhook secret; set {WEBHOOK_SECRET_VARIABLE}, or give --secret-file"
         ));
@@ -59,8 +58,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         || format!("listening; Ctrl-C stops it\n\n  webhook_url  {url}\n"),
         || json!({ "event": "listening", "url": url }),
     )?;
-    let (server, mut failures) =
-        Server::new(verifier, options.scheme.task_id(), options.path, context.voice.json);
+    let (server, mut failures) = Server::new(reading, options.path, context.voice.json);
     tokio::select! {
         biased;
         () = interrupts.first() => Ok(()),

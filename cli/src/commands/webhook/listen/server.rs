@@ -4,18 +4,22 @@ use std::{io, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::{Request, State},
+    body::Bytes,
+    extract::{DefaultBodyLimit, FromRequest, Request, State},
     http::{Method, StatusCode, header::ALLOW},
     response::{IntoResponse, Response},
 };
-use imagekiln::webhook::Verifier;
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, mpsc},
     task::spawn_blocking,
+    time::timeout,
 };
 
-use super::{super::MAX_BODY, body::read, delivery::Delivery};
+use super::{
+    super::{MAX_BODY, scheme::Reading},
+    delivery::Delivery,
+};
 use crate::{shown::json_line, voice::line_on_stdout};
 
 /// How long the body of a delivery may take.
@@ -25,8 +29,7 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 const MOST_BODIES: usize = 64;
 
 pub struct Server {
-    verifier: Option<Verifier>,
-    task_id: Option<String>,
+    reading: Reading,
     path: String,
     json: bool,
     bodies: Semaphore,
@@ -35,21 +38,16 @@ pub struct Server {
 
 impl Server {
     /// A server, and the errors that it meets at standard output.
-    pub fn new(
-        verifier: Option<Verifier>,
-        task_id: Option<&str>,
-        path: String,
-        json: bool,
-    ) -> (Self, mpsc::Receiver<io::Error>) {
+    pub fn new(reading: Reading, path: String, json: bool) -> (Self, mpsc::Receiver<io::Error>) {
         let (failures, receiver) = mpsc::channel(1);
         let bodies = Semaphore::new(MOST_BODIES);
-        let task_id = task_id.map(str::to_owned);
-        (Self { verifier, task_id, path, json, bodies, failures }, receiver)
+        (Self { reading, path, json, bodies, failures }, receiver)
     }
 
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
         // A route of the router would give braces in the path a meaning, and panic at some of them.
-        let router = Router::new().fallback(receive).with_state(Arc::new(self));
+        let router =
+            Router::new().fallback(receive).layer(DefaultBodyLimit::max(MAX_BODY)).with_state(Arc::new(self));
         axum::serve(listener, router).await
     }
 
@@ -76,11 +74,12 @@ async fn receive(State(server): State<Arc<Server>>, request: Request) -> Respons
     if request.method() != Method::POST {
         return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "POST")]).into_response();
     }
-    let (head, body) = request.into_parts();
+    let headers = request.headers().clone();
     let _permit = server.bodies.acquire().await;
-    let delivery = match read(body, MAX_BODY, BODY_TIME).await {
-        Ok(body) => Delivery::of(server.verifier.as_ref(), server.task_id.as_deref(), &head.headers, &body),
-        Err(why) => Delivery::unread(why, &head.headers),
+    let delivery = match timeout(BODY_TIME, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => Delivery::read(&server.reading, &headers, &body),
+        Ok(Err(rejection)) => Delivery::unread(rejection.status(), &headers),
+        Err(_) => Delivery::unread(StatusCode::REQUEST_TIMEOUT, &headers),
     };
     server.print(&delivery).await.into_response()
 }
