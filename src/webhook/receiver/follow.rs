@@ -42,8 +42,9 @@ pub(super) async fn follow(shared: &Shared, task_id: &str, claimed: Option<&Task
     true
 }
 
-/// Polls until the event is confirmed or the deadline passes, also over errors that a wait would end with: the delivery was
-/// answered, so nobody else will try again.
+/// Polls until the event is confirmed or the deadline passes, also after errors that a wait would end with: the delivery was
+/// answered, so nobody else will try again. A service that does not know the task may lag behind its own event, so that is
+/// believed after some attempts only.
 async fn confirm(
     shared: &Shared,
     task_id: &str,
@@ -54,17 +55,19 @@ async fn confirm(
     let mut attempt = 1;
     loop {
         let options = shared.wait_options.deadline(left());
-        let error = match confirm_once(shared, task_id, claimed, options).await {
-            Ok(confirmation) => return Ok(confirmation),
-            Err(error) => error,
+        let confirmed = confirm_once(shared, task_id, claimed, options).await;
+        let may_lag = claimed != Some(&TaskStatus::TaskNotFound) && attempt < retry::MAX_ATTEMPTS;
+        let is_settled = match confirmed.as_ref().map_err(Error::kind) {
+            Ok(confirmation) => !(may_lag && is_unknown(&confirmation.update)),
+            Err(ErrorKind::TaskNotFound) => !may_lag,
+            Err(kind) => kind == ErrorKind::KeyWithheld,
         };
         let pause = retry::delay(attempt, &shared.client.0.random);
-        let is_hopeless = matches!(error.kind(), ErrorKind::KeyWithheld | ErrorKind::TaskNotFound);
-        if is_hopeless || pause >= left() {
-            return Err(error);
+        if is_settled || pause >= left() {
+            return confirmed;
         }
         time::sleep(pause).await;
-        attempt = (attempt + 1).min(retry::MAX_ATTEMPTS);
+        attempt += 1;
     }
 }
 
@@ -84,11 +87,15 @@ async fn confirm_once(
         let Ok(task) = client.task_in(region, task_id) else { continue };
         let task = task.reference().clone();
         let update = poll(shared, &task, claimed, options).await?;
-        if *update.status() != TaskStatus::TaskNotFound {
+        if !is_unknown(&update) {
             return Ok(Confirmation { task, update });
         }
     }
     Err(Error::new(ErrorKind::TaskNotFound, "the service does not know the task of a webhook"))
+}
+
+fn is_unknown(update: &Update) -> bool {
+    *update.status() == TaskStatus::TaskNotFound
 }
 
 /// The update that confirms the event: of the final status, or of any status if the event claims no more. A poll may lag

@@ -6,9 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::task::Recent;
-
-use super::super::event::Fingerprint;
+use crate::{task::Recent, webhook::event::Fingerprint};
 
 /// How many events and how many tasks are remembered; the oldest are forgotten first.
 const REMEMBERED: usize = 10_000;

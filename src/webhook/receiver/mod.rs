@@ -26,9 +26,9 @@ type Handler = Box<dyn Fn(Result<Picture, Error>) -> Pin<Box<dyn Future<Output =
 /// 3. When a poll sees the final status, the handler is called with what [`Task::wait`](crate::Task::wait) would return:
 ///    the picture, or an error with the task's reference.
 ///
-/// The handler is called once for a task. Deliveries of an event that was handled are answered and ignored; the last 10,000
-/// events and tasks are remembered. A handler that panics was not called: the next delivery calls it again. An event that
-/// can't be confirmed is logged, and its next delivery is confirmed again.
+/// The handler is called once for a task. Further deliveries of an event that was handled are answered and ignored; the last
+/// 10,000 events and tasks are remembered. If the handler panics, the next delivery calls it again. If an event can't be
+/// confirmed, that is logged, and the next delivery is confirmed again.
 ///
 /// An event may arrive before [`Client::submit`] has returned. If this client has submissions under way, the event is held
 /// until they have ended, for a minute at most. The task of another process, or of one that was restarted, is polled by its

@@ -2,6 +2,7 @@
 
 mod confirming;
 mod defaults;
+mod following;
 mod properties;
 mod receiving;
 mod signed;

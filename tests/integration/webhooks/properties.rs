@@ -1,11 +1,12 @@
 //! Whatever arrives, nothing panics, and nothing but the right signature passes.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use imagekiln::webhook::{Encoding, Verifier};
+use imagekiln::webhook::{Encoding, Refusal, Verifier};
 use proptest::{collection::vec, prelude::*};
+use serde_json::Value;
 
 use super::signed::{
-    BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, standard_at, standard_headers,
+    BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, hmac_header, standard_at, standard_headers,
 };
 
 fn verifiers() -> Vec<Verifier> {
@@ -44,11 +45,49 @@ fn any_headers() -> impl Strategy<Value = HeaderMap> {
     })
 }
 
+/// JSON with the names that an event is read by.
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        let name = prop_oneof!["id", "task_id", "status", "data", "task", "response", "result", "[a-z]"];
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            vec((name, inner), 0..6).prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
 proptest! {
     #[test]
     fn no_input_panics_or_passes(headers in any_headers(), body in vec(any::<u8>(), 0..200)) {
         for verifier in verifiers() {
             prop_assert!(verifier.verify(&headers, &body).is_err());
+        }
+    }
+
+    #[test]
+    fn a_genuine_body_is_read_whatever_its_shape(
+        body in prop_oneof![
+            vec(any::<u8>(), 0..60),
+            "[\\[{]{0,300}".prop_map(String::into_bytes),
+            any_json().prop_map(|json| json.to_string().into_bytes()),
+        ],
+        pointer in prop_oneof![Just(None), "[/a-z0-9~]{0,12}".prop_map(Some)],
+    ) {
+        let headers = headers(&[(SIGNATURE, &hmac_header(SECRET, &body))]);
+        let verifier = Verifier::hmac_sha256(SECRET);
+        let verifier = match pointer {
+            Some(pointer) => verifier.task_id(pointer),
+            None => verifier,
+        };
+        match verifier.verify(&headers, &body) {
+            Ok(event) => prop_assert_eq!(event.body(), &body),
+            Err(refusal) => prop_assert!(refusal == Refusal::NotJson && serde_json::from_slice::<Value>(&body).is_err()),
         }
     }
 
@@ -101,7 +140,7 @@ proptest! {
         let index = place.index(body.len());
         body[index] = byte;
         let unchanged = body == BODY;
-        let hmac_headers = headers(&[(SIGNATURE, &super::signed::hmac_header(SECRET, BODY))]);
+        let hmac_headers = headers(&[(SIGNATURE, &hmac_header(SECRET, BODY))]);
         prop_assert_eq!(Verifier::hmac_sha256(SECRET).verify(&hmac_headers, &body).is_ok(), unchanged);
         let standard = standard_headers(SECRET, "m1", SENT_AT as i64, BODY);
         prop_assert_eq!(standard_at(SECRET, SENT_AT).verify(&standard, &body).is_ok(), unchanged);

@@ -12,6 +12,10 @@ pub const SECRET: &str = "the secret of the webhooks";
 pub const BODY: &[u8] = br#"{"id": "t1", "status": "Ready"}"#;
 pub const SIGNATURE: &str = "x-webhook-signature";
 
+/// Events of the task `t1`.
+pub const READY: &str = r#"{"id": "t1", "status": "Ready"}"#;
+pub const PENDING: &str = r#"{"id": "t1", "status": "Pending"}"#;
+
 /// The second at which deliveries of Standard Webhooks are sent here.
 pub const SENT_AT: u64 = 1_800_000_000;
 

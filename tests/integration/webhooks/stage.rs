@@ -3,7 +3,10 @@
 use std::net::SocketAddr;
 
 use axum::Router;
-use imagekiln::{Error, Picture, webhook::Receiver};
+use imagekiln::{
+    Client, Error, Picture,
+    webhook::{Receiver, Verifier},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -12,13 +15,35 @@ use tokio::{
 };
 
 use super::signed::{SECRET, SIGNATURE, hmac_header};
-use crate::support::done;
+use crate::support::{
+    done,
+    samples::{self, fox},
+    scripted::ScriptedServer,
+};
 
 pub struct Stage {
     address: SocketAddr,
     path: &'static str,
     outcomes: mpsc::UnboundedReceiver<Result<Picture, Error>>,
     _server: JoinSet<std::io::Result<()>>,
+}
+
+/// A service, a client of it, and a receiver for the client's tasks.
+pub async fn setting() -> (ScriptedServer, Client, Stage) {
+    let service = ScriptedServer::start().await;
+    let client = samples::client(&service);
+    let stage = Stage::of(Receiver::new(client.clone(), verifier())).await;
+    (service, client, stage)
+}
+
+pub fn verifier() -> Verifier {
+    Verifier::hmac_sha256(SECRET)
+}
+
+/// A task that was submitted with a webhook, so that the receiver knows where it is polled.
+pub async fn submit(client: &Client, service: &ScriptedServer, id: &str) {
+    service.answer(samples::accepted(service, id));
+    client.submit(fox().webhook_url("https://example.com/hook")).await.unwrap();
 }
 
 impl Stage {

@@ -10,7 +10,7 @@ use imagekiln::{
 use tokio::time::Instant;
 
 use super::{
-    signed::{SECRET, SIGNATURE, headers, hmac_header},
+    signed::{READY, SECRET, SIGNATURE, headers, hmac_header},
     stage::Stage,
 };
 use crate::support::{
@@ -20,7 +20,6 @@ use crate::support::{
     settle,
 };
 
-const READY: &str = r#"{"id": "t1", "status": "Ready"}"#;
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// A wait that polls so seldom that only an event can end it soon.
@@ -89,7 +88,7 @@ async fn an_event_of_another_task_or_a_forged_one_wakes_nobody() {
     settle().await;
 
     service.answer(samples::status("Task not found"));
-    assert_eq!(stage.deliver(r#"{"id": "t2", "status": "Ready"}"#).await, 204);
+    assert_eq!(stage.deliver(r#"{"id": "t2", "status": "Task not found"}"#).await, 204);
     assert_eq!(stage.post("/hook", &format!("{SIGNATURE}: {SECRET}\r\n"), READY).await, 401);
     service.wait_for_requests(3).await;
     settle().await;
