@@ -40,12 +40,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let webhooks = Receiver::new(client.clone(), verifier).router(move |outcome| {
         let saved = saved.clone();
         async move {
+            // Nobody waits for it any more once `main` has failed.
             let _ = saved.send(save(outcome).await).await;
         }
     })?;
     let (arrived, mut arrivals) = mpsc::channel(1);
     let app = Router::new().nest("/webhooks/kiln", webhooks).layer(middleware::from_fn(
         move |delivery: Request, next: Next| {
+            // The first one counts.
             let _ = arrived.try_send(Instant::now());
             next.run(delivery)
         },

@@ -95,6 +95,23 @@ impl From<Refusal> for Error {
             Refusal::Settings { .. } => (ErrorKind::Settings, "the webhook verifier can't be used"),
             _ => (ErrorKind::Webhook, "the delivery of a webhook was refused"),
         };
-        Error::new(kind, format!("{message}: {refusal}")).caused_by(refusal)
+        Error::new(kind, format!("{message}: {refusal}")).advice(advice(&refusal)).caused_by(refusal)
+    }
+}
+
+fn advice(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Missing { .. } | Refusal::Malformed { .. } => {
+            "if the service sent it, compare the settings of the verifier with the delivery's headers"
+        }
+        Refusal::Wrong { .. } => {
+            "if the service sent it, check the secrets, and that the body is byte for byte as it was received"
+        }
+        Refusal::TooOld { .. } | Refusal::FromFuture { .. } => {
+            "check this machine's clock, or set Verifier::max_age"
+        }
+        Refusal::TooLarge { .. } => "set Verifier::max_body_bytes if the service sends such bodies",
+        Refusal::NotJson => "look at what the service sends, with `kiln webhook listen`",
+        Refusal::Settings { .. } => "correct the settings of the verifier",
     }
 }

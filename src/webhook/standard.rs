@@ -21,7 +21,7 @@ const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const VERSION: &str = "v1,";
 
 /// What stands before the base64 of a secret.
-const SECRET: &str = "whsec_";
+pub(super) const SECRET_PREFIX: &str = "whsec_";
 
 #[derive(Clone)]
 pub(super) struct Standard {
@@ -38,7 +38,7 @@ impl Standard {
     /// is a key as well: the contract does not say which of the two the service takes.
     pub(super) fn add(&mut self, secret: &str) {
         let decode = |text: &str| STANDARD.decode(text).ok().filter(|bytes| !bytes.is_empty());
-        if let Some(bytes) = secret.strip_prefix(SECRET).and_then(decode) {
+        if let Some(bytes) = secret.strip_prefix(SECRET_PREFIX).and_then(decode) {
             return self.keys.extend(Key::new(&bytes));
         }
         self.keys.extend(Key::new(secret.as_bytes()));

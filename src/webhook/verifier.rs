@@ -7,8 +7,12 @@ use reqwest::header::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Encoding, Event, Refusal, event::Verified, hmac_sha256::HmacSha256, key::Key,
-    shared_secret::SharedSecret, standard::Standard,
+    Encoding, Event, Refusal,
+    event::Verified,
+    hmac_sha256::HmacSha256,
+    key::Key,
+    shared_secret::SharedSecret,
+    standard::{SECRET_PREFIX, Standard},
 };
 use crate::{WebhookSecret, transport::clock::WallClock};
 
@@ -88,7 +92,7 @@ impl Verifier {
     pub fn also_accept(mut self, secret: impl Into<WebhookSecret>) -> Self {
         let secret = secret.into();
         let text = secret.reveal();
-        if text.is_empty() {
+        if text.is_empty() || text == SECRET_PREFIX {
             return self.unusable("a webhook secret is empty, and everybody knows that one");
         }
         match &mut self.scheme {

@@ -160,7 +160,7 @@ fn a_refusal_becomes_an_error() {
     let refusal = Verifier::hmac_sha256(SECRET).verify(&http::HeaderMap::new(), "{}").unwrap_err();
     let error = Error::from(refusal);
     assert_kind(&error, ErrorKind::Webhook);
-    insta::assert_snapshot!(error, @"the delivery of a webhook was refused: the header x-webhook-signature is missing");
+    insta::assert_snapshot!(error, @"the delivery of a webhook was refused: the header x-webhook-signature is missing; if the service sent it, compare the settings of the verifier with the delivery's headers");
 }
 
 #[tokio::test]

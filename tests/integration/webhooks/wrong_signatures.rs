@@ -125,7 +125,7 @@ fn of_standard_webhooks_are_refused() {
         ("empty signature", with("webhook-signature", ""), BODY, "malformed"),
         ("truncated", with("webhook-signature", &signature[..signature.len() - 4]), BODY, "malformed"),
         ("without padding", with("webhook-signature", signature.trim_end_matches('=')), BODY, "malformed"),
-        ("in lower case", with("webhook-signature", &signature.to_lowercase()), BODY, "malformed or wrong"),
+        ("in lower case", with("webhook-signature", &signature.to_lowercase()), BODY, "wrong"),
         ("in hexadecimal", with("webhook-signature", &in_hex), BODY, "malformed"),
         ("of a later version", with("webhook-signature", &format!("v2,{mac}")), BODY, "malformed"),
         ("of an asymmetric version", with("webhook-signature", &format!("v1a,{mac}")), BODY, "malformed"),
@@ -156,10 +156,7 @@ fn assert_reasons(verifier: &Verifier, table: &[(&str, HeaderMap, &[u8], &str)])
             assert!(!shown.contains(SECRET), "{name}: {shown}");
         }
         let reason = reason(result);
-        assert!(
-            expected.split(" or ").any(|expected| expected == reason),
-            "{name}: {reason}, not {expected}"
-        );
+        assert_eq!(reason, *expected, "{name}");
     }
 }
 
@@ -233,7 +230,8 @@ fn settings_that_mean_nothing_are_errors() {
         Verifier::hmac_sha256(SECRET).header(""),
         Verifier::hmac_sha256(SECRET).max_age(std::time::Duration::from_secs(1)),
         Verifier::shared_secret(SECRET).encoding(Encoding::Hex),
-        Verifier::standard("whsec_").also_accept(""),
+        Verifier::standard(SECRET).also_accept(""),
+        Verifier::standard("whsec_"),
         Verifier::standard(SECRET).header("x"),
         Verifier::standard(SECRET).prefix("x"),
     ];
