@@ -5,13 +5,11 @@ use std::{fmt, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use url::Url;
 
-#[cfg(feature = "webhook")]
-use crate::task::Submissions;
 use crate::{
     ClientBuilder, Error, ErrorKind, REGIONAL_BASE_URL_VARIABLE, Region, Task, TaskRef,
     contract::WebhookDefaults,
     picture::Swept,
-    task::Waits,
+    task::{Submissions, Waits},
     transport::{
         clock::WallClock,
         connections::Connections,
@@ -62,7 +60,6 @@ pub(crate) struct Inner {
     /// Sent with every request that names none of its own.
     pub(crate) webhook: WebhookDefaults,
     pub(crate) waits: Waits,
-    #[cfg(feature = "webhook")]
     pub(crate) submissions: Submissions,
 }
 

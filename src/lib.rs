@@ -54,8 +54,8 @@ pub use settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
-pub use task::{Task, TaskRef, Update, Updates, WaitOptions};
+pub use task::{Task, Update, Updates, WaitOptions};
 pub use values::{
     Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource, Location, OutputFormat,
-    Region, TaskStatus, Violation, WebhookSecret,
+    Region, TaskRef, TaskStatus, Violation, WebhookSecret,
 };

@@ -1,5 +1,7 @@
 //! The one POST of a command, run to its end whatever the user presses.
 
+use std::pin::pin;
+
 use imagekiln::{Request, Task};
 
 use crate::{context::Context, failure::Failure, interrupt::Interrupts, session::Session};
@@ -13,10 +15,8 @@ pub async fn submit(
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
     warn_of_deprecation(context, &request);
-    let client = session.client.clone();
     let mut spinner = Some(context.voice.spin(format!("submitting to {}", request.operation())));
-    // A task of its own: dropping the future of a submission could leave a paid task behind that nobody knows.
-    let mut posting = tokio::spawn(async move { client.submit(request).await });
+    let mut posting = pin!(session.client.submit(request));
     let outcome = tokio::select! {
         outcome = &mut posting => outcome,
         () = interrupts.first() => {
@@ -31,12 +31,7 @@ pub async fn submit(
             }
         }
     };
-    let task = outcome.map_err(|_| {
-        Failure::billing_unknown(
-            "other",
-            "the submission broke off: it is not known whether a task was created and paid",
-        )
-    })??;
+    let task = outcome?;
     drop(spinner);
     context.voice.submitted(&task);
     Ok(task)

@@ -9,13 +9,11 @@ use super::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE, wrong,
 };
-#[cfg(feature = "webhook")]
-use crate::task::Submissions;
 use crate::{
     Client, Error,
     client::Inner,
     picture::Swept,
-    task::Waits,
+    task::{Submissions, Waits},
     transport::{
         connections::Connections,
         hooks::{Hooks, NEUTRAL_PREFIX},
@@ -73,7 +71,6 @@ impl ClientBuilder {
             clock: self.clock,
             webhook: self.webhook,
             waits: Waits::default(),
-            #[cfg(feature = "webhook")]
             submissions: Submissions::default(),
         })))
     }

@@ -5,9 +5,8 @@ mod exchange;
 mod poll;
 #[cfg(feature = "webhook")]
 mod recent;
-mod reference;
 mod refusal;
-#[cfg(feature = "webhook")]
+mod submission;
 mod submissions;
 mod submit;
 mod update;
@@ -21,8 +20,6 @@ use tokio::sync::OwnedSemaphorePermit;
 
 #[cfg(feature = "axum")]
 pub(crate) use recent::Recent;
-pub use reference::TaskRef;
-#[cfg(feature = "webhook")]
 pub(crate) use submissions::Submissions;
 pub use update::Update;
 pub use updates::Updates;
@@ -31,7 +28,7 @@ pub use wait::WaitOptions;
 pub(crate) use wait::outcome;
 pub(crate) use waits::Waits;
 
-use crate::Client;
+use crate::{Client, TaskRef};
 
 /// A task of the service: accepted, paid, and on its way to a picture.
 ///

@@ -1,35 +1,23 @@
-//! The submission: the request is checked, sent once, and sent again only if the service certainly did not take it.
+//! From a request to a submission under way: the request is checked, and waits for a slot.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use tokio::{sync::OwnedSemaphorePermit, time};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::{Instrument, Span, field};
 use url::Url;
 
-#[cfg(feature = "webhook")]
-use super::submissions::UnderWay;
-use super::{
-    Charge, Task, TaskRef,
-    acceptance::{charge, named_task},
-    exchange::exchange,
-    refusal::{Attempt, no_response, refusal, unknown},
-};
+use super::{Task, refusal::unknown, submission::Submission, submissions::UnderWay};
 use crate::{
-    Client, Error, ErrorKind, Operation, Region, Request, Submit,
-    client::no_regional_address,
-    transport::{
-        body::BodyPlan,
-        redaction::Redaction,
-        response::{Ending, Response},
-        retry,
-    },
+    Client, Error, ErrorKind, Operation, Region, Request, Submit, client::no_regional_address,
+    transport::body::BodyPlan,
 };
 
 impl Client {
     /// Submits a request: the POST happens here, and only here. Returns once the service has accepted the task.
     ///
-    /// Dropping the future before it is done may leave a submission behind that was accepted and paid, and whose task is
-    /// not known. If that may happen (a time limit, an interruption), run it to its end in a task of its own.
+    /// Dropping the future does not cut the submission, which may be paid already: it comes to its end in a task of its own,
+    /// and [`drain`](Self::drain) returns what was accepted. A submission that the service did not take is not sent again
+    /// then.
     ///
     /// # Errors
     ///
@@ -76,17 +64,15 @@ impl Client {
         self.0.webhook.fill(&mut request);
         let (request, plan) = self.prepare(request).await?;
         let slot = self.slot().await;
-        #[cfg(feature = "webhook")]
-        let under_way = request.asks_for_webhook().then(|| UnderWay::new(self));
-        let response =
-            self.send(base, &request, &plan).await.map_err(|error| error.operation(operation.name))?;
-        let redaction = Redaction::of_request(self, &request);
-        let (reference, charge) = accepted(&response, operation, base, &redaction)?;
-        #[cfg(feature = "webhook")]
-        if let Some(under_way) = under_way {
-            under_way.accepted(&reference);
-        }
-        Ok(Task { client: self.clone(), reference, charge, slot: Mutex::new(slot) })
+        let under_way = UnderWay::new(self, request.asks_for_webhook());
+        let submission =
+            Submission { client: self.clone(), base: base.clone(), request, plan, slot, under_way };
+        let (caller, outcome) = oneshot::channel();
+        tokio::spawn(submission.run(caller).in_current_span());
+        outcome.await.unwrap_or_else(|_| {
+            let error = Error::new(ErrorKind::Network, "the submission was cut by the end of the runtime");
+            Err(unknown(error).operation(operation.name))
+        })
     }
 
     fn base_of(&self, operation: &'static Operation) -> Result<&Url, Error> {
@@ -115,46 +101,6 @@ impl Client {
         // Closing is never called on it; without a slot the worst is one task more than asked for.
         Arc::clone(slots).acquire_owned().await.ok()
     }
-
-    /// Sends the request until the service has taken it, or may have.
-    async fn send(&self, base: &Url, request: &Request, plan: &Arc<BodyPlan>) -> Result<Response, Error> {
-        let mut attempt = 1;
-        loop {
-            Span::current().record("attempt", attempt);
-            let (error, asked) = match self.attempt(base, request, plan).await {
-                Ok(response) => return Ok(response),
-                Err(Attempt::Failed(error)) => return Err(error),
-                Err(Attempt::NotTaken { error, wait }) => (error, wait),
-            };
-            // A service that asks for no wait at all still gets one: six attempts at once are a storm.
-            let asked = asked.filter(|asked| !asked.is_zero());
-            if attempt == retry::MAX_ATTEMPTS
-                || asked.is_some_and(|asked| asked > retry::LONGEST_RETRY_AFTER)
-                || !self.0.submission_retries.take()
-            {
-                return Err(error);
-            }
-            let wait = asked
-                .map_or_else(|| retry::delay(attempt, &self.0.random), |asked| self.0.random.after(asked));
-            tracing::debug!(attempt, wait_ms = wait.as_millis() as u64, kind = ?error.kind(), "sending again");
-            time::sleep(wait).await;
-            attempt += 1;
-        }
-    }
-
-    async fn attempt(
-        &self,
-        base: &Url,
-        request: &Request,
-        plan: &Arc<BodyPlan>,
-    ) -> Result<Response, Attempt> {
-        let response = exchange(self, base, request, plan).await.map_err(no_response)?;
-        Span::current().record("status", response.status.as_u16());
-        match response.status.is_success() {
-            true => Ok(response),
-            false => Err(refusal(self, base, request, &response)),
-        }
-    }
 }
 
 fn prepare(request: Request, validation: bool) -> Result<(Request, Arc<BodyPlan>), Error> {
@@ -169,36 +115,4 @@ fn prepare(request: Request, validation: bool) -> Result<(Request, Arc<BodyPlan>
             .operation(operation.name)
     })?;
     Ok((request, Arc::new(plan)))
-}
-
-/// Reads the response to an accepted submission. However damaged it is, the task that it names is not lost.
-fn accepted(
-    response: &Response,
-    operation: &'static Operation,
-    base: &Url,
-    redaction: &Redaction,
-) -> Result<(TaskRef, Charge), Error> {
-    if let Some(task) = named_task(response, operation, base, redaction) {
-        if !matches!(response.ending, Ending::Complete) {
-            tracing::warn!(
-                task_id = task.id(),
-                "the response to the submission is truncated; the task is known"
-            );
-        }
-        return Ok((task, charge(response)));
-    }
-    let status = response.status.as_u16();
-    let (kind, message) = match &response.ending {
-        Ending::Broken(_) | Ending::Silent | Ending::TooSlow => {
-            (ErrorKind::Network, "ended before it named a task")
-        }
-        Ending::TooLong => (ErrorKind::Reply, "is too long, and names no task as far as it was read"),
-        Ending::Complete if response.document().is_none() => (ErrorKind::Reply, "is not JSON"),
-        Ending::Complete => (ErrorKind::Reply, "names no task"),
-    };
-    let message = format!("the service accepted the submission ({status}), but the response {message}");
-    Err(unknown(Error::new(kind, message))
-        .with_status(status)
-        .with_request_id(response.request_id(redaction))
-        .operation(operation.name))
 }

@@ -12,6 +12,7 @@ mod deadline;
 mod delivery;
 mod delivery_hosts;
 mod download_limits;
+mod dropped_submission;
 mod expiry;
 mod failing_polls;
 mod foreign_polling_host;

@@ -1,0 +1,131 @@
+//! A submission under way: sent once, and sent again only if the service certainly did not take it. It runs in a task of its
+//! own, so that it comes to its end whatever becomes of the caller.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, oneshot},
+    time,
+};
+use tracing::Span;
+use url::Url;
+
+use super::{
+    Charge, Task, TaskRef,
+    acceptance::{charge, named_task},
+    exchange::exchange,
+    refusal::{Attempt, no_response, refusal, unknown},
+    submissions::UnderWay,
+};
+use crate::{
+    Client, Error, ErrorKind, Request,
+    transport::{
+        body::BodyPlan,
+        redaction::Redaction,
+        response::{Ending, Response},
+        retry,
+    },
+};
+
+pub(super) struct Submission {
+    pub(super) client: Client,
+    pub(super) base: Url,
+    pub(super) request: Request,
+    pub(super) plan: Arc<BodyPlan>,
+    pub(super) slot: Option<OwnedSemaphorePermit>,
+    pub(super) under_way: UnderWay,
+}
+
+/// Who waits for the task.
+type Caller = oneshot::Sender<Result<Task, Error>>;
+
+impl Submission {
+    /// Runs to the end and tells the caller. A task whose caller is gone is kept for [`Client::drain`].
+    pub(super) async fn run(self, mut caller: Caller) {
+        let outcome = self.send(&mut caller).await;
+        let Self { client, slot, under_way, request, .. } = self;
+        let outcome =
+            outcome.map_err(|error| error.operation(request.operation().name)).map(|(reference, charge)| {
+                under_way.accepted(&reference);
+                Task { client, reference, charge, slot: Mutex::new(slot) }
+            });
+        match caller.send(outcome) {
+            Ok(()) => {}
+            Err(Ok(task)) => {
+                tracing::warn!(task_id = task.id(), "accepted after `submit` was dropped");
+                under_way.left_behind(task.reference);
+            }
+            Err(Err(error)) => {
+                let billing_unknown = error.may_have_been_billed();
+                tracing::warn!(kind = ?error.kind(), billing_unknown, "not accepted, after `submit` was dropped");
+            }
+        }
+    }
+
+    /// Sends the request until the service has taken it, or may have.
+    async fn send(&self, caller: &mut Caller) -> Result<(TaskRef, Charge), Error> {
+        let mut attempt = 1;
+        loop {
+            Span::current().record("attempt", attempt);
+            let (error, asked) = match self.attempt().await {
+                Ok(response) => return self.accepted(&response),
+                Err(Attempt::Failed(error)) => return Err(error),
+                Err(Attempt::NotTaken { error, wait }) => (error, wait),
+            };
+            // A service that asks for no wait at all still gets one: six attempts at once are a storm.
+            let asked = asked.filter(|asked| !asked.is_zero());
+            let random = &self.client.0.random;
+            if attempt == retry::MAX_ATTEMPTS
+                || asked.is_some_and(|asked| asked > retry::LONGEST_RETRY_AFTER)
+                || !self.client.0.submission_retries.take()
+            {
+                return Err(error);
+            }
+            let wait = asked.map_or_else(|| retry::delay(attempt, random), |asked| random.after(asked));
+            tracing::debug!(attempt, wait_ms = wait.as_millis() as u64, kind = ?error.kind(), "sending again");
+            // What was not taken is not sent again for a caller that is gone: nobody would want what it costs.
+            tokio::select! {
+                () = time::sleep(wait) => {}
+                () = caller.closed() => return Err(error),
+            }
+            attempt += 1;
+        }
+    }
+
+    async fn attempt(&self) -> Result<Response, Attempt> {
+        let Self { client, base, request, plan, .. } = self;
+        let response = exchange(client, base, request, plan).await.map_err(no_response)?;
+        Span::current().record("status", response.status.as_u16());
+        match response.status.is_success() {
+            true => Ok(response),
+            false => Err(refusal(client, base, request, &response)),
+        }
+    }
+
+    /// Reads the response to an accepted submission. However damaged it is, the task that it names is not lost.
+    fn accepted(&self, response: &Response) -> Result<(TaskRef, Charge), Error> {
+        let redaction = Redaction::of_request(&self.client, &self.request);
+        if let Some(task) = named_task(response, self.request.operation(), &self.base, &redaction) {
+            if !matches!(response.ending, Ending::Complete) {
+                tracing::warn!(
+                    task_id = task.id(),
+                    "the response to the submission is truncated; the task is known"
+                );
+            }
+            return Ok((task, charge(response)));
+        }
+        let status = response.status.as_u16();
+        let (kind, message) = match &response.ending {
+            Ending::Broken(_) | Ending::Silent | Ending::TooSlow => {
+                (ErrorKind::Network, "ended before it named a task")
+            }
+            Ending::TooLong => (ErrorKind::Reply, "is too long, and names no task as far as it was read"),
+            Ending::Complete if response.document().is_none() => (ErrorKind::Reply, "is not JSON"),
+            Ending::Complete => (ErrorKind::Reply, "names no task"),
+        };
+        let message = format!("the service accepted the submission ({status}), but the response {message}");
+        Err(unknown(Error::new(kind, message))
+            .with_status(status)
+            .with_request_id(response.request_id(&redaction)))
+    }
+}
