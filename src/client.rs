@@ -8,6 +8,7 @@ use url::Url;
 use crate::{
     ClientBuilder, Error, ErrorKind, REGIONAL_BASE_URL_VARIABLE, Region, Task, TaskRef,
     contract::WebhookDefaults,
+    journal::Journal,
     picture::Swept,
     task::{Submissions, Waits},
     transport::{
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) webhook: WebhookDefaults,
     pub(crate) waits: Waits,
     pub(crate) submissions: Submissions,
+    pub(crate) journal: Option<Arc<dyn Journal>>,
 }
 
 impl Client {

@@ -30,6 +30,7 @@ mod error;
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/generated.rs"));
 }
+pub mod journal;
 mod picture;
 mod settings;
 mod task;
@@ -54,7 +55,7 @@ pub use settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
-pub use task::{Task, Update, Updates, WaitOptions};
+pub use task::{Task, Unfinished, Update, Updates, WaitOptions};
 pub use values::{
     Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource, Location, OutputFormat,
     Region, TaskRef, TaskStatus, Violation, WebhookSecret,

@@ -50,6 +50,10 @@ pub enum ErrorKind {
     AddressRefused,
     /// The delivery of a webhook was refused, or its event is not about the task. Nothing was done.
     Webhook,
+    /// The journal failed, or refused a submission: see [`journal`](crate::journal). If
+    /// [`Error::billing`](crate::Error::billing) is `NotBilled` nothing was sent. Otherwise the task was accepted, and is not
+    /// in the journal.
+    Journal,
     /// A local file could not be read or written.
     File,
 }

@@ -69,6 +69,7 @@ impl Picture {
             }
         };
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "saved");
+        self.client.settle_quietly(&self.task).await;
         Ok(saved)
     }
 

@@ -72,6 +72,7 @@ impl ClientBuilder {
             webhook: self.webhook,
             waits: Waits::default(),
             submissions: Submissions::default(),
+            journal: self.journal,
         })))
     }
 

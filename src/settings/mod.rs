@@ -12,6 +12,7 @@ use std::{
 use crate::{
     Address, Error, ErrorKind, WebhookSecret,
     contract::WebhookDefaults,
+    journal::Journal,
     transport::{clock::WallClock, hosts, http::Customize},
 };
 
@@ -46,6 +47,7 @@ pub struct ClientBuilder {
     random_seed: Option<u64>,
     clock: WallClock,
     customize: Option<Customize>,
+    journal: Option<Arc<dyn Journal>>,
 }
 
 impl Default for ClientBuilder {
@@ -68,6 +70,7 @@ impl Default for ClientBuilder {
             random_seed: None,
             clock: WallClock::default(),
             customize: None,
+            journal: None,
         }
     }
 }
@@ -192,6 +195,13 @@ impl ClientBuilder {
         customize: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
     ) -> Self {
         self.customize = Some(Arc::new(customize));
+        self
+    }
+
+    /// Where the client keeps what it submitted, so that a task outlives its process; nowhere by default. See
+    /// [`journal`](crate::journal).
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Arc::new(journal));
         self
     }
 

@@ -6,6 +6,7 @@ mod poll;
 #[cfg(feature = "webhook")]
 mod recent;
 mod refusal;
+mod resume;
 mod submission;
 mod submissions;
 mod submit;
@@ -20,6 +21,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 #[cfg(feature = "axum")]
 pub(crate) use recent::Recent;
+pub use resume::Unfinished;
 pub(crate) use submissions::Submissions;
 pub use update::Update;
 pub use updates::Updates;

@@ -9,6 +9,7 @@ use url::Url;
 use super::{
     Task, TaskRef,
     refusal::{Refused, error_of},
+    resume::has_failed,
     update::{Update, read_update},
 };
 use crate::{
@@ -88,7 +89,11 @@ pub(super) async fn poll(client: &Client, task: &TaskRef, limit: Duration) -> Re
             }
         }
     });
-    polling.instrument(span).await
+    let update = polling.instrument(span).await?;
+    if has_failed(update.status()) {
+        client.settle_quietly(task).await;
+    }
+    Ok(update)
 }
 
 async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, PollError> {

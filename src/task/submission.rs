@@ -18,7 +18,8 @@ use super::{
     submissions::UnderWay,
 };
 use crate::{
-    Client, Error, ErrorKind, Request,
+    Billing, Client, Error, ErrorKind, Request,
+    journal::Intent,
     transport::{
         body::BodyPlan,
         redaction::Redaction,
@@ -33,6 +34,8 @@ pub(super) struct Submission {
     pub(super) request: Request,
     pub(super) plan: Arc<BodyPlan>,
     pub(super) slot: Option<OwnedSemaphorePermit>,
+    /// What is written to the journal, if there is one.
+    pub(super) intent: Option<Intent>,
     pub(super) under_way: UnderWay,
 }
 
@@ -42,7 +45,7 @@ type Caller = oneshot::Sender<Result<Task, Error>>;
 impl Submission {
     /// Runs to the end and tells the caller. A task whose caller is gone is kept for [`Client::drain`].
     pub(super) async fn run(self, mut caller: Caller) {
-        let outcome = self.send(&mut caller).await;
+        let outcome = self.send_journalled(&mut caller).await;
         let Self { client, slot, under_way, request, .. } = self;
         let outcome =
             outcome.map_err(|error| error.operation(request.operation().name)).map(|(reference, charge)| {
@@ -60,6 +63,36 @@ impl Submission {
                 tracing::warn!(kind = ?error.kind(), billing_unknown, "not accepted, after `submit` was dropped");
             }
         }
+    }
+
+    /// Sends the request between its intent and what became of it.
+    async fn send_journalled(&self, caller: &mut Caller) -> Result<(TaskRef, Charge), Error> {
+        let (Some(journal), Some(intent)) = (&self.client.0.journal, &self.intent) else {
+            return self.send(caller).await;
+        };
+        journal.intend(intent).await.map_err(|error| {
+            Error::new(ErrorKind::Journal, "the journal did not take the submission")
+                .advice("nothing was sent")
+                .caused_by(error)
+        })?;
+        let sent = self.send(caller).await;
+        match &sent {
+            Ok((task, _)) => journal.accept(intent, task).await.map_err(|error| {
+                let message = "the service accepted the task, and the journal could not keep it";
+                Error::new(ErrorKind::Journal, message)
+                    .with_task(task)
+                    .advice("the task goes on, and is paid: keep its reference, and resume it")
+                    .caused_by(error)
+            })?,
+            Err(error) if error.billing() == Billing::NotBilled => {
+                if let Err(error) = journal.withdraw(intent).await {
+                    tracing::warn!(%error, "the journal keeps a submission that was not billed");
+                }
+            }
+            // The intent stays, and says that it is unknown.
+            Err(_) => {}
+        }
+        sent
     }
 
     /// Sends the request until the service has taken it, or may have.

@@ -1,7 +1,7 @@
 //! The submissions of a client that are under way, and what became of those whose callers are gone.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashSet, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -40,6 +40,8 @@ struct State {
 struct Traits {
     #[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "no event is waited for"))]
     asks_for_webhook: bool,
+    /// The id of its intent, if there is a journal.
+    intent: Option<String>,
 }
 
 impl Default for Submissions {
@@ -79,6 +81,11 @@ impl Submissions {
         }
     }
 
+    /// The intents of the submissions that are under way.
+    pub(super) fn intents(&self) -> HashSet<String> {
+        self.lock().under_way.values().filter_map(|traits| traits.intent.clone()).collect()
+    }
+
     /// Returns when no submission is under way.
     async fn all_ended(&self) {
         let mut ended = self.ended.subscribe();
@@ -100,11 +107,11 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    pub(super) fn new(client: &Client, asks_for_webhook: bool) -> Self {
+    pub(super) fn new(client: &Client, asks_for_webhook: bool, intent: Option<String>) -> Self {
         let mut state = client.0.submissions.lock();
         let number = state.next;
         state.next += 1;
-        state.under_way.insert(number, Traits { asks_for_webhook });
+        state.under_way.insert(number, Traits { asks_for_webhook, intent });
         drop(state);
         Self { client: client.clone(), number }
     }

@@ -9,7 +9,7 @@ use url::Url;
 use super::{Task, refusal::unknown, submission::Submission, submissions::UnderWay};
 use crate::{
     Client, Error, ErrorKind, Operation, Region, Request, Submit, client::no_regional_address,
-    transport::body::BodyPlan,
+    journal::Intent, transport::body::BodyPlan,
 };
 
 impl Client {
@@ -64,9 +64,11 @@ impl Client {
         self.0.webhook.fill(&mut request);
         let (request, plan) = self.prepare(request).await?;
         let slot = self.slot().await;
-        let under_way = UnderWay::new(self, request.asks_for_webhook());
-        let submission =
-            Submission { client: self.clone(), base: base.clone(), request, plan, slot, under_way };
+        let intent = self.0.journal.as_ref().map(|_| Intent::new(operation.name, self.0.clock.now()));
+        let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
+        let under_way = UnderWay::new(self, request.asks_for_webhook(), intent_id);
+        let (client, base) = (self.clone(), base.clone());
+        let submission = Submission { client, base, request, plan, slot, intent, under_way };
         let (caller, outcome) = oneshot::channel();
         tokio::spawn(submission.run(caller).in_current_span());
         outcome.await.unwrap_or_else(|_| {

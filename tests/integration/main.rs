@@ -3,6 +3,7 @@
 mod documented;
 mod errors;
 mod hostile;
+mod journal;
 mod limits;
 mod operations;
 mod requests;

@@ -1,7 +1,10 @@
 //! A test that needs an environment of its own runs once more, in a child process: the environment of this one belongs to
 //! all tests.
 
-use std::{env, process::Command};
+use std::{
+    env,
+    process::{Child, Command},
+};
 
 /// Set in the child.
 const IS_CHILD: &str = "IMAGEKILN_TEST_IS_CHILD";
@@ -26,14 +29,24 @@ pub fn is_child() -> bool {
 
 /// Runs the test `name` (with its modules) in a child with these variables, and waits until it has passed.
 pub fn run(name: &str, variables: &[(&str, &str)]) {
+    let output = command(name, variables).output().expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{complaints}");
+    assert!(said.contains("1 passed"), "no test is called {name}: {said}");
+}
+
+/// Starts the test `name` in a child, to be killed.
+pub fn start(name: &str, variables: &[(&str, &str)]) -> Child {
+    command(name, variables).spawn().expect("the program runs")
+}
+
+fn command(name: &str, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env::current_exe().expect("this test is a program"));
     command.args(["--exact", name, "--nocapture"]).env(IS_CHILD, "1");
     for name in PROXY_VARIABLES {
         command.env_remove(name);
     }
-    let output = command.envs(variables.iter().copied()).output().expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let complaints = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}\n{complaints}");
-    assert!(said.contains("1 passed"), "no test is called {name}: {said}");
+    command.envs(variables.iter().copied());
+    command
 }

@@ -1,0 +1,190 @@
+//! The lines of a journal, and what they amount to.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use super::super::entry::{Entry, Intent};
+use crate::TaskRef;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Record {
+    Intent(Intent),
+    /// The task of an intent, which is given by its id.
+    Accepted {
+        intent: String,
+        task: TaskRef,
+    },
+    /// Nothing more is to be done for an intent.
+    Closed {
+        intent: String,
+    },
+}
+
+impl Record {
+    pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+/// What was written and not closed.
+#[derive(Default)]
+pub(super) struct Entries {
+    next: u64,
+    /// In the order of their intents.
+    entries: BTreeMap<u64, Entry>,
+    by_intent: HashMap<String, u64>,
+    by_task: HashMap<String, u64>,
+}
+
+impl Entries {
+    pub(super) fn apply(&mut self, record: Record) {
+        match record {
+            Record::Intent(intent) => {
+                self.by_intent.insert(intent.id().to_owned(), self.next);
+                self.entries.insert(self.next, Entry::Unknown(intent));
+                self.next += 1;
+            }
+            Record::Accepted { intent, task } => {
+                let Some(number) = self.by_intent.get(&intent) else { return };
+                self.by_task.insert(task.id().to_owned(), *number);
+                if let Some(entry) = self.entries.get_mut(number) {
+                    *entry = Entry::Accepted(entry.intent().clone(), task);
+                }
+            }
+            Record::Closed { intent } => {
+                let Some(number) = self.by_intent.remove(&intent) else { return };
+                if let Some(Entry::Accepted(_, task)) = self.entries.remove(&number) {
+                    self.by_task.remove(task.id());
+                }
+            }
+        }
+    }
+
+    /// The intent of a task.
+    pub(super) fn intent_of(&self, task: &TaskRef) -> Option<&Intent> {
+        self.entries.get(self.by_task.get(task.id())?).map(Entry::intent)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The records that amount to the same.
+    pub(super) fn records(&self) -> impl Iterator<Item = Record> {
+        self.iter().flat_map(|entry| {
+            let accepted = match entry {
+                Entry::Unknown(_) => None,
+                Entry::Accepted(intent, task) => {
+                    Some(Record::Accepted { intent: intent.id().to_owned(), task: task.clone() })
+                }
+            };
+            [Some(Record::Intent(entry.intent().clone())), accepted].into_iter().flatten()
+        })
+    }
+}
+
+/// What was read of a journal's text.
+pub(super) struct Read {
+    pub(super) entries: Entries,
+    pub(super) lines: usize,
+    /// How many bytes are whole records. What follows was torn when a process or the machine stopped.
+    pub(super) whole: usize,
+    /// Whether the newline of the last record is missing.
+    pub(super) lacks_newline: bool,
+}
+
+/// Reads a journal. The error is the number of a line, counted from 1, that is not one of a journal. The last one may be torn.
+pub(super) fn read(text: &[u8]) -> Result<Read, usize> {
+    let mut read = Read { entries: Entries::default(), lines: 0, whole: 0, lacks_newline: false };
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let end = read.whole + line.len();
+        match serde_json::from_slice(line) {
+            Ok(record) => read.entries.apply(record),
+            Err(_) if end == text.len() => break,
+            Err(_) => return Err(read.lines + 1),
+        }
+        read.whole = end;
+        read.lines += 1;
+        read.lacks_newline = !line.ends_with(b"\n");
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal() -> Vec<Record> {
+        let intents = ["gen-2-pro", "gen-2-flex", "gen-2-pro"]
+            .map(|operation| Intent::new(operation, std::time::UNIX_EPOCH));
+        let task = |id: &str| TaskRef::new(id, format!("http://127.0.0.1:9/v1/get_result?id={id}"), None);
+        let [first, second, third] = intents.clone().map(|intent| intent.id().to_owned());
+        let [one, two, three] = intents.map(Record::Intent);
+        vec![
+            one,
+            two,
+            Record::Accepted { intent: second.clone(), task: task("b") },
+            three,
+            Record::Closed { intent: first },
+            Record::Accepted { intent: third, task: task("c") },
+            Record::Closed { intent: second },
+        ]
+    }
+
+    fn text(records: &[Record]) -> Vec<u8> {
+        records.iter().flat_map(|record| record.line().unwrap()).collect()
+    }
+
+    fn entries_of(records: &[Record]) -> Vec<Entry> {
+        let mut entries = Entries::default();
+        records.iter().for_each(|record| entries.apply(record.clone()));
+        entries.iter().cloned().collect()
+    }
+
+    #[test]
+    fn a_journal_that_is_torn_anywhere_has_all_lines_before_the_tear() {
+        let records = journal();
+        let whole = text(&records);
+        for length in 0..=whole.len() {
+            // The newline is not needed to know a record.
+            let is_known = |lines: &usize| text(&records[..*lines]).len() <= length + 1;
+            let lines = (1..=records.len()).take_while(is_known).last().unwrap_or_default();
+            let read = read(&whole[..length]).unwrap();
+            assert_eq!(read.lines, lines);
+            assert_eq!(read.whole + usize::from(read.lacks_newline), text(&records[..lines]).len());
+            let found: Vec<_> = read.entries.iter().cloned().collect();
+            assert_eq!(found, entries_of(&records[..lines]), "torn at {length}");
+        }
+    }
+
+    #[test]
+    fn a_last_line_of_garbage_is_torn_and_any_other_is_an_error() {
+        let whole = text(&journal());
+        let zeros = [whole.clone(), vec![0; 100]].concat();
+        assert_eq!(read(&zeros).unwrap().whole, whole.len());
+        let with_newline = [whole.clone(), b"{}\n".to_vec()].concat();
+        assert_eq!(read(&with_newline).unwrap().whole, whole.len());
+        let in_the_middle = [text(&journal()[..2]), b"{}\n".to_vec(), whole].concat();
+        assert_eq!(read(&in_the_middle).err(), Some(3));
+    }
+
+    #[test]
+    fn what_is_left_amounts_to_the_same_when_it_is_written_again() {
+        let records = journal();
+        for count in 0..=records.len() {
+            let mut entries = Entries::default();
+            records[..count].iter().for_each(|record| entries.apply(record.clone()));
+            let again: Vec<_> = entries.records().collect();
+            assert_eq!(entries_of(&again), entries.iter().cloned().collect::<Vec<_>>());
+        }
+    }
+}
