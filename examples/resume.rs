@@ -1,31 +1,35 @@
-//! Nothing paid is lost: the task's reference is kept on disk, and another run (here: another client) takes it up again.
+//! A journal: nothing that was paid is lost with the process. The next run (here: another client) resumes the task.
 //!
 //!     cargo run --example resume -- --simulate
 
 mod support;
 
-use std::{fs, time::Duration};
+use std::env;
 
-use imagekiln::{ErrorKind, TaskRef, WaitOptions, types::Gen2Pro};
+use imagekiln::{Unfinished, journal::FileJournal, types::Gen2Pro};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (client, _simulator) = support::client().await?;
-    let kept = std::env::temp_dir().join("imagekiln-task.json");
+    let (builder, _simulator) = support::builder().await?;
+    let path = env::temp_dir().join("imagekiln-tasks.jsonl");
 
+    let client = builder.clone().journal(FileJournal::open(&path)?).build()?;
     let task = client.submit(Gen2Pro::new("a red fox in the snow").seed(7)).await?;
-    fs::write(&kept, serde_json::to_vec(task.reference())?)?;
-    // Too short a wait. The error says that the task goes on, and carries its reference too.
-    match task.wait_with(WaitOptions::default().deadline(Duration::from_millis(50))).await {
-        Err(error) if error.kind() == ErrorKind::Deadline => println!("{error}"),
-        other => println!("sooner than expected: {}", other?.task().id()),
-    }
-    drop(task);
+    println!("submitted {}", task.id());
+    // The first run ends here, before the picture is ready.
+    drop((task, client));
 
-    let reference: TaskRef = serde_json::from_slice(&fs::read(&kept)?)?;
-    let picture = client.task(reference).wait().await?;
-    let saved = picture.save(std::env::temp_dir().join("fox-resumed.jpg")).await?;
-    println!("{} ({} bytes)", saved.path.display(), saved.bytes);
-    fs::remove_file(kept)?;
+    let client = builder.journal(FileJournal::open(&path)?).build()?;
+    for unfinished in client.resume().await? {
+        match unfinished {
+            Unfinished::Task(task) => {
+                let target = env::temp_dir().join(format!("fox-{}.jpg", task.id()));
+                let saved = task.wait().await?.save(target).await?;
+                println!("resumed {}: {} ({} bytes)", task.id(), saved.path.display(), saved.bytes);
+            }
+            other => println!("check the service's usage: {other:?}"),
+        }
+    }
+    assert!(client.resume().await?.is_empty(), "a picture that is saved is not resumed");
     Ok(())
 }

@@ -61,7 +61,7 @@ pub(crate) struct Inner {
     /// Sent with every request that names none of its own.
     pub(crate) webhook: WebhookDefaults,
     pub(crate) waits: Waits,
-    pub(crate) submissions: Submissions,
+    pub(crate) submissions: Arc<Submissions>,
     pub(crate) journal: Option<Arc<dyn Journal>>,
 }
 

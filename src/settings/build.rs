@@ -13,7 +13,7 @@ use crate::{
     Client, Error,
     client::Inner,
     picture::Swept,
-    task::{Submissions, Waits},
+    task::Waits,
     transport::{
         connections::Connections,
         hooks::{Hooks, NEUTRAL_PREFIX},
@@ -71,7 +71,7 @@ impl ClientBuilder {
             clock: self.clock,
             webhook: self.webhook,
             waits: Waits::default(),
-            submissions: Submissions::default(),
+            submissions: Arc::default(),
             journal: self.journal,
         })))
     }

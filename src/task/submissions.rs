@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -101,24 +101,27 @@ impl Submissions {
 }
 
 /// A submission that is under way until this is dropped.
+///
+/// It does not hold the client, whose journal stays open as long as the client lives.
 pub(super) struct UnderWay {
-    client: Client,
+    submissions: Arc<Submissions>,
     number: u64,
 }
 
 impl UnderWay {
     pub(super) fn new(client: &Client, asks_for_webhook: bool, intent: Option<String>) -> Self {
-        let mut state = client.0.submissions.lock();
+        let submissions = Arc::clone(&client.0.submissions);
+        let mut state = submissions.lock();
         let number = state.next;
         state.next += 1;
         state.under_way.insert(number, Traits { asks_for_webhook, intent });
         drop(state);
-        Self { client: client.clone(), number }
+        Self { submissions, number }
     }
 
     #[cfg(feature = "webhook")]
     pub(super) fn accepted(&self, task: &TaskRef) {
-        let mut state = self.client.0.submissions.lock();
+        let mut state = self.submissions.lock();
         if state.under_way.get(&self.number).is_some_and(|traits| traits.asks_for_webhook) {
             state.tasks.add(task.id().to_owned(), task.clone());
         }
@@ -129,7 +132,7 @@ impl UnderWay {
 
     /// Keeps a task whose caller is gone.
     pub(super) fn left_behind(&self, task: TaskRef) {
-        let mut state = self.client.0.submissions.lock();
+        let mut state = self.submissions.lock();
         if state.left_behind.len() == REMEMBERED {
             state.left_behind.pop_front();
         }
@@ -139,9 +142,8 @@ impl UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        let submissions = &self.client.0.submissions;
-        submissions.lock().under_way.remove(&self.number);
-        submissions.ended.send_replace(());
+        self.submissions.lock().under_way.remove(&self.number);
+        self.submissions.ended.send_replace(());
     }
 }
 

@@ -15,8 +15,8 @@ fn every_test_that_the_security_page_names_exists() {
         .collect();
     assert!(names.len() > 60, "{} names", names.len());
     for (module, test) in names {
-        let files =
-            ["hostile", "webhooks"].map(|room| root.join(format!("tests/integration/{room}/{module}.rs")));
+        let files = ["hostile", "journal", "webhooks"]
+            .map(|room| root.join(format!("tests/integration/{room}/{module}.rs")));
         let source = files.iter().find_map(|file| fs::read_to_string(file).ok());
         let source = source.unwrap_or_else(|| panic!("there is no module {module}"));
         assert!(source.contains(&format!("fn {test}(")), "{module} has no test {test}");

@@ -30,11 +30,10 @@ async fn killed_after(requests: usize, name: &str, service: &ScriptedServer) -> 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tasks.jsonl");
     let variables = [(SERVICE, &*service.url("")), (JOURNAL, path.to_str().unwrap())];
-    let mut child = child::start(name, &variables);
+    let child = child::start(name, &variables);
     service.wait_for_requests(requests).await;
     assert!(FileJournal::open(&path).is_err(), "the child has it locked");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(child);
     FileJournal::open(&path).unwrap().entries().await.unwrap()
 }
 

@@ -37,8 +37,18 @@ pub fn run(name: &str, variables: &[(&str, &str)]) {
 }
 
 /// Starts the test `name` in a child, to be killed.
-pub fn start(name: &str, variables: &[(&str, &str)]) -> Child {
-    command(name, variables).spawn().expect("the program runs")
+pub fn start(name: &str, variables: &[(&str, &str)]) -> Running {
+    Running(command(name, variables).spawn().expect("the program runs"))
+}
+
+/// A child that is killed when this is dropped, also if the test fails.
+pub struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.kill().expect("the child runs");
+        self.0.wait().expect("the child was started");
+    }
 }
 
 fn command(name: &str, variables: &[(&str, &str)]) -> Command {
