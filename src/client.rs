@@ -118,7 +118,7 @@ impl Client {
 
 pub(crate) fn no_regional_address(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Settings, message)
-        .advice(format!("set {REGIONAL_BASE_URL_VARIABLE}, or call ClientBuilder::regional_base_url"))
+        .with_advice(format!("set {REGIONAL_BASE_URL_VARIABLE}, or call ClientBuilder::regional_base_url"))
 }
 
 /// Where a task is polled whose submission named no polling URL (operation `get_result` of the contract).

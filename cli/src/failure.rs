@@ -7,9 +7,9 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-use imagekiln::{Error, ErrorKind, TaskRef, Violation};
+use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
 
-use crate::exit::Exit;
+use crate::{exit::Exit, shown::one_line};
 
 /// A failure: what happened, what to do about it, and what became of the money. Boxed, because results carry it around.
 #[derive(Debug)]
@@ -116,9 +116,11 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let (kind, exit) = classify(error.kind());
-        let exit = if error.may_have_been_billed() { Exit::BillingUnknown } else { exit };
-        let mut failure = Self::new(kind, exit, message(&error));
+        let exit = match error.billing() {
+            Billing::Unknown => Exit::BillingUnknown,
+            _ => exit_of(error.kind()),
+        };
+        let mut failure = Self::new(error.kind().as_str(), exit, message(&error));
         failure.causes = causes(error::Error::source(&error));
         failure.advice = advice(&error);
         failure.violations = error.violations().to_vec();
@@ -144,61 +146,42 @@ impl DerefMut for Failure {
     }
 }
 
-fn classify(kind: ErrorKind) -> (&'static str, Exit) {
+fn exit_of(kind: ErrorKind) -> Exit {
     match kind {
-        ErrorKind::Settings => ("settings", Exit::Usage),
-        ErrorKind::Validation => ("validation", Exit::Usage),
-        ErrorKind::Auth => ("auth", Exit::KeyRefused),
-        ErrorKind::Payment => ("payment", Exit::Network),
-        ErrorKind::RateLimited => ("rate_limited", Exit::Network),
-        ErrorKind::Network => ("network", Exit::Network),
-        ErrorKind::Service => ("service", Exit::Network),
-        ErrorKind::Reply => ("reply", Exit::Network),
-        ErrorKind::KeyWithheld => ("key_withheld", Exit::Network),
-        ErrorKind::TaskFailed => ("task_failed", Exit::TaskFailed),
-        ErrorKind::TaskNotFound => ("task_not_found", Exit::TaskFailed),
-        ErrorKind::Moderated => ("moderated", Exit::Moderated),
-        ErrorKind::Deadline => ("deadline", Exit::Deadline),
-        ErrorKind::Expired => ("expired", Exit::Network),
-        ErrorKind::Delivery => ("delivery", Exit::Network),
-        ErrorKind::AddressRefused => ("address_refused", Exit::Network),
-        ErrorKind::File => ("file", Exit::Other),
-        ErrorKind::Webhook => ("webhook", Exit::WebhookRefused),
-        _ => ("other", Exit::Other),
+        ErrorKind::Settings | ErrorKind::Validation => Exit::Usage,
+        ErrorKind::Auth => Exit::KeyRefused,
+        ErrorKind::TaskFailed | ErrorKind::TaskNotFound => Exit::TaskFailed,
+        ErrorKind::Moderated => Exit::Moderated,
+        ErrorKind::Deadline => Exit::Deadline,
+        ErrorKind::Webhook => Exit::WebhookRefused,
+        ErrorKind::File | ErrorKind::Journal => Exit::Other,
+        _ => Exit::Network,
     }
 }
 
-/// `Display` of the SDK's error ends with the violations and the advice, which a report shows on lines of their own.
+/// What happened, to which task and in which request. Violations and advice have lines of their own.
 fn message(error: &Error) -> String {
-    let mut text = error.to_string();
-    if let Some(advice) = error.advice_text() {
-        cut_end(&mut text, &format!("; {advice}"));
+    let mut text = error.message();
+    if let Some(task) = error.task() {
+        text += &format!(" (task {})", one_line(task.id()));
     }
-    let violations: Vec<String> = error.violations().iter().map(Violation::to_string).collect();
-    if !violations.is_empty() {
-        cut_end(&mut text, &format!(": {}", violations.join("; ")));
+    if let Some(request_id) = error.request_id() {
+        text += &format!(" (request {request_id})");
     }
     text
-}
-
-fn cut_end(text: &mut String, end: &str) {
-    if let Some(rest) = text.strip_suffix(end) {
-        text.truncate(rest.len());
-    }
 }
 
 /// The SDK advises people who write programs; who types commands is told of flags.
 fn advice(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::KeyWithheld => {
-            let address = error.task()?.polling_url().to_string();
-            let host = address.split("://").nth(1).and_then(|rest| rest.split('/').next())?.to_owned();
+            let host = error.withheld_host()?;
             Some(format!(
                 "the task goes on; if {host} belongs to the service, take the task up again with --allow-polling-host {host}"
             ))
         }
         ErrorKind::AddressRefused => {
-            Some(error.advice_text()?.replace("ClientBuilder::allow_delivery_host", "--allow-delivery-host"))
+            Some(error.advice()?.replace("ClientBuilder::allow_delivery_host", "--allow-delivery-host"))
         }
         ErrorKind::RateLimited if error.task().is_none() => {
             let wait =
@@ -206,12 +189,12 @@ fn advice(error: &Error) -> Option<String> {
             Some(format!("nothing was paid; wait {wait}, then run the command again"))
         }
         ErrorKind::Validation => {
-            let advice = error.advice_text()?;
+            let advice = error.advice()?;
             let model = error.operation_name()?;
             Some(format!("{advice}; `kiln run {model} --help` shows the fields and their bounds"))
         }
         _ => {
-            let advice = error.advice_text()?;
+            let advice = error.advice()?;
             Some(advice.split(", or call ClientBuilder::").next().unwrap_or(advice).to_owned())
         }
     }

@@ -11,10 +11,15 @@ const MOST_VIOLATIONS: usize = 20;
 /// The longest message that is shown, in characters.
 const LONGEST_MESSAGE: usize = 1000;
 
+/// What happened, on one bounded line.
+pub(super) fn message(error: &Error) -> String {
+    one_line(&error.0.message, LONGEST_MESSAGE)
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { message, advice, task, request_id, violations, .. } = &*self.0;
-        f.write_str(&one_line(message, LONGEST_MESSAGE))?;
+        let Details { advice, task, request_id, violations, .. } = &*self.0;
+        f.write_str(&message(self))?;
         for (index, violation) in violations.iter().take(MOST_VIOLATIONS).enumerate() {
             f.write_str(if index == 0 { ": " } else { "; " })?;
             write!(f, "{violation}")?;

@@ -58,6 +58,33 @@ pub enum ErrorKind {
     File,
 }
 
+impl ErrorKind {
+    /// The name of the kind, for logs and for programs in other languages: `rate_limited`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Settings => "settings",
+            Self::Validation => "validation",
+            Self::Auth => "auth",
+            Self::Payment => "payment",
+            Self::RateLimited => "rate_limited",
+            Self::Network => "network",
+            Self::Service => "service",
+            Self::Reply => "reply",
+            Self::KeyWithheld => "key_withheld",
+            Self::TaskFailed => "task_failed",
+            Self::Moderated => "moderated",
+            Self::TaskNotFound => "task_not_found",
+            Self::Deadline => "deadline",
+            Self::Expired => "expired",
+            Self::Delivery => "delivery",
+            Self::AddressRefused => "address_refused",
+            Self::Webhook => "webhook",
+            Self::Journal => "journal",
+            Self::File => "file",
+        }
+    }
+}
+
 /// What is known of the money when an error is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -35,6 +35,7 @@ struct Details {
     violations: Vec<Violation>,
     billing_unknown: bool,
     end: Option<WaitEnd>,
+    withheld_host: Option<String>,
     source: Option<Source>,
 }
 
@@ -52,23 +53,24 @@ impl Error {
             violations: Vec::new(),
             billing_unknown: false,
             end: None,
+            withheld_host: None,
             source: None,
         }))
     }
 
     pub(crate) fn invalid(operation: &'static Operation, violations: Vec<Violation>) -> Self {
         Self::new(ErrorKind::Validation, format!("the request does not fit {}", operation.name))
-            .advice("nothing was sent")
-            .operation(operation.name)
+            .with_advice("nothing was sent")
+            .with_operation(operation.name)
             .with_violations(violations)
     }
 
-    pub(crate) fn advice(mut self, advice: impl Into<String>) -> Self {
+    pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
         self.0.advice = Some(advice.into());
         self
     }
 
-    pub(crate) fn operation(mut self, operation: &'static str) -> Self {
+    pub(crate) fn with_operation(mut self, operation: &'static str) -> Self {
         self.0.operation = Some(operation);
         self
     }
@@ -98,17 +100,22 @@ impl Error {
         self
     }
 
-    pub(crate) fn billing_unknown(mut self) -> Self {
+    pub(crate) fn with_billing_unknown(mut self) -> Self {
         self.0.billing_unknown = true;
         self
     }
 
-    pub(crate) fn ended(mut self, end: WaitEnd) -> Self {
+    pub(crate) fn with_end(mut self, end: WaitEnd) -> Self {
         self.0.end = Some(end);
         self
     }
 
-    pub(crate) fn caused_by(mut self, source: impl Into<Source>) -> Self {
+    pub(crate) fn with_withheld_host(mut self, host: String) -> Self {
+        self.0.withheld_host = Some(host);
+        self
+    }
+
+    pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
         self.0.source = Some(source.into());
         self
     }
@@ -191,9 +198,40 @@ impl Error {
         self.0.end.as_ref()
     }
 
-    /// What to do next, for people. It is the end of `Display` too.
-    pub fn advice_text(&self) -> Option<&str> {
+    /// What happened, on one line of at most 1000 characters, without the violations and the advice. It can be shown to
+    /// whoever uses the program; the advice is for whoever runs it.
+    pub fn message(&self) -> String {
+        display::message(self)
+    }
+
+    /// What to do next, for whoever runs the program. It is the end of `Display` too.
+    pub fn advice(&self) -> Option<&str> {
         self.0.advice.as_deref()
+    }
+
+    /// Whether the request can be submitted again without paying for a second picture: nothing was paid for the first.
+    /// See [`billing()`](Self::billing).
+    pub fn is_safe_to_repeat(&self) -> bool {
+        self.billing() == Billing::NotBilled
+    }
+
+    /// Whether the same call may succeed later, although nothing was changed: the network or the service failed for the
+    /// moment, or the deadline was too short. Whether it is [safe](Self::is_safe_to_repeat) to submit again is another
+    /// question.
+    pub fn is_transient(&self) -> bool {
+        match self.kind() {
+            ErrorKind::Network | ErrorKind::RateLimited | ErrorKind::Deadline | ErrorKind::Delivery => true,
+            ErrorKind::Service | ErrorKind::Reply => {
+                self.0.status.is_none_or(|status| !(300..500).contains(&status))
+            }
+            _ => false,
+        }
+    }
+
+    /// The host, with its port if it has one, that is not allowed to receive the key, for the kind
+    /// [`KeyWithheld`](ErrorKind::KeyWithheld).
+    pub fn withheld_host(&self) -> Option<&str> {
+        self.0.withheld_host.as_deref()
     }
 }
 

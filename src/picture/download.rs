@@ -41,7 +41,7 @@ impl Picture {
     /// Sends the request and waits for the response.
     pub(super) async fn open(&self) -> Result<Download<'_>, Failure> {
         let url = self.address.parse().map_err(|error| {
-            Failure::Permanent(self.failed("the delivery URL is not a URL").caused_by(error))
+            Failure::Permanent(self.failed("the delivery URL is not a URL").with_source(error))
         })?;
         let client = &self.client.0;
         let pace = Pace::new(client.silence);
@@ -69,7 +69,7 @@ impl Picture {
         match fault {
             DeliveryFault::Refused(refusal) => Failure::Permanent(
                 Error::new(ErrorKind::AddressRefused, format!("the delivery URL was refused: {refusal}"))
-                    .advice(refusal.advice())
+                    .with_advice(refusal.advice())
                     .with_task(&self.task),
             ),
             DeliveryFault::TooManyRedirects => {
@@ -80,7 +80,7 @@ impl Picture {
                 Failure::Transient(self.failed(format!("no response within {silence} s")))
             }
             DeliveryFault::Http(error) => {
-                Failure::Transient(self.failed("could not send the request").caused_by(error.without_url()))
+                Failure::Transient(self.failed("could not send the request").with_source(error.without_url()))
             }
         }
     }
@@ -100,7 +100,7 @@ impl Download<'_> {
             }
             Ok(Err(error)) => self
                 .failed(format!("the connection broke after {} bytes", self.received))
-                .caused_by(error.without_url()),
+                .with_source(error.without_url()),
             Err(_) => {
                 self.picture.client.0.connections.abandon(&self.url, &self.connection);
                 self.failed(format!("the download stalled after {} bytes", self.received))
@@ -144,7 +144,7 @@ impl Download<'_> {
         if bytes <= limit {
             return Ok(());
         }
-        let error = self.failed(format!("it is larger than the limit of {limit} bytes")).advice(
+        let error = self.failed(format!("it is larger than the limit of {limit} bytes")).with_advice(
             "the picture is paid for and ready; raise the limit with ClientBuilder::max_picture_bytes and fetch it \
              again before its delivery URL expires",
         );

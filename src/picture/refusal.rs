@@ -41,7 +41,7 @@ impl Picture {
     fn expired(&self, status: StatusCode) -> Error {
         let message = format!("the delivery URL {} has expired ({})", self.address, status.as_u16());
         Error::new(ErrorKind::Expired, message)
-            .advice(
+            .with_advice(
                 "delivery URLs are valid for ten minutes; poll the task again, which may give a fresh one",
             )
             .with_status(status.as_u16())

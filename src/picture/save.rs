@@ -101,11 +101,11 @@ impl Picture {
         };
         Failure::Permanent(
             Error::new(ErrorKind::File, format!("could not write {}", path.display()))
-                .advice(format!(
+                .with_advice(format!(
                     "the picture is paid for and ready; {advice}, before its delivery URL expires"
                 ))
                 .with_task(&self.task)
-                .caused_by(error),
+                .with_source(error),
         )
     }
 }

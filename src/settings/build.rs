@@ -78,13 +78,12 @@ impl ClientBuilder {
 
     fn check_limits(&self) -> Result<(), Error> {
         if self.max_concurrent_polls == 0 || self.max_active_tasks == Some(0) {
-            return Err(
-                wrong("a limit of 0 polls or 0 tasks would let nothing happen").advice("set it to 1 or more")
-            );
+            return Err(wrong("a limit of 0 polls or 0 tasks would let nothing happen")
+                .with_advice("set it to 1 or more"));
         }
         if self.connect_timeout.is_zero() || self.silence_timeout.is_zero() {
             return Err(wrong("a time-out of 0 would give up every request, paid ones too")
-                .advice("set it to some seconds"));
+                .with_advice("set it to some seconds"));
         }
         Ok(())
     }
@@ -94,7 +93,7 @@ impl ClientBuilder {
             self.api_key.as_deref().ok_or_else(|| missing("the API key", "api_key", API_KEY_VARIABLE))?;
         ApiKey::new(key).ok_or_else(|| {
             wrong("the API key is empty or holds characters that no header can carry")
-                .advice(format!("check {API_KEY_VARIABLE}"))
+                .with_advice(format!("check {API_KEY_VARIABLE}"))
         })
     }
 
@@ -115,7 +114,7 @@ impl ClientBuilder {
         match !prefix.is_empty() && prefix.chars().all(is_plain) {
             true => Ok(prefix.to_owned()),
             false => Err(wrong("the model prefix holds other characters than letters, digits, `-` and `_`")
-                .advice(format!("check {MODEL_PREFIX_VARIABLE}"))),
+                .with_advice(format!("check {MODEL_PREFIX_VARIABLE}"))),
         }
     }
 
@@ -129,25 +128,25 @@ impl ClientBuilder {
             false => Err(wrong(format!(
                 "the webhook address is not an http or https URL of at most {LONGEST_WEBHOOK_URL} characters"
             ))
-            .advice(format!("check {WEBHOOK_URL_VARIABLE}"))),
+            .with_advice(format!("check {WEBHOOK_URL_VARIABLE}"))),
         }
     }
 
     fn connections(&self, base_is_https: bool) -> Result<Connections, Error> {
         if base_is_https && !tls::IS_BUILT_IN && self.customize.is_none() {
             return Err(wrong("the base address is https, and this program was built without TLS")
-                .advice("turn on the feature `rustls` or `native-tls` of the crate imagekiln"));
+                .with_advice("turn on the feature `rustls` or `native-tls` of the crate imagekiln"));
         }
         let tls = Tls::new(base_is_https).map_err(|message| {
             unusable_http()
-                .advice("check the system's certificates (on many systems the package ca-certificates)")
-                .caused_by(message)
+                .with_advice("check the system's certificates (on many systems the package ca-certificates)")
+                .with_source(message)
         })?;
         let connect_timeout = self.connect_timeout.min(LONGEST_TIMEOUT);
         let http = HttpSettings { tls, connect_timeout, customize: self.customize.clone() };
         let silence = self.silence_timeout.min(LONGEST_TIMEOUT);
         Connections::new(silence, move || Routes::new(|| http.builder()))
-            .map_err(|error| unusable_http().caused_by(error))
+            .map_err(|error| unusable_http().with_source(error))
     }
 }
 
@@ -157,8 +156,8 @@ fn unusable_http() -> Error {
 
 fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error> {
     let unusable =
-        |what: &str| wrong(format!("the service's address {what}")).advice(format!("check {variable}"));
-    let url = Url::parse(text.trim()).map_err(|error| unusable("is not a URL").caused_by(error))?;
+        |what: &str| wrong(format!("the service's address {what}")).with_advice(format!("check {variable}"));
+    let url = Url::parse(text.trim()).map_err(|error| unusable("is not a URL").with_source(error))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(unusable("is not an http or https URL"));
     }
@@ -174,7 +173,7 @@ fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error
         return Err(wrong(format!(
             "the service's address uses http on another machine ({host}), and the API key would travel unencrypted"
         ))
-        .advice(format!(
+        .with_advice(format!(
             "use https in {variable}, or set {ALLOW_HTTP_VARIABLE}=1, or call ClientBuilder::allow_http(true)"
         )));
     }
@@ -184,7 +183,7 @@ fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error
 fn parse_hosts(texts: &[String], setter: &str) -> Result<Vec<AllowedHost>, Error> {
     let parse = |text: &String| {
         AllowedHost::parse(text).map_err(|problem| {
-            wrong(format!("{setter} can't use `{}`: {problem}", printable(text))).advice(
+            wrong(format!("{setter} can't use `{}`: {problem}", printable(text))).with_advice(
                 "write a host or a host and a port: `host.example.net`, `10.0.0.7:9000`, `[2001:db8::7]`",
             )
         })
@@ -193,5 +192,6 @@ fn parse_hosts(texts: &[String], setter: &str) -> Result<Vec<AllowedHost>, Error
 }
 
 fn missing(what: &str, setter: &str, variable: &str) -> Error {
-    wrong(format!("{what} is not set")).advice(format!("set {variable}, or call ClientBuilder::{setter}"))
+    wrong(format!("{what} is not set"))
+        .with_advice(format!("set {variable}, or call ClientBuilder::{setter}"))
 }

@@ -57,6 +57,8 @@ fn flag(name: &str) -> Result<bool, Error> {
     match variable(name)?.as_deref().map(str::trim) {
         None | Some("0" | "false") => Ok(false),
         Some("1" | "true") => Ok(true),
-        Some(_) => Err(wrong(format!("{name} is neither `1` nor `0`")).advice("set it to 1, or unset it")),
+        Some(_) => {
+            Err(wrong(format!("{name} is neither `1` nor `0`")).with_advice("set it to 1, or unset it"))
+        }
     }
 }

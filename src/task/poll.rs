@@ -128,12 +128,12 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
 /// The polling URL, if it may be polled with the key.
 fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
     let refused =
-        |error: Error| PollError::Lasting(error.with_task(task).ended(WaitEnd::Refused { status: None }));
+        |error: Error| PollError::Lasting(error.with_task(task).with_end(WaitEnd::Refused { status: None }));
     let url = task.polling_url().parse().map_err(|error| {
         refused(
             Error::new(ErrorKind::Settings, "could not parse the polling URL")
-                .advice("the task goes on; resume it by its id, with Client::task_by_id")
-                .caused_by(error),
+                .with_advice("the task goes on; resume it by its id, with Client::task_by_id")
+                .with_source(error),
         )
     })?;
     if client.0.key_origins.may_receive_key(&url) {
@@ -145,10 +145,12 @@ fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
         "the polling URL is at {}://{host}, and this host is not allowed to receive the key",
         url.scheme()
     );
-    Err(refused(Error::new(ErrorKind::KeyWithheld, message).advice(format!(
+    let advice = format!(
         "the task goes on; if {host} belongs to the service, allow it with ClientBuilder::allow_polling_host and \
          resume the task"
-    ))))
+    );
+    let error = Error::new(ErrorKind::KeyWithheld, message).with_advice(advice);
+    Err(refused(error.with_withheld_host(host)))
 }
 
 /// Why a response to a poll is not an update.
@@ -175,7 +177,7 @@ fn failed(client: &Client, task: &TaskRef, response: Response, redaction: &Redac
                 ErrorKind::Auth | ErrorKind::Payment => format!("{}; the task goes on", meaning.advice),
                 _ => "the task goes on; resume it later".to_owned(),
             };
-            PollError::Lasting(error.advice(advice).ended(end))
+            PollError::Lasting(error.with_advice(advice).with_end(end))
         }
     }
 }
@@ -189,7 +191,7 @@ fn broken(task: &TaskRef, error: reqwest::Error) -> PollError {
         true => "could not connect to poll the task",
         false => "the connection broke during a poll",
     };
-    transient(Error::new(ErrorKind::Network, message).with_task(task).caused_by(error.without_url()))
+    transient(Error::new(ErrorKind::Network, message).with_task(task).with_source(error.without_url()))
 }
 
 fn took_too_long(task: &TaskRef) -> PollError {
@@ -197,5 +199,5 @@ fn took_too_long(task: &TaskRef) -> PollError {
 }
 
 fn transient(error: Error) -> PollError {
-    PollError::Transient(error.advice("the poll failed, not the task: poll again"))
+    PollError::Transient(error.with_advice("the poll failed, not the task: poll again"))
 }

@@ -78,7 +78,7 @@ pub(super) fn refusal(client: &Client, base: &url::Url, request: &Request, respo
             None => unknown(error),
         });
     }
-    let error = error.advice(format!("nothing was paid; {}", meaning.advice));
+    let error = error.with_advice(format!("nothing was paid; {}", meaning.advice));
     match meaning.submission {
         Submission::Repeated => {
             let wait = error.retry_after();
@@ -94,7 +94,7 @@ pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> Attempt {
         // The body never came to its end, so there was no request that the service could take.
         Failure::File(fault) => {
             let error = Error::new(ErrorKind::File, format!("could not read an image: {fault}"));
-            return Attempt::Failed(error.advice("the submission was abandoned, and nothing was paid"));
+            return Attempt::Failed(error.with_advice("the submission was abandoned, and nothing was paid"));
         }
         Failure::Silent(limit) => Error::new(
             ErrorKind::Network,
@@ -104,20 +104,20 @@ pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> Attempt {
             ClientError::CommunicationError(error) if was_not_taken(&error) => return not_taken(error),
             ClientError::CommunicationError(error) if error.is_builder() => {
                 return Attempt::Failed(
-                    not_built("could not build the request").caused_by(error.without_url()),
+                    not_built("could not build the request").with_source(error.without_url()),
                 );
             }
             ClientError::InvalidRequest(message) => return Attempt::Failed(not_built(&message)),
             ClientError::CommunicationError(error) => {
                 Error::new(ErrorKind::Network, "the connection broke during the submission")
-                    .caused_by(error.without_url())
+                    .with_source(error.without_url())
             }
             other => Error::new(ErrorKind::Reply, format!("could not read the response: {other}")),
         },
     };
     Attempt::Failed(match was_sent {
         true => unknown(error),
-        false => error.advice("nothing was paid: the submission was not sent to its end"),
+        false => error.with_advice("nothing was paid: the submission was not sent to its end"),
     })
 }
 
@@ -128,17 +128,17 @@ fn not_taken(error: reqwest::Error) -> Attempt {
         false => format!("{host} closed the connection before it took the submission"),
     };
     let error = Error::new(ErrorKind::Network, message)
-        .advice("nothing was paid; check the base address and the network")
-        .caused_by(error.without_url());
+        .with_advice("nothing was paid; check the base address and the network")
+        .with_source(error.without_url());
     Attempt::NotTaken { error, wait: None }
 }
 
 fn not_built(message: &str) -> Error {
-    Error::new(ErrorKind::Settings, message).advice("nothing was sent")
+    Error::new(ErrorKind::Settings, message).with_advice("nothing was sent")
 }
 
 pub(super) fn unknown(error: Error) -> Error {
-    error.billing_unknown().advice(
+    error.with_billing_unknown().with_advice(
         "it is unknown whether the task was created and paid, so it was not sent again; check the service's usage \
          before you repeat it",
     )

@@ -77,5 +77,5 @@ pub(super) fn has_failed(status: &TaskStatus) -> bool {
 }
 
 fn failed(message: &str, error: Box<dyn error::Error + Send + Sync>) -> Error {
-    Error::new(ErrorKind::Journal, message).caused_by(error)
+    Error::new(ErrorKind::Journal, message).with_source(error)
 }

@@ -47,11 +47,12 @@ impl Submission {
     pub(super) async fn run(self, mut caller: Caller) {
         let outcome = self.send_journalled(&mut caller).await;
         let Self { client, slot, under_way, request, .. } = self;
-        let outcome =
-            outcome.map_err(|error| error.operation(request.operation().name)).map(|(reference, charge)| {
+        let outcome = outcome.map_err(|error| error.with_operation(request.operation().name)).map(
+            |(reference, charge)| {
                 under_way.accepted(&reference);
                 Task { client, reference, charge, slot: Mutex::new(slot) }
-            });
+            },
+        );
         match caller.send(outcome) {
             Ok(()) => {}
             Err(Ok(task)) => {
@@ -72,8 +73,8 @@ impl Submission {
         };
         journal.intend(intent).await.map_err(|error| {
             Error::new(ErrorKind::Journal, "the journal did not take the submission")
-                .advice("nothing was sent")
-                .caused_by(error)
+                .with_advice("nothing was sent")
+                .with_source(error)
         })?;
         let sent = self.send(caller).await;
         match &sent {
@@ -81,8 +82,8 @@ impl Submission {
                 let message = "the service accepted the task, and the journal could not keep it";
                 Error::new(ErrorKind::Journal, message)
                     .with_task(task)
-                    .advice("the task goes on, and is paid: keep its reference, and resume it")
-                    .caused_by(error)
+                    .with_advice("the task goes on, and is paid: keep its reference, and resume it")
+                    .with_source(error)
             })?,
             Err(error) if error.billing() == Billing::NotBilled => {
                 if let Err(error) = journal.withdraw(intent).await {

@@ -173,9 +173,9 @@ impl Client {
         if time::timeout(deadline, submissions.all_ended()).await.is_err() {
             let left = submissions.lock().under_way.len();
             let message = format!("submissions still under way after {} s: {left}", deadline.as_secs_f32());
-            return Err(Error::new(ErrorKind::Deadline, message)
-                .billing_unknown()
-                .advice("call it again; ending the program now may leave paid tasks that are not known"));
+            return Err(Error::new(ErrorKind::Deadline, message).with_billing_unknown().with_advice(
+                "call it again; ending the program now may leave paid tasks that are not known",
+            ));
         }
         Ok(submissions.lock().left_behind.drain(..).collect())
     }

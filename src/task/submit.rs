@@ -57,8 +57,8 @@ impl Client {
         let operation = request.operation();
         if !operation.submits {
             return Err(Error::new(ErrorKind::Settings, format!("{operation} does not submit anything"))
-                .advice("poll a task with Client::task or Client::task_by_id")
-                .operation(operation.name));
+                .with_advice("poll a task with Client::task or Client::task_by_id")
+                .with_operation(operation.name));
         }
         let base = self.base_of(operation)?;
         self.0.webhook.fill(&mut request);
@@ -73,7 +73,7 @@ impl Client {
         tokio::spawn(submission.run(caller).in_current_span());
         outcome.await.unwrap_or_else(|_| {
             let error = Error::new(ErrorKind::Network, "the submission was cut by the end of the runtime");
-            Err(unknown(error).operation(operation.name))
+            Err(unknown(error).with_operation(operation.name))
         })
     }
 
@@ -81,7 +81,7 @@ impl Client {
         let region = if operation.regional { Region::Regional } else { Region::Global };
         self.base(region).ok_or_else(|| {
             no_regional_address(format!("{operation} is served from a regional address, and none is set"))
-                .operation(operation.name)
+                .with_operation(operation.name)
         })
     }
 
@@ -93,7 +93,7 @@ impl Client {
             return prepare(request, validation);
         }
         tokio::task::spawn_blocking(move || prepare(request, validation)).await.unwrap_or_else(|error| {
-            Err(Error::new(ErrorKind::File, "could not prepare the request").caused_by(error))
+            Err(Error::new(ErrorKind::File, "could not prepare the request").with_source(error))
         })
     }
 
@@ -113,8 +113,8 @@ fn prepare(request: Request, validation: bool) -> Result<(Request, Arc<BodyPlan>
     let plan = BodyPlan::new(&request).map_err(|error| {
         let operation = request.operation();
         Error::new(ErrorKind::File, format!("could not read an image for {operation}: {error}"))
-            .advice("nothing was sent")
-            .operation(operation.name)
+            .with_advice("nothing was sent")
+            .with_operation(operation.name)
     })?;
     Ok((request, Arc::new(plan)))
 }

@@ -135,9 +135,9 @@ fn failed(task: &TaskRef, status: TaskStatus) -> Error {
     };
     let shown = one_line(status.as_str(), MAX_NAME);
     Error::new(kind, format!("the task ended with status `{shown}`"))
-        .advice(advice)
+        .with_advice(advice)
         .with_task(task)
-        .ended(WaitEnd::Failed { status })
+        .with_end(WaitEnd::Failed { status })
 }
 
 /// The polls of one wait: the first at once, each further one after a delay.
@@ -245,15 +245,15 @@ impl Polling {
                 self.polls
             ),
         )
-        .advice("the task goes on, and is paid: wait for it again with its reference")
+        .with_advice("the task goes on, and is paid: wait for it again with its reference")
         .with_task(&self.task)
-        .ended(WaitEnd::DeadlineExceeded {
+        .with_end(WaitEnd::DeadlineExceeded {
             elapsed,
             polls: self.polls,
             last_status: self.last_status.clone(),
         });
         match last_failure {
-            Some(failure) => error.caused_by(failure),
+            Some(failure) => error.with_source(failure),
             None => error,
         }
     }

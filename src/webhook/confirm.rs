@@ -18,7 +18,7 @@ impl Client {
         if id != task.id() {
             let id = one_line(id, MAX_NAME);
             return Err(Error::new(ErrorKind::Webhook, format!("the event is about another task, {id}"))
-                .advice("look up the reference of the event's own task")
+                .with_advice("look up the reference of the event's own task")
                 .with_task(task));
         }
         self.0.waits.wake(id);
@@ -51,6 +51,6 @@ impl Client {
 fn named_task(event: &Event) -> Result<&str, Error> {
     event.task_id().ok_or_else(|| {
         Error::new(ErrorKind::Webhook, "the event names no task")
-            .advice("say where its body has the id, with Verifier::task_id")
+            .with_advice("say where its body has the id, with Verifier::task_id")
     })
 }

@@ -95,7 +95,7 @@ impl From<Refusal> for Error {
             Refusal::Settings { .. } => (ErrorKind::Settings, "the webhook verifier can't be used"),
             _ => (ErrorKind::Webhook, "the delivery of a webhook was refused"),
         };
-        Error::new(kind, format!("{message}: {refusal}")).advice(advice(&refusal)).caused_by(refusal)
+        Error::new(kind, format!("{message}: {refusal}")).with_advice(advice(&refusal)).with_source(refusal)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The SDK over real HTTP.
 
 mod documented;
+mod error_parts;
 mod errors;
 mod hostile;
 mod journal;

@@ -43,8 +43,8 @@ impl FileJournal {
                 _ => "check the path and its permissions",
             };
             Error::new(ErrorKind::Journal, format!("could not open the journal {}", path.display()))
-                .advice(advice)
-                .caused_by(error)
+                .with_advice(advice)
+                .with_source(error)
         })?;
         Ok(Self { path: path.to_owned(), disk: Arc::new(Mutex::new(disk)) })
     }

@@ -36,7 +36,7 @@ async fn a_picture_beyond_the_limit_is_refused_and_not_retried() {
         ] {
             assert_kind(&error, ErrorKind::Delivery);
             assert!(error.to_string().contains("5000 bytes"), "{error}");
-            assert!(error.advice_text().unwrap().contains("max_picture_bytes"), "{error}");
+            assert!(error.advice().unwrap().contains("max_picture_bytes"), "{error}");
             assert_eq!(error.task(), Some(picture.task()));
         }
     }
