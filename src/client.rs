@@ -10,7 +10,7 @@ use crate::{
     contract::WebhookDefaults,
     journal::Journal,
     picture::Swept,
-    task::{Submissions, Waits},
+    task::{Slots, Submissions, Waits},
     transport::{
         clock::WallClock,
         connections::Connections,
@@ -52,7 +52,7 @@ pub(crate) struct Inner {
     /// The directories in which leftover temporary files have been deleted.
     pub(crate) swept: Swept,
     pub(crate) polls: Semaphore,
-    pub(crate) active_tasks: Option<Arc<Semaphore>>,
+    pub(crate) slots: Option<Slots>,
     pub(crate) submission_retries: RetryBudget,
     pub(crate) poll_retries: RetryBudget,
     pub(crate) download_retries: RetryBudget,

@@ -13,7 +13,7 @@ use crate::{
     Client, Error,
     client::Inner,
     picture::Swept,
-    task::Waits,
+    task::{Slots, Waits},
     transport::{
         connections::Connections,
         hooks::{Hooks, NEUTRAL_PREFIX},
@@ -61,9 +61,7 @@ impl ClientBuilder {
             max_picture_bytes: self.max_picture_bytes,
             swept: Swept::default(),
             polls: Semaphore::new(self.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
-            active_tasks: self
-                .max_active_tasks
-                .map(|tasks| Arc::new(Semaphore::new(tasks.min(Semaphore::MAX_PERMITS)))),
+            slots: self.max_active_tasks.map(Slots::new),
             submission_retries: RetryBudget::new(),
             poll_retries: RetryBudget::new(),
             download_retries: RetryBudget::new(),

@@ -166,8 +166,10 @@ impl ClientBuilder {
         self
     }
 
-    /// How many tasks may be active at once; no cap by default, at least 1. A task holds its slot from its submission
-    /// until a poll sees its final status or the [`Task`](crate::Task) is dropped; `submit` waits for a free slot.
+    /// How many tasks may be active at once; no cap by default, at least 1. A task holds its slot from its submission until a
+    /// poll of this client or its clones sees its final status, whoever polls; dropping the [`Task`](crate::Task) does not end
+    /// it. [`Client::submit`](crate::Client::submit) waits for a free slot, and meanwhile polls the tasks that nobody waits
+    /// for. [`Client::try_submit`](crate::Client::try_submit) does not wait.
     pub fn max_active_tasks(mut self, tasks: usize) -> Self {
         self.max_active_tasks = Some(tasks);
         self

@@ -7,6 +7,7 @@ mod poll;
 mod recent;
 mod refusal;
 mod resume;
+mod slots;
 mod submission;
 mod submissions;
 mod submit;
@@ -15,13 +16,10 @@ mod updates;
 mod wait;
 mod waits;
 
-use std::sync::Mutex;
-
-use tokio::sync::OwnedSemaphorePermit;
-
 #[cfg(feature = "axum")]
 pub(crate) use recent::Recent;
 pub use resume::Unfinished;
+pub(crate) use slots::Slots;
 pub(crate) use submissions::Submissions;
 pub use update::Update;
 pub use updates::Updates;
@@ -36,12 +34,11 @@ use crate::{Client, TaskRef};
 ///
 /// Dropping it stops nothing at the service: the task goes on, and [`Client::task`] resumes it from its
 /// [`reference`](Self::reference).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Task {
     client: Client,
     reference: TaskRef,
     charge: Charge,
-    slot: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 /// What the answer to the submission said of its cost; all of it is optional in the contract.
@@ -54,7 +51,7 @@ struct Charge {
 
 impl Task {
     pub(crate) fn resumed(client: Client, reference: TaskRef) -> Self {
-        Self { client, reference, charge: Charge::default(), slot: Mutex::new(None) }
+        Self { client, reference, charge: Charge::default() }
     }
 
     /// What another process needs to resume the task: it serialises.
@@ -80,10 +77,5 @@ impl Task {
     /// The megapixels of the picture to come, where the service said so; 2 decimal places.
     pub fn output_mp(&self) -> Option<f64> {
         self.charge.output_mp
-    }
-
-    /// Gives the slot of an active task back, once the final status is known.
-    fn release_slot(&self) {
-        self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
     }
 }

@@ -57,11 +57,7 @@ impl Task {
     /// [`Payment`](ErrorKind::Payment), [`KeyWithheld`](ErrorKind::KeyWithheld): it will fail again until the cause is
     /// removed. Each carries the task's reference.
     pub async fn poll(&self) -> Result<Update, Error> {
-        let update = poll(&self.client, &self.reference, FOR_EVER).await.map_err(PollError::into_error)?;
-        if update.status().is_final() {
-            self.release_slot();
-        }
-        Ok(update)
+        poll(&self.client, &self.reference, FOR_EVER).await.map_err(PollError::into_error)
     }
 }
 
@@ -90,6 +86,9 @@ pub(super) async fn poll(client: &Client, task: &TaskRef, limit: Duration) -> Re
         }
     });
     let update = polling.instrument(span).await?;
+    if let Some(slots) = client.0.slots.as_ref().filter(|_| update.status().is_final()) {
+        slots.release(task);
+    }
     if has_failed(update.status()) {
         client.settle_quietly(task).await;
     }

@@ -1,7 +1,7 @@
 //! A submission under way: sent once, and sent again only if the service certainly did not take it. It runs in a task of its
 //! own, so that it comes to its end whatever becomes of the caller.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
@@ -50,7 +50,10 @@ impl Submission {
         let outcome = outcome.map_err(|error| error.with_operation(request.operation().name)).map(
             |(reference, charge)| {
                 under_way.accepted(&reference);
-                Task { client, reference, charge, slot: Mutex::new(slot) }
+                if let (Some(slots), Some(slot)) = (&client.0.slots, slot) {
+                    slots.hold(&reference, slot);
+                }
+                Task { client, reference, charge }
             },
         );
         match caller.send(outcome) {

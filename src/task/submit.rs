@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 use tracing::{Instrument, Span, field};
 use url::Url;
 
@@ -26,7 +26,21 @@ impl Client {
     /// nothing was paid. Kinds [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
     /// [`Reply`](ErrorKind::Reply): it depends. [`Error::billing`] tells which it is.
     pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
-        let request = request.into_request();
+        self.submit_in_span(request.into_request(), true).await
+    }
+
+    /// As [`submit`](Self::submit), but does not wait for a slot if
+    /// [`max_active_tasks`](crate::ClientBuilder::max_active_tasks) are active.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and nothing was sent. Otherwise
+    /// as [`submit`](Self::submit).
+    pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
+        self.submit_in_span(request.into_request(), false).await
+    }
+
+    async fn submit_in_span(&self, request: Request, waits_for_slot: bool) -> Result<Task, Error> {
         let operation = request.operation();
         let span = tracing::info_span!(
             "submit",
@@ -36,7 +50,7 @@ impl Client {
             status = field::Empty
         );
         async {
-            let outcome = self.submit_request(request).await;
+            let outcome = self.submit_request(request, waits_for_slot).await;
             match &outcome {
                 Ok(task) => {
                     Span::current().record("task_id", task.id());
@@ -53,7 +67,7 @@ impl Client {
         .await
     }
 
-    async fn submit_request(&self, mut request: Request) -> Result<Task, Error> {
+    async fn submit_request(&self, mut request: Request, waits_for_slot: bool) -> Result<Task, Error> {
         let operation = request.operation();
         if !operation.submits {
             return Err(Error::new(ErrorKind::Settings, format!("{operation} does not submit anything"))
@@ -63,7 +77,11 @@ impl Client {
         let base = self.base_of(operation)?;
         self.0.webhook.fill(&mut request);
         let (request, plan) = self.prepare(request).await?;
-        let slot = self.slot().await;
+        let slot = match waits_for_slot {
+            true => self.slot().await,
+            false => self.try_slot(),
+        };
+        let slot = slot.map_err(|error| error.with_operation(operation.name))?;
         let intent = self.0.journal.as_ref().map(|_| Intent::new(operation.name, self.0.clock.now()));
         let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
         let under_way = UnderWay::new(self, request.asks_for_webhook(), intent_id);
@@ -95,13 +113,6 @@ impl Client {
         tokio::task::spawn_blocking(move || prepare(request, validation)).await.unwrap_or_else(|error| {
             Err(Error::new(ErrorKind::File, "could not prepare the request").with_source(error))
         })
-    }
-
-    /// A slot among the active tasks, as soon as one is free.
-    async fn slot(&self) -> Option<OwnedSemaphorePermit> {
-        let slots = self.0.active_tasks.as_ref()?;
-        // Closing is never called on it; without a slot the worst is one task more than asked for.
-        Arc::clone(slots).acquire_owned().await.ok()
     }
 }
 

@@ -56,10 +56,7 @@ impl Stream for Updates<'_> {
         let Some(step) = self.step.as_mut() else { return Poll::Ready(None) };
         let Poll::Ready((polling, outcome)) = step.as_mut().poll(cx) else { return Poll::Pending };
         self.step = match &outcome {
-            Ok(update) if update.status().is_final() => {
-                self.task.release_slot();
-                None
-            }
+            Ok(update) if update.status().is_final() => None,
             Ok(_) => Some(next(polling)),
             Err(_) => None,
         };

@@ -107,7 +107,6 @@ impl Task {
             if !update.status().is_final() {
                 continue;
             }
-            self.release_slot();
             return outcome(update, &self.reference);
         }
     }

@@ -29,6 +29,11 @@ impl Waits {
         }
     }
 
+    /// Whether somebody waits for this task.
+    pub(super) fn has(&self, task_id: &str) -> bool {
+        self.lock().contains_key(task_id)
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -72,7 +72,7 @@ async fn is_not_drained_if_the_caller_has_its_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn gives_its_slot_back_when_it_ends() {
+async fn gives_its_slot_back_when_its_task_is_final() {
     let service = ScriptedServer::start().await;
     let client = samples::builder(&service).max_active_tasks(1).build().unwrap();
     let (response, rest) = Answer::nothing().in_pieces();
@@ -81,7 +81,8 @@ async fn gives_its_slot_back_when_it_ends() {
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err(), "the slot is taken");
     assert_eq!(service.posts().len(), 1);
     rest.send(samples::accepted(&service, "t1").bytes());
-    service.answer(samples::accepted(&service, "t2"));
+    // It is active until a poll says otherwise, and nobody else polls it.
+    service.answer(samples::ready(&service)).answer(samples::accepted(&service, "t2"));
     assert_eq!(done(client.submit(fox())).await.unwrap().id(), "t2");
 }
 

@@ -27,6 +27,7 @@ mod refused_submission;
 mod save_options;
 mod saving;
 mod secrets;
+mod slots;
 mod slow_responses;
 mod statuses;
 mod unreachable;

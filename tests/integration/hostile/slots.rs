@@ -1,0 +1,139 @@
+//! The slots of active tasks: held until the final status, whoever learns it, and never waited for in silence.
+
+use imagekiln::{Billing, Client, ErrorKind, Region};
+use serde_json::json;
+use tokio::time::{self, Instant};
+
+use crate::support::{
+    answer::Answer,
+    done,
+    events::Events,
+    samples::{self, assert_kind, fox, ready, seconds},
+    scripted::ScriptedServer,
+    settle,
+};
+
+fn with_slots(service: &ScriptedServer, slots: usize) -> Client {
+    samples::builder(service).max_active_tasks(slots).build().unwrap()
+}
+
+/// Answers submissions with tasks of ever new ids, and polls with `Ready`.
+fn serve(service: &ScriptedServer) {
+    let (authority, delivery) = (service.authority(), samples::delivery_url(service));
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    service.otherwise(move |request| {
+        if request.method == "GET" {
+            return Answer::json(200, &samples::ready_body(&delivery));
+        }
+        let id = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Answer::json(
+            200,
+            &json!({ "id": id.to_string(), "polling_url": format!("http://{authority}/poll/{id}") }),
+        )
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loop_that_submits_more_than_there_are_slots_and_waits_afterwards_does_not_hang() {
+    let service = ScriptedServer::start().await;
+    serve(&service);
+    let client = with_slots(&service, 2);
+    let mut tasks = Vec::new();
+    for _ in 0..5 {
+        tasks.push(done(client.submit(fox())).await.unwrap());
+    }
+    for task in &tasks {
+        task.wait().await.unwrap();
+    }
+    assert_eq!(service.posts().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_task_is_active_until_a_poll_says_otherwise() {
+    let service = ScriptedServer::start().await;
+    let client = with_slots(&service, 1);
+    service.answer(samples::accepted(&service, "t1"));
+    drop(client.submit(fox()).await.unwrap());
+    service.answer(samples::status("Pending")).answer(Answer::status(503)).answer(samples::status("Error"));
+    service.answer(samples::accepted(&service, "t2"));
+    let started = Instant::now();
+    assert_eq!(done(client.submit(fox())).await.unwrap().id(), "t2");
+    // After 1 s, and then after 2 and 4 more.
+    assert_eq!(started.elapsed().as_secs(), 7);
+    service.assert_every_request_has_the_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_somebody_waits_for_is_not_polled_for_its_slot() {
+    let service = ScriptedServer::start().await;
+    let client = with_slots(&service, 1);
+    service.answer(samples::accepted(&service, "t1"));
+    let task = client.submit(fox()).await.unwrap();
+    service.answer(samples::status("Pending"));
+    let seldom = imagekiln::WaitOptions::default().interval(seconds(60)).max_interval(seconds(60));
+    let wait = tokio::spawn(async move { task.wait_with(seldom).await });
+    service.wait_for_requests(2).await;
+    let second = tokio::spawn(async move { client.submit(fox()).await });
+    time::sleep(seconds(20)).await;
+    assert_eq!(service.polls().len(), 1);
+    service.answer(ready(&service)).answer(samples::accepted(&service, "t2"));
+    wait.await.unwrap().unwrap();
+    assert_eq!(done(second).await.unwrap().unwrap().id(), "t2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resumed_task_gives_the_slot_back_too() {
+    let service = ScriptedServer::start().await;
+    let client = with_slots(&service, 1);
+    service.answer(samples::accepted(&service, "t1"));
+    let reference = client.submit(fox()).await.unwrap().reference().clone();
+    service.answer(ready(&service));
+    client.clone().task(reference).poll().await.unwrap();
+    service.answer(samples::accepted(&service, "t2"));
+    client.try_submit(fox()).await.unwrap();
+    service.answer(samples::status("Error"));
+    client.task_in(Region::Global, "t2").unwrap().poll().await.unwrap();
+    service.answer(samples::accepted(&service, "t3"));
+    client.try_submit(fox()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn try_submit_does_not_wait() {
+    let service = ScriptedServer::start().await;
+    let client = with_slots(&service, 1);
+    service.answer(samples::accepted(&service, "t1"));
+    let _task = client.try_submit(fox()).await.unwrap();
+    let error = client.try_submit(fox()).await.unwrap_err();
+    assert_kind(&error, ErrorKind::RateLimited);
+    assert_eq!((error.status(), error.billing()), (None, Billing::NotBilled));
+    assert_eq!(service.received().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slots_held_by_tasks_that_can_not_be_polled_are_an_error() {
+    let service = ScriptedServer::start().await;
+    let client = with_slots(&service, 1);
+    service
+        .answer(Answer::json(200, &json!({ "id": "t1", "polling_url": "https://elsewhere.example/poll" })));
+    client.submit(fox()).await.unwrap();
+    let error = done(client.submit(fox())).await.unwrap_err();
+    assert_kind(&error, ErrorKind::RateLimited);
+    assert_eq!(error.billing(), Billing::NotBilled);
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("elsewhere.example"), "{cause}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_wait_for_a_slot_is_logged() {
+    let events = Events::capture();
+    let service = ScriptedServer::start().await;
+    let client = with_slots(&service, 1);
+    service.answer(samples::accepted(&service, "t1"));
+    client.submit(fox()).await.unwrap();
+    service.otherwise(|_| samples::status("Pending"));
+    assert!(time::timeout(seconds(9), client.submit(fox())).await.is_err());
+    assert!(!events.text().contains("still waits for a slot"));
+    assert!(time::timeout(seconds(60), client.submit(fox())).await.is_err());
+    assert_eq!(events.text().matches("still waits for a slot").count(), 1);
+    settle().await;
+}
