@@ -9,16 +9,18 @@ use std::{
 use futures_core::Stream;
 
 use super::{Task, WaitOptions, update::Update, wait::Polling};
-use crate::Error;
+use crate::{Error, TaskRef};
 
-type Step<'a> = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send + 'a>>;
+type Step = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;
 
 /// The updates of a task, from [`Task::updates`]: polls first and pauses after, so a loop over it can't spin.
 ///
-/// It ends after a final status, and after an error.
-pub struct Updates<'a> {
-    task: &'a Task,
-    step: Option<Step<'a>>,
+/// It ends after a final status, and after an error. It does not borrow the task, so it can be moved to another task of the
+/// runtime, or into the response of a web server.
+#[must_use = "a stream does nothing unless it is polled"]
+pub struct Updates {
+    task: TaskRef,
+    step: Option<Step>,
 }
 
 impl Task {
@@ -37,19 +39,22 @@ impl Task {
     ///     Ok(())
     /// }
     /// ```
-    pub fn updates(&self, options: WaitOptions) -> Updates<'_> {
-        Updates { task: self, step: Some(next(Polling::new(&self.client, &self.reference, options))) }
+    pub fn updates(&self, options: WaitOptions) -> Updates {
+        Updates {
+            task: self.reference.clone(),
+            step: Some(next(Polling::new(&self.client, &self.reference, options))),
+        }
     }
 }
 
-fn next<'a>(mut polling: Polling) -> Step<'a> {
+fn next(mut polling: Polling) -> Step {
     Box::pin(async move {
         let update = polling.next().await;
         (polling, update)
     })
 }
 
-impl Stream for Updates<'_> {
+impl Stream for Updates {
     type Item = Result<Update, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -64,8 +69,8 @@ impl Stream for Updates<'_> {
     }
 }
 
-impl fmt::Debug for Updates<'_> {
+impl fmt::Debug for Updates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Updates").field("task", &self.task.reference).finish_non_exhaustive()
+        f.debug_struct("Updates").field("task", &self.task).finish_non_exhaustive()
     }
 }

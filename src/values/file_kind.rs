@@ -69,6 +69,20 @@ impl FileKind {
             Self::Gif => "gif",
         }
     }
+
+    /// The media type of such a file, for instance for the `Content-Type` of a web server's response.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Jpeg => "image/jpeg",
+            Self::Png => "image/png",
+            Self::Webp => "image/webp",
+            Self::Avif => "image/avif",
+            Self::Heif => "image/heif",
+            Self::Mp4 => "video/mp4",
+            Self::Webm => "video/webm",
+            Self::Gif => "image/gif",
+        }
+    }
 }
 
 fn is_heif_brand(brand: &[u8]) -> bool {

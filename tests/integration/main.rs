@@ -1,5 +1,6 @@
 //! The SDK over real HTTP.
 
+mod bounds;
 mod documented;
 mod error_parts;
 mod errors;
