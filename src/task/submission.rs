@@ -47,25 +47,32 @@ impl Submission {
     pub(super) async fn run(self, mut caller: Caller) {
         let outcome = self.send_journalled(&mut caller).await;
         let Self { client, slot, under_way, request, .. } = self;
-        let outcome = outcome.map_err(|error| error.with_operation(request.operation().name)).map(
-            |(reference, charge)| {
-                under_way.accepted(&reference);
-                if let (Some(slots), Some(slot)) = (&client.0.slots, slot) {
-                    slots.hold(&reference, slot);
-                }
-                Task { client, reference, charge }
-            },
-        );
-        match caller.send(outcome) {
-            Ok(()) => {}
-            Err(Ok(task)) => {
-                tracing::warn!(task_id = task.id(), "accepted after `submit` was dropped");
-                under_way.left_behind(task.reference);
+        if let Some(task) = accepted_task(&outcome) {
+            if let (Some(slots), Some(slot)) = (&client.0.slots, slot) {
+                slots.hold(task, slot);
             }
-            Err(Err(error)) => {
+            under_way.accepted(task);
+        }
+        let outcome = match outcome {
+            Ok((reference, charge)) => Ok(Task { client, reference, charge }),
+            Err(error) => {
+                // With the last client its journal is closed, and the caller may open it again.
+                drop(client);
+                Err(error.with_operation(request.operation().name))
+            }
+        };
+        let Err(outcome) = caller.send(outcome) else { return };
+        let outcome = outcome.map(|task| (task.reference, task.charge));
+        match (accepted_task(&outcome), &outcome) {
+            (Some(task), _) => {
+                tracing::warn!(task_id = task.id(), "accepted after `submit` was dropped");
+                under_way.left_behind(task.clone());
+            }
+            (None, Err(error)) => {
                 let billing_unknown = error.may_have_been_billed();
                 tracing::warn!(kind = ?error.kind(), billing_unknown, "not accepted, after `submit` was dropped");
             }
+            (None, Ok(_)) => {}
         }
     }
 
@@ -164,5 +171,16 @@ impl Submission {
         Err(unknown(Error::new(kind, message))
             .with_status(status)
             .with_request_id(response.request_id(&redaction)))
+    }
+}
+
+/// The task, also if the journal could not keep it.
+fn accepted_task(outcome: &Result<(TaskRef, Charge), Error>) -> Option<&TaskRef> {
+    match outcome {
+        Ok((task, _)) => Some(task),
+        Err(error) => match error.billing() {
+            Billing::Accepted(task) => Some(task),
+            _ => None,
+        },
     }
 }

@@ -26,6 +26,9 @@ pub(super) struct Disk {
 
 impl Disk {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
         // Made if it is missing, because only a file has a path without links.
         open_file(path)?;
         let path = fs::canonicalize(path)?;

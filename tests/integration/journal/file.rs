@@ -51,8 +51,11 @@ async fn a_file_that_is_not_a_journal_is_left_as_it_is() {
     assert_kind(&error, ErrorKind::Journal);
     assert!(error.to_string().contains("notes.txt"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "milk\nbread\n");
-    let error = FileJournal::open(directory.path().join("missing").join("tasks.jsonl")).unwrap_err();
-    assert_kind(&error, ErrorKind::Journal);
+    for path in [directory.path().join("missing").join("tasks.jsonl"), directory.path().into()] {
+        assert_kind(&FileJournal::open(path).unwrap_err(), ErrorKind::Journal);
+    }
+    #[cfg(unix)]
+    assert_kind(&FileJournal::open("/dev/null").unwrap_err(), ErrorKind::Journal);
 }
 
 #[test]

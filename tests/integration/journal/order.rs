@@ -88,6 +88,19 @@ async fn an_acceptance_is_kept_for_a_caller_that_is_gone() {
     assert_eq!(journal.written(), [Write::Intend, Write::Accept]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_task_that_the_journal_could_not_keep_is_drained_if_its_caller_is_gone() {
+    let service = ScriptedServer::start().await;
+    let journal = Held::failing(Write::Accept);
+    let client = samples::builder(&service).journal(journal).max_active_tasks(1).build().unwrap();
+    let (response, rest) = Answer::nothing().in_pieces();
+    service.answer(response);
+    assert!(tokio::time::timeout(samples::seconds(5), client.submit(fox())).await.is_err());
+    rest.send(samples::accepted(&service, "t1").bytes());
+    assert_eq!(client.drain(samples::seconds(5)).await.unwrap(), [samples::reference(&service)]);
+    assert_kind(&client.try_submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
+}
+
 /// What succeeded does not fail because of the journal.
 #[tokio::test]
 async fn a_picture_is_saved_even_if_the_journal_fails() {
