@@ -19,6 +19,9 @@
 //!
 //! Every operation of the contract has a request type in [`types`], with a constructor that takes what is required and a
 //! setter for the rest. Programs that work with all operations at once start from [`operations()`] and [`Request`].
+//!
+//! With a [`journal`], what was submitted outlives the process. With the feature `webhook`, deliveries of the service are
+//! verified and confirmed; with the feature `axum`, they are received as well.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
