@@ -10,8 +10,8 @@ use crate::{
     transport::{redaction::Redaction, response::Response},
 };
 
-/// Members of the outermost object that may hold the one that describes the task.
-const WRAPPERS: [&str; 4] = ["data", "task", "response", "result"];
+/// Members of the outermost object that may hold the one that describes the task, in a response or in a webhook.
+pub(crate) const WRAPPERS: [&str; 4] = ["data", "task", "response", "result"];
 
 /// What the submission costs, if the response says so.
 pub(super) fn charge(response: &Response) -> Charge {

@@ -16,6 +16,8 @@ mod updates;
 mod wait;
 mod waits;
 
+#[cfg(feature = "webhook")]
+pub(crate) use acceptance::WRAPPERS;
 #[cfg(feature = "axum")]
 pub(crate) use recent::Recent;
 pub use resume::Unfinished;

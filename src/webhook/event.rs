@@ -7,11 +7,9 @@ use serde_json::{Value, value::RawValue};
 use super::Refusal;
 use crate::{
     TaskStatus,
+    task::WRAPPERS,
     values::{MAX_NAME, one_line},
 };
-
-/// Members of the body that may hold the one that describes the task.
-const WRAPPERS: [&str; 4] = ["data", "task", "response", "result"];
 
 /// Names of the member with the task's id, the clearer one first.
 const ID_NAMES: [&str; 2] = ["task_id", "id"];

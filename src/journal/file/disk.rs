@@ -47,6 +47,12 @@ impl Disk {
             let problem = format!("line {line} is not one of a journal");
             io::Error::new(io::ErrorKind::InvalidData, problem)
         })?;
+        if found.whole < text.len() {
+            tracing::warn!(
+                bytes = text.len() - found.whole,
+                "the last line of the journal was torn and is dropped"
+            );
+        }
         file.set_len(found.whole as u64)?;
         if found.lacks_newline {
             file.write_all(b"\n")?;

@@ -102,14 +102,14 @@ pub(super) struct Read {
     pub(super) lacks_newline: bool,
 }
 
-/// Reads a journal. The error is the number of a line, counted from 1, that is not one of a journal. The last one may be torn.
+/// Reads a journal. The error is the number of a line, counted from 1, that is not one of a journal.
 pub(super) fn read(text: &[u8]) -> Result<Read, usize> {
     let mut read = Read { entries: Entries::default(), lines: 0, whole: 0, lacks_newline: false };
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let end = read.whole + line.len();
         match serde_json::from_slice(line) {
             Ok(record) => read.entries.apply(record),
-            Err(_) if end == text.len() => break,
+            Err(_) if is_torn(line, read.lines) => break,
             Err(_) => return Err(read.lines + 1),
         }
         read.whole = end;
@@ -117,6 +117,15 @@ pub(super) fn read(text: &[u8]) -> Result<Read, usize> {
         read.lacks_newline = !line.ends_with(b"\n");
     }
     Ok(read)
+}
+
+/// Whether a line can be what is left of a record whose writing was stopped: its newline, which is written last, is missing.
+/// The text before it shows that the file is a journal. A file that has nothing else might be anything, and must not be cut.
+fn is_torn(line: &[u8], lines_before: usize) -> bool {
+    const FIRST: &[u8] = br#"{"intent":{"#;
+    let is_beginning = || line.iter().zip(FIRST).all(|(byte, expected)| byte == expected);
+    let is_empty_block = || line.iter().all(|byte| *byte == 0);
+    !line.ends_with(b"\n") && (lines_before > 0 || is_beginning() || is_empty_block())
 }
 
 #[cfg(test)]
@@ -167,12 +176,20 @@ mod tests {
     }
 
     #[test]
-    fn a_last_line_of_garbage_is_torn_and_any_other_is_an_error() {
+    fn only_a_last_line_without_its_newline_is_torn() {
         let whole = text(&journal());
-        let zeros = [whole.clone(), vec![0; 100]].concat();
-        assert_eq!(read(&zeros).unwrap().whole, whole.len());
-        let with_newline = [whole.clone(), b"{}\n".to_vec()].concat();
-        assert_eq!(read(&with_newline).unwrap().whole, whole.len());
+        for torn in [&[0; 100][..], b"{", b"milk"] {
+            assert_eq!(read(&[&whole, torn].concat()).unwrap().whole, whole.len());
+        }
+        // Of a later version, perhaps: it may name a task.
+        let with_newline = [whole.clone(), b"{\"later\":{}}\n".to_vec()].concat();
+        assert_eq!(read(&with_newline).err(), Some(8));
+        for nothing_else in [&[0; 100][..], b"{", b"{\"intent\":{\"id\""] {
+            assert_eq!(read(nothing_else).unwrap().whole, 0);
+        }
+        for of_another in ["milk", "milk\n", "{\"name\": \"fox\"}", "[1]"] {
+            assert_eq!(read(of_another.as_bytes()).err(), Some(1), "{of_another}");
+        }
         let in_the_middle = [text(&journal()[..2]), b"{}\n".to_vec(), whole].concat();
         assert_eq!(read(&in_the_middle).err(), Some(3));
     }

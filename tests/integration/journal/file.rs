@@ -46,11 +46,13 @@ async fn a_torn_last_line_is_dropped_and_the_journal_goes_on() {
 async fn a_file_that_is_not_a_journal_is_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("notes.txt");
-    fs::write(&path, "milk\nbread\n").unwrap();
-    let error = FileJournal::open(&path).unwrap_err();
-    assert_kind(&error, ErrorKind::Journal);
-    assert!(error.to_string().contains("notes.txt"), "{error}");
-    assert_eq!(fs::read_to_string(&path).unwrap(), "milk\nbread\n");
+    for text in ["milk\nbread\n", "milk", "{\"name\": \"fox\"}", "{}\n"] {
+        fs::write(&path, text).unwrap();
+        let error = FileJournal::open(&path).unwrap_err();
+        assert_kind(&error, ErrorKind::Journal);
+        assert!(error.to_string().contains("notes.txt"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
     for path in [directory.path().join("missing").join("tasks.jsonl"), directory.path().into()] {
         assert_kind(&FileJournal::open(path).unwrap_err(), ErrorKind::Journal);
     }
