@@ -1,9 +1,10 @@
-//! What a submission costs over bare reqwest, as ratios within one run: a small request, and eight images of 8 MB.
+//! What a submission costs over bare reqwest, as ratios within one run: a small request, and eight
+//! images of 8 MB.
 //!
-//! The server has a thread of its own, and the client another. Rounds of both alternate, and the median counts, because
-//! machines are noisy. On Linux the client's thread tells the time that it computed, which leaves out waiting for the
-//! server. The bare client does what every careful one would: it serialises the request, sends the key, and
-//! looks for the id in the response.
+//! The server has a thread of its own, and the client another. Rounds of both alternate, and the
+//! median counts, because machines are noisy. On Linux the client's thread tells the time that it
+//! computed, which leaves out waiting for the server. The bare client does what every careful one
+//! would: it serialises the request, sends the key, and looks for the id in the response.
 
 use std::{
     fs,
@@ -31,7 +32,8 @@ fn main() {
     let server = serve();
     let runtime = runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let bare = Bare { http: reqwest::Client::new(), url: format!("http://{server}/v1/gen-2-pro") };
+        let bare =
+            Bare { http: reqwest::Client::new(), url: format!("http://{server}/v1/gen-2-pro") };
         let client = Client::builder().api_key("key").base_url(format!("http://{server}"));
         let client = client.build().expect("the settings are complete");
         compare(&bare, &client, "small", SMALL_SUBMISSIONS, &|| {
@@ -71,7 +73,13 @@ impl Bare {
     }
 }
 
-async fn compare(bare: &Bare, client: &Client, what: &str, count: u32, request: &dyn Fn() -> Gen2Pro) {
+async fn compare(
+    bare: &Bare,
+    client: &Client,
+    what: &str,
+    count: u32,
+    request: &dyn Fn() -> Gen2Pro,
+) {
     // A large body is ready beforehand: that is the least that an upload can cost.
     let ready = serde_json::to_vec(&request()).expect("it serialises");
     let ready = (ready.len() > 1_000_000).then(|| bytes::Bytes::from(ready));
@@ -90,7 +98,8 @@ async fn compare(bare: &Bare, client: &Client, what: &str, count: u32, request: 
         of_sdk.push(started.elapsed(count));
     }
     for (index, measure) in ["elapsed", "computed"].into_iter().enumerate() {
-        let [bare, sdk] = [&of_bare, &of_sdk].map(|rounds| median(rounds.iter().map(|round| round[index])));
+        let [bare, sdk] =
+            [&of_bare, &of_sdk].map(|rounds| median(rounds.iter().map(|round| round[index])));
         let ratio = sdk.as_secs_f64() / bare.as_secs_f64();
         println!("{what}, {measure}: bare {bare:.1?}, imagekiln {sdk:.1?}, ratio {ratio:.2}");
     }

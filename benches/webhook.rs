@@ -1,4 +1,5 @@
-//! What verifying a delivery of 1 MiB costs over the bare HMAC-SHA256 of its body, as ratios within one run.
+//! What verifying a delivery of 1 MiB costs over the bare HMAC-SHA256 of its body, as ratios within
+//! one run.
 //!
 //! Rounds of all of them alternate, and the median counts, because machines are noisy.
 
@@ -22,7 +23,10 @@ fn main() {
     let signed = mac(&[b"m1.", SENT_AT.to_string().as_bytes(), b".", &body]);
     let with = |pairs: &[(&'static str, String)]| -> HeaderMap {
         let value = |text: &String| HeaderValue::from_str(text).expect("visible ASCII");
-        pairs.iter().map(|(name, text)| (http::HeaderName::from_static(name), value(text))).collect()
+        pairs
+            .iter()
+            .map(|(name, text)| (http::HeaderName::from_static(name), value(text)))
+            .collect()
     };
     let hmac_headers = with(&[("x-webhook-signature", format!("sha256={digits}"))]);
     let standard_headers = with(&[
@@ -32,8 +36,8 @@ fn main() {
     ]);
     let plain = Verifier::hmac_sha256(SECRET);
     let rotating = Verifier::hmac_sha256("new").also_accept(SECRET);
-    let standard =
-        Verifier::standard(SECRET).wall_clock(|| std::time::UNIX_EPOCH + Duration::from_secs(SENT_AT));
+    let standard = Verifier::standard(SECRET)
+        .wall_clock(|| std::time::UNIX_EPOCH + Duration::from_secs(SENT_AT));
     let verify = |verifier: &Verifier, headers: &HeaderMap| {
         black_box(verifier.verify(black_box(headers), black_box(&body)).expect("it is signed"));
     };
@@ -56,7 +60,9 @@ fn main() {
 fn body() -> Vec<u8> {
     let mut body = br#"{"id":"f7a1c9","status":"Ready","details":["#.to_vec();
     while body.len() < (1 << 20) - 200 {
-        body.extend_from_slice(br#"{"name":"a red fox in the snow","seed":7,"width":1024,"height":768},"#);
+        body.extend_from_slice(
+            br#"{"name":"a red fox in the snow","seed":7,"width":1024,"height":768},"#,
+        );
     }
     body.extend_from_slice(br#"null]}"#);
     body

@@ -1,11 +1,15 @@
-//! The pass before progenitor: turns the honest document into one that progenitor makes a good client of.
+//! The pass before progenitor: turns the honest document into one that progenitor makes a good
+//! client of.
 //!
-//! - Every submission gets a request type of its own, named after its path, also where two share a schema.
-//! - Defaults and limits go (a field with a default would always be sent, one with limits would become a type of its
-//!   own); they stay in the documentation, and `emit` puts them in the table that `validate()` works from.
+//! - Every submission gets a request type of its own, named after its path, also where two share a
+//!   schema.
+//! - Defaults and limits go (a field with a default would always be sent, one with limits would
+//!   become a type of its own); they stay in the documentation, and `emit` puts them in the table
+//!   that `validate()` works from.
 //! - Fields with a meaning of their own become references to the SDK's hand-written types.
-//! - Bodies are opaque bytes both ways: requests are streamed, and answers are read by the SDK, which must keep what it
-//!   can't read. Failures are not declared: the SDK reads every one of them itself.
+//! - Bodies are opaque bytes both ways: requests are streamed, and answers are read by the SDK,
+//!   which must keep what it can't read. Failures are not declared: the SDK reads every one of them
+//!   itself.
 //! - Polling is left out: it goes to the address that the service returned, not to a path.
 
 use serde_json::{Map, Value, json};
@@ -26,8 +30,11 @@ pub const REPLACED: [(&str, &str); 7] = [
 pub fn adapt(document: &Value, contract: &Contract) -> Value {
     let mut paths = Map::new();
     let mut schemas = Map::new();
-    let originals =
-        document.pointer("/components/schemas").and_then(Value::as_object).cloned().unwrap_or_default();
+    let originals = document
+        .pointer("/components/schemas")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
 
     for operation in &contract.operations {
         let Some(submission) = &operation.submission else { continue };
@@ -46,7 +53,12 @@ pub fn adapt(document: &Value, contract: &Contract) -> Value {
         );
     }
     for (name, schema) in &originals {
-        if !contract.operations.iter().filter_map(|o| o.submission.as_ref()).any(|s| &s.schema == name) {
+        if !contract
+            .operations
+            .iter()
+            .filter_map(|o| o.submission.as_ref())
+            .any(|s| &s.schema == name)
+        {
             schemas.insert(name.clone(), open(schema));
         }
     }
@@ -68,7 +80,8 @@ fn opaque() -> Value {
 fn request_schema(submission: &Submission, originals: &Map<String, Value>) -> Value {
     let mut properties = Map::new();
     let mut required: Vec<&str> = Vec::new();
-    // A parameter in the path is part of what the caller gives, so the type holds it; `emit` sends it in the path.
+    // A parameter in the path is part of what the caller gives, so the type holds it; `emit` sends
+    // it in the path.
     for parameter in &submission.path_parameters {
         required.push(&parameter.name);
         properties.insert(
@@ -107,7 +120,8 @@ fn request_field(field: &Field) -> Value {
         Kind::Json => json!({}),
     };
     schema["description"] = limits::documentation(field).into();
-    // Never `nullable`: a field that is not set is not sent, and an explicit null goes in through `extra`.
+    // Never `nullable`: a field that is not set is not sent, and an explicit null goes in through
+    // `extra`.
     schema
 }
 

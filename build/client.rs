@@ -10,7 +10,11 @@ use syn::visit_mut::{self, VisitMut};
 
 use super::{Options, adapt::REPLACED, fault::Fault};
 
-pub fn generate(adapted: &Value, deprecated: &[&str], options: &Options) -> Result<syn::File, Fault> {
+pub fn generate(
+    adapted: &Value,
+    deprecated: &[&str],
+    options: &Options,
+) -> Result<syn::File, Fault> {
     let tokens = match run(adapted, options) {
         Ok(tokens) => tokens,
         Err(message) => return Err(locate(adapted, options, message)),
@@ -22,7 +26,8 @@ pub fn generate(adapted: &Value, deprecated: &[&str], options: &Options) -> Resu
 }
 
 fn run(adapted: &Value, options: &Options) -> Result<proc_macro2::TokenStream, String> {
-    let document: OpenAPI = serde_json::from_value(adapted.clone()).map_err(|error| error.to_string())?;
+    let document: OpenAPI =
+        serde_json::from_value(adapted.clone()).map_err(|error| error.to_string())?;
     let mut settings = GenerationSettings::default();
     settings
         .with_interface(InterfaceStyle::Positional)
@@ -51,11 +56,13 @@ fn run(adapted: &Value, options: &Options) -> Result<proc_macro2::TokenStream, S
     }
 }
 
-/// The generator does not say where it failed. The place is the one part without which it does not fail.
+/// The generator does not say where it failed. The place is the one part without which it does not
+/// fail.
 fn locate(adapted: &Value, options: &Options, message: String) -> Fault {
-    for (group, substitute) in
-        [("/components/schemas", serde_json::json!({ "type": "string" })), ("/paths", serde_json::json!({}))]
-    {
+    for (group, substitute) in [
+        ("/components/schemas", serde_json::json!({ "type": "string" })),
+        ("/paths", serde_json::json!({})),
+    ] {
         let names: Vec<String> = adapted
             .pointer(group)
             .and_then(Value::as_object)
@@ -75,8 +82,8 @@ fn locate(adapted: &Value, options: &Options, message: String) -> Fault {
     Fault::new("", message)
 }
 
-/// Takes out the header that progenitor adds to every request, gives unknown fields a type whose `Debug` tells no secret,
-/// and marks the request types of deprecated operations.
+/// Takes out the header that progenitor adds to every request, gives unknown fields a type whose
+/// `Debug` tells no secret, and marks the request types of deprecated operations.
 struct Mend<'a> {
     deprecated: &'a [&'a str],
 }

@@ -63,7 +63,12 @@ pub fn read(document: &serde_json::Value) -> Result<Contract, Fault> {
     Ok(Contract { operations })
 }
 
-fn read_operation(root: &Place, path: &str, method: &str, place: &Place) -> Result<Operation, Fault> {
+fn read_operation(
+    root: &Place,
+    path: &str,
+    method: &str,
+    place: &Place,
+) -> Result<Operation, Fault> {
     let id = place.need("operationId")?;
     if syn::parse_str::<syn::Ident>(id.string()?).is_err() {
         return Err(id.fault("an operationId is a Rust identifier here, for example `gen_2_pro`"));
@@ -73,7 +78,9 @@ fn read_operation(root: &Place, path: &str, method: &str, place: &Place) -> Resu
         "post" => Some(read_submission(root, name, place)?),
         "get" => None,
         other => {
-            return Err(place.fault(format!("`{other}` is neither a submission (post) nor polling (get)")));
+            return Err(
+                place.fault(format!("`{other}` is neither a submission (post) nor polling (get)"))
+            );
         }
     };
     let text = |key: &str| place.get(key).map_or(Ok(""), |text| text.string());
@@ -100,7 +107,10 @@ fn read_operation(root: &Place, path: &str, method: &str, place: &Place) -> Resu
         description: text("description")?.to_owned(),
         deprecated: place.get("deprecated").map_or(Ok(false), |flag| flag.boolean())?,
         regional: region.is_some(),
-        max_reference_images: place.get("x-max-reference-images").map(|count| count.count()).transpose()?,
+        max_reference_images: place
+            .get("x-max-reference-images")
+            .map(|count| count.count())
+            .transpose()?,
         not_shown,
         submission,
     })

@@ -1,5 +1,6 @@
-//! The pass after progenitor: constructors and setters for every request type, the way from a typed request to what is
-//! sent, and the table of operations that validation, the command line and everything dynamic work from.
+//! The pass after progenitor: constructors and setters for every request type, the way from a typed
+//! request to what is sent, and the table of operations that validation, the command line and
+//! everything dynamic work from.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -29,7 +30,8 @@ pub fn emit(contract: &Contract) -> Result<Vec<syn::Item>, Fault> {
 }
 
 fn operation_entry(operation: &Operation) -> TokenStream {
-    let Operation { id, path, name, summary, description, deprecated, regional, not_shown, .. } = operation;
+    let Operation { id, path, name, summary, description, deprecated, regional, not_shown, .. } =
+        operation;
     let max_reference_images = option(operation.max_reference_images);
     let submission = operation.submission.as_ref();
     let submits = submission.is_some();
@@ -121,7 +123,8 @@ fn option(value: Option<impl quote::ToTokens>) -> TokenStream {
     }
 }
 
-/// One function that calls the client's method for an operation: what lets typed and dynamic requests share one road.
+/// One function that calls the client's method for an operation: what lets typed and dynamic
+/// requests share one road.
 fn send(contract: &Contract) -> TokenStream {
     let arms = contract.operations.iter().filter_map(|operation| {
         let submission = operation.submission.as_ref()?;
@@ -171,8 +174,10 @@ fn request_type(index: usize, operation: &Operation, submission: &Submission) ->
         .chain(required.iter().map(|f| ident(f)));
     let unset = optional.iter().map(|field| ident(field));
     let setters = optional.iter().map(|field| setter(field, submission));
-    let constructor_doc =
-        format!("A request for `POST {}` with what it requires. Nothing is sent yet.", operation.path);
+    let constructor_doc = format!(
+        "A request for `POST {}` with what it requires. Nothing is sent yet.",
+        operation.path
+    );
 
     let path_values = parameters.iter().map(|parameter| {
         let (name, member) = (&parameter.name, format_ident!("{}", parameter.name));
@@ -190,7 +195,9 @@ fn request_type(index: usize, operation: &Operation, submission: &Submission) ->
     let extra = if bare { quote!(self.0) } else { quote!(self.extra) };
     let constructor = match bare {
         true => quote!(Self(Default::default())),
-        false => quote!(Self { #(#given: #given.into(),)* #(#unset: None,)* extra: Default::default() }),
+        false => {
+            quote!(Self { #(#given: #given.into(),)* #(#unset: None,)* extra: Default::default() })
+        }
     };
     let choices = submission
         .fields
@@ -211,14 +218,15 @@ fn request_type(index: usize, operation: &Operation, submission: &Submission) ->
 
             #(#setters)*
 
-            /// Sends a field that the contract does not name, or an explicit `null`. A field set both ways is a
-            /// violation.
+            /// Sends a field that the contract does not name, or an explicit `null`. A field set
+            /// both ways is a violation.
             pub fn extra(mut self, name: impl Into<String>, value: impl crate::IntoJson) -> Self {
                 #extra.set(name.into(), value);
                 self
             }
 
-            /// Checks every limit of the contract and reports all violations at once. Submitting does this too.
+            /// Checks every limit of the contract and reports all violations at once. Submitting
+            /// does this too.
             ///
             /// Reads the headers of image files, so it may block for as long as that takes.
             pub fn validate(&self) -> Result<(), crate::Error> {

@@ -56,8 +56,8 @@ pub struct Limits {
     pub max_length: Option<u64>,
 }
 
-/// Every keyword that a field may have. Another one is a fault: what we do not know, we do not enforce, and a limit of
-/// the document that is not enforced would be a lie.
+/// Every keyword that a field may have. Another one is a fault: what we do not know, we do not
+/// enforce, and a limit of the document that is not enforced would be a lie.
 const KNOWN: [&str; 20] = [
     "type",
     "nullable",
@@ -101,7 +101,9 @@ pub fn read_all(root: &Place, schema: &Place) -> Result<Vec<Field>, Fault> {
         if let Some(mask_of) = place.get("x-mask-of")
             && !fields.iter().any(|field| field.name == mask_of.value.as_str().unwrap_or_default())
         {
-            return Err(mask_of.fault(format!("`{name}` masks a field that the schema does not have")));
+            return Err(
+                mask_of.fault(format!("`{name}` masks a field that the schema does not have"))
+            );
         }
     }
     Ok(fields)
@@ -126,7 +128,10 @@ fn read(root: &Place, name: &str, required: bool, place: &Place) -> Result<Field
         description: place.need("description")?.string()?.to_owned(),
         required,
         nullable: place.get("nullable").map_or(Ok(false), |flag| flag.boolean())?,
-        default: place.get("default").or_else(|| place.get("x-default")).map(|default| default.value.clone()),
+        default: place
+            .get("default")
+            .or_else(|| place.get("x-default"))
+            .map(|default| default.value.clone()),
         limits: Limits {
             minimum: number("minimum")?,
             maximum: number("maximum")?,
@@ -153,7 +158,8 @@ fn read_kind(root: &Place, place: &Place) -> Result<Kind, Fault> {
     if let Some(all_of) = place.get("allOf") {
         let elements = all_of.elements()?;
         let [only] = elements.as_slice() else { return Err(all_of.fault("expected one `$ref`")) };
-        let shared_type = only.need("$ref")?.string()?.rsplit('/').next().unwrap_or_default().to_owned();
+        let shared_type =
+            only.need("$ref")?.string()?.rsplit('/').next().unwrap_or_default().to_owned();
         let values = only.resolve(root)?.need("enum")?.strings()?;
         return Ok(Kind::Choice { values, shared_type: Some(shared_type) });
     }
@@ -163,7 +169,9 @@ fn read_kind(root: &Place, place: &Place) -> Result<Kind, Fault> {
         "number" => Ok(Kind::Number),
         "boolean" => Ok(Kind::Boolean),
         "string" => read_text_kind(place),
-        other => Err(declared.fault(format!("fields of type `{other}` are not known to the generator"))),
+        other => {
+            Err(declared.fault(format!("fields of type `{other}` are not known to the generator")))
+        }
     }
 }
 
@@ -177,13 +185,15 @@ fn read_text_kind(place: &Place) -> Result<Kind, Fault> {
             "base64-or-url" => Encodings::Base64OrUrl,
             "not-shown" => Encodings::NotShown,
             other => {
-                return Err(
-                    image.fault(format!("`{other}` is none of `base64`, `base64-or-url`, `not-shown`"))
-                );
+                return Err(image.fault(format!(
+                    "`{other}` is none of `base64`, `base64-or-url`, `not-shown`"
+                )));
             }
         };
-        let mask_of = place.get("x-mask-of").map(|name| name.string().map(str::to_owned)).transpose()?;
-        let max_megapixels = place.get("x-max-megapixels").map(|limit| limit.number()).transpose()?;
+        let mask_of =
+            place.get("x-mask-of").map(|name| name.string().map(str::to_owned)).transpose()?;
+        let max_megapixels =
+            place.get("x-max-megapixels").map(|limit| limit.number()).transpose()?;
         return Ok(Kind::Image { encodings, mask_of, max_megapixels });
     }
     if let Some(ratio) = place.get("x-aspect-ratio") {
@@ -195,7 +205,9 @@ fn read_text_kind(place: &Place) -> Result<Kind, Fault> {
     if let Some(format) = place.get("format") {
         return match format.string()? {
             "uri" => Ok(Kind::Address),
-            other => Err(format.fault(format!("the format `{other}` is not known to the generator"))),
+            other => {
+                Err(format.fault(format!("the format `{other}` is not known to the generator")))
+            }
         };
     }
     if place.get("x-secret").is_some() {

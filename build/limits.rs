@@ -1,4 +1,5 @@
-//! What a field's documentation says of its bounds and its default: the one text for rustdoc and the command line.
+//! What a field's documentation says of its bounds and its default: the one text for rustdoc and
+//! the command line.
 
 use serde_json::Value;
 
@@ -29,7 +30,9 @@ pub fn describe(field: &Field) -> String {
             parts.push(match encodings {
                 Encodings::Base64 => "an image, sent as base64".to_owned(),
                 Encodings::Base64OrUrl => "an image, sent as base64, or its URL".to_owned(),
-                Encodings::NotShown => "an image or its URL; the encodings taken are not shown".to_owned(),
+                Encodings::NotShown => {
+                    "an image or its URL; the encodings taken are not shown".to_owned()
+                }
             });
             if let Some(image) = mask_of {
                 parts.push(format!("as large as `{image}`"));

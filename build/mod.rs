@@ -1,6 +1,7 @@
-//! From the contract to code, in four steps: read the document into a model of its operations (`contract`), adapt it
-//! for progenitor (`adapt`), let progenitor write types and client (`client`), and add what progenitor does not
-//! write: constructors, setters, `Submit`, the table of operations (`emit`).
+//! From the contract to code, in four steps: read the document into a model of its operations
+//! (`contract`), adapt it for progenitor (`adapt`), let progenitor write types and client
+//! (`client`), and add what progenitor does not write: constructors, setters, `Submit`, the table
+//! of operations (`emit`).
 //!
 //! `build.rs` runs it at compile time; `cargo xtask` runs the same code to show what it makes.
 
@@ -22,8 +23,8 @@ pub struct Options {
 
 /// The source text of `generated.rs` for an OpenAPI 3.0 document.
 pub fn generate(document: &str, options: &Options) -> Result<String, Fault> {
-    let document: serde_json::Value =
-        serde_json::from_str(document).map_err(|error| Fault::new("", format!("not JSON: {error}")))?;
+    let document: serde_json::Value = serde_json::from_str(document)
+        .map_err(|error| Fault::new("", format!("not JSON: {error}")))?;
     let contract = contract::read(&document)?;
     let adapted = adapt::adapt(&document, &contract);
     let deprecated: Vec<&str> = contract

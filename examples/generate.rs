@@ -9,7 +9,8 @@ use imagekiln::types::Gen2Pro;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (client, _simulator) = support::client().await?;
-    let request = Gen2Pro::new("a red fox in the snow").width(1024).height(768).seed(7).output_format("png");
+    let request =
+        Gen2Pro::new("a red fox in the snow").width(1024).height(768).seed(7).output_format("png");
     let task = client.submit(request).await?; // the POST happens here, and only here
     println!("{} costs {:?} credits", task.id(), task.cost());
     let saved = task.wait().await?.save(std::env::temp_dir().join("fox.png")).await?;

@@ -1,4 +1,5 @@
-//! A journal: nothing that was paid is lost with the process. The next run (here: another client) resumes the task.
+//! A journal: nothing that was paid is lost with the process. The next run (here: another client)
+//! resumes the task.
 //!
 //!     cargo run --example resume -- --simulate
 

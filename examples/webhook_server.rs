@@ -1,10 +1,11 @@
-//! Webhooks: a server receives an event, verifies it, confirms it with a poll, and saves the picture. The event also wakes
-//! the wait for the same task.
+//! Webhooks: a server receives an event, verifies it, confirms it with a poll, and saves the
+//! picture. The event also wakes the wait for the same task.
 //!
 //!     cargo run --example webhook_server -- --simulate
 //!
-//! For the service itself set IMAGEKILN_WEBHOOK_URL to the public address that leads to `/webhooks/kiln` at port 8080 of
-//! this machine, and IMAGEKILN_WEBHOOK_SECRET to a secret of your own, besides the key and the address of the service.
+//! For the service itself set IMAGEKILN_WEBHOOK_URL to the public address that leads to
+//! `/webhooks/kiln` at port 8080 of this machine, and IMAGEKILN_WEBHOOK_SECRET to a secret of your
+//! own, besides the key and the address of the service.
 
 mod support;
 
@@ -27,7 +28,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut builder, simulator) = support::builder().await?;
     let (listener, secret) = match &simulator {
         None => (TcpListener::bind("0.0.0.0:8080").await?, env::var(WEBHOOK_SECRET_VARIABLE)?),
-        Some(_) => (TcpListener::bind("127.0.0.1:0").await?, "a secret of the simulator".to_owned()),
+        Some(_) => {
+            (TcpListener::bind("127.0.0.1:0").await?, "a secret of the simulator".to_owned())
+        }
     };
     if simulator.is_some() {
         let url = format!("http://{}/webhooks/kiln", listener.local_addr()?);
@@ -59,10 +62,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("submitted {}", task.id());
     // Polls so seldom that it is the event that ends the wait. Were it lost, the next poll would.
     let seldom = Duration::from_secs(60);
-    let picture = task.wait_with(WaitOptions::default().interval(seldom).max_interval(seldom)).await?;
+    let picture =
+        task.wait_with(WaitOptions::default().interval(seldom).max_interval(seldom)).await?;
     let returned = Instant::now();
     match arrivals.try_recv() {
-        Ok(arrived) => println!("the wait returned {:.1?} after the event had arrived", returned - arrived),
+        Ok(arrived) => {
+            println!("the wait returned {:.1?} after the event had arrived", returned - arrived)
+        }
         Err(_) => println!("the wait returned before an event had arrived"),
     }
     println!("{} is ready", picture.task().id());

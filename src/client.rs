@@ -75,7 +75,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings), naming the variable that is missing or can't be used.
+    /// Kind [`Settings`](crate::ErrorKind::Settings), naming the variable that is missing or can't
+    /// be used.
     pub fn from_env() -> Result<Self, Error> {
         ClientBuilder::from_env()?.build()
     }
@@ -87,7 +88,8 @@ impl Client {
         Task::resumed(self.clone(), reference)
     }
 
-    /// Resumes a task of which only the id is known: it is polled at `/v1/get_result` of the base address.
+    /// Resumes a task of which only the id is known: it is polled at `/v1/get_result` of the base
+    /// address.
     pub fn task_by_id(&self, id: impl Into<String>) -> Task {
         self.task_at(&self.0.base_url, id.into())
     }
@@ -98,7 +100,8 @@ impl Client {
     ///
     /// Kind [`Settings`](crate::ErrorKind::Settings): no regional address is set.
     pub fn task_in(&self, region: Region, id: impl Into<String>) -> Result<Task, Error> {
-        let base = self.base(region).ok_or_else(|| no_regional_address("no regional address is set"))?;
+        let base =
+            self.base(region).ok_or_else(|| no_regional_address("no regional address is set"))?;
         Ok(self.task_at(base, id.into()))
     }
 
@@ -117,11 +120,13 @@ impl Client {
 }
 
 pub(crate) fn no_regional_address(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Settings, message)
-        .with_advice(format!("set {REGIONAL_BASE_URL_VARIABLE}, or call ClientBuilder::regional_base_url"))
+    Error::new(ErrorKind::Settings, message).with_advice(format!(
+        "set {REGIONAL_BASE_URL_VARIABLE}, or call ClientBuilder::regional_base_url"
+    ))
 }
 
-/// Where a task is polled whose submission named no polling URL (operation `get_result` of the contract).
+/// Where a task is polled whose submission named no polling URL (operation `get_result` of the
+/// contract).
 pub(crate) fn result_url(base: &Url, id: &str) -> crate::Address {
     let mut url = base.clone();
     url.set_path(&format!("{}/v1/get_result", base.path().trim_end_matches('/')));

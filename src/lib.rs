@@ -1,8 +1,9 @@
 //! The SDK of an asynchronous image generation and editing service.
 //!
-//! A submission (one POST) creates a paid task; the task is polled until its status is final; the picture lies at a signed
-//! delivery address for ten minutes. Two promises hold this crate together: what the contract (`openapi.json`) says, the
-//! types say; and no paid picture is ever lost, and none is ever paid for twice.
+//! A submission (one POST) creates a paid task; the task is polled until its status is final; the
+//! picture lies at a signed delivery address for ten minutes. Two promises hold this crate
+//! together: what the contract (`openapi.json`) says, the types say; and no paid picture is ever
+//! lost, and none is ever paid for twice.
 //!
 //! ```
 //! use imagekiln::{Client, types::Gen2Pro};
@@ -17,11 +18,13 @@
 //! }
 //! ```
 //!
-//! Every operation of the contract has a request type in [`types`], with a constructor that takes what is required and a
-//! setter for the rest. Programs that work with all operations at once start from [`operations()`] and [`Request`].
+//! Every operation of the contract has a request type in [`types`], with a constructor that takes
+//! what is required and a setter for the rest. Programs that work with all operations at once start
+//! from [`operations()`] and [`Request`].
 //!
-//! With a [`journal`], what was submitted outlives the process. With the feature `webhook`, deliveries of the service are
-//! verified and confirmed; with the feature `axum`, they are received as well.
+//! With a [`journal`], what was submitted outlives the process. With the feature `webhook`,
+//! deliveries of the service are verified and confirmed; with the feature `axum`, they are received
+//! as well.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -60,6 +63,6 @@ pub use settings::{
 };
 pub use task::{Task, Unfinished, Update, Updates, WaitOptions};
 pub use values::{
-    Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource, Location, OutputFormat,
-    Region, TaskRef, TaskStatus, Violation, WebhookSecret,
+    Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource, Location,
+    OutputFormat, Region, TaskRef, TaskStatus, Violation, WebhookSecret,
 };

@@ -1,4 +1,5 @@
-//! The JSON schemas of the types (feature `schemars`), held against the contract: names, types and required flags.
+//! The JSON schemas of the types (feature `schemars`), held against the contract: names, types and
+//! required flags.
 #![cfg(feature = "schemars")]
 #![allow(deprecated, reason = "the deprecated operations are in effect, and tested as the others")]
 
@@ -67,7 +68,8 @@ fn requests_have_the_contracts_fields() {
     assert_eq!(requests.len(), operations().iter().filter(|operation| operation.submits).count());
     for (name, schema) in requests {
         let operation = find_operation(name).unwrap();
-        let body = &document["paths"][operation.path]["post"]["requestBody"]["content"]["application/json"]["schema"];
+        let body = &document["paths"][operation.path]["post"]["requestBody"]["content"]["application/json"]
+            ["schema"];
         let mut expected = shape(&document, body);
         // A parameter of the path is a field of the type, because the caller gives it there.
         for parameter in operation.path_parameters {
@@ -123,7 +125,10 @@ fn json_types(root: &Value, schema: &Value) -> BTreeSet<String> {
         Value::String(name) => [name.clone()].into(),
         Value::Array(names) => names.iter().map(|name| name.as_str().unwrap().to_owned()).collect(),
         _ => {
-            let parts = ["anyOf", "oneOf", "allOf"].iter().flat_map(|key| schema[*key].as_array()).flatten();
+            let parts = ["anyOf", "oneOf", "allOf"]
+                .iter()
+                .flat_map(|key| schema[*key].as_array())
+                .flatten();
             parts.flat_map(|part| json_types(root, part)).collect()
         }
     }

@@ -17,21 +17,25 @@ pub struct Context {
 impl Context {
     pub fn new(globals: Globals, program: Option<&OsString>) -> Self {
         let voice = Voice::new(&globals);
-        let program = program.map_or("kiln".to_owned(), |program| program.to_string_lossy().into_owned());
+        let program =
+            program.map_or("kiln".to_owned(), |program| program.to_string_lossy().into_owned());
         Self { globals, voice, program }
     }
 
     pub fn wait_options(&self) -> WaitOptions {
         let deadline: Option<Duration> = self.globals.deadline;
-        deadline.map_or_else(WaitOptions::default, |deadline| WaitOptions::default().deadline(deadline))
+        deadline
+            .map_or_else(WaitOptions::default, |deadline| WaitOptions::default().deadline(deadline))
     }
 
-    /// Puts into a failure the command that takes its task up again, with nothing but what the failure knows.
+    /// Puts into a failure the command that takes its task up again, with nothing but what the
+    /// failure knows.
     pub fn with_take_up(&self, mut failure: Failure, output: Option<&str>) -> Failure {
         if let Some(task) = failure.task.as_ref().filter(|_| failure.leaves_a_picture_to_fetch()) {
             if self.globals.simulate {
                 failure.advice = Some(
-                    "the task lived in the simulator inside this process, and is gone with it".to_owned(),
+                    "the task lived in the simulator inside this process, and is gone with it"
+                        .to_owned(),
                 );
             } else {
                 failure.take_up = Some(self.take_up(task, output));

@@ -41,7 +41,9 @@ impl Exit {
         match self {
             Self::Success => "success",
             Self::Other => "a file can't be read or written, or another fault of this machine",
-            Self::Usage => "usage, settings, or a request that does not fit the model; nothing was paid",
+            Self::Usage => {
+                "usage, settings, or a request that does not fit the model; nothing was paid"
+            }
             Self::KeyRefused => "the key was refused",
             Self::TaskFailed => "the task failed, or was not found",
             Self::Moderated => "the task was stopped by moderation",

@@ -11,7 +11,8 @@ use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
 
 use crate::{exit::Exit, shown::one_line};
 
-/// A failure: what happened, what to do about it, and what became of the money. Boxed, because results carry it around.
+/// A failure: what happened, what to do about it, and what became of the money. Boxed, because
+/// results carry it around.
 #[derive(Debug)]
 pub struct Failure(Box<Parts>);
 
@@ -90,7 +91,9 @@ impl Failure {
     pub fn billing_unknown(kind: &'static str, message: impl Into<String>) -> Self {
         let mut failure = Self::new(kind, Exit::BillingUnknown, message);
         failure.billing_unknown = true;
-        failure.advise("look at the service's usage before you run the command again: the task may be paid")
+        failure.advise(
+            "look at the service's usage before you run the command again: the task may be paid",
+        )
     }
 
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
@@ -159,7 +162,8 @@ fn exit_of(kind: ErrorKind) -> Exit {
     }
 }
 
-/// What happened, to which task and in which request. Violations and advice have lines of their own.
+/// What happened, to which task and in which request. Violations and advice have lines of their
+/// own.
 fn message(error: &Error) -> String {
     let mut text = error.message();
     if let Some(task) = error.task() {
@@ -180,12 +184,13 @@ fn advice(error: &Error) -> Option<String> {
                 "the task goes on; if {host} belongs to the service, take the task up again with --allow-polling-host {host}"
             ))
         }
-        ErrorKind::AddressRefused => {
-            Some(error.advice()?.replace("ClientBuilder::allow_delivery_host", "--allow-delivery-host"))
-        }
+        ErrorKind::AddressRefused => Some(
+            error.advice()?.replace("ClientBuilder::allow_delivery_host", "--allow-delivery-host"),
+        ),
         ErrorKind::RateLimited if error.task().is_none() => {
-            let wait =
-                error.retry_after().map_or("a while".to_owned(), |wait| format!("{} s", wait.as_secs()));
+            let wait = error
+                .retry_after()
+                .map_or("a while".to_owned(), |wait| format!("{} s", wait.as_secs()));
             Some(format!("nothing was paid; wait {wait}, then run the command again"))
         }
         ErrorKind::Validation => {

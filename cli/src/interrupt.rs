@@ -1,4 +1,5 @@
-//! Ctrl-C (and the signal that asks a process to end), counted, so that no press is missed between two waits.
+//! Ctrl-C (and the signal that asks a process to end), counted, so that no press is missed between
+//! two waits.
 
 use std::io;
 
@@ -14,8 +15,8 @@ impl Interrupts {
     /// From here on Ctrl-C no longer ends the process by itself. Called within the runtime.
     pub fn listen() -> Result<Self, Failure> {
         let (count, seen) = watch::channel(0);
-        let mut presses =
-            Presses::listen().map_err(|error| Failure::other("Ctrl-C can't be listened for", &error))?;
+        let mut presses = Presses::listen()
+            .map_err(|error| Failure::other("Ctrl-C can't be listened for", &error))?;
         tokio::spawn(async move {
             while presses.next().await.is_some() && !count.is_closed() {
                 count.send_modify(|count| *count += 1);
@@ -56,7 +57,10 @@ struct Presses {
 impl Presses {
     fn listen() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
     }
 
     async fn next(&mut self) -> Option<()> {

@@ -1,7 +1,7 @@
 //! `kiln`: pictures of an asynchronous image generation and editing service, from the command line.
 //!
-//! Models and their flags are built from the contract at run time. Everything that is paid is run to its end, or told so
-//! that it can be taken up again.
+//! Models and their flags are built from the contract at run time. Everything that is paid is run
+//! to its end, or told so that it can be taken up again.
 
 mod args;
 mod commands;
@@ -30,7 +30,8 @@ use exit::Exit;
 use failure::Failure;
 use tokio::runtime::Runtime;
 
-/// What is under way when a command ends (a file being read, a simulator) is not waited for longer than this.
+/// What is under way when a command ends (a file being read, a simulator) is not waited for longer
+/// than this.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
@@ -53,11 +54,14 @@ fn main() -> ExitCode {
 }
 
 fn execute(matches: &ArgMatches, program: Option<&OsString>) -> Result<(), Failure> {
-    let globals = Globals::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+    let globals =
+        Globals::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     trace::show(globals.verbose, globals.json);
     let context = Context::new(globals, program);
-    let (command, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no command is named"))?;
-    let runtime = Runtime::new().map_err(|error| Failure::other("the runtime did not start", &error))?;
+    let (command, matches) =
+        matches.subcommand().ok_or_else(|| Failure::usage("no command is named"))?;
+    let runtime =
+        Runtime::new().map_err(|error| Failure::other("the runtime did not start", &error))?;
     let outcome = runtime.block_on(commands::execute(&context, command, matches));
     runtime.shutdown_timeout(FAREWELL);
     outcome

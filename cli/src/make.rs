@@ -32,11 +32,18 @@ pub fn output_arg() -> Arg {
 /// Where `--output` says.
 pub fn target(matches: &ArgMatches) -> (Target, Option<String>) {
     let output = matches.get_one::<OsString>("output");
-    (Target::of(output.map(OsString::as_os_str)), output.map(|output| output.to_string_lossy().into_owned()))
+    (
+        Target::of(output.map(OsString::as_os_str)),
+        output.map(|output| output.to_string_lossy().into_owned()),
+    )
 }
 
 /// Submits, waits, saves.
-pub async fn make(context: &Context, request: Request, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn make(
+    context: &Context,
+    request: Request,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
     let (target, output) = target(matches);
     target.check(context.voice.json)?;
     let request = with_format(context, request, matches, &target);
@@ -48,7 +55,8 @@ pub async fn make(context: &Context, request: Request, matches: &ArgMatches) -> 
         let arrived = receive(context, &target, &picture, &interrupts).await?;
         Ok((task, arrived))
     };
-    let (task, arrived) = paid.await.map_err(|failure| context.with_take_up(failure, output.as_deref()))?;
+    let (task, arrived) =
+        paid.await.map_err(|failure| context.with_take_up(failure, output.as_deref()))?;
     tell(context, &arrived, task_json(&task))
 }
 
@@ -90,15 +98,21 @@ pub async fn receive(
     Ok(arrived)
 }
 
-/// Where no format was given, the file's ending gives it, if the model has such a field and takes that value.
-fn with_format(context: &Context, request: Request, matches: &ArgMatches, target: &Target) -> Request {
+/// Where no format was given, the file's ending gives it, if the model has such a field and takes
+/// that value.
+fn with_format(
+    context: &Context,
+    request: Request,
+    matches: &ArgMatches,
+    target: &Target,
+) -> Request {
     const FIELD: &str = "output_format";
     let Some(wanted) = target.wanted_format() else { return request };
     if let Some(given) = request::text(matches, FIELD) {
         if given != wanted.as_str() {
-            context
-                .voice
-                .warning(&format!("the file's ending asks for {wanted}, and --output-format for {given}"));
+            context.voice.warning(&format!(
+                "the file's ending asks for {wanted}, and --output-format for {given}"
+            ));
         }
         return request;
     }

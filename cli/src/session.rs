@@ -1,4 +1,5 @@
-//! The connection of a command: to the service of the environment, or to a simulator inside this process.
+//! The connection of a command: to the service of the environment, or to a simulator inside this
+//! process.
 
 use std::env;
 
@@ -37,8 +38,8 @@ impl Session {
     }
 }
 
-/// Starts a simulator. Where no seed is set it gives ids that no earlier one gave: a task kept from an earlier run must
-/// not be found to be another one.
+/// Starts a simulator. Where no seed is set it gives ids that no earlier one gave: a task kept from
+/// an earlier run must not be found to be another one.
 pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
     let seed = config.seed.unwrap_or_else(|| fastrand::u64(..));
     Simulator::start(Config { seed: Some(seed), ..config }).await.map_err(|error| match error {
@@ -60,8 +61,9 @@ pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
 }
 
 fn from_environment() -> Result<ClientBuilder, Failure> {
-    let is_missing =
-        |name: &str| env::var_os(name).is_none_or(|value| value.to_string_lossy().trim().is_empty());
+    let is_missing = |name: &str| {
+        env::var_os(name).is_none_or(|value| value.to_string_lossy().trim().is_empty())
+    };
     let what = match (is_missing(API_KEY_VARIABLE), is_missing(BASE_URL_VARIABLE)) {
         (true, true) => "there is no API key, and no address of the service",
         (true, false) => "there is no API key",

@@ -1,4 +1,5 @@
-//! Text from outside, made safe for a terminal: it can't move the cursor, and hides or reorders nothing on its line.
+//! Text from outside, made safe for a terminal: it can't move the cursor, and hides or reorders
+//! nothing on its line.
 
 use std::fmt::Write;
 
@@ -9,7 +10,8 @@ const LONGEST: usize = 100;
 
 /// At most 100 characters of a text, without control characters.
 pub fn one_line(text: &str) -> String {
-    let mut shown: String = text.chars().take(LONGEST).map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
+    let mut shown: String =
+        text.chars().take(LONGEST).map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
     if text.chars().nth(LONGEST).is_some() {
         shown.push_str("...");
     }
@@ -22,7 +24,8 @@ pub fn json_line(value: &Value) -> String {
     let mut line = String::with_capacity(json.len());
     for c in json.chars() {
         if is_unsafe(c) {
-            // Only strings hold such characters, and all of them have four digits. Writing to a `String` does not fail.
+            // Only strings hold such characters, and all of them have four digits. Writing to a
+            // `String` does not fail.
             let _ = write!(line, "\\u{:04x}", u32::from(c));
         } else {
             line.push(c);

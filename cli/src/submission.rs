@@ -6,8 +6,8 @@ use imagekiln::{Request, Task};
 
 use crate::{context::Context, failure::Failure, interrupt::Interrupts, session::Session};
 
-/// Submits a request, and tells the task. Where the user interrupted in the meantime, the task is known all the same: the
-/// caller asks [`Interrupts::happened`].
+/// Submits a request, and tells the task. Where the user interrupted in the meantime, the task is
+/// known all the same: the caller asks [`Interrupts::happened`].
 pub async fn submit(
     context: &Context,
     session: &Session,

@@ -54,7 +54,8 @@ impl Target {
         let directory = match self {
             Self::Named(directory) => here_if_empty(directory),
             Self::File(path) => {
-                if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+                if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
+                {
                     return Err(Failure::usage(format!("{} is no name of a file", path.display()))
                         .advise("nothing was sent; create the directory, or give a file's name"));
                 }
@@ -66,8 +67,10 @@ impl Target {
                     .advise("nothing was sent; give a file to --output"));
             }
             Self::Stdout if io::stdout().is_terminal() => {
-                return Err(Failure::usage("standard output is a terminal, which can't show a picture")
-                    .advise("nothing was sent; redirect it to a file, or give a file to --output"));
+                return Err(Failure::usage(
+                    "standard output is a terminal, which can't show a picture",
+                )
+                .advise("nothing was sent; redirect it to a file, or give a file to --output"));
             }
             Self::Stdout => return Ok(()),
         };
@@ -100,17 +103,20 @@ impl Target {
                 let saved = picture.save(&whole).await?;
                 let extension = saved.kind.map_or("picture", FileKind::extension);
                 let ending = |id| format!("{}.{extension}", name(picture.task(), id));
-                let path =
-                    give_name(&whole, &directory.join(ending(Id::Short)), &directory.join(ending(Id::Whole)))
-                        .map_err(|error| {
-                            Failure::file(
-                                format!(
-                                    "the picture is saved as {}, and could not be renamed",
-                                    whole.display()
-                                ),
-                                error,
-                            )
-                        })?;
+                let path = give_name(
+                    &whole,
+                    &directory.join(ending(Id::Short)),
+                    &directory.join(ending(Id::Whole)),
+                )
+                .map_err(|error| {
+                    Failure::file(
+                        format!(
+                            "the picture is saved as {}, and could not be renamed",
+                            whole.display()
+                        ),
+                        error,
+                    )
+                })?;
                 Ok(Arrived { path: Some(path), kind: saved.kind, bytes: saved.bytes })
             }
             Self::Special(path) => {
@@ -127,7 +133,8 @@ impl Target {
     }
 }
 
-/// Writes the picture into something that may keep its writer waiting, so on a thread of its own: Ctrl-C is still heard.
+/// Writes the picture into something that may keep its writer waiting, so on a thread of its own:
+/// Ctrl-C is still heard.
 async fn pour<W: Write>(
     picture: &Picture,
     what: &str,
@@ -141,9 +148,9 @@ async fn pour<W: Write>(
         out.flush()
     });
     let written = writing.await.map_err(io::Error::other).and_then(|outcome| outcome);
-    written
-        .map(|()| length)
-        .map_err(|error| Failure::file(format!("{what} can't be written"), error).about(picture.task()))
+    written.map(|()| length).map_err(|error| {
+        Failure::file(format!("{what} can't be written"), error).about(picture.task())
+    })
 }
 
 fn here_if_empty(directory: &Path) -> &Path {
@@ -179,7 +186,8 @@ fn name(task: &TaskRef, id: Id) -> String {
         Id::Whole => 150,
     };
     let id: String = safe(task.id()).chars().take(length).collect();
-    let model: String = task.operation().map_or("picture".to_owned(), safe).chars().take(80).collect();
+    let model: String =
+        task.operation().map_or("picture".to_owned(), safe).chars().take(80).collect();
     format!("{model}-{}", id.trim_end_matches(['-', '.']))
 }
 
@@ -193,7 +201,10 @@ mod tests {
             name(&TaskRef::new(id, "http://localhost/", Some(operation.to_owned())), Id::Short)
         };
         assert_eq!(named("gen-2-pro", "1a2b3c4d-5e6f"), "gen-2-pro-1a2b3c4d");
-        assert_eq!(named("gen-tools/deblur-v1", "../../etc/passwd"), "gen-tools-deblur-v1-etc-pass");
+        assert_eq!(
+            named("gen-tools/deblur-v1", "../../etc/passwd"),
+            "gen-tools-deblur-v1-etc-pass"
+        );
         assert_eq!(named("{base_model}-finetuned", "x"), "base_model--finetuned-x");
         assert_eq!(name(&TaskRef::new("é/", "http://localhost/", None), Id::Whole), "picture-");
     }

@@ -1,4 +1,5 @@
-//! What the SDK does, shown as it happens on standard error with `--verbose`. The SDK puts no secret into its events.
+//! What the SDK does, shown as it happens on standard error with `--verbose`. The SDK puts no
+//! secret into its events.
 
 use std::io;
 

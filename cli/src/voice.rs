@@ -1,6 +1,8 @@
-//! What is said on standard error while a command works, and how results come out on standard output.
+//! What is said on standard error while a command works, and how results come out on standard
+//! output.
 //!
-//! A stream that was closed is no reason to panic, nor to lose a task: what can't be said on standard error is not said.
+//! A stream that was closed is no reason to panic, nor to lose a task: what can't be said on
+//! standard error is not said.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -23,7 +25,8 @@ pub struct Voice {
 
 impl Voice {
     pub fn new(globals: &Globals) -> Self {
-        let spins = !globals.json && !globals.quiet && globals.verbose == 0 && io::stderr().is_terminal();
+        let spins =
+            !globals.json && !globals.quiet && globals.verbose == 0 && io::stderr().is_terminal();
         Self { json: globals.json, quiet: globals.quiet, spins }
     }
 
@@ -103,7 +106,8 @@ pub fn line_on_stdout(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// The outcome of a command that could not write to standard output. Whoever closed a pipe has read enough.
+/// The outcome of a command that could not write to standard output. Whoever closed a pipe has read
+/// enough.
 pub fn unwritten(error: io::Error) -> Result<(), Failure> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),

@@ -8,7 +8,11 @@ use imagekiln::{Picture, Task};
 use crate::{context::Context, failure::Failure, interrupt::Interrupts};
 
 /// Waits until the picture is there, showing the status meanwhile.
-pub async fn wait(context: &Context, task: &Task, interrupts: &Interrupts) -> Result<Picture, Failure> {
+pub async fn wait(
+    context: &Context,
+    task: &Task,
+    interrupts: &Interrupts,
+) -> Result<Picture, Failure> {
     tokio::select! {
         biased;
         () = interrupts.first() => Err(Failure::interrupted(task.reference())),
@@ -29,6 +33,7 @@ async fn follow(context: &Context, task: &Task) -> Result<Picture, Failure> {
             break;
         }
     }
-    // A failure status is no error of the updates; a wait makes one of it, with the advice that belongs to it.
+    // A failure status is no error of the updates; a wait makes one of it, with the advice that
+    // belongs to it.
     Ok(task.wait_with(context.wait_options()).await?)
 }

@@ -1,4 +1,5 @@
-//! A client for the examples: of the service that the environment names, or of a simulator inside this process.
+//! A client for the examples: of the service that the environment names, or of a simulator inside
+//! this process.
 
 #![allow(dead_code, reason = "each example uses one of the functions")]
 

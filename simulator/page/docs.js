@@ -41,8 +41,8 @@ async function view(node) {
   await load();
   followColours();
   const { base_url, regional_base_url } = await get("/api/state");
-  // Requests reach the service through this port, since another page's origin is none of its business. What is shown
-  // is what a program would send.
+  // Requests reach the service through this port, since another page's origin is none of its
+  // business. What is shown is what a program would send.
   const ways = [[base_url, "/try/global"], [regional_base_url, "/try/regional"]];
   const turn = (url, from, to) => {
     const way = ways.find((way) => url.startsWith(`${way[from]}/`));

@@ -1,4 +1,5 @@
-// Elements from plain values. Text is only ever put in as text, so that a prompt can hold any markup.
+// Elements from plain values. Text is only ever put in as text, so that a prompt can hold any
+// markup.
 
 /** `h("p", { class: "note" }, "text", child)`; a property that is a function listens, `false` and `null` leave it out. */
 export function h(tag, properties = {}, ...children) {

@@ -1,4 +1,5 @@
-// What changed meanwhile, pushed by the simulator. Only what is shown is read again, a few times a second at most.
+// What changed meanwhile, pushed by the simulator. Only what is shown is read again, a few times a
+// second at most.
 
 const PAUSE = 300;
 const readers = new Map();

@@ -47,32 +47,42 @@ impl Refusal {
             ),
             Self::TooManyTasks { most, wait } => {
                 let detail = format!("The project has {most} active tasks, and may have no more");
-                let mut response = json(StatusCode::TOO_MANY_REQUESTS, &json!({ "detail": detail }));
+                let mut response =
+                    json(StatusCode::TOO_MANY_REQUESTS, &json!({ "detail": detail }));
                 let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+                response
+                    .headers_mut()
+                    .insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
                 return response;
             }
             Self::Forbidden(problem) => (StatusCode::FORBIDDEN, json!(problem)),
             Self::NotFound => (StatusCode::NOT_FOUND, json!("Not Found")),
             Self::OtherMethods(allow) => {
-                let mut response =
-                    json(StatusCode::METHOD_NOT_ALLOWED, &json!({ "detail": "Method Not Allowed" }));
+                let mut response = json(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    &json!({ "detail": "Method Not Allowed" }),
+                );
                 if let Ok(allow) = HeaderValue::try_from(allow) {
                     response.headers_mut().insert(header::ALLOW, allow);
                 }
                 return response;
             }
-            Self::TooLarge(limit) => {
-                (StatusCode::PAYLOAD_TOO_LARGE, json!(format!("The request body is over {limit} bytes")))
-            }
+            Self::TooLarge(limit) => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                json!(format!("The request body is over {limit} bytes")),
+            ),
             Self::Invalid(violations) => (StatusCode::UNPROCESSABLE_ENTITY, json!(violations)),
             Self::Malformed(problem) => (StatusCode::BAD_REQUEST, json!(problem)),
-            Self::Unreadable => (StatusCode::BAD_REQUEST, json!("The request body could not be read")),
+            Self::Unreadable => {
+                (StatusCode::BAD_REQUEST, json!("The request body could not be read"))
+            }
             Self::TooSlow => {
                 let problem = json!({ "detail": "The request body did not come in time" });
                 let mut response = json(StatusCode::REQUEST_TIMEOUT, &problem);
                 // What comes late must not be taken for the next request.
-                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                response
+                    .headers_mut()
+                    .insert(header::CONNECTION, HeaderValue::from_static("close"));
                 return response;
             }
             Self::Broken => (StatusCode::INTERNAL_SERVER_ERROR, json!("The simulator failed")),

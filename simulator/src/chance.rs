@@ -2,7 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-/// Draws that depend on the configured seed, the purpose and the number of the draw, and on nothing else.
+/// Draws that depend on the configured seed, the purpose and the number of the draw, and on nothing
+/// else.
 #[derive(Clone, Copy)]
 pub(crate) struct Chance {
     seed: u64,

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-/// Speeds are counted in millionths, so that time is worked out in integers, and real time is exact.
+/// Speeds are counted in millionths, so that time is worked out in integers, and real time is
+/// exact.
 const REAL_TIME: u64 = 1_000_000;
 
 /// As far as the clock goes by steps: 584 years.
@@ -14,9 +15,10 @@ const END: Duration = Duration::from_nanos(u64::MAX);
 
 /// A handle to the simulator's clock. Clones share the same clock.
 ///
-/// The clock follows [`tokio::time::Instant`], so it stands still on a runtime whose time is paused. It can be moved
-/// forward with [`advance`](Clock::advance), and made faster or slower with [`set_speed`](Clock::set_speed). It never
-/// runs backwards: results that have expired stay expired.
+/// The clock follows [`tokio::time::Instant`], so it stands still on a runtime whose time is
+/// paused. It can be moved forward with [`advance`](Clock::advance), and made faster or slower with
+/// [`set_speed`](Clock::set_speed). It never runs backwards: results that have expired stay
+/// expired.
 #[derive(Clone, Debug)]
 pub struct Clock {
     inner: Arc<Inner>,
@@ -46,7 +48,8 @@ impl Course {
         self.shown.saturating_add(Duration::from_nanos(passed))
     }
 
-    /// The real time until the clock shows `moment`, if it is left alone; `None` where it stands still.
+    /// The real time until the clock shows `moment`, if it is left alone; `None` where it stands
+    /// still.
     fn real_time_until(&self, moment: Duration) -> Option<Duration> {
         let left = moment.saturating_sub(self.now()).as_nanos().saturating_mul(REAL_TIME.into());
         let left = (self.millionths > 0).then(|| left.div_ceil(self.millionths.into()))?;
@@ -71,8 +74,8 @@ impl Clock {
         Self { inner: Arc::new(Inner { started_unix, course: watch::Sender::new(course) }) }
     }
 
-    /// Time since the simulator started, as this clock has run: with its speeds, and with everything skipped by
-    /// [`advance`](Clock::advance).
+    /// Time since the simulator started, as this clock has run: with its speeds, and with
+    /// everything skipped by [`advance`](Clock::advance).
     pub fn now(&self) -> Duration {
         self.inner.course.borrow().now()
     }
@@ -87,11 +90,11 @@ impl Clock {
         self.inner.course.borrow().millionths as f64 / REAL_TIME as f64
     }
 
-    /// Makes the clock run at `speed` from now on: 1 is real time, 60 is a minute a second, 0 stands still. The time
-    /// does not jump.
+    /// Makes the clock run at `speed` from now on: 1 is real time, 60 is a minute a second, 0
+    /// stands still. The time does not jump.
     ///
-    /// A speed is held to the range from 0 to [`MAX_SPEED`](Clock::MAX_SPEED) and to millionths. One that is not a
-    /// number changes nothing.
+    /// A speed is held to the range from 0 to [`MAX_SPEED`](Clock::MAX_SPEED) and to millionths.
+    /// One that is not a number changes nothing.
     pub fn set_speed(&self, speed: f64) {
         let Some(millionths) = millionths(speed) else { return };
         self.inner.course.send_modify(|course| {
@@ -99,12 +102,14 @@ impl Clock {
         });
     }
 
-    /// Moves the clock forward by `step`. Steps add up to 584 years at most; further ones change nothing.
+    /// Moves the clock forward by `step`. Steps add up to 584 years at most; further ones change
+    /// nothing.
     pub fn advance(&self, step: Duration) {
         self.inner.course.send_modify(|course| course.step(step));
     }
 
-    /// Moves the clock forward until [`now`](Clock::now) is `moment`; does nothing if it is past that already.
+    /// Moves the clock forward until [`now`](Clock::now) is `moment`; does nothing if it is past
+    /// that already.
     pub fn advance_to(&self, moment: Duration) {
         self.inner.course.send_modify(|course| course.step(moment.saturating_sub(course.now())));
     }
@@ -196,9 +201,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn absurd_speeds_are_held_to_the_range() {
         let clock = Clock::start(2.0);
-        for (given, speed) in
-            [(f64::NAN, 2.0), (-1.0, 0.0), (f64::NAN, 0.0), (f64::INFINITY, Clock::MAX_SPEED), (1e-9, 0.0)]
-        {
+        for (given, speed) in [
+            (f64::NAN, 2.0),
+            (-1.0, 0.0),
+            (f64::NAN, 0.0),
+            (f64::INFINITY, Clock::MAX_SPEED),
+            (1e-9, 0.0),
+        ] {
             clock.set_speed(given);
             assert_eq!(clock.speed(), speed, "{given}");
         }
@@ -224,7 +233,10 @@ mod tests {
 
         let mut sleeper = pin!(asleep(3620 * SECOND));
         clock.set_speed(0.0);
-        assert!(timeout_at(began + 1000 * SECOND, &mut sleeper).await.is_err(), "the clock stands still");
+        assert!(
+            timeout_at(began + 1000 * SECOND, &mut sleeper).await.is_err(),
+            "the clock stands still"
+        );
         clock.set_speed(2.0);
         assert_eq!(sleeper.await - began, 1010 * SECOND, "by another speed");
 

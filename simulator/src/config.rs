@@ -26,7 +26,8 @@ use crate::{pattern, seconds};
 /// # assert_eq!(config.model_prefix, "gen");
 /// ```
 ///
-/// From a file, the same settings under the same names, with times in seconds and credits as decimal numbers:
+/// From a file, the same settings under the same names, with times in seconds and credits as
+/// decimal numbers:
 ///
 /// ```
 /// # use imagekiln_simulator::Config;
@@ -38,77 +39,87 @@ use crate::{pattern, seconds};
 pub struct Config {
     /// Where to listen; port 0 takes any free port. Default: `127.0.0.1:0`.
     pub listen: SocketAddr,
-    /// Where the regional address listens; it must differ from `listen` unless the port is 0. Default: `127.0.0.1:0`.
+    /// Where the regional address listens; it must differ from `listen` unless the port is 0.
+    /// Default: `127.0.0.1:0`.
     pub regional_listen: SocketAddr,
-    /// Where the control interface and its page listen; always loopback, also with `allow_remote`. It must differ from
-    /// the other two unless the port is 0. Default: `127.0.0.1:0`.
+    /// Where the control interface and its page listen; always loopback, also with `allow_remote`.
+    /// It must differ from the other two unless the port is 0. Default: `127.0.0.1:0`.
     pub control_listen: SocketAddr,
-    /// Whether `listen` and `regional_listen` may be reached from other machines. Default: `false`, which refuses
-    /// every address that is not loopback.
+    /// Whether `listen` and `regional_listen` may be reached from other machines. Default: `false`,
+    /// which refuses every address that is not loopback.
     pub allow_remote: bool,
-    /// Keys from before there were projects, one at least, each of visible ASCII characters. They belong to the project
-    /// Default of the organization Default; the first is [`Simulator::api_key`](crate::Simulator::api_key). Default:
-    /// `imagekiln-simulator-key`.
+    /// Keys from before there were projects, one at least, each of visible ASCII characters. They
+    /// belong to the project Default of the organization Default; the first is
+    /// [`Simulator::api_key`](crate::Simulator::api_key). Default: `imagekiln-simulator-key`.
     pub api_keys: Vec<String>,
-    /// The organizations, with their credits, members, projects and keys. Default with a project Default is added where
-    /// none of that name is among them; it has a million credits and a shared finetune, `fox-style`. Default: none.
+    /// The organizations, with their credits, members, projects and keys. Default with a project
+    /// Default is added where none of that name is among them; it has a million credits and a
+    /// shared finetune, `fox-style`. Default: none.
     pub organizations: Vec<Organization>,
-    /// What stands for `gen` at the head of model names: with `xyz` the service says `/v1/xyz-2-pro` for
-    /// `/v1/gen-2-pro`. One letter or digit at least, and nothing but letters, digits, `_` and `.`. Default: `gen`.
+    /// What stands for `gen` at the head of model names: with `xyz` the service says
+    /// `/v1/xyz-2-pro` for `/v1/gen-2-pro`. One letter or digit at least, and nothing but letters,
+    /// digits, `_` and `.`. Default: `gen`.
     pub model_prefix: String,
     /// From a task's acceptance to its final status, by the simulator's clock. Default: 1 second.
     #[serde(deserialize_with = "seconds::one")]
     pub ready_after: Duration,
-    /// The same for single operations: names such as `gen-2-pro`, as in the contract and without `/v1/`, or beginnings
-    /// such as `gen-2-*`, of which the longest that fits counts. Default: none.
+    /// The same for single operations: names such as `gen-2-pro`, as in the contract and without
+    /// `/v1/`, or beginnings such as `gen-2-*`, of which the longest that fits counts. Default:
+    /// none.
     #[serde(deserialize_with = "seconds::table")]
     pub ready_after_of: BTreeMap<String, Duration>,
-    /// The statuses of a task in progress, in their order, one at least; each lasts an equal part of `ready_after`.
-    /// The interface shows none, so these are the simulator's own. Default: `Pending`, `Processing`.
+    /// The statuses of a task in progress, in their order, one at least; each lasts an equal part
+    /// of `ready_after`. The interface shows none, so these are the simulator's own. Default:
+    /// `Pending`, `Processing`.
     pub in_progress: Vec<String>,
-    /// How many tasks without a final status a project may have, where the project has no number of its own; one more
-    /// submission is answered with 429 and `Retry-After`. Default: 1000.
+    /// How many tasks without a final status a project may have, where the project has no number of
+    /// its own; one more submission is answered with 429 and `Retry-After`. Default: 1000.
     pub max_active_tasks: usize,
     /// What submissions cost.
     pub prices: Prices,
-    /// How long a client may take to send the head of a request, or to send its body, or to take any part of an
-    /// answer, before it is cut off; where an answer can still be given, it is a 408. In real time, or that of a
-    /// paused tokio runtime: the simulator's clock does not move it. Default: 30 seconds.
+    /// How long a client may take to send the head of a request, or to send its body, or to take
+    /// any part of an answer, before it is cut off; where an answer can still be given, it is a
+    /// 408. In real time, or that of a paused tokio runtime: the simulator's clock does not move
+    /// it. Default: 30 seconds.
     #[serde(deserialize_with = "seconds::one")]
     pub client_timeout: Duration,
-    /// The status with which a submission is refused for which the credits do not suffice, or which would lead over a
-    /// spending limit: 402, or another from 400 to 499. Default: 402.
+    /// The status with which a submission is refused for which the credits do not suffice, or which
+    /// would lead over a spending limit: 402, or another from 400 to 499. Default: 402.
     pub unpaid_status: u16,
     /// The words that stop a task.
     pub moderation: Moderation,
-    /// The largest request body in bytes; more is answered with 413. Default: 128 MiB, which holds eight images of
-    /// 8 MB in base64.
+    /// The largest request body in bytes; more is answered with 413. Default: 128 MiB, which holds
+    /// eight images of 8 MB in base64.
     pub max_body_bytes: usize,
-    /// The largest area in pixels of an image in a request; more is answered with 422 before anything is decoded.
-    /// Default: 32 Mi (2^25), which holds 7680 x 4320.
+    /// The largest area in pixels of an image in a request; more is answered with 422 before
+    /// anything is decoded. Default: 32 Mi (2^25), which holds 7680 x 4320.
     pub max_input_pixels: u64,
-    /// The longest side in pixels of a picture asked for; more is answered with 422. At most 16383, the longest
-    /// side of a webp. Default: 8192.
+    /// The longest side in pixels of a picture asked for; more is answered with 422. At most 16383,
+    /// the longest side of a webp. Default: 8192.
     pub max_output_side: u32,
-    /// The largest area in pixels of a picture asked for; more is answered with 422. Default: 16 Mi (2^24).
+    /// The largest area in pixels of a picture asked for; more is answered with 422. Default: 16 Mi
+    /// (2^24).
     pub max_output_pixels: u64,
-    /// How many bytes of requests, images and pictures are kept. Past that, tasks with a final status are forgotten, the
-    /// oldest first, and polling them answers `Task not found`. Tasks without one are always kept. Default: 1 GiB.
+    /// How many bytes of requests, images and pictures are kept. Past that, tasks with a final
+    /// status are forgotten, the oldest first, and polling them answers `Task not found`. Tasks
+    /// without one are always kept. Default: 1 GiB.
     pub max_kept_bytes: u64,
-    /// How long a delivery address is good for, from the moment the task became ready. Default: 10 minutes.
+    /// How long a delivery address is good for, from the moment the task became ready. Default: 10
+    /// minutes.
     #[serde(deserialize_with = "seconds::one")]
     pub delivery_lifetime: Duration,
-    /// How fast the simulator's clock runs: 1 is real time, 60 is a minute a second, 0 stands still. From 0 to
-    /// [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
+    /// How fast the simulator's clock runs: 1 is real time, 60 is a minute a second, 0 stands
+    /// still. From 0 to [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
     pub speed: f64,
     /// How webhooks are sent.
     pub webhooks: WebhookSettings,
-    /// The faults that strike by themselves, each written as [`Faults`](crate::Faults) tells: `html-502@poll:0.1`.
-    /// Default: none.
+    /// The faults that strike by themselves, each written as [`Faults`](crate::Faults) tells:
+    /// `html-502@poll:0.1`. Default: none.
     pub faults: Vec<String>,
-    /// From this number come task ids, the seeds of pictures for which none was asked, the draws of faults by chance,
-    /// and the secret that signs delivery addresses. Two simulators with the same number and the same requests, in
-    /// the same order, give the same ids and seeds. Default: none, which is as 0.
+    /// From this number come task ids, the seeds of pictures for which none was asked, the draws of
+    /// faults by chance, and the secret that signs delivery addresses. Two simulators with the same
+    /// number and the same requests, in the same order, give the same ids and seeds. Default: none,
+    /// which is as 0.
     pub seed: Option<u64>,
 }
 
@@ -150,8 +161,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// When the text is not TOML, or names a setting that does not exist or a value that cannot be; the message tells
-    /// the line.
+    /// When the text is not TOML, or names a setting that does not exist or a value that cannot be;
+    /// the message tells the line.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         toml::from_str(text).map_err(|error| ConfigError::new(text, &error))
     }
@@ -192,7 +203,10 @@ impl Config {
             ("in_progress", !self.in_progress.is_empty(), "names no status"),
             (
                 "in_progress",
-                !self.in_progress.iter().any(|status| status.is_empty() || Outcome::is_final(status)),
+                !self
+                    .in_progress
+                    .iter()
+                    .any(|status| status.is_empty() || Outcome::is_final(status)),
                 "names a final status, or none at all",
             ),
             (

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::credits::Credits;
 
-/// What happened since the start. Every accepted submission is charged once, at acceptance, whatever becomes of it.
+/// What happened since the start. Every accepted submission is charged once, at acceptance,
+/// whatever becomes of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -22,7 +23,8 @@ pub struct Counts {
     pub delivered: u64,
     /// Requests refused, by HTTP status.
     pub refused: BTreeMap<u16, u64>,
-    /// Faults that struck, by their names. What they answer with is counted here, and not as refused.
+    /// Faults that struck, by their names. What they answer with is counted here, and not as
+    /// refused.
     pub struck: BTreeMap<&'static str, u64>,
 }
 

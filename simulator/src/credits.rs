@@ -67,7 +67,9 @@ impl<'de> Deserialize<'de> for Credits {
         if hundredths / 100.0 == credits && (0.0..=9e14).contains(&hundredths) {
             Ok(Self(hundredths as u64))
         } else {
-            Err(D::Error::custom(format!("{credits} is no amount of credits with two decimal places")))
+            Err(D::Error::custom(format!(
+                "{credits} is no amount of credits with two decimal places"
+            )))
         }
     }
 }
@@ -102,24 +104,27 @@ impl Serialize for Megapixels {
 
 /// What submissions cost: a price for all operations, and others for some.
 ///
-/// In TOML: `[prices]` with `submission = 3`, and `[prices.of."gen-2-pro"]` with what is different there.
+/// In TOML: `[prices]` with `submission = 3`, and `[prices.of."gen-2-pro"]` with what is different
+/// there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "PriceTable")]
 pub struct Prices {
     /// The price of every operation that has none of its own.
     pub each: Price,
-    /// Prices of single operations: by names such as `gen-2-pro`, as in the contract and without `/v1/`, or beginnings
-    /// such as `gen-2-*`, of which the longest that fits counts. Default: none.
+    /// Prices of single operations: by names such as `gen-2-pro`, as in the contract and without
+    /// `/v1/`, or beginnings such as `gen-2-*`, of which the longest that fits counts. Default:
+    /// none.
     pub of: BTreeMap<String, Price>,
 }
 
-/// What a submission to an operation costs: a price for the task, and one for each megapixel in and out.
+/// What a submission to an operation costs: a price for the task, and one for each megapixel in and
+/// out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
     /// Charged for every accepted submission. Default: 3 credits.
     pub submission: Credits,
-    /// Charged for each megapixel (2^20 pixels) of images that come with the request besides, in proportion, rounded up
-    /// to the hundredth of a credit. Default: none.
+    /// Charged for each megapixel (2^20 pixels) of images that come with the request besides, in
+    /// proportion, rounded up to the hundredth of a credit. Default: none.
     pub input_megapixel: Credits,
     /// The same for each output megapixel. Default: 1 credit.
     pub output_megapixel: Credits,
@@ -178,8 +183,12 @@ impl PartialPrice {
 impl From<PriceTable> for Prices {
     fn from(table: PriceTable) -> Self {
         let PriceTable { submission, input_megapixel, output_megapixel, of } = table;
-        let each = PartialPrice { submission, input_megapixel, output_megapixel }.over(Price::default());
-        Self { each, of: of.into_iter().map(|(operation, price)| (operation, price.over(each))).collect() }
+        let each =
+            PartialPrice { submission, input_megapixel, output_megapixel }.over(Price::default());
+        Self {
+            each,
+            of: of.into_iter().map(|(operation, price)| (operation, price.over(each))).collect(),
+        }
     }
 }
 

@@ -68,10 +68,11 @@ impl Signer {
     }
 }
 
-/// The signed address of a task's picture. It is the same however often one polls: its time runs from the moment the
-/// task became ready, rounded up to the second.
+/// The signed address of a task's picture. It is the same however often one polls: its time runs
+/// from the moment the task became ready, rounded up to the second.
 pub(crate) fn address(service: &Service, task: &Task) -> String {
-    let until = service.clock.unix_at(task.final_at.saturating_add(service.config.delivery_lifetime));
+    let until =
+        service.clock.unix_at(task.final_at.saturating_add(service.config.delivery_lifetime));
     let expires = (until.as_secs() + u64::from(until.subsec_nanos() > 0)).to_string();
     let file = format!("{}.{}", task.id, task.picture.format.extension());
     let signature = service.signer.sign(&file, &expires);
@@ -91,7 +92,10 @@ pub(crate) async fn serve(
     }
     let parameter = |name: &str| {
         let mut parameters = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-        parameters.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+        parameters
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+            .unwrap_or_default()
     };
     let expires = parameter("expires");
     if !service.signer.is_mine(file, &expires, &parameter("signature")) {
@@ -129,7 +133,8 @@ pub(crate) async fn serve(
     Ok(strike.hold_back(&service.clock, response).await)
 }
 
-/// The picture of a task that is ready, with its media type. It is painted once, but for fetches at the same time.
+/// The picture of a task that is ready, with its media type. It is painted once, but for fetches at
+/// the same time.
 pub(crate) async fn picture(service: &Service, id: &str) -> Result<(&'static str, Bytes), Refusal> {
     let picture = {
         let state = service.state();
@@ -147,7 +152,8 @@ pub(crate) async fn picture(service: &Service, id: &str) -> Result<(&'static str
         task.picture.clone()
     };
     let kind = picture.format.media_type();
-    let painted = service.painters.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
+    let painted =
+        service.painters.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
     let bytes = Bytes::from(painted.map_err(|_| Refusal::Broken)?);
     service.state().tasks.keep_picture(id, bytes.clone(), service.clock.now(), service.room());
     Ok((kind, bytes))
@@ -206,8 +212,9 @@ mod tests {
     #[tokio::test]
     async fn only_what_is_taken_whole_counts_as_delivered() {
         let contract = Contract::built_in().unwrap();
-        let service =
-            Arc::new(Service::new(Config::default(), contract, String::new(), String::new()).unwrap());
+        let service = Arc::new(
+            Service::new(Config::default(), contract, String::new(), String::new()).unwrap(),
+        );
         let delivery = || Delivery {
             left: vec![7; 2 * CHUNK + 1].into(),
             whole: true,

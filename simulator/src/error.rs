@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// An address is not loopback, and [`Config::allow_remote`](crate::Config::allow_remote) is not set.
+    /// An address is not loopback, and [`Config::allow_remote`](crate::Config::allow_remote) is not
+    /// set.
     #[error("{address} can be reached from other machines: set `allow_remote` if that is meant")]
     NotLoopback {
         /// The address that was asked for.
@@ -48,7 +49,8 @@ impl StartError {
     }
 }
 
-/// What is wrong with the text of a configuration. Nothing of the text is quoted, since it may hold keys.
+/// What is wrong with the text of a configuration. Nothing of the text is quoted, since it may hold
+/// keys.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct ConfigError {
@@ -61,7 +63,10 @@ pub struct ConfigError {
 impl ConfigError {
     pub(crate) fn new(text: &str, error: &toml::de::Error) -> Self {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
-        Self { line: before.matches('\n').count() + 1, problem: without_values(error.message().trim()) }
+        Self {
+            line: before.matches('\n').count() + 1,
+            problem: without_values(error.message().trim()),
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Credits as they move: every amount leaves one account and reaches another, so that all accounts together are always
-//! at zero.
+//! Credits as they move: every amount leaves one account and reaches another, so that all accounts
+//! together are always at zero.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,7 +16,8 @@ const MAX_KEPT: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Account {
-    /// Where credits come from when they are bought or given; its balance is below zero by what was issued.
+    /// Where credits come from when they are bought or given; its balance is below zero by what was
+    /// issued.
     Issued,
     /// Where credits go when a submission is charged.
     Charged,
@@ -167,7 +168,13 @@ mod tests {
         let mut ledger = Ledger::default();
         for _ in 0..MAX_KEPT + 5 {
             ledger
-                .transfer(Duration::ZERO, Account::Issued, account(2), Credits::from_hundredths(1), None)
+                .transfer(
+                    Duration::ZERO,
+                    Account::Issued,
+                    account(2),
+                    Credits::from_hundredths(1),
+                    None,
+                )
                 .unwrap();
         }
         assert_eq!(ledger.newest().count(), MAX_KEPT);

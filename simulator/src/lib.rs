@@ -1,5 +1,5 @@
-//! The asynchronous image generation and editing service on this machine: in memory, stateful, and true to its
-//! contract, for tests and for trying things out without a key or a credit.
+//! The asynchronous image generation and editing service on this machine: in memory, stateful, and
+//! true to its contract, for tests and for trying things out without a key or a credit.
 //!
 //! ```
 //! use imagekiln_simulator::{Config, Simulator};
@@ -18,16 +18,19 @@
 //!
 //! # What it serves
 //!
-//! Paths, methods and limits are read from `openapi.json`, which is built in: an operation that is added to the document
-//! is served without new code. Requests are validated by a JSON Schema validator against that document, and not through
-//! anybody's types, so that a client's mistakes show. Clients in any language can use it.
+//! Paths, methods and limits are read from `openapi.json`, which is built in: an operation that is
+//! added to the document is served without new code. Requests are validated by a JSON Schema
+//! validator against that document, and not through anybody's types, so that a client's mistakes
+//! show. Clients in any language can use it.
 //!
-//! Pictures are real files of the kind and size that were asked for, worked from the images, the mask, the prompt and
-//! the seed of the request: the same request gives the same bytes. They are placeholders, and say so.
+//! Pictures are real files of the kind and size that were asked for, worked from the images, the
+//! mask, the prompt and the seed of the request: the same request gives the same bytes. They are
+//! placeholders, and say so.
 //!
 //! # Words
 //!
-//! Words in a prompt, or in any other text of a request that is neither an image nor a secret, choose how its task ends:
+//! Words in a prompt, or in any other text of a request that is neither an image nor a secret,
+//! choose how its task ends:
 //!
 //! | word | what happens |
 //! |---|---|
@@ -39,16 +42,17 @@
 //!
 //! # Faults
 //!
-//! Other words, a header and rules make the service fail as real ones do: replies that are lost, proxies' pages, storms
-//! of 429, resets, pictures that are cut short. [`Faults`] tells all of it.
+//! Other words, a header and rules make the service fail as real ones do: replies that are lost,
+//! proxies' pages, storms of 429, resets, pictures that are cut short. [`Faults`] tells all of it.
 //!
 //! # What is the simulator's own
 //!
-//! Where the interface does not say what the service does, the simulator does the plainest thing. `docs/simulator.md` in
-//! the repository tells all of it. The most important: in-progress statuses are `Pending` and `Processing`; a delivery
-//! address is good for ten minutes from the moment its task became ready; polling an id that is not known *at that
-//! address*, or not to that project, answers 200 with `Task not found`; what is not paid is refused with 402; images given
-//! by their address are not fetched; webhooks go to this machine alone unless the settings allow more.
+//! Where the interface does not say what the service does, the simulator does the plainest thing.
+//! `docs/simulator.md` in the repository tells all of it. The most important: in-progress statuses
+//! are `Pending` and `Processing`; a delivery address is good for ten minutes from the moment its
+//! task became ready; polling an id that is not known *at that address*, or not to that project,
+//! answers 200 with `Task not found`; what is not paid is refused with 402; images given by their
+//! address are not fetched; webhooks go to this machine alone unless the settings allow more.
 
 mod accounts;
 mod answer;
@@ -85,8 +89,8 @@ mod webhooks;
 mod work;
 
 pub use accounts::{
-    AuditEntry, Finetune, KeyView, Limits, Member, Organization, OrganizationView, Permission, Project,
-    ProjectKey, ProjectView, Role, Spent, Usage,
+    AuditEntry, Finetune, KeyView, Limits, Member, Organization, OrganizationView, Permission,
+    Project, ProjectKey, ProjectView, Role, Spent, Usage,
 };
 pub use clock::Clock;
 pub use config::Config;

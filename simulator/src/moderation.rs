@@ -10,26 +10,33 @@ use crate::outcome::Outcome;
 /// The strictness where neither the request nor the contract names one.
 const DEFAULT_TOLERANCE: f64 = 2.0;
 
-/// Words that stop a task, each with its severity: a word is moderated where its severity is above the request's
-/// `safety_tolerance` (0 is the strictest). A word of severity 1 stops a task at tolerance 0 only, one of severity 3 at
-/// the default tolerance of 2 too, one of severity 7 always. Words are found as whole words, in whichever case, in
-/// every text of a request that is neither an image nor a secret.
+/// Words that stop a task, each with its severity: a word is moderated where its severity is above
+/// the request's `safety_tolerance` (0 is the strictest). A word of severity 1 stops a task at
+/// tolerance 0 only, one of severity 3 at the default tolerance of 2 too, one of severity 7 always.
+/// Words are found as whole words, in whichever case, in every text of a request that is neither an
+/// image nor a secret.
 ///
 /// In TOML: `[moderation.input]` with lines such as `gore = 3`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Moderation {
-    /// Words that moderation of the input finds: the task ends with `Request Moderated`. Default: `nudity` 5, `gore` 3.
+    /// Words that moderation of the input finds: the task ends with `Request Moderated`. Default:
+    /// `nudity` 5, `gore` 3.
     pub input: BTreeMap<String, u8>,
-    /// Words whose picture moderation of the output finds: the task ends with `Content Moderated`. Default: `weapon` 3,
-    /// `blood` 1.
+    /// Words whose picture moderation of the output finds: the task ends with `Content Moderated`.
+    /// Default: `weapon` 3, `blood` 1.
     pub output: BTreeMap<String, u8>,
 }
 
 impl Default for Moderation {
     fn default() -> Self {
-        let words = |words: [(&str, u8); 2]| words.map(|(word, severity)| (word.to_owned(), severity)).into();
-        Self { input: words([("nudity", 5), ("gore", 3)]), output: words([("weapon", 3), ("blood", 1)]) }
+        let words = |words: [(&str, u8); 2]| {
+            words.map(|(word, severity)| (word.to_owned(), severity)).into()
+        };
+        Self {
+            input: words([("nudity", 5), ("gore", 3)]),
+            output: words([("weapon", 3), ("blood", 1)]),
+        }
     }
 }
 
@@ -81,12 +88,23 @@ mod tests {
         };
         for tolerance in 0..=6 {
             let moderated = verdict("Gore, again", json!(tolerance));
-            assert_eq!(moderated, (tolerance < 3).then_some(Outcome::RequestModerated), "{tolerance}");
+            assert_eq!(
+                moderated,
+                (tolerance < 3).then_some(Outcome::RequestModerated),
+                "{tolerance}"
+            );
             let moderated = verdict("a bit of BLOOD", json!(tolerance));
-            assert_eq!(moderated, (tolerance < 1).then_some(Outcome::ContentModerated), "{tolerance}");
+            assert_eq!(
+                moderated,
+                (tolerance < 1).then_some(Outcome::ContentModerated),
+                "{tolerance}"
+            );
         }
         assert_eq!(verdict("gore and blood", json!(0)), Some(Outcome::RequestModerated));
-        assert_eq!(moderation.verdict(&json!({ "prompt": "gore" }), None), Some(Outcome::RequestModerated));
+        assert_eq!(
+            moderation.verdict(&json!({ "prompt": "gore" }), None),
+            Some(Outcome::RequestModerated)
+        );
         for innocent in ["Gorezone is no word of the list", "categore", "bloody", "blood2"] {
             assert_eq!(verdict(innocent, json!(0)), None, "{innocent}");
         }

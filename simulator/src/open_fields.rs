@@ -1,5 +1,5 @@
-//! Fields whose type the contract leaves open and that the simulator reads all the same: their types and bounds here
-//! are the simulator's own.
+//! Fields whose type the contract leaves open and that the simulator reads all the same: their
+//! types and bounds here are the simulator's own.
 
 use std::ops::RangeInclusive;
 
@@ -47,7 +47,10 @@ fn problem(value: &Value, bounds: &RangeInclusive<i64>) -> Option<(&'static str,
         Value::Null => return None,
         Value::Number(number) => number.as_f64()?,
         Value::String(_) => {
-            return Some(("int_parsing", format!("{not_integer}, unable to parse string as an integer")));
+            return Some((
+                "int_parsing",
+                format!("{not_integer}, unable to parse string as an integer"),
+            ));
         }
         _ => return Some(("int_type", not_integer.to_owned())),
     };
@@ -63,10 +66,12 @@ fn problem(value: &Value, bounds: &RangeInclusive<i64>) -> Option<(&'static str,
     }
 }
 
-/// An integer in whichever form JSON has it: `7` and `7.0` are the same. Anything else counts as absent.
+/// An integer in whichever form JSON has it: `7` and `7.0` are the same. Anything else counts as
+/// absent.
 pub(crate) fn integer(body: &Value, name: &str) -> Option<i64> {
     let value = body.get(name)?;
-    let float = || value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64);
+    let float =
+        || value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64);
     value.as_i64().or_else(float)
 }
 
@@ -93,7 +98,8 @@ mod tests {
             (json!({ "x": 7 }), Some("int_type")),
         ] {
             let body = json!({ "reference_offset_x": value });
-            let found: Vec<_> = check(Work::Outpaint, &body).iter().map(|violation| violation.kind).collect();
+            let found: Vec<_> =
+                check(Work::Outpaint, &body).iter().map(|violation| violation.kind).collect();
             assert_eq!(found, kind.into_iter().collect::<Vec<_>>(), "{body}");
             assert!(check(Work::Create, &body).is_empty(), "the field means nothing elsewhere");
         }

@@ -26,7 +26,8 @@ pub(crate) struct Order {
     pub(crate) shown: Shown,
 }
 
-/// The body as it may be shown: images summarized, secrets redacted, the webhook's address without its query.
+/// The body as it may be shown: images summarized, secrets redacted, the webhook's address without
+/// its query.
 pub(crate) struct Shown {
     /// As text, which takes a fraction of what many small values take.
     json: Box<str>,
@@ -82,7 +83,8 @@ fn format(fields: &Fields, body: &Value) -> Format {
 
 /// An integer in whichever form JSON has it: `7` and `7.0` are the same.
 fn integer(value: &Value) -> Option<i128> {
-    let float = || value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i128);
+    let float =
+        || value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i128);
     value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from)).or_else(float)
 }
 

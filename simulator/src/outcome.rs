@@ -18,7 +18,13 @@ pub(crate) enum Outcome {
 impl Outcome {
     /// Whether a status is one that a task ends with.
     pub(crate) fn is_final(status: &str) -> bool {
-        let all = [Self::Ready, Self::Error, Self::RequestModerated, Self::ContentModerated, Self::NotFound];
+        let all = [
+            Self::Ready,
+            Self::Error,
+            Self::RequestModerated,
+            Self::ContentModerated,
+            Self::NotFound,
+        ];
         all.into_iter().any(|outcome| outcome.status() == status)
     }
 
@@ -85,7 +91,8 @@ mod tests {
 
     #[test]
     fn words_are_found_at_any_depth() {
-        let request = json!({ "a": [1, { "b": "x [[not-found]] y" }], "prompt": "[[unknown-status]]" });
+        let request =
+            json!({ "a": [1, { "b": "x [[not-found]] y" }], "prompt": "[[unknown-status]]" });
         let wish = Wish { outcome: Outcome::NotFound, odd_status: true, faults: Asks::default() };
         assert_eq!(Wish::of(&request), wish);
         assert_eq!(Wish::of(&json!({ "prompt": "[error]" })), Wish::default());

@@ -16,9 +16,12 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// One range of bytes is understood. With `If-Range` the whole is sent, since no file has a tag to compare with.
+    /// One range of bytes is understood. With `If-Range` the whole is sent, since no file has a tag
+    /// to compare with.
     pub(crate) fn asked(headers: &HeaderMap, length: usize) -> Self {
-        let asked = headers.get(header::RANGE).and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
+        let asked = headers
+            .get(header::RANGE)
+            .and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
         match asked
             .filter(|_| !headers.contains_key(header::IF_RANGE))
             .and_then(|range| range.split_once('-'))
@@ -80,8 +83,9 @@ mod tests {
 
     #[test]
     fn one_range_is_understood_and_everything_else_is_the_whole() {
-        let asked =
-            |text: &str| Part::asked(&HeaderMap::from_iter([(header::RANGE, text.parse().unwrap())]), 10);
+        let asked = |text: &str| {
+            Part::asked(&HeaderMap::from_iter([(header::RANGE, text.parse().unwrap())]), 10)
+        };
         for (text, part) in [
             ("bytes=0-", Part::Of(0..10)),
             ("bytes=3-5", Part::Of(3..6)),
@@ -103,7 +107,8 @@ mod tests {
             assert_eq!(asked(text), part, "{text}");
         }
         let conditional = [(header::RANGE, "bytes=1-2"), (header::IF_RANGE, "\"a\"")];
-        let headers = HeaderMap::from_iter(conditional.map(|(name, value)| (name, value.parse().unwrap())));
+        let headers =
+            HeaderMap::from_iter(conditional.map(|(name, value)| (name, value.parse().unwrap())));
         assert_eq!(Part::asked(&headers, 10), Part::Whole);
     }
 }

@@ -10,10 +10,13 @@ pub(crate) fn matches(pattern: &str, operation: &str) -> bool {
     }
 }
 
-/// The value for an operation: the longest pattern that matches wins, and a whole name over a pattern.
+/// The value for an operation: the longest pattern that matches wins, and a whole name over a
+/// pattern.
 pub(crate) fn best<'a, T>(table: &'a BTreeMap<String, T>, operation: &str) -> Option<&'a T> {
     let matching = table.iter().filter(|(pattern, _)| matches(pattern, operation));
-    matching.max_by_key(|(pattern, _)| (!pattern.ends_with('*'), pattern.len())).map(|(_, value)| value)
+    matching
+        .max_by_key(|(pattern, _)| (!pattern.ends_with('*'), pattern.len()))
+        .map(|(_, value)| value)
 }
 
 #[cfg(test)]
@@ -23,7 +26,8 @@ mod tests {
     #[test]
     fn the_closest_pattern_wins() {
         let table = BTreeMap::from(
-            [("*", 1), ("gen-2-*", 2), ("gen-2-pro", 3), ("gen-2-pro*", 4)].map(|(p, v)| (p.to_owned(), v)),
+            [("*", 1), ("gen-2-*", 2), ("gen-2-pro", 3), ("gen-2-pro*", 4)]
+                .map(|(p, v)| (p.to_owned(), v)),
         );
         for (operation, value) in [
             ("gen-dev", 1),

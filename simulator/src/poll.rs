@@ -39,8 +39,10 @@ fn answer(door: &Door, project: &ProjectRef, id: &str, asks: &mut Asks) -> (Resp
     let now = service.clock.now();
     let mut state = service.state();
     // A task is known only at the address that took it, and to the project that submitted it.
-    let mut task =
-        state.tasks.get_mut(id).filter(|task| task.region == door.region && task.project == *project);
+    let mut task = state
+        .tasks
+        .get_mut(id)
+        .filter(|task| task.region == door.region && task.project == *project);
     let carried = task.as_mut().map(|task| &mut task.wish.faults);
     let strike = service.faults.strike(FaultPlace::Poll, asks, carried);
     if let Some(response) = strike.instead(FaultPlace::Poll) {
@@ -51,7 +53,13 @@ fn answer(door: &Door, project: &ProjectRef, id: &str, asks: &mut Asks) -> (Resp
         Some(task) => {
             task.polls += 1;
             let status = strike.status().unwrap_or(task.status(now, &service.config.in_progress));
-            debug!(task = task.id, operation = task.operation, status, attempt = task.polls, "polled");
+            debug!(
+                task = task.id,
+                operation = task.operation,
+                status,
+                attempt = task.polls,
+                "polled"
+            );
             match strike.status() {
                 Some(status) => json!({ "id": id, "status": status }),
                 None => result(service, task, now),

@@ -51,8 +51,8 @@ async fn handle(State(door): State<Door>, request: Request) -> Response {
     }
 }
 
-/// Reads what is left of a body and throws it away, up to a bound, so that the client gets to read the answer rather
-/// than a reset.
+/// Reads what is left of a body and throws it away, up to a bound, so that the client gets to read
+/// the answer rather than a reset.
 async fn drain(mut body: Body, bound: usize) {
     let mut read = 0;
     while let Some(Ok(frame)) = body.frame().await {
@@ -68,7 +68,8 @@ async fn dispatch(door: &Door, head: &Parts, body: &mut Body) -> Result<Response
     if let Some(file) = head.uri.path().strip_prefix("/delivery/") {
         return delivery::serve(service, &head.method, &head.uri, &head.headers, file).await;
     }
-    let path = neutral_path(head.uri.path(), &service.config.model_prefix).ok_or(Refusal::NotFound)?;
+    let path =
+        neutral_path(head.uri.path(), &service.config.model_prefix).ok_or(Refusal::NotFound)?;
     let operation = match service.contract.find(&head.method, &path) {
         Found::Operation(operation) => operation,
         Found::OtherMethods(allow) => return Err(Refusal::OtherMethods(allow)),

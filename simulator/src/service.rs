@@ -95,7 +95,9 @@ impl Service {
         let mut state = self.state();
         let now = self.clock.now();
         state.tasks.settle(now, self.room());
-        state.accounts.organizations(actor, self.clock.unix_at(now), |project| state.tasks.active(project))
+        state
+            .accounts
+            .organizations(actor, self.clock.unix_at(now), |project| state.tasks.active(project))
     }
 
     /// An actor about to change the accounts.

@@ -27,8 +27,8 @@ use crate::webhooks::{self, WebhookDelivery};
 /// How long [`Simulator::shutdown`] waits for requests under way.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A running simulator. Dropping it stops it: no connection is accepted any more, idle ones are closed, and requests
-/// under way are still answered as long as the runtime lives.
+/// A running simulator. Dropping it stops it: no connection is accepted any more, idle ones are
+/// closed, and requests under way are still answered as long as the runtime lives.
 pub struct Simulator {
     service: Arc<Service>,
     stop: watch::Sender<bool>,
@@ -38,7 +38,8 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Starts the service on the tokio runtime of the caller. It is ready to serve when this returns.
+    /// Starts the service on the tokio runtime of the caller. It is ready to serve when this
+    /// returns.
     ///
     /// # Errors
     ///
@@ -63,11 +64,20 @@ impl Simulator {
         let service = Arc::new(Service::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
         let door = |region| server::router(Door { service: Arc::clone(&service), region });
-        let control_router = control::router(Arc::clone(&service), control_address, stop.subscribe());
-        let servers =
-            [(global, door(Region::Global)), (regional, door(Region::Regional)), (control, control_router)];
+        let control_router =
+            control::router(Arc::clone(&service), control_address, stop.subscribe());
+        let servers = [
+            (global, door(Region::Global)),
+            (regional, door(Region::Regional)),
+            (control, control_router),
+        ];
         let servers = servers.map(|(listener, router)| {
-            tokio::spawn(serve::run(listener, router, service.config.client_timeout, stop.subscribe()))
+            tokio::spawn(serve::run(
+                listener,
+                router,
+                service.config.client_timeout,
+                stop.subscribe(),
+            ))
         });
         let webhooks = tokio::spawn(webhooks::run(Arc::clone(&service.webhooks), stop.subscribe()));
         Ok(Self { service, stop, servers, webhooks, control_url })
@@ -78,13 +88,14 @@ impl Simulator {
         self.service.base(Region::Global)
     }
 
-    /// The regional address: the same service on another port. A task is known only at the address that took it.
+    /// The regional address: the same service on another port. A task is known only at the address
+    /// that took it.
     pub fn regional_base_url(&self) -> &str {
         self.service.base(Region::Regional)
     }
 
-    /// Where the control interface and its page are, on a port of their own: `http://127.0.0.1:PORT`. No key opens it,
-    /// and no other machine reaches it.
+    /// Where the control interface and its page are, on a port of their own:
+    /// `http://127.0.0.1:PORT`. No key opens it, and no other machine reaches it.
     pub fn control_url(&self) -> &str {
         &self.control_url
     }
@@ -118,20 +129,24 @@ impl Simulator {
         self.service.organizations(&Actor::Operator)
     }
 
-    /// The webhooks on their way and those that went out, in the order in which they were taken on, as many as
-    /// [`WebhookSettings::max_kept`](crate::WebhookSettings::max_kept) says.
+    /// The webhooks on their way and those that went out, in the order in which they were taken on,
+    /// as many as [`WebhookSettings::max_kept`](crate::WebhookSettings::max_kept) says.
     pub fn webhooks(&self) -> Vec<WebhookDelivery> {
         self.service.webhooks.views()
     }
 
-    /// Waits until `holds` is true of the webhooks, and gives them. It is asked at once and after every change.
-    pub async fn webhooks_when(&self, holds: impl FnMut(&[WebhookDelivery]) -> bool) -> Vec<WebhookDelivery> {
+    /// Waits until `holds` is true of the webhooks, and gives them. It is asked at once and after
+    /// every change.
+    pub async fn webhooks_when(
+        &self,
+        holds: impl FnMut(&[WebhookDelivery]) -> bool,
+    ) -> Vec<WebhookDelivery> {
         self.service.webhooks.views_when(holds).await
     }
 
     /// Sends a webhook again, now: with the same id and body, and with retries. Gives the
-    /// [id](WebhookDelivery::id) of the new delivery; `None` where there is no delivery of this id (any more), or all
-    /// that can be kept still wait.
+    /// [id](WebhookDelivery::id) of the new delivery; `None` where there is no delivery of this id
+    /// (any more), or all that can be kept still wait.
     pub fn redeliver_webhook(&self, id: u64) -> Option<u64> {
         self.service.webhooks.redeliver(id)
     }
@@ -146,8 +161,8 @@ impl Simulator {
         self.service.faults.clone()
     }
 
-    /// Stops the service: accepts no connection any more, and waits for the requests under way, five seconds at most.
-    /// Webhooks that have not gone out are not sent any more.
+    /// Stops the service: accepts no connection any more, and waits for the requests under way,
+    /// five seconds at most. Webhooks that have not gone out are not sent any more.
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
         for server in self.servers.iter_mut().chain([&mut self.webhooks]) {

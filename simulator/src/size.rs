@@ -42,7 +42,9 @@ pub(crate) fn of_request(
     let default = (DEFAULT_SIDE.into(), DEFAULT_SIDE.into());
     let size = match work {
         // Also of these, where there is no image to follow, the size can be asked for.
-        Work::Fill | Work::Deblur | Work::Erase => ask.followed().or_else(|| ask.sides()).unwrap_or(default),
+        Work::Fill | Work::Deblur | Work::Erase => {
+            ask.followed().or_else(|| ask.sides()).unwrap_or(default)
+        }
         Work::TryOn if operation.ends_with("-v1") => {
             ask.person().map(downscaled).or_else(|| ask.sides()).unwrap_or(default)
         }
@@ -92,8 +94,9 @@ fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec
                 return Ok((w, h));
             }
             let max = config.max_output_pixels;
-            let problem =
-                format!("a picture of {w} x {h} pixels is over the simulator's limit of {max} pixels");
+            let problem = format!(
+                "a picture of {w} x {h} pixels is over the simulator's limit of {max} pixels"
+            );
             Err(vec![Violation::value(vec!["body".into()], problem)])
         }
         _ => Err(violations),
@@ -112,7 +115,10 @@ impl Ask<'_> {
         let [left, right, top, bottom] =
             ["left", "right", "top", "bottom"].map(|side| self.integer(side).unwrap_or(0));
         let (width, height) = self.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
-        (width.saturating_add(left).saturating_add(right), height.saturating_add(top).saturating_add(bottom))
+        (
+            width.saturating_add(left).saturating_add(right),
+            height.saturating_add(top).saturating_add(bottom),
+        )
     }
 
     /// `width` and `height`, or those of the reference, which must be seen in the picture.
@@ -127,7 +133,10 @@ impl Ask<'_> {
             return Err(vec![Violation::value(vec!["body".into()], problem)]);
         }
         let Some(reference) = reference else { return Ok(size) };
-        let axes = [("reference_offset_x", width, reference.0), ("reference_offset_y", height, reference.1)];
+        let axes = [
+            ("reference_offset_x", width, reference.0),
+            ("reference_offset_y", height, reference.1),
+        ];
         let unseen = axes.into_iter().filter(|(name, picture, reference)| {
             let offset = open_fields::integer(self.body, name).unwrap_or(0);
             let (picture, reference) = (i128::from(*picture), i128::from(*reference));
@@ -165,7 +174,8 @@ impl Ask<'_> {
         person(self.inputs).and_then(size_of)
     }
 
-    /// `width` and `height`. Where one is missing it is that of the followed image, or else the default.
+    /// `width` and `height`. Where one is missing it is that of the followed image, or else the
+    /// default.
     fn sides(&self) -> Option<(u64, u64)> {
         let (width, height) = (self.integer("width"), self.integer("height"));
         if width.is_none() && height.is_none() {
@@ -176,7 +186,8 @@ impl Ask<'_> {
         Some((width.unwrap_or(other_width), height.unwrap_or(other_height)))
     }
 
-    /// About a megapixel in the shape of `aspect_ratio`; a square where an operation that knows the field got none.
+    /// About a megapixel in the shape of `aspect_ratio`; a square where an operation that knows the
+    /// field got none.
     fn aspect_ratio(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
         let area = f64::from(DEFAULT_SIDE) * f64::from(DEFAULT_SIDE);
@@ -187,7 +198,8 @@ impl Ask<'_> {
     fn video(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
         let most = u64::from(VIDEO.0) * u64::from(VIDEO.1);
-        let (width, height) = (stepped((most as f64 * ratio).sqrt()), stepped((most as f64 / ratio).sqrt()));
+        let (width, height) =
+            (stepped((most as f64 * ratio).sqrt()), stepped((most as f64 / ratio).sqrt()));
         let over = if width * height > most { STEP as u64 } else { 0 };
         Some(if width > height { (width - over, height) } else { (width, height - over) })
     }
@@ -212,11 +224,12 @@ impl Ask<'_> {
         Some(f64::from(ratio.width) / f64::from(ratio.height))
     }
 
-    /// The size of the image that the picture follows: the one that is worked upon, or else the first reference. An
-    /// image that only inspires (`image_prompt`) is not followed.
+    /// The size of the image that the picture follows: the one that is worked upon, or else the
+    /// first reference. An image that only inspires (`image_prompt`) is not followed.
     fn followed(&self) -> Option<(u64, u64)> {
         let worked_upon = self.inputs.iter().find(|input| input.place == "image");
-        let first = || self.inputs.iter().find(|input| !input.is_mask && input.place != "image_prompt");
+        let first =
+            || self.inputs.iter().find(|input| !input.is_mask && input.place != "image_prompt");
         worked_upon.or_else(first).and_then(size_of)
     }
 
@@ -229,7 +242,9 @@ impl Ask<'_> {
 /// The size of an image, which is unknown where it was given by its address.
 fn size_of(input: &Input) -> Option<(u64, u64)> {
     match &input.image {
-        Image::Inline(Inline { width, height, .. }) => Some((u64::from(*width), u64::from(*height))),
+        Image::Inline(Inline { width, height, .. }) => {
+            Some((u64::from(*width), u64::from(*height)))
+        }
         Image::Elsewhere(_) => None,
     }
 }

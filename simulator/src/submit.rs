@@ -92,8 +92,9 @@ pub(crate) async fn serve(
 }
 
 async fn read(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Bytes, Refusal> {
-    let announced =
-        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > limit as u64) {
         return Err(Refusal::TooLarge(limit));
     }
@@ -106,7 +107,8 @@ async fn read(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Byte
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
-    let given = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let given =
+        headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")) {
         return Ok(());
@@ -127,8 +129,9 @@ fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<Fitting, Vec<
         &checked.body,
         &checked.inputs,
     )?;
-    let film =
-        video::is_made_by(&call.operation).then(|| video::Ask::read(&checked.body, size)).transpose()?;
+    let film = video::is_made_by(&call.operation)
+        .then(|| video::Ask::read(&checked.body, size))
+        .transpose()?;
     let (secrets, moderation) = (&service.contract.secret_fields, &service.config.moderation);
     let mut order = Order::read(submission, secrets, moderation, &mut checked);
     if let Some(film) = film {
@@ -139,8 +142,10 @@ fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<Fitting, Vec<
 
 /// Whether the finetune that the request names is one that the project may use.
 fn check_finetune(service: &Service, call: &Call, body: &Value) -> Result<(), Vec<Violation>> {
-    let named =
-        body.get("finetune_id").and_then(Value::as_str).filter(|_| call.operation.ends_with("-finetuned"));
+    let named = body
+        .get("finetune_id")
+        .and_then(Value::as_str)
+        .filter(|_| call.operation.ends_with("-finetuned"));
     if named.is_none_or(|id| service.state().accounts.knows_finetune(&call.project, id)) {
         return Ok(());
     }
@@ -217,7 +222,8 @@ fn accept(
     state.tasks.insert(task);
     drop(state);
 
-    let omits_polling_url = call.submission.answers_webhooks || service.config.webhooks.omit_polling_url;
+    let omits_polling_url =
+        call.submission.answers_webhooks || service.config.webhooks.omit_polling_url;
     let webhook_url = order.webhook_url.filter(|_| omits_polling_url);
     Ok(Accepted {
         polling_url: webhook_url.is_none().then(|| {

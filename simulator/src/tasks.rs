@@ -1,4 +1,5 @@
-//! The tasks, and what becomes of them as time passes. A task's status is worked out when someone asks.
+//! The tasks, and what becomes of them as time passes. A task's status is worked out when someone
+//! asks.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
@@ -26,7 +27,8 @@ pub(crate) struct Task {
     pub(crate) region: Region,
     pub(crate) request: Shown,
     pub(crate) picture: Picture,
-    /// Whether the images were there once and are gone, so that the picture can't be painted any more.
+    /// Whether the images were there once and are gone, so that the picture can't be painted any
+    /// more.
     pub(crate) images_let_go: bool,
     /// The picture, once it was painted.
     pub(crate) painted: Option<Bytes>,
@@ -65,8 +67,9 @@ impl Task {
                 let whole = self.final_at.saturating_sub(self.accepted_at).as_nanos().max(1);
                 let passed = now.saturating_sub(self.accepted_at).as_nanos();
                 let step = passed * in_progress.len() as u128 / whole;
-                let step =
-                    usize::try_from(step).unwrap_or(usize::MAX).min(in_progress.len().saturating_sub(1));
+                let step = usize::try_from(step)
+                    .unwrap_or(usize::MAX)
+                    .min(in_progress.len().saturating_sub(1));
                 in_progress.get(step).map_or("", String::as_str)
             }
         }
@@ -107,14 +110,15 @@ pub struct TaskView {
     pub organization: String,
     /// The id of the project whose key submitted it.
     pub project: String,
-    /// The operation as called, in neutral form and without `/v1/`: `gen-2-pro`, `gen-2-klein-9b-kv-finetuned`.
+    /// The operation as called, in neutral form and without `/v1/`: `gen-2-pro`,
+    /// `gen-2-klein-9b-kv-finetuned`.
     pub operation: String,
     /// The operation's id in the contract: `gen_2_pro`, `base_model_finetuned`.
     pub operation_id: String,
     /// The address that took the task. Polled at the other, it is not found.
     pub region: Region,
-    /// The body as received, but for two things: images are summarized, and secrets are redacted. A body over 256 KiB
-    /// without its images is replaced by a note.
+    /// The body as received, but for two things: images are summarized, and secrets are redacted. A
+    /// body over 256 KiB without its images is replaced by a note.
     pub request: Value,
     /// The status, as a poll would tell it now.
     pub status: String,
@@ -124,12 +128,13 @@ pub struct TaskView {
     pub width: u32,
     /// The picture's height in pixels.
     pub height: u32,
-    /// The picture's kind: `image/jpeg`, `image/png` or `image/webp`; `video/webm` where it is a video.
+    /// The picture's kind: `image/jpeg`, `image/png` or `image/webp`; `video/webm` where it is a
+    /// video.
     pub media_type: &'static str,
     /// What was charged.
     pub cost: Credits,
-    /// Megapixels (of 2^20 pixels) of the images that came with the request, to two decimal places; unknown where one
-    /// was given by its address.
+    /// Megapixels (of 2^20 pixels) of the images that came with the request, to two decimal places;
+    /// unknown where one was given by its address.
     pub input_mp: Option<f64>,
     /// Megapixels of the picture, to two decimal places.
     pub output_mp: f64,
@@ -177,7 +182,8 @@ impl Tasks {
         self.accepted
     }
 
-    /// How many tasks had become ready, and how many had failed, when [`settle`](Self::settle) was called last.
+    /// How many tasks had become ready, and how many had failed, when [`settle`](Self::settle) was
+    /// called last.
     pub(crate) fn ended(&self) -> (u64, u64) {
         (self.ready, self.failed)
     }
@@ -201,8 +207,9 @@ impl Tasks {
         self.kept.insert(number, task);
     }
 
-    /// Takes note of the tasks that have got their final status by now, and makes room: lets go of images that are not
-    /// painted any more, since their delivery address has expired, and of whole tasks where that does not do.
+    /// Takes note of the tasks that have got their final status by now, and makes room: lets go of
+    /// images that are not painted any more, since their delivery address has expired, and of whole
+    /// tasks where that does not do.
     pub(crate) fn settle(&mut self, now: Duration, room: Room) {
         let mut ended = Vec::new();
         for waiting in self.active.values_mut() {
@@ -253,7 +260,9 @@ impl Tasks {
 
     /// Keeps a task's picture, so that it is not painted again, and makes room for it.
     pub(crate) fn keep_picture(&mut self, id: &str, picture: Bytes, now: Duration, room: Room) {
-        let Some(task) = self.numbers.get(id).and_then(|number| self.kept.get_mut(number)) else { return };
+        let Some(task) = self.numbers.get(id).and_then(|number| self.kept.get_mut(number)) else {
+            return;
+        };
         if task.painted.is_none() {
             self.bytes += picture.len() as u64;
             task.painted = Some(picture);

@@ -1,4 +1,5 @@
-//! Work that takes the processor for long: off the runtime's threads, and no more of it at once than there are cores.
+//! Work that takes the processor for long: off the runtime's threads, and no more of it at once
+//! than there are cores.
 
 use std::sync::Arc;
 use std::thread::available_parallelism;

@@ -47,16 +47,21 @@ fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
             (None, _) => ("missing", "is required"),
             (_, Some(_)) => ("set_twice", "is set twice; set it once"),
             (Some((_, value)), None) if value.is_empty() => ("missing", "is required"),
-            (Some((_, value)), None) if !is_segment(value) => {
-                ("value_error", "must be letters, digits, `-`, `.` and `_`, without two dots in a row")
-            }
+            (Some((_, value)), None) if !is_segment(value) => (
+                "value_error",
+                "must be letters, digits, `-`, `.` and `_`, without two dots in a row",
+            ),
             _ => continue,
         };
         found.push(of_parameter(parameter.name, kind, msg));
     }
     for (name, _) in &request.path_parameters {
         if !known.iter().any(|parameter| parameter.name == name) {
-            found.push(of_parameter(name, "extra_forbidden", "is not a parameter of this operation's path"));
+            found.push(of_parameter(
+                name,
+                "extra_forbidden",
+                "is not a parameter of this operation's path",
+            ));
         }
     }
 }

@@ -38,7 +38,8 @@ pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<()
         };
         return wrong(format!("is text that is {expected}; use `ImageInput::path` to send a file"));
     }
-    // A file that can't be read is an error of the submission, which says more than a violation could.
+    // A file that can't be read is an error of the submission, which says more than a violation
+    // could.
     let Some(head) = head(image, HEAD) else { return Ok(()) };
     let file = match image.source() {
         ImageSource::Path(path) => format!(": `{}`", path.display()),
@@ -131,7 +132,9 @@ mod tests {
         for head in images {
             assert_eq!(content(head), Some(Content::Image), "{}", head.escape_ascii());
         }
-        for head in [b"\0\0\0\x18ftypisom\0\0\x02\0".as_slice(), b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81"] {
+        for head in
+            [b"\0\0\0\x18ftypisom\0\0\x02\0".as_slice(), b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81"]
+        {
             assert_eq!(content(head), Some(Content::Video), "{}", head.escape_ascii());
         }
         assert_eq!(content(b"PK\x03\x04\x14\0"), Some(Content::Archive));

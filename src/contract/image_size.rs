@@ -1,6 +1,8 @@
-//! Checks of images against each other and against their largest area, from the images' headers; nothing is decoded.
+//! Checks of images against each other and against their largest area, from the images' headers;
+//! nothing is decoded.
 //!
-//! An image at a URL, or in a format whose size can't be read here, is left to the service to check.
+//! An image at a URL, or in a format whose size can't be read here, is left to the service to
+//! check.
 
 use std::collections::HashMap;
 
@@ -14,8 +16,8 @@ use crate::Violation;
 /// Enough for the headers of every format; a JPEG may carry a large preview in front of its size.
 const HEAD: usize = 512 * 1024;
 
-/// The contract does not say whether a megapixel is 10^6 or 2^20 pixels. The larger one refuses nothing that the service
-/// may take.
+/// The contract does not say whether a megapixel is 10^6 or 2^20 pixels. The larger one refuses
+/// nothing that the service may take.
 const MEGAPIXEL: f64 = 1_048_576.0;
 
 pub(super) fn violations(

@@ -10,13 +10,15 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A value that a field can be set to: text, numbers, booleans, `null` (`()` or `None`), lists of these, and any
-/// [`serde_json::Value`].
+/// A value that a field can be set to: text, numbers, booleans, `null` (`()` or `None`), lists of
+/// these, and any [`serde_json::Value`].
 ///
-/// JSON has no way to write NaN and infinities, and serde_json turns them into `null`. A field set to such a number is a
-/// violation instead. This does not see a `null` that serde_json has already made of it, as in `json!(f64::NAN)`.
+/// JSON has no way to write NaN and infinities, and serde_json turns them into `null`. A field set
+/// to such a number is a violation instead. This does not see a `null` that serde_json has already
+/// made of it, as in `json!(f64::NAN)`.
 ///
-/// Implemented in this crate only. For a type of your own, pass the result of [`serde_json::to_value`].
+/// Implemented in this crate only. For a type of your own, pass the result of
+/// [`serde_json::to_value`].
 pub trait IntoJson: Sealed {
     /// The value, or what is wrong with it.
     #[doc(hidden)]
@@ -134,7 +136,8 @@ mod tests {
         assert_eq!(f32::INFINITY.into_json(), Err("is inf; must be a finite number".to_owned()));
         assert!(Some(f64::NEG_INFINITY).into_json().is_err());
         let nested = vec![vec![0.5], vec![1.5, f64::NAN]];
-        let fault = "has an item (at 1) that has an item (at 1) that is NaN; must be a finite number";
+        let fault =
+            "has an item (at 1) that has an item (at 1) that is NaN; must be a finite number";
         assert_eq!(nested.into_json(), Err(fault.to_owned()));
     }
 }

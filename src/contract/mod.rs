@@ -1,4 +1,5 @@
-//! The contract at run time: the operations, requests to them, and the check of a request against its limits.
+//! The contract at run time: the operations, requests to them, and the check of a request against
+//! its limits.
 
 mod form;
 mod image_content;

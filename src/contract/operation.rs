@@ -1,4 +1,5 @@
-//! The table of operations: what the contract says, for programs that work with all of them at once.
+//! The table of operations: what the contract says, for programs that work with all of them at
+//! once.
 
 use std::fmt;
 
@@ -160,5 +161,7 @@ pub fn operations() -> &'static [Operation] {
 
 /// The operation of this name (`gen-2-pro`), path (`/v1/gen-2-pro`) or id (`gen_2_pro`).
 pub fn find_operation(name: &str) -> Option<&'static Operation> {
-    operations().iter().find(|operation| [operation.name, operation.path, operation.id].contains(&name))
+    operations()
+        .iter()
+        .find(|operation| [operation.name, operation.path, operation.id].contains(&name))
 }

@@ -1,4 +1,5 @@
-//! A request in the form that is checked and sent, whether it came from a generated type or was built at run time.
+//! A request in the form that is checked and sent, whether it came from a generated type or was
+//! built at run time.
 
 use std::fmt;
 
@@ -11,14 +12,15 @@ use crate::{Error, Extra, ImageInput, ImageSource, Violation};
 /// How much text is checked and written within an async task: about a millisecond of work.
 const LIGHT: usize = 1024 * 1024;
 
-/// What [`Client::submit`](crate::Client::submit) takes: every request type of [`types`](crate::types), and [`Request`].
+/// What [`Client::submit`](crate::Client::submit) takes: every request type of
+/// [`types`](crate::types), and [`Request`].
 pub trait Submit {
     /// The request in the form that is checked and sent.
     fn into_request(self) -> Request;
 }
 
-/// A request to any operation, built at run time: for programs that, as the command line does, learn the
-/// operation and its fields from [`operations()`](crate::operations).
+/// A request to any operation, built at run time: for programs that, as the command line does,
+/// learn the operation and its fields from [`operations()`](crate::operations).
 ///
 /// ```
 /// use imagekiln::{Request, find_operation};
@@ -58,29 +60,33 @@ impl Request {
 
     /// Sets a field; one that the contract does not name is sent as well.
     ///
-    /// The text of an image field is an http(s) URL, as of [`ImageInput::url`], or base64, as of [`ImageInput::base64`].
-    /// For a file, see [`image`](Self::image) and [`ImageInput::path`].
+    /// The text of an image field is an http(s) URL, as of [`ImageInput::url`], or base64, as of
+    /// [`ImageInput::base64`]. For a file, see [`image`](Self::image) and [`ImageInput::path`].
     pub fn field(mut self, name: impl Into<String>, value: impl IntoJson) -> Self {
         self.set(name.into(), value.into_json());
         self
     }
 
-    /// Sets an image field; one that the contract does not name is sent as well, and may also be a video or a ZIP archive.
+    /// Sets an image field; one that the contract does not name is sent as well, and may also be a
+    /// video or a ZIP archive.
     pub fn image(mut self, name: impl Into<String>, image: impl Into<ImageInput>) -> Self {
         self.fields.push((name.into(), FieldValue::Image(image.into())));
         self
     }
 
-    /// Sets a parameter of the operation's path, such as `base_model`: letters, digits, `-`, `.` and `_`.
+    /// Sets a parameter of the operation's path, such as `base_model`: letters, digits, `-`, `.`
+    /// and `_`.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.path_parameter(&name.into(), value.into());
         self
     }
 
-    /// Checks every limit of the contract and reports all violations at once. Submitting does this too.
+    /// Checks every limit of the contract and reports all violations at once. Submitting does this
+    /// too.
     ///
-    /// Images are checked by their first bytes, as [`ImageInput`] describes. An image file that can't be read is not a
-    /// violation: submitting the request fails with an error of kind [`File`](crate::ErrorKind::File).
+    /// Images are checked by their first bytes, as [`ImageInput`] describes. An image file that
+    /// can't be read is not a violation: submitting the request fails with an error of kind
+    /// [`File`](crate::ErrorKind::File).
     ///
     /// Reads the first bytes of image files, so it may block for as long as that takes: see
     /// [`reads_files`](Self::reads_files).
@@ -88,13 +94,14 @@ impl Request {
         self.fit(validate::violations(self))
     }
 
-    /// Checks what does not depend on the contract's limits. Such requests would not say what the caller meant, so they
-    /// are not sent even if validation is turned off.
+    /// Checks what does not depend on the contract's limits. Such requests would not say what the
+    /// caller meant, so they are not sent even if validation is turned off.
     pub(crate) fn validate_form(&self) -> Result<(), Error> {
         self.fit(form::violations(self))
     }
 
-    /// Whether an image of the request is a file. Otherwise, [`validate`](Self::validate) does not block.
+    /// Whether an image of the request is a file. Otherwise, [`validate`](Self::validate) does not
+    /// block.
     pub fn reads_files(&self) -> bool {
         self.fields.iter().any(|(_, value)| match value {
             FieldValue::Image(image) => matches!(image.source(), ImageSource::Path(_)),
@@ -102,8 +109,8 @@ impl Request {
         })
     }
 
-    /// Whether checking and writing the request takes too long for an async task: files are read, or more than 1 MiB of
-    /// text is.
+    /// Whether checking and writing the request takes too long for an async task: files are read,
+    /// or more than 1 MiB of text is.
     pub(crate) fn is_heavy(&self) -> bool {
         let text: usize = self
             .fields
@@ -129,7 +136,9 @@ impl Request {
                 FieldValue::Image(ImageInput::from_text(text))
             }
             Ok(value) => FieldValue::Json(value),
-            Err(fault) => return self.faults.push(Violation::of_field(&name, "value_error", fault)),
+            Err(fault) => {
+                return self.faults.push(Violation::of_field(&name, "value_error", fault));
+            }
         };
         self.fields.push((name, value));
     }
@@ -186,8 +195,8 @@ impl fmt::Debug for Request {
     }
 }
 
-/// What a field of a generated type can become: an image, or the JSON of anything that serialises. The error is what is
-/// wrong with the value.
+/// What a field of a generated type can become: an image, or the JSON of anything that serialises.
+/// The error is what is wrong with the value.
 pub(crate) trait IntoFieldValue {
     fn into_field_value(self) -> Result<FieldValue, String>;
 }

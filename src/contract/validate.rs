@@ -1,5 +1,5 @@
-//! The check of a request against the contract's limits: all violations at once, in the shape in which the service
-//! reports them.
+//! The check of a request against the contract's limits: all violations at once, in the shape in
+//! which the service reports them.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,8 @@ pub(super) fn violations(request: &Request) -> Vec<Violation> {
         });
     }
     for field in request.operation.fields.iter().filter(|field| field.required) {
-        if !values.contains_key(field.name) && !found.iter().any(|v| v.field() == Some(field.name)) {
+        if !values.contains_key(field.name) && !found.iter().any(|v| v.field() == Some(field.name))
+        {
             found.push(Violation::of_field(field.name, "missing", "is required"));
         }
     }
@@ -56,18 +57,26 @@ fn check(field: &Field, value: &FieldValue) -> Result<(), Violation> {
             wrong("type_error", "may not be null; leave it out instead".to_owned())
         }
         (FieldKind::Boolean, FieldValue::Json(Value::Bool(_))) => Ok(()),
-        (FieldKind::Boolean, FieldValue::Json(_)) => wrong("bool_type", "must be true or false".to_owned()),
+        (FieldKind::Boolean, FieldValue::Json(_)) => {
+            wrong("bool_type", "must be true or false".to_owned())
+        }
         (FieldKind::Integer, FieldValue::Json(Value::Number(number)))
             if number.is_i64() || number.is_u64() =>
         {
             check_number(field, number.as_f64().unwrap_or_default())
         }
-        (FieldKind::Image { .. }, FieldValue::Json(_)) => wrong("string_type", "must be an image".to_owned()),
-        (FieldKind::Integer, FieldValue::Json(_)) => wrong("int_type", "must be a whole number".to_owned()),
+        (FieldKind::Image { .. }, FieldValue::Json(_)) => {
+            wrong("string_type", "must be an image".to_owned())
+        }
+        (FieldKind::Integer, FieldValue::Json(_)) => {
+            wrong("int_type", "must be a whole number".to_owned())
+        }
         (FieldKind::Number, FieldValue::Json(Value::Number(number))) => {
             check_number(field, number.as_f64().unwrap_or_default())
         }
-        (FieldKind::Number, FieldValue::Json(_)) => wrong("float_type", "must be a number".to_owned()),
+        (FieldKind::Number, FieldValue::Json(_)) => {
+            wrong("float_type", "must be a number".to_owned())
+        }
         (_, FieldValue::Json(Value::String(text))) => check_text(field, text),
         (_, FieldValue::Json(_)) => wrong("string_type", "must be text".to_owned()),
     }
@@ -91,10 +100,16 @@ fn check_text(field: &Field, text: &str) -> Result<(), Violation> {
     let wrong = |kind: &str, msg: String| Err(Violation::of_field(field.name, kind, msg));
     let length = text.chars().count() as u64;
     if let Some(least) = field.limits.min_length.filter(|least| length < *least) {
-        return wrong("string_too_short", format!("has {length} characters; must have at least {least}"));
+        return wrong(
+            "string_too_short",
+            format!("has {length} characters; must have at least {least}"),
+        );
     }
     if let Some(most) = field.limits.max_length.filter(|most| length > *most) {
-        return wrong("string_too_long", format!("has {length} characters; must have at most {most}"));
+        return wrong(
+            "string_too_long",
+            format!("has {length} characters; must have at most {most}"),
+        );
     }
     match &field.kind {
         FieldKind::Choice { values } if !values.contains(&text) => {
@@ -116,7 +131,11 @@ fn check_text(field: &Field, text: &str) -> Result<(), Violation> {
     }
 }
 
-fn check_image(field: &Field, encodings: ImageEncodings, image: &ImageInput) -> Result<(), Violation> {
+fn check_image(
+    field: &Field,
+    encodings: ImageEncodings,
+    image: &ImageInput,
+) -> Result<(), Violation> {
     let takes_url = encodings != ImageEncodings::Base64;
     match image.source() {
         ImageSource::Url(_) if !takes_url => {
@@ -144,10 +163,13 @@ fn check_url(name: &str, text: &str) -> Result<(), Violation> {
             "must be a URL without blanks, control characters and backslashes; percent-encode them",
         );
     }
-    let has_authority =
-        |scheme: &str| text[scheme.len()..].strip_prefix("://").is_some_and(|rest| !rest.starts_with('/'));
+    let has_authority = |scheme: &str| {
+        text[scheme.len()..].strip_prefix("://").is_some_and(|rest| !rest.starts_with('/'))
+    };
     match Url::parse(text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && has_authority(url.scheme()) => Ok(()),
+        Ok(url) if matches!(url.scheme(), "http" | "https") && has_authority(url.scheme()) => {
+            Ok(())
+        }
         _ => wrong("must be an http or https URL"),
     }
 }

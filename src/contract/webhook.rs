@@ -16,11 +16,12 @@ pub(crate) struct WebhookDefaults {
 }
 
 impl WebhookDefaults {
-    /// Adds the defaults to a request. Operations for which the contract lists no webhook get none, and a secret is of no
-    /// use without an address.
+    /// Adds the defaults to a request. Operations for which the contract lists no webhook get none,
+    /// and a secret is of no use without an address.
     pub(crate) fn fill(&self, request: &mut Request) {
-        let is_wanted =
-            |request: &Request, name| !request.has_field(name) && request.operation().field(name).is_some();
+        let is_wanted = |request: &Request, name| {
+            !request.has_field(name) && request.operation().field(name).is_some()
+        };
         if let Some(url) = self.url.as_ref().filter(|_| is_wanted(request, URL)) {
             request.put(URL, url.clone());
         }
@@ -36,7 +37,9 @@ impl WebhookDefaults {
 impl Request {
     /// Whether the service is asked to send a webhook; an explicit `null` asks for none.
     pub(crate) fn asks_for_webhook(&self) -> bool {
-        self.fields.iter().any(|(name, value)| name == URL && !matches!(value, FieldValue::Json(Value::Null)))
+        self.fields
+            .iter()
+            .any(|(name, value)| name == URL && !matches!(value, FieldValue::Json(Value::Null)))
     }
 
     fn has_field(&self, name: &str) -> bool {

@@ -10,15 +10,15 @@ use crate::{TaskRef, TaskStatus};
 pub enum ErrorKind {
     /// A setting is missing or can't be used. Nothing was sent. Correct the setting.
     Settings,
-    /// The request does not fit the contract: found here before anything was sent, or by the service (422). Nothing was
-    /// paid. See [`Error::violations`](crate::Error::violations).
+    /// The request does not fit the contract: found here before anything was sent, or by the
+    /// service (422). Nothing was paid. See [`Error::violations`](crate::Error::violations).
     Validation,
     /// The key is missing, unknown, or has no access to the endpoint (401, 403). Nothing was paid.
     Auth,
     /// The project has no credits left, or its spending limit is reached (402). Nothing was paid.
     Payment,
-    /// Too many requests or too many active tasks (429), also after retries. Nothing was paid. Safe to repeat after
-    /// [`Error::retry_after`](crate::Error::retry_after).
+    /// Too many requests or too many active tasks (429), also after retries. Nothing was paid. Safe
+    /// to repeat after [`Error::retry_after`](crate::Error::retry_after).
     RateLimited,
     /// The service could not be reached, or the connection broke. For a submission see
     /// [`Error::billing`](crate::Error::billing).
@@ -26,10 +26,13 @@ pub enum ErrorKind {
     /// The service answered with another status code than the contract names. For a submission see
     /// [`Error::billing`](crate::Error::billing).
     Service,
-    /// The service answered with success, and with a body that names no task. The submission may have been billed.
+    /// The service answered with success, and with a body that names no task. The submission may
+    /// have been billed.
     Reply,
-    /// The key was not sent to the polling URL, because its host is not allowed to receive it. The task goes on. Allow the
-    /// host with [`ClientBuilder::allow_polling_host`](crate::ClientBuilder::allow_polling_host) and resume the task.
+    /// The key was not sent to the polling URL, because its host is not allowed to receive it. The
+    /// task goes on. Allow the host with
+    /// [`ClientBuilder::allow_polling_host`](crate::ClientBuilder::allow_polling_host) and resume
+    /// the task.
     KeyWithheld,
     /// The task ended with status `Error`.
     TaskFailed,
@@ -41,18 +44,20 @@ pub enum ErrorKind {
     Deadline,
     /// The delivery URL is no longer valid.
     Expired,
-    /// The picture could not be fetched whole, or what arrived is not a picture. The task is still `Ready`: fetch it again
-    /// within the ten minutes of its delivery URL.
+    /// The picture could not be fetched whole, or what arrived is not a picture. The task is still
+    /// `Ready`: fetch it again within the ten minutes of its delivery URL.
     Delivery,
-    /// The picture was not fetched, because its delivery URL or a redirect leads to a private address, to an unencrypted
-    /// one, or to one that is neither http nor https. The task is still `Ready`. If the host is meant to deliver, allow it
-    /// with [`ClientBuilder::allow_delivery_host`](crate::ClientBuilder::allow_delivery_host) and resume the task.
+    /// The picture was not fetched, because its delivery URL or a redirect leads to a private
+    /// address, to an unencrypted one, or to one that is neither http nor https. The task is still
+    /// `Ready`. If the host is meant to deliver, allow it with
+    /// [`ClientBuilder::allow_delivery_host`](crate::ClientBuilder::allow_delivery_host) and resume
+    /// the task.
     AddressRefused,
     /// The delivery of a webhook was refused, or its event is not about the task. Nothing was done.
     Webhook,
     /// The journal failed, or refused a submission: see [`journal`](crate::journal). If
-    /// [`Error::billing`](crate::Error::billing) is `NotBilled` nothing was sent. Otherwise the task was accepted, and is not
-    /// in the journal.
+    /// [`Error::billing`](crate::Error::billing) is `NotBilled` nothing was sent. Otherwise the
+    /// task was accepted, and is not in the journal.
     Journal,
     /// A local file could not be read or written.
     File,
@@ -91,11 +96,11 @@ impl ErrorKind {
 pub enum Billing<'a> {
     /// No task was created, and nothing was paid.
     NotBilled,
-    /// The service may have created a task and charged for it. The submission was not sent again. Check the service's
-    /// usage before you repeat it.
+    /// The service may have created a task and charged for it. The submission was not sent again.
+    /// Check the service's usage before you repeat it.
     ///
-    /// [`Error::task`](crate::Error::task) may hold a candidate reference, if the response named an id: poll it, it may be
-    /// the task, or only the id of a request.
+    /// [`Error::task`](crate::Error::task) may hold a candidate reference, if the response named an
+    /// id: poll it, it may be the task, or only the id of a request.
     Unknown,
     /// The task was created and is paid. It can be resumed from its reference.
     Accepted(&'a TaskRef),

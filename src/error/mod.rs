@@ -13,12 +13,13 @@ type Source = Box<dyn error::Error + Send + Sync>;
 
 /// What went wrong, with all that is known of it.
 ///
-/// `Display` says what happened and what to do next, in text for people, on one bounded line. The cause is in [`source()`]
-/// and is not repeated. Programs match on [`kind()`](Self::kind) and ask for the parts. No secret is in it: not the key, no
-/// webhook secret, no signed query.
+/// `Display` says what happened and what to do next, in text for people, on one bounded line. The
+/// cause is in [`source()`] and is not repeated. Programs match on [`kind()`](Self::kind) and ask
+/// for the parts. No secret is in it: not the key, no webhook secret, no signed query.
 ///
-/// Whatever fails after a submission was accepted carries the task's reference, [`task()`](Self::task), from which the
-/// task can be resumed. [`billing()`](Self::billing) says what is known of the money.
+/// Whatever fails after a submission was accepted carries the task's reference,
+/// [`task()`](Self::task), from which the task can be resumed. [`billing()`](Self::billing) says
+/// what is known of the money.
 ///
 /// [`source()`]: std::error::Error::source
 pub struct Error(Box<Details>);
@@ -134,16 +135,17 @@ impl Error {
         }
     }
 
-    /// Whether [`billing()`](Self::billing) is [`Billing::Unknown`]: the service may have accepted, and charged for, a
-    /// submission of which no task is known. It was not repeated.
+    /// Whether [`billing()`](Self::billing) is [`Billing::Unknown`]: the service may have accepted,
+    /// and charged for, a submission of which no task is known. It was not repeated.
     pub fn may_have_been_billed(&self) -> bool {
         self.0.billing_unknown
     }
 
-    /// The task that the error is about, once there is one: [`Client::task`](crate::Client::task) resumes it.
+    /// The task that the error is about, once there is one: [`Client::task`](crate::Client::task)
+    /// resumes it.
     ///
-    /// If [`may_have_been_billed()`](Self::may_have_been_billed), it is a candidate only: the id in a response that failed
-    /// may be that of the task, or that of the request.
+    /// If [`may_have_been_billed()`](Self::may_have_been_billed), it is a candidate only: the id in
+    /// a response that failed may be that of the task, or that of the request.
     pub fn task(&self) -> Option<&TaskRef> {
         self.0.task.as_ref()
     }
@@ -178,7 +180,8 @@ impl Error {
         self.0.status
     }
 
-    /// The service's own identifier of the request (`x-request-id`), if it sent one: its support can find it by that.
+    /// The service's own identifier of the request (`x-request-id`), if it sent one: its support
+    /// can find it by that.
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
     }
@@ -198,8 +201,8 @@ impl Error {
         self.0.end.as_ref()
     }
 
-    /// What happened, on one line of at most 1000 characters, without the violations and the advice. It can be shown to
-    /// whoever uses the program; the advice is for whoever runs it.
+    /// What happened, on one line of at most 1000 characters, without the violations and the
+    /// advice. It can be shown to whoever uses the program; the advice is for whoever runs it.
     pub fn message(&self) -> String {
         display::message(self)
     }
@@ -209,18 +212,21 @@ impl Error {
         self.0.advice.as_deref()
     }
 
-    /// Whether the request can be submitted again without paying for a second picture: nothing was paid for the first.
-    /// See [`billing()`](Self::billing).
+    /// Whether the request can be submitted again without paying for a second picture: nothing was
+    /// paid for the first. See [`billing()`](Self::billing).
     pub fn is_safe_to_repeat(&self) -> bool {
         self.billing() == Billing::NotBilled
     }
 
-    /// Whether the same call may succeed later, although nothing was changed: the network or the service failed for the
-    /// moment, or the deadline was too short. Whether it is [safe](Self::is_safe_to_repeat) to submit again is another
-    /// question.
+    /// Whether the same call may succeed later, although nothing was changed: the network or the
+    /// service failed for the moment, or the deadline was too short. Whether it is
+    /// [safe](Self::is_safe_to_repeat) to submit again is another question.
     pub fn is_transient(&self) -> bool {
         match self.kind() {
-            ErrorKind::Network | ErrorKind::RateLimited | ErrorKind::Deadline | ErrorKind::Delivery => true,
+            ErrorKind::Network
+            | ErrorKind::RateLimited
+            | ErrorKind::Deadline
+            | ErrorKind::Delivery => true,
             ErrorKind::Service | ErrorKind::Reply => {
                 self.0.status.is_none_or(|status| !(300..500).contains(&status))
             }

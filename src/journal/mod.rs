@@ -1,9 +1,11 @@
-//! A durable record of what was submitted, so that no paid task is lost with the process that submitted it.
+//! A durable record of what was submitted, so that no paid task is lost with the process that
+//! submitted it.
 //!
 //! A client with a [`Journal`] writes down each submission before it connects, and its task before
-//! [`submit`](crate::Client::submit) returns. After a crash, [`Client::resume`](crate::Client::resume) returns the tasks
-//! whose pictures were not saved yet, and the submissions of which it is unknown whether they were accepted. Those are never
-//! sent again.
+//! [`submit`](crate::Client::submit) returns. After a crash,
+//! [`Client::resume`](crate::Client::resume) returns the tasks whose pictures were not saved yet,
+//! and the submissions of which it is unknown whether they were accepted. Those are never sent
+//! again.
 //!
 //! ```
 //! use imagekiln::{Client, Unfinished, journal::FileJournal};
@@ -42,22 +44,26 @@ use crate::TaskRef;
 pub type JournalFuture<'a, T> =
     Pin<Box<dyn Future<Output = Result<T, Box<dyn error::Error + Send + Sync>>> + Send + 'a>>;
 
-/// Where a client keeps what it submitted. [`FileJournal`] keeps it in a file; a database can be put behind this as well.
+/// Where a client keeps what it submitted. [`FileJournal`] keeps it in a file; a database can be
+/// put behind this as well.
 ///
-/// What a method has written must be durable when its future is ready. One journal belongs to one client and its clones.
+/// What a method has written must be durable when its future is ready. One journal belongs to one
+/// client and its clones.
 pub trait Journal: Send + Sync {
-    /// Writes down that a submission is about to be sent. If this fails nothing is sent, so a journal can refuse a
-    /// submission, for instance because a budget is used up.
+    /// Writes down that a submission is about to be sent. If this fails nothing is sent, so a
+    /// journal can refuse a submission, for instance because a budget is used up.
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
 
-    /// Writes down the task that the service has accepted. If this fails `submit` returns an error that carries the task.
+    /// Writes down the task that the service has accepted. If this fails `submit` returns an error
+    /// that carries the task.
     fn accept<'a>(&'a self, intent: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, ()>;
 
-    /// Forgets an intent: the submission was certainly not billed, or the program has [dismissed](crate::Client::dismiss) it.
+    /// Forgets an intent: the submission was certainly not billed, or the program has
+    /// [dismissed](crate::Client::dismiss) it.
     fn withdraw<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
 
-    /// Forgets a task: its picture was saved, it failed, or the program has [settled](crate::Client::settle) it. A task that
-    /// the journal does not know is not an error.
+    /// Forgets a task: its picture was saved, it failed, or the program has
+    /// [settled](crate::Client::settle) it. A task that the journal does not know is not an error.
     fn settle<'a>(&'a self, task: &'a TaskRef) -> JournalFuture<'a, ()>;
 
     /// All that was not forgotten, the oldest first.

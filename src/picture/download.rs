@@ -20,7 +20,8 @@ use crate::{
     },
 };
 
-/// A download that brings less than this within the silence limit has stalled, unless this is the rest of it.
+/// A download that brings less than this within the silence limit has stalled, unless this is the
+/// rest of it.
 const LEAST_PROGRESS: u64 = 1024;
 
 /// How long a try may take in all.
@@ -68,9 +69,12 @@ impl Picture {
     fn not_fetched(&self, fault: DeliveryFault) -> Failure {
         match fault {
             DeliveryFault::Refused(refusal) => Failure::Permanent(
-                Error::new(ErrorKind::AddressRefused, format!("the delivery URL was refused: {refusal}"))
-                    .with_advice(refusal.advice())
-                    .with_task(&self.task),
+                Error::new(
+                    ErrorKind::AddressRefused,
+                    format!("the delivery URL was refused: {refusal}"),
+                )
+                .with_advice(refusal.advice())
+                .with_task(&self.task),
             ),
             DeliveryFault::TooManyRedirects => {
                 Failure::Transient(self.failed("the delivery URL redirects too often"))
@@ -79,9 +83,9 @@ impl Picture {
                 let silence = self.client.0.silence.as_secs();
                 Failure::Transient(self.failed(format!("no response within {silence} s")))
             }
-            DeliveryFault::Http(error) => {
-                Failure::Transient(self.failed("could not send the request").with_source(error.without_url()))
-            }
+            DeliveryFault::Http(error) => Failure::Transient(
+                self.failed("could not send the request").with_source(error.without_url()),
+            ),
         }
     }
 }
@@ -118,7 +122,9 @@ impl Download<'_> {
         let bytes = self.received;
         let problem = match (self.kind(), self.checker.extent()) {
             (Some(kind), Extent::Complete | Extent::Open) => return Ok(kind),
-            (Some(kind), Extent::Partial) => format!("the {kind} ends in the middle, after {bytes} bytes"),
+            (Some(kind), Extent::Partial) => {
+                format!("the {kind} ends in the middle, after {bytes} bytes")
+            }
             (Some(kind), Extent::Damaged) => format!("the {kind} is damaged ({bytes} bytes)"),
             (None, _) => {
                 let declared = self.response.headers().get(CONTENT_TYPE);
@@ -169,7 +175,12 @@ impl Pace {
         let now = Instant::now();
         // Anything longer is the same, and could not be added to an instant.
         let silence = silence.min(TRY_LIMIT);
-        Self { silence, window_ends: now + silence, missing: LEAST_PROGRESS, try_ends: now + TRY_LIMIT }
+        Self {
+            silence,
+            window_ends: now + silence,
+            missing: LEAST_PROGRESS,
+            try_ends: now + TRY_LIMIT,
+        }
     }
 
     /// With a new window, in the same try.

@@ -1,4 +1,5 @@
-//! The picture of a task that is ready: its delivery URL, how long that is valid, and how the picture is fetched.
+//! The picture of a task that is ready: its delivery URL, how long that is valid, and how the
+//! picture is fetched.
 
 mod download;
 mod options;
@@ -26,13 +27,16 @@ use tries::{Failure, Tries};
 /// How long a delivery URL is valid (Limits of the contract).
 pub const DELIVERY_VALIDITY: Duration = Duration::from_secs(600);
 
-/// The picture of a task whose status is `Ready`. Its signed delivery URL is valid for ten minutes: fetch it soon.
+/// The picture of a task whose status is `Ready`. Its signed delivery URL is valid for ten minutes:
+/// fetch it soon.
 ///
-/// A download that fails is retried, up to four tries in all. The next try uses a fresh delivery URL if the service
-/// refuses the one it had and signs a new one. A try fails if the download stalls (less than 1 KiB within
-/// [`ClientBuilder::silence_timeout`](crate::ClientBuilder::silence_timeout), unless that was the rest of the picture), if
-/// it takes longer than an hour, or if the response is not a picture or only a part of one. The structure of the file
-/// decides that, not the length that the server declares: bytes after the end of the picture are kept and do no harm.
+/// A download that fails is retried, up to four tries in all. The next try uses a fresh delivery
+/// URL if the service refuses the one it had and signs a new one. A try fails if the download
+/// stalls (less than 1 KiB within
+/// [`ClientBuilder::silence_timeout`](crate::ClientBuilder::silence_timeout), unless that was the
+/// rest of the picture), if it takes longer than an hour, or if the response is not a picture or
+/// only a part of one. The structure of the file decides that, not the length that the server
+/// declares: bytes after the end of the picture are kept and do no harm.
 ///
 /// Anyone who has the delivery URL can fetch the picture, so `Debug` prints it without its query.
 #[derive(Clone)]
@@ -44,7 +48,12 @@ pub struct Picture {
 }
 
 impl Picture {
-    pub(crate) fn new(client: Client, task: TaskRef, address: Address, asked_at: SystemTime) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        task: TaskRef,
+        address: Address,
+        asked_at: SystemTime,
+    ) -> Self {
         Self { client, task, address, expires_at: asked_at + DELIVERY_VALIDITY }
     }
 
@@ -58,9 +67,9 @@ impl Picture {
         &self.address
     }
 
-    /// When the delivery URL expires: ten minutes after the poll that saw it was sent. The contract does not say when a
-    /// URL is signed. If that is when the task became ready, it expires earlier by as much as the task was ready before
-    /// the poll.
+    /// When the delivery URL expires: ten minutes after the poll that saw it was sent. The contract
+    /// does not say when a URL is signed. If that is when the task became ready, it expires earlier
+    /// by as much as the task was ready before the poll.
     pub fn expires_at(&self) -> SystemTime {
         self.expires_at
     }
@@ -69,17 +78,19 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// Kind [`Expired`](crate::ErrorKind::Expired): the delivery URL is no longer valid, and polling gave no fresh one. Kind
-    /// [`Delivery`](crate::ErrorKind::Delivery): the picture could not be fetched, or it is larger than
+    /// Kind [`Expired`](crate::ErrorKind::Expired): the delivery URL is no longer valid, and
+    /// polling gave no fresh one. Kind [`Delivery`](crate::ErrorKind::Delivery): the picture could
+    /// not be fetched, or it is larger than
     /// [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes). Kind
-    /// [`AddressRefused`](crate::ErrorKind::AddressRefused): its host is not allowed to deliver. Each carries the task's
-    /// reference.
+    /// [`AddressRefused`](crate::ErrorKind::AddressRefused): its host is not allowed to deliver.
+    /// Each carries the task's reference.
     pub async fn bytes(&self) -> Result<Bytes, Error> {
         self.fetch(true).await
     }
 
-    /// Fetches whatever the delivery URL has, without checking that it is a whole picture of a known kind: for pictures
-    /// that [`bytes`](Self::bytes) refuses. The size is bounded and failed downloads are retried all the same.
+    /// Fetches whatever the delivery URL has, without checking that it is a whole picture of a
+    /// known kind: for pictures that [`bytes`](Self::bytes) refuses. The size is bounded and failed
+    /// downloads are retried all the same.
     ///
     /// # Errors
     ///

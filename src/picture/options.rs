@@ -23,29 +23,31 @@ impl Default for SaveOptions {
 }
 
 impl SaveOptions {
-    /// Whether the download must be a whole picture of a known [`FileKind`](crate::FileKind); on by default. If it is off,
-    /// whatever arrived is saved.
+    /// Whether the download must be a whole picture of a known [`FileKind`](crate::FileKind); on by
+    /// default. If it is off, whatever arrived is saved.
     pub fn check(mut self, on: bool) -> Self {
         self.check = on;
         self
     }
 
-    /// The permissions of the saved file. By default an existing file's are kept, and a new file gets those of any new
-    /// file: on Unix, 0o666 without the bits of the umask.
+    /// The permissions of the saved file. By default an existing file's are kept, and a new file
+    /// gets those of any new file: on Unix, 0o666 without the bits of the umask.
     pub fn permissions(mut self, permissions: Permissions) -> Self {
         self.permissions = Some(permissions);
         self
     }
 
-    /// Whether a symbolic link at the path is followed; on by default. The link stays, and the file that it points to is
-    /// replaced, or created if there is none. If it is off, the link itself is replaced.
+    /// Whether a symbolic link at the path is followed; on by default. The link stays, and the file
+    /// that it points to is replaced, or created if there is none. If it is off, the link itself is
+    /// replaced.
     pub fn follow_symlinks(mut self, on: bool) -> Self {
         self.follow_symlinks = on;
         self
     }
 
-    /// Whether an existing file is replaced; on by default. If it is off, an existing file is an error of kind
-    /// [`File`](crate::ErrorKind::File), also if it is created while the picture is being fetched.
+    /// Whether an existing file is replaced; on by default. If it is off, an existing file is an
+    /// error of kind [`File`](crate::ErrorKind::File), also if it is created while the picture is
+    /// being fetched.
     pub fn overwrite(mut self, on: bool) -> Self {
         self.overwrite = on;
         self

@@ -1,7 +1,7 @@
 //! Temporary files, and those that killed processes left behind.
 //!
-//! A process holds a lock on its temporary file while it writes. A file whose lock can be taken has no owner any more and
-//! is deleted. Where the filesystem has no locks, nothing is.
+//! A process holds a lock on its temporary file while it writes. A file whose lock can be taken has
+//! no owner any more and is deleted. Where the filesystem has no locks, nothing is.
 
 use std::{
     collections::VecDeque,
@@ -54,8 +54,8 @@ fn new_file(directory: &Path, private: bool) -> io::Result<NamedTempFile> {
 pub(crate) struct Swept(Mutex<VecDeque<PathBuf>>);
 
 impl Swept {
-    /// Deletes the temporary files of dead processes, the first time that it is called for a directory: a directory of
-    /// many pictures is listed once.
+    /// Deletes the temporary files of dead processes, the first time that it is called for a
+    /// directory: a directory of many pictures is listed once.
     pub(super) fn sweep_once(&self, directory: &Path) {
         // A directory that can't be resolved can't be listed either.
         let Ok(directory) = directory.canonicalize() else { return };
@@ -80,7 +80,9 @@ fn sweep(directory: &Path) {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
         let is_part = name.starts_with(PREFIX.as_bytes()) && name.ends_with(SUFFIX.as_bytes());
-        if is_part && entry.file_type().is_ok_and(|kind| kind.is_file()) && remove_if_unlocked(&entry.path())
+        if is_part
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && remove_if_unlocked(&entry.path())
         {
             tracing::debug!("deleted a temporary file that a killed process left behind");
         }
@@ -91,7 +93,8 @@ fn sweep(directory: &Path) {
 fn remove_if_unlocked(path: &Path) -> bool {
     // Some filesystems lock only files that are open for writing.
     let Ok(file) = File::options().read(true).write(true).open(path) else { return false };
-    // Its owner may have renamed it since it was opened: then the path is gone, or leads to another file.
+    // Its owner may have renamed it since it was opened: then the path is gone, or leads to another
+    // file.
     file.try_lock().is_ok() && is_at(&file, path) && fs::remove_file(path).is_ok()
 }
 
@@ -165,7 +168,8 @@ mod tests {
     #[test]
     fn as_many_directories_are_remembered_as_fit() {
         let root = tempfile::tempdir().unwrap();
-        let directories: Vec<_> = (0..=MAX_SWEPT).map(|index| root.path().join(index.to_string())).collect();
+        let directories: Vec<_> =
+            (0..=MAX_SWEPT).map(|index| root.path().join(index.to_string())).collect();
         let swept = Swept::default();
         for directory in &directories {
             fs::create_dir(directory).unwrap();

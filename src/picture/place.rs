@@ -69,8 +69,9 @@ impl Place {
 }
 
 impl Part {
-    /// Writes until the channel closes. A channel that closed early (the download broke, the future was dropped) never
-    /// becomes a picture, because only a complete download goes on to [`finish`](Self::finish).
+    /// Writes until the channel closes. A channel that closed early (the download broke, the future
+    /// was dropped) never becomes a picture, because only a complete download goes on to
+    /// [`finish`](Self::finish).
     pub(super) fn write(&mut self, mut chunks: mpsc::Receiver<Bytes>) -> io::Result<()> {
         while let Some(chunk) = chunks.blocking_recv() {
             self.file.write_all(&chunk)?;
@@ -94,7 +95,8 @@ impl Part {
             false => self.file.persist_noclobber(&path),
         }
         .map_err(|error| error.error)?;
-        // The name is in the directory, so that is flushed too. A directory may be writable and not readable.
+        // The name is in the directory, so that is flushed too. A directory may be writable and not
+        // readable.
         if cfg!(unix)
             && let Ok(directory) = File::open(directory)
         {

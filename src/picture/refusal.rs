@@ -19,7 +19,11 @@ impl Picture {
         let is_overdue = self.client.0.clock.now() >= self.expires_at;
         let has_expired = match status {
             StatusCode::GONE => true,
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND if is_overdue => true,
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND
+                if is_overdue =>
+            {
+                true
+            }
             StatusCode::BAD_REQUEST
             | StatusCode::UNAUTHORIZED
             | StatusCode::FORBIDDEN
@@ -29,8 +33,9 @@ impl Picture {
         if has_expired {
             return Failure::Refused(self.expired(status));
         }
-        let error =
-            self.failed(format!("the delivery URL returned status {status}")).with_status(status.as_u16());
+        let error = self
+            .failed(format!("the delivery URL returned status {status}"))
+            .with_status(status.as_u16());
         match status {
             // The URL may have been signed long before the poll that saw it.
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Failure::Refused(error),
@@ -39,7 +44,8 @@ impl Picture {
     }
 
     fn expired(&self, status: StatusCode) -> Error {
-        let message = format!("the delivery URL {} has expired ({})", self.address, status.as_u16());
+        let message =
+            format!("the delivery URL {} has expired ({})", self.address, status.as_u16());
         Error::new(ErrorKind::Expired, message)
             .with_advice(
                 "delivery URLs are valid for ten minutes; poll the task again, which may give a fresh one",
@@ -49,7 +55,8 @@ impl Picture {
     }
 }
 
-/// Whether the body gives expiry as the reason, as object stores do: `ExpiredToken`, `Request has expired`.
+/// Whether the body gives expiry as the reason, as object stores do: `ExpiredToken`,
+/// `Request has expired`.
 async fn says_expired(mut response: Response) -> bool {
     let mut body = Vec::new();
     let reading = async {

@@ -1,5 +1,5 @@
-//! Saving: the picture is written to a temporary file, checked, flushed and renamed, so the file at the path is always a
-//! whole picture or what was there before.
+//! Saving: the picture is written to a temporary file, checked, flushed and renamed, so the file at
+//! the path is always a whole picture or what was there before.
 
 use std::{
     io,
@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{Error, ErrorKind, FileKind};
 
-/// Chunks between the network and the disk: one blocking writer behind a short channel writes faster than a call to the
-/// thread pool for every chunk.
+/// Chunks between the network and the disk: one blocking writer behind a short channel writes
+/// faster than a call to the thread pool for every chunk.
 const AHEAD: usize = 4;
 
 /// A picture that was saved.
@@ -27,7 +27,8 @@ const AHEAD: usize = 4;
 pub struct Saved {
     /// The path that it was saved to, as the caller gave it.
     pub path: PathBuf,
-    /// The kind of file, by its first bytes. Always known unless [`SaveOptions::check`] was turned off.
+    /// The kind of file, by its first bytes. Always known unless [`SaveOptions::check`] was turned
+    /// off.
     pub kind: Option<FileKind>,
     /// Its size in bytes.
     pub bytes: u64,
@@ -36,9 +37,10 @@ pub struct Saved {
 impl Picture {
     /// Fetches the picture and saves it with the default [`SaveOptions`].
     ///
-    /// An existing file is replaced as a whole and in one step, with a new file of the same permissions: another process
-    /// sees the old file or the new one, other hard links keep the old content, and the owner is the user of this process.
-    /// A symbolic link stays, and the file that it points to is replaced.
+    /// An existing file is replaced as a whole and in one step, with a new file of the same
+    /// permissions: another process sees the old file or the new one, other hard links keep the old
+    /// content, and the owner is the user of this process. A symbolic link stays, and the file that
+    /// it points to is replaced.
     ///
     /// # Errors
     ///
@@ -49,17 +51,24 @@ impl Picture {
 
     /// Fetches the picture and saves it.
     ///
-    /// It is written to a temporary file next to its target, `.imagekiln-*.part`, which is flushed to the disk and renamed
-    /// at the end. Temporary files that killed processes left in that directory are deleted when a client first saves
-    /// there; on filesystems without file locks they are left alone.
+    /// It is written to a temporary file next to its target, `.imagekiln-*.part`, which is flushed
+    /// to the disk and renamed at the end. Temporary files that killed processes left in that
+    /// directory are deleted when a client first saves there; on filesystems without file locks
+    /// they are left alone.
     ///
     /// # Errors
     ///
-    /// Kind [`File`](ErrorKind::File): the file could not be written, it exists and must not be overwritten, or the path is
-    /// a directory, a device, a pipe or a socket; the picture can still be fetched. Kinds [`Expired`](ErrorKind::Expired),
-    /// [`Delivery`](ErrorKind::Delivery) and [`AddressRefused`](ErrorKind::AddressRefused): it could not be fetched, as for
-    /// [`bytes`](Self::bytes). Each carries the task's reference, and the file at `path` is as it was.
-    pub async fn save_with(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<Saved, Error> {
+    /// Kind [`File`](ErrorKind::File): the file could not be written, it exists and must not be
+    /// overwritten, or the path is a directory, a device, a pipe or a socket; the picture can still
+    /// be fetched. Kinds [`Expired`](ErrorKind::Expired), [`Delivery`](ErrorKind::Delivery) and
+    /// [`AddressRefused`](ErrorKind::AddressRefused): it could not be fetched, as for
+    /// [`bytes`](Self::bytes). Each carries the task's reference, and the file at `path` is as it
+    /// was.
+    pub async fn save_with(
+        &self,
+        path: impl AsRef<Path>,
+        options: SaveOptions,
+    ) -> Result<Saved, Error> {
         let path = path.as_ref();
         let mut tries = Tries::of(self);
         let saved = loop {
@@ -86,7 +95,8 @@ impl Picture {
         let (chunks, received) = mpsc::channel(AHEAD);
         let writing = blocking(move || part.write(received).map(|()| part));
         let came = pass_on(&mut download, chunks).await;
-        // Awaited in any case: a program that exits on the error must not leave the temporary file behind.
+        // Awaited in any case: a program that exits on the error must not leave the temporary file
+        // behind.
         let part = writing.await.map_err(unwritable)?;
         came?;
         let kind = if options.check { Some(download.check()?) } else { download.kind() };

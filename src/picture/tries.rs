@@ -77,7 +77,9 @@ impl Picture {
 
     pub(super) fn failed(&self, what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Delivery, format!("could not fetch the picture: {}", what.into()))
-            .with_advice("the picture is paid for and ready; fetch it again before its delivery URL expires")
+            .with_advice(
+                "the picture is paid for and ready; fetch it again before its delivery URL expires",
+            )
             .with_task(&self.task)
     }
 }

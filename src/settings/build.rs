@@ -37,7 +37,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings), naming the setting that is missing or can't be used.
+    /// Kind [`Settings`](crate::ErrorKind::Settings), naming the setting that is missing or can't
+    /// be used.
     pub fn build(self) -> Result<Client, Error> {
         self.check_limits()?;
         let key = self.key()?;
@@ -87,8 +88,10 @@ impl ClientBuilder {
     }
 
     fn key(&self) -> Result<ApiKey, Error> {
-        let key =
-            self.api_key.as_deref().ok_or_else(|| missing("the API key", "api_key", API_KEY_VARIABLE))?;
+        let key = self
+            .api_key
+            .as_deref()
+            .ok_or_else(|| missing("the API key", "api_key", API_KEY_VARIABLE))?;
         ApiKey::new(key).ok_or_else(|| {
             wrong("the API key is empty or holds characters that no header can carry")
                 .with_advice(format!("check {API_KEY_VARIABLE}"))
@@ -111,16 +114,19 @@ impl ClientBuilder {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         match !prefix.is_empty() && prefix.chars().all(is_plain) {
             true => Ok(prefix.to_owned()),
-            false => Err(wrong("the model prefix holds other characters than letters, digits, `-` and `_`")
-                .with_advice(format!("check {MODEL_PREFIX_VARIABLE}"))),
+            false => Err(wrong(
+                "the model prefix holds other characters than letters, digits, `-` and `_`",
+            )
+            .with_advice(format!("check {MODEL_PREFIX_VARIABLE}"))),
         }
     }
 
     fn check_webhook(&self) -> Result<(), Error> {
         let Some(address) = &self.webhook.url else { return Ok(()) };
-        let is_usable =
-            address.parse().is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-                && address.reveal().chars().count() <= LONGEST_WEBHOOK_URL;
+        let is_usable = address
+            .parse()
+            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            && address.reveal().chars().count() <= LONGEST_WEBHOOK_URL;
         match is_usable {
             true => Ok(()),
             false => Err(wrong(format!(
@@ -133,11 +139,15 @@ impl ClientBuilder {
     fn connections(&self, base_is_https: bool) -> Result<Connections, Error> {
         if base_is_https && !tls::IS_BUILT_IN && self.customize.is_none() {
             return Err(wrong("the base address is https, and this program was built without TLS")
-                .with_advice("turn on the feature `rustls` or `native-tls` of the crate imagekiln"));
+                .with_advice(
+                    "turn on the feature `rustls` or `native-tls` of the crate imagekiln",
+                ));
         }
         let tls = Tls::new(base_is_https).map_err(|message| {
             unusable_http()
-                .with_advice("check the system's certificates (on many systems the package ca-certificates)")
+                .with_advice(
+                    "check the system's certificates (on many systems the package ca-certificates)",
+                )
                 .with_source(message)
         })?;
         let connect_timeout = self.connect_timeout.min(LONGEST_TIMEOUT);
@@ -153,9 +163,11 @@ fn unusable_http() -> Error {
 }
 
 fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error> {
-    let unusable =
-        |what: &str| wrong(format!("the service's address {what}")).with_advice(format!("check {variable}"));
-    let url = Url::parse(text.trim()).map_err(|error| unusable("is not a URL").with_source(error))?;
+    let unusable = |what: &str| {
+        wrong(format!("the service's address {what}")).with_advice(format!("check {variable}"))
+    };
+    let url =
+        Url::parse(text.trim()).map_err(|error| unusable("is not a URL").with_source(error))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(unusable("is not an http or https URL"));
     }
@@ -164,7 +176,9 @@ fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error
         || !url.username().is_empty()
         || url.password().is_some()
     {
-        return Err(unusable("has a query, a fragment or a user; give the scheme, the host and a path only"));
+        return Err(unusable(
+            "has a query, a fragment or a user; give the scheme, the host and a path only",
+        ));
     }
     if url.scheme() == "http" && !allow_http && !is_loopback(&url) {
         let host = url.host_str().unwrap_or_default();

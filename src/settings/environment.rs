@@ -17,18 +17,20 @@ pub const MODEL_PREFIX_VARIABLE: &str = "IMAGEKILN_MODEL_PREFIX";
 pub const WEBHOOK_URL_VARIABLE: &str = "IMAGEKILN_WEBHOOK_URL";
 /// The environment variable with the secret with which the service signs its webhooks.
 pub const WEBHOOK_SECRET_VARIABLE: &str = "IMAGEKILN_WEBHOOK_SECRET";
-/// The environment variable that allows a base address with `http://` on another machine: `1` or `true`.
+/// The environment variable that allows a base address with `http://` on another machine: `1` or
+/// `true`.
 pub const ALLOW_HTTP_VARIABLE: &str = "IMAGEKILN_ALLOW_HTTP";
 
 impl ClientBuilder {
     /// A builder with the settings of the environment: `IMAGEKILN_API_KEY`, `IMAGEKILN_BASE_URL`,
-    /// `IMAGEKILN_REGIONAL_BASE_URL`, `IMAGEKILN_MODEL_PREFIX`, `IMAGEKILN_WEBHOOK_URL`, `IMAGEKILN_WEBHOOK_SECRET` and
-    /// `IMAGEKILN_ALLOW_HTTP`. An empty variable counts as not set. Anything missing can still be set on the builder.
+    /// `IMAGEKILN_REGIONAL_BASE_URL`, `IMAGEKILN_MODEL_PREFIX`, `IMAGEKILN_WEBHOOK_URL`,
+    /// `IMAGEKILN_WEBHOOK_SECRET` and `IMAGEKILN_ALLOW_HTTP`. An empty variable counts as not set.
+    /// Anything missing can still be set on the builder.
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings) if a variable is not valid Unicode, or if `IMAGEKILN_ALLOW_HTTP` is
-    /// not one of `1`, `true`, `0` and `false`.
+    /// Kind [`Settings`](crate::ErrorKind::Settings) if a variable is not valid Unicode, or if
+    /// `IMAGEKILN_ALLOW_HTTP` is not one of `1`, `true`, `0` and `false`.
     pub fn from_env() -> Result<Self, Error> {
         Ok(Self {
             api_key: variable(API_KEY_VARIABLE)?,
@@ -58,7 +60,8 @@ fn flag(name: &str) -> Result<bool, Error> {
         None | Some("0" | "false") => Ok(false),
         Some("1" | "true") => Ok(true),
         Some(_) => {
-            Err(wrong(format!("{name} is neither `1` nor `0`")).with_advice("set it to 1, or unset it"))
+            Err(wrong(format!("{name} is neither `1` nor `0`"))
+                .with_advice("set it to 1, or unset it"))
         }
     }
 }

@@ -10,7 +10,8 @@ use crate::{
     transport::{redaction::Redaction, response::Response},
 };
 
-/// Members of the outermost object that may hold the one that describes the task, in a response or in a webhook.
+/// Members of the outermost object that may hold the one that describes the task, in a response or
+/// in a webhook.
 pub(crate) const WRAPPERS: [&str; 4] = ["data", "task", "response", "result"];
 
 /// What the submission costs, if the response says so.
@@ -22,8 +23,9 @@ pub(super) fn charge(response: &Response) -> Charge {
     }
 }
 
-/// The task that a response to a submission names: by its id, by its polling URL, or by both. A task without a polling URL
-/// (a submission with a webhook) is polled by its id, at the base that took it.
+/// The task that a response to a submission names: by its id, by its polling URL, or by both. A
+/// task without a polling URL (a submission with a webhook) is polled by its id, at the base that
+/// took it.
 pub(super) fn named_task(
     response: &Response,
     operation: &'static Operation,

@@ -17,16 +17,17 @@ use crate::{
 /// How many silences long a response may take, from its first byte to its last.
 const LONGEST_RESPONSE: u32 = 4;
 
-/// How much of a body the system may hold back, in bytes, and how fast a slow line takes it, in bytes a second. Nothing
-/// tells how much of that has left, so silence is counted from when it must have.
+/// How much of a body the system may hold back, in bytes, and how fast a slow line takes it, in
+/// bytes a second. Nothing tells how much of that has left, so silence is counted from when it must
+/// have.
 const HELD_BACK: u64 = 8 * 1024 * 1024;
 const SLOW_LINE: u64 = 64 * 1024;
 
 /// There is no response.
 pub(super) struct NoResponse {
     pub(super) why: Failure,
-    /// Whether the HTTP client took all of the body. Otherwise the last byte of the JSON never left, and what is not a
-    /// whole document can't be accepted.
+    /// Whether the HTTP client took all of the body. Otherwise the last byte of the JSON never
+    /// left, and what is not a whole document can't be accepted.
     pub(super) was_sent: bool,
 }
 
@@ -58,7 +59,8 @@ pub(super) async fn exchange(
     let until = || progress.last_move() + silence + held_back(plan, &progress);
     // Boxed: the future of the generated client is large, and a submission should not carry it.
     let sending = Box::pin(generated::send(&service, request.operation(), path, body));
-    let watched = client.0.connections.watch((base, &connection), || progress.last_move(), until, sending);
+    let watched =
+        client.0.connections.watch((base, &connection), || progress.last_move(), until, sending);
     let failed = |why| NoResponse { why, was_sent: progress.is_handed_over() };
     let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
     let limits = Limits { silence, until: Instant::now() + silence * LONGEST_RESPONSE };

@@ -34,8 +34,8 @@ use crate::{Client, TaskRef};
 
 /// A task of the service: accepted, paid, and on its way to a picture.
 ///
-/// Dropping it stops nothing at the service: the task goes on, and [`Client::task`] resumes it from its
-/// [`reference`](Self::reference).
+/// Dropping it stops nothing at the service: the task goes on, and [`Client::task`] resumes it from
+/// its [`reference`](Self::reference).
 #[derive(Debug, Clone)]
 pub struct Task {
     client: Client,
@@ -66,7 +66,8 @@ impl Task {
         self.reference.id()
     }
 
-    /// What the submission cost, in credits, where the service said so. A resumed task does not know.
+    /// What the submission cost, in credits, where the service said so. A resumed task does not
+    /// know.
     pub fn cost(&self) -> Option<f64> {
         self.charge.cost
     }

@@ -25,7 +25,8 @@ use crate::{
 /// A poll that takes longer than this has failed, and another one may do better.
 const POLL_LIMIT: Duration = Duration::from_secs(30);
 
-/// A poll that takes longer than this lets another one begin, so that hung polls do not delay those of healthy tasks.
+/// A poll that takes longer than this lets another one begin, so that hung polls do not delay those
+/// of healthy tasks.
 const TURN: Duration = Duration::from_secs(2);
 
 /// Stands for "no limit": beyond it lies nothing but overflow.
@@ -48,21 +49,28 @@ impl PollError {
 }
 
 impl Task {
-    /// Polls once. A failure status is an [`Update`] like any other; only [`wait`](Self::wait) turns it into an error.
+    /// Polls once. A failure status is an [`Update`] like any other; only [`wait`](Self::wait)
+    /// turns it into an error.
     ///
     /// # Errors
     ///
-    /// Kinds [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service), [`RateLimited`](ErrorKind::RateLimited),
-    /// [`Reply`](ErrorKind::Reply): the poll failed, not the task; poll again. [`Auth`](ErrorKind::Auth),
-    /// [`Payment`](ErrorKind::Payment), [`KeyWithheld`](ErrorKind::KeyWithheld): it will fail again until the cause is
-    /// removed. Each carries the task's reference.
+    /// Kinds [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
+    /// [`RateLimited`](ErrorKind::RateLimited), [`Reply`](ErrorKind::Reply): the poll failed, not
+    /// the task; poll again. [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
+    /// [`KeyWithheld`](ErrorKind::KeyWithheld): it will fail again until the cause is removed. Each
+    /// carries the task's reference.
     pub async fn poll(&self) -> Result<Update, Error> {
         poll(&self.client, &self.reference, FOR_EVER).await.map_err(PollError::into_error)
     }
 }
 
-/// Polls once, within the client's cap on polls under way. Waiting for a turn and the poll end within `limit`.
-pub(super) async fn poll(client: &Client, task: &TaskRef, limit: Duration) -> Result<Update, PollError> {
+/// Polls once, within the client's cap on polls under way. Waiting for a turn and the poll end
+/// within `limit`.
+pub(super) async fn poll(
+    client: &Client,
+    task: &TaskRef,
+    limit: Duration,
+) -> Result<Update, PollError> {
     let span = tracing::debug_span!(
         "poll",
         operation = task.operation(),
@@ -70,7 +78,8 @@ pub(super) async fn poll(client: &Client, task: &TaskRef, limit: Duration) -> Re
         status = field::Empty
     );
     let until = Instant::now() + limit.min(FOR_EVER);
-    // Boxed: the future of an HTTP exchange is large, and a waiting task should not carry it between polls.
+    // Boxed: the future of an HTTP exchange is large, and a waiting task should not carry it
+    // between polls.
     let polling = Box::pin(async {
         let Ok(turn) = time::timeout_at(until, client.0.polls.acquire()).await else {
             return Err(took_too_long(task));
@@ -97,13 +106,15 @@ pub(super) async fn poll(client: &Client, task: &TaskRef, limit: Duration) -> Re
 
 async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, PollError> {
     let url = polling_url(client, task)?;
-    // Taken before the service signs a delivery URL: counted from here it expires too early rather than too late.
+    // Taken before the service signs a delivery URL: counted from here it expires too early rather
+    // than too late.
     let asked_at = client.0.clock.now();
     let started = Instant::now();
     let connection = client.0.connections.to(&url);
     let sending = connection.http.get(url.clone()).header(KEY_HEADER, client.0.key.header()).send();
     let watched = client.0.connections.watch((&url, &connection), || started, || until, sending);
-    let response = watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
+    let response =
+        watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
     let (status, headers) = (response.status(), response.headers().clone());
     let limits = Limits { silence: client.0.silence, until };
     let response = Response::read(status, headers, response.bytes_stream(), limits).await;
@@ -126,8 +137,9 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
 
 /// The polling URL, if it may be polled with the key.
 fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
-    let refused =
-        |error: Error| PollError::Lasting(error.with_task(task).with_end(WaitEnd::Refused { status: None }));
+    let refused = |error: Error| {
+        PollError::Lasting(error.with_task(task).with_end(WaitEnd::Refused { status: None }))
+    };
     let url = task.polling_url().parse().map_err(|error| {
         refused(
             Error::new(ErrorKind::Settings, "could not parse the polling URL")
@@ -173,7 +185,9 @@ fn failed(client: &Client, task: &TaskRef, response: Response, redaction: &Redac
         Poll::End => {
             let end = WaitEnd::Refused { status: Some(status.as_u16()) };
             let advice = match error.kind() {
-                ErrorKind::Auth | ErrorKind::Payment => format!("{}; the task goes on", meaning.advice),
+                ErrorKind::Auth | ErrorKind::Payment => {
+                    format!("{}; the task goes on", meaning.advice)
+                }
                 _ => "the task goes on; resume it later".to_owned(),
             };
             PollError::Lasting(error.with_advice(advice).with_end(end))
@@ -190,7 +204,9 @@ fn broken(task: &TaskRef, error: reqwest::Error) -> PollError {
         true => "could not connect to poll the task",
         false => "the connection broke during a poll",
     };
-    transient(Error::new(ErrorKind::Network, message).with_task(task).with_source(error.without_url()))
+    transient(
+        Error::new(ErrorKind::Network, message).with_task(task).with_source(error.without_url()),
+    )
 }
 
 fn took_too_long(task: &TaskRef) -> PollError {

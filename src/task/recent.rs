@@ -47,7 +47,10 @@ mod tests {
         for (key, value) in [("a", 1), ("b", 2), ("b", 3), ("c", 4)] {
             assert_eq!(recent.add(key, value), value != 3);
         }
-        assert_eq!([recent.get(&"a"), recent.get(&"b"), recent.get(&"c")], [None, Some(&2), Some(&4)]);
+        assert_eq!(
+            [recent.get(&"a"), recent.get(&"b"), recent.get(&"c")],
+            [None, Some(&2), Some(&4)]
+        );
         assert_eq!((recent.values.len(), recent.order.len()), (2, 2));
     }
 }

@@ -1,4 +1,5 @@
-//! What it means that a submission was not accepted: whether it was paid, and whether it may be sent again.
+//! What it means that a submission was not accepted: whether it was paid, and whether it may be
+//! sent again.
 
 use std::time::Duration;
 
@@ -67,10 +68,16 @@ pub(super) fn error_of(
 }
 
 /// What a response that is not one of success means for the submission.
-pub(super) fn refusal(client: &Client, base: &url::Url, request: &Request, response: &Response) -> Attempt {
+pub(super) fn refusal(
+    client: &Client,
+    base: &url::Url,
+    request: &Request,
+    response: &Response,
+) -> Attempt {
     let redaction = Redaction::of_request(client, request);
     let (error, meaning) = error_of(client, Refused::Submission, response, &redaction);
-    // A refusal that tells where to poll the task contradicts itself, and what was paid is not sent again.
+    // A refusal that tells where to poll the task contradicts itself, and what was paid is not sent
+    // again.
     if meaning.submission == Submission::Unknown || has_polling_url(response) {
         let candidate = named_task(response, request.operation(), base, &redaction);
         return Attempt::Failed(match candidate {
@@ -94,14 +101,21 @@ pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> Attempt {
         // The body never came to its end, so there was no request that the service could take.
         Failure::File(fault) => {
             let error = Error::new(ErrorKind::File, format!("could not read an image: {fault}"));
-            return Attempt::Failed(error.with_advice("the submission was abandoned, and nothing was paid"));
+            return Attempt::Failed(
+                error.with_advice("the submission was abandoned, and nothing was paid"),
+            );
         }
         Failure::Silent(limit) => Error::new(
             ErrorKind::Network,
-            format!("no response to the submission: the service was silent for {} s", limit.as_secs_f32()),
+            format!(
+                "no response to the submission: the service was silent for {} s",
+                limit.as_secs_f32()
+            ),
         ),
         Failure::Failed(error) => match *error {
-            ClientError::CommunicationError(error) if was_not_taken(&error) => return not_taken(error),
+            ClientError::CommunicationError(error) if was_not_taken(&error) => {
+                return not_taken(error);
+            }
             ClientError::CommunicationError(error) if error.is_builder() => {
                 return Attempt::Failed(
                     not_built("could not build the request").with_source(error.without_url()),

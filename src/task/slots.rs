@@ -1,4 +1,5 @@
-//! The slots of active tasks. A task holds its slot until a poll of the client sees its final status, whoever polls.
+//! The slots of active tasks. A task holds its slot until a poll of the client sees its final
+//! status, whoever polls.
 
 use std::{
     collections::HashMap,
@@ -15,7 +16,8 @@ use tokio::{
 use super::poll::{PollError, poll};
 use crate::{Client, Error, ErrorKind, TaskRef};
 
-/// How long a submission waits for a slot before it polls the tasks that hold one, and how long at most between its polls.
+/// How long a submission waits for a slot before it polls the tasks that hold one, and how long at
+/// most between its polls.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -75,13 +77,14 @@ impl Slots {
             }
         }
         match hopeless.pop() {
-            Some(error) if hopeless.len() + 1 == self.capacity => {
-                Err(Error::new(ErrorKind::RateLimited, "every slot is held by a task that can't be polled")
-                    .with_advice(
-                        "nothing was sent; remove the cause, or raise ClientBuilder::max_active_tasks",
-                    )
-                    .with_source(error))
-            }
+            Some(error) if hopeless.len() + 1 == self.capacity => Err(Error::new(
+                ErrorKind::RateLimited,
+                "every slot is held by a task that can't be polled",
+            )
+            .with_advice(
+                "nothing was sent; remove the cause, or raise ClientBuilder::max_active_tasks",
+            )
+            .with_source(error)),
             _ => Ok(()),
         }
     }
@@ -101,13 +104,17 @@ impl Client {
             };
             tokio::select! {
                 biased;
-                // Closing is never called on it; without a slot the worst is one task more than asked for.
+                // Closing is never called on it; without a slot the worst is one task more than
+                // asked for.
                 slot = &mut free => return Ok(slot.ok()),
                 polled = polling => polled?,
             }
             if !is_said && started.elapsed() >= LONG_WAIT {
                 is_said = true;
-                tracing::warn!(active_tasks = slots.capacity, "a submission still waits for a slot");
+                tracing::warn!(
+                    active_tasks = slots.capacity,
+                    "a submission still waits for a slot"
+                );
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -118,8 +125,9 @@ impl Client {
         let Some(slots) = &self.0.slots else { return Ok(None) };
         Arc::clone(&slots.free).try_acquire_owned().map(Some).map_err(|_| {
             let message = format!("all slots of active tasks are taken ({})", slots.capacity);
-            Error::new(ErrorKind::RateLimited, message)
-                .with_advice("nothing was sent; wait for a task, or call Client::submit, which waits")
+            Error::new(ErrorKind::RateLimited, message).with_advice(
+                "nothing was sent; wait for a task, or call Client::submit, which waits",
+            )
         })
     }
 }

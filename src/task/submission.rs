@@ -1,5 +1,5 @@
-//! A submission under way: sent once, and sent again only if the service certainly did not take it. It runs in a task of its
-//! own, so that it comes to its end whatever becomes of the caller.
+//! A submission under way: sent once, and sent again only if the service certainly did not take it.
+//! It runs in a task of its own, so that it comes to its end whatever becomes of the caller.
 
 use std::sync::Arc;
 
@@ -43,7 +43,8 @@ pub(super) struct Submission {
 type Caller = oneshot::Sender<Result<Task, Error>>;
 
 impl Submission {
-    /// Runs to the end and tells the caller. A task whose caller is gone is kept for [`Client::drain`].
+    /// Runs to the end and tells the caller. A task whose caller is gone is kept for
+    /// [`Client::drain`].
     pub(super) async fn run(self, mut caller: Caller) {
         let outcome = self.send_journalled(&mut caller).await;
         let Self { client, slot, under_way, request, .. } = self;
@@ -116,7 +117,8 @@ impl Submission {
                 Err(Attempt::Failed(error)) => return Err(error),
                 Err(Attempt::NotTaken { error, wait }) => (error, wait),
             };
-            // A service that asks for no wait at all still gets one: six attempts at once are a storm.
+            // A service that asks for no wait at all still gets one: six attempts at once are a
+            // storm.
             let asked = asked.filter(|asked| !asked.is_zero());
             let random = &self.client.0.random;
             if attempt == retry::MAX_ATTEMPTS
@@ -125,9 +127,11 @@ impl Submission {
             {
                 return Err(error);
             }
-            let wait = asked.map_or_else(|| retry::delay(attempt, random), |asked| random.after(asked));
+            let wait =
+                asked.map_or_else(|| retry::delay(attempt, random), |asked| random.after(asked));
             tracing::debug!(attempt, wait_ms = wait.as_millis() as u64, kind = ?error.kind(), "sending again");
-            // What was not taken is not sent again for a caller that is gone: nobody would want what it costs.
+            // What was not taken is not sent again for a caller that is gone: nobody would want
+            // what it costs.
             tokio::select! {
                 () = time::sleep(wait) => {}
                 () = caller.closed() => return Err(error),
@@ -146,7 +150,8 @@ impl Submission {
         }
     }
 
-    /// Reads the response to an accepted submission. However damaged it is, the task that it names is not lost.
+    /// Reads the response to an accepted submission. However damaged it is, the task that it names
+    /// is not lost.
     fn accepted(&self, response: &Response) -> Result<(TaskRef, Charge), Error> {
         let redaction = Redaction::of_request(&self.client, &self.request);
         if let Some(task) = named_task(response, self.request.operation(), &self.base, &redaction) {
@@ -163,11 +168,14 @@ impl Submission {
             Ending::Broken(_) | Ending::Silent | Ending::TooSlow => {
                 (ErrorKind::Network, "ended before it named a task")
             }
-            Ending::TooLong => (ErrorKind::Reply, "is too long, and names no task as far as it was read"),
+            Ending::TooLong => {
+                (ErrorKind::Reply, "is too long, and names no task as far as it was read")
+            }
             Ending::Complete if response.document().is_none() => (ErrorKind::Reply, "is not JSON"),
             Ending::Complete => (ErrorKind::Reply, "names no task"),
         };
-        let message = format!("the service accepted the submission ({status}), but the response {message}");
+        let message =
+            format!("the service accepted the submission ({status}), but the response {message}");
         Err(unknown(Error::new(kind, message))
             .with_status(status)
             .with_request_id(response.request_id(&redaction)))

@@ -58,8 +58,8 @@ impl Default for Submissions {
 }
 
 impl Submissions {
-    /// The task of this id, if a webhook was asked for. The event may arrive before the response that names the task, so this
-    /// waits for the submissions that began before now.
+    /// The task of this id, if a webhook was asked for. The event may arrive before the response
+    /// that names the task, so this waits for the submissions that began before now.
     #[cfg(feature = "webhook")]
     pub(crate) async fn find(&self, task_id: &str) -> Option<TaskRef> {
         time::timeout(HOLD, self.known(task_id)).await.ok().flatten()
@@ -149,15 +149,16 @@ impl Drop for UnderWay {
 
 impl Client {
     /// Waits until no submission is under way, and returns the tasks that were accepted after their
-    /// [`submit`](Self::submit) was dropped: by a time limit, by `select!`, or with the request of a browser that has left.
-    /// They are paid. Call it before the runtime shuts down, which would cut the submissions.
+    /// [`submit`](Self::submit) was dropped: by a time limit, by `select!`, or with the request of
+    /// a browser that has left. They are paid. Call it before the runtime shuts down, which would
+    /// cut the submissions.
     ///
     /// Each such task is returned once. The last 10,000 are kept.
     ///
     /// # Errors
     ///
-    /// Kind [`Deadline`](ErrorKind::Deadline): submissions are still under way, so billing is unknown. The tasks are kept for
-    /// the next call.
+    /// Kind [`Deadline`](ErrorKind::Deadline): submissions are still under way, so billing is
+    /// unknown. The tasks are kept for the next call.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -172,10 +173,13 @@ impl Client {
         let submissions = &self.0.submissions;
         if time::timeout(deadline, submissions.all_ended()).await.is_err() {
             let left = submissions.lock().under_way.len();
-            let message = format!("submissions still under way after {} s: {left}", deadline.as_secs_f32());
-            return Err(Error::new(ErrorKind::Deadline, message).with_billing_unknown().with_advice(
-                "call it again; ending the program now may leave paid tasks that are not known",
-            ));
+            let message =
+                format!("submissions still under way after {} s: {left}", deadline.as_secs_f32());
+            return Err(Error::new(ErrorKind::Deadline, message)
+                .with_billing_unknown()
+                .with_advice(
+                    "call it again; ending the program now may leave paid tasks that are not known",
+                ));
         }
         Ok(submissions.lock().left_behind.drain(..).collect())
     }

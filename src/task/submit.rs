@@ -13,17 +13,19 @@ use crate::{
 };
 
 impl Client {
-    /// Submits a request: the POST happens here, and only here. Returns once the service has accepted the task.
+    /// Submits a request: the POST happens here, and only here. Returns once the service has
+    /// accepted the task.
     ///
-    /// Dropping the future does not cut the submission, which may be paid already: it comes to its end in a task of its own,
-    /// and [`drain`](Self::drain) returns what was accepted. A submission that the service did not take is not sent again
-    /// then.
+    /// Dropping the future does not cut the submission, which may be paid already: it comes to its
+    /// end in a task of its own, and [`drain`](Self::drain) returns what was accepted. A submission
+    /// that the service did not take is not sent again then.
     ///
     /// # Errors
     ///
-    /// Kinds [`Validation`](ErrorKind::Validation), [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
-    /// [`RateLimited`](ErrorKind::RateLimited), [`File`](ErrorKind::File), [`Settings`](ErrorKind::Settings): usually
-    /// nothing was paid. Kinds [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
+    /// Kinds [`Validation`](ErrorKind::Validation), [`Auth`](ErrorKind::Auth),
+    /// [`Payment`](ErrorKind::Payment), [`RateLimited`](ErrorKind::RateLimited),
+    /// [`File`](ErrorKind::File), [`Settings`](ErrorKind::Settings): usually nothing was paid.
+    /// Kinds [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
     /// [`Reply`](ErrorKind::Reply): it depends. [`Error::billing`] tells which it is.
     pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
         self.submit_in_span(request.into_request(), true).await
@@ -34,8 +36,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and nothing was sent. Otherwise
-    /// as [`submit`](Self::submit).
+    /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and
+    /// nothing was sent. Otherwise as [`submit`](Self::submit).
     pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
         self.submit_in_span(request.into_request(), false).await
     }
@@ -67,12 +69,19 @@ impl Client {
         .await
     }
 
-    async fn submit_request(&self, mut request: Request, waits_for_slot: bool) -> Result<Task, Error> {
+    async fn submit_request(
+        &self,
+        mut request: Request,
+        waits_for_slot: bool,
+    ) -> Result<Task, Error> {
         let operation = request.operation();
         if !operation.submits {
-            return Err(Error::new(ErrorKind::Settings, format!("{operation} does not submit anything"))
-                .with_advice("poll a task with Client::task or Client::task_by_id")
-                .with_operation(operation.name));
+            return Err(Error::new(
+                ErrorKind::Settings,
+                format!("{operation} does not submit anything"),
+            )
+            .with_advice("poll a task with Client::task or Client::task_by_id")
+            .with_operation(operation.name));
         }
         let base = self.base_of(operation)?;
         self.0.webhook.fill(&mut request);
@@ -82,7 +91,8 @@ impl Client {
             false => self.try_slot(),
         };
         let slot = slot.map_err(|error| error.with_operation(operation.name))?;
-        let intent = self.0.journal.as_ref().map(|_| Intent::new(operation.name, self.0.clock.now()));
+        let intent =
+            self.0.journal.as_ref().map(|_| Intent::new(operation.name, self.0.clock.now()));
         let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
         let under_way = UnderWay::new(self, request.asks_for_webhook(), intent_id);
         let (client, base) = (self.clone(), base.clone());
@@ -90,7 +100,8 @@ impl Client {
         let (caller, outcome) = oneshot::channel();
         tokio::spawn(submission.run(caller).in_current_span());
         outcome.await.unwrap_or_else(|_| {
-            let error = Error::new(ErrorKind::Network, "the submission was cut by the end of the runtime");
+            let error =
+                Error::new(ErrorKind::Network, "the submission was cut by the end of the runtime");
             Err(unknown(error).with_operation(operation.name))
         })
     }
@@ -98,8 +109,10 @@ impl Client {
     fn base_of(&self, operation: &'static Operation) -> Result<&Url, Error> {
         let region = if operation.regional { Region::Regional } else { Region::Global };
         self.base(region).ok_or_else(|| {
-            no_regional_address(format!("{operation} is served from a regional address, and none is set"))
-                .with_operation(operation.name)
+            no_regional_address(format!(
+                "{operation} is served from a regional address, and none is set"
+            ))
+            .with_operation(operation.name)
         })
     }
 
@@ -110,9 +123,11 @@ impl Client {
         if !request.is_heavy() {
             return prepare(request, validation);
         }
-        tokio::task::spawn_blocking(move || prepare(request, validation)).await.unwrap_or_else(|error| {
-            Err(Error::new(ErrorKind::File, "could not prepare the request").with_source(error))
-        })
+        tokio::task::spawn_blocking(move || prepare(request, validation)).await.unwrap_or_else(
+            |error| {
+                Err(Error::new(ErrorKind::File, "could not prepare the request").with_source(error))
+            },
+        )
     }
 }
 

@@ -39,8 +39,8 @@ impl Update {
     }
 }
 
-/// Reads the status and the picture from whatever can be read of the response (schema `PollResult` of the contract). A
-/// field of another type than the contract shows hides neither.
+/// Reads the status and the picture from whatever can be read of the response (schema `PollResult`
+/// of the contract). A field of another type than the contract shows hides neither.
 pub(super) fn read_update(
     client: &Client,
     task: &TaskRef,

@@ -13,10 +13,11 @@ use crate::{Error, TaskRef};
 
 type Step = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;
 
-/// The updates of a task, from [`Task::updates`]: polls first and pauses after, so a loop over it can't spin.
+/// The updates of a task, from [`Task::updates`]: polls first and pauses after, so a loop over it
+/// can't spin.
 ///
-/// It ends after a final status, and after an error. It does not borrow the task, so it can be moved to another task of the
-/// runtime, or into the response of a web server.
+/// It ends after a final status, and after an error. It does not borrow the task, so it can be
+/// moved to another task of the runtime, or into the response of a web server.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Updates {
     task: TaskRef,
@@ -24,8 +25,9 @@ pub struct Updates {
 }
 
 impl Task {
-    /// The task's updates as they are polled, one an item, the same status twice if it is seen twice. Polls that fail for
-    /// the moment are repeated and are not items. A failure status is an item, as in [`poll`](Self::poll).
+    /// The task's updates as they are polled, one an item, the same status twice if it is seen
+    /// twice. Polls that fail for the moment are repeated and are not items. A failure status is an
+    /// item, as in [`poll`](Self::poll).
     ///
     /// ```
     /// # use imagekiln::{Task, Error, Update};

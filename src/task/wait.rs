@@ -50,23 +50,23 @@ impl Default for WaitOptions {
 }
 
 impl WaitOptions {
-    /// How long the wait may take in all; ten minutes by default. There is always a deadline. The last poll is sent shortly
-    /// before it, and every poll ends with it.
+    /// How long the wait may take in all; ten minutes by default. There is always a deadline. The
+    /// last poll is sent shortly before it, and every poll ends with it.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// The time between the first two polls; half a second by default, at least 10 milliseconds. It grows by half with
-    /// each poll.
+    /// The time between the first two polls; half a second by default, at least 10 milliseconds. It
+    /// grows by half with each poll.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// The longest time between two polls; five seconds by default, at most a day. Each is spread over its last half. A
-    /// service that asks for a longer wait (`Retry-After`) gets it, up to two minutes, and a little more so that many
-    /// clients do not come back at once.
+    /// The longest time between two polls; five seconds by default, at most a day. Each is spread
+    /// over its last half. A service that asks for a longer wait (`Retry-After`) gets it, up to two
+    /// minutes, and a little more so that many clients do not come back at once.
     pub fn max_interval(mut self, interval: Duration) -> Self {
         self.max_interval = interval;
         self
@@ -90,16 +90,18 @@ impl Task {
         self.wait_with(WaitOptions::default()).await
     }
 
-    /// Waits for the picture. Polls that fail for the moment (5xx, time-outs, resets, responses that can't be read, 429) are
-    /// repeated until the deadline. A webhook that this client has verified ends a pause between two polls, unless the
-    /// service asked for that pause.
+    /// Waits for the picture. Polls that fail for the moment (5xx, time-outs, resets, responses
+    /// that can't be read, 429) are repeated until the deadline. A webhook that this client has
+    /// verified ends a pause between two polls, unless the service asked for that pause.
     ///
     /// # Errors
     ///
-    /// Every one carries the task's reference, and says in [`Error::wait_end`] how the wait ended. Kinds
-    /// [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated), [`TaskNotFound`](ErrorKind::TaskNotFound):
-    /// there will be no picture. [`Deadline`](ErrorKind::Deadline), [`Auth`](ErrorKind::Auth),
-    /// [`KeyWithheld`](ErrorKind::KeyWithheld), [`Service`](ErrorKind::Service): the task goes on, wait for it again.
+    /// Every one carries the task's reference, and says in [`Error::wait_end`] how the wait ended.
+    /// Kinds [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
+    /// [`TaskNotFound`](ErrorKind::TaskNotFound): there will be no picture.
+    /// [`Deadline`](ErrorKind::Deadline), [`Auth`](ErrorKind::Auth),
+    /// [`KeyWithheld`](ErrorKind::KeyWithheld), [`Service`](ErrorKind::Service): the task goes on,
+    /// wait for it again.
     pub async fn wait_with(&self, options: WaitOptions) -> Result<Picture, Error> {
         let mut polling = Polling::new(&self.client, &self.reference, options);
         loop {
@@ -201,8 +203,9 @@ impl Polling {
         }
     }
 
-    /// Returns when it is time for another poll, and whether there is time for one. The last one comes shortly before the
-    /// deadline, however long the pause would have been. An event ends the pause, unless the service asked for it.
+    /// Returns when it is time for another poll, and whether there is time for one. The last one
+    /// comes shortly before the deadline, however long the pause would have been. An event ends the
+    /// pause, unless the service asked for it.
     async fn pause(&mut self) -> bool {
         let left = self.left();
         if self.last_poll_is_sent || left <= SHORTEST_PAUSE {

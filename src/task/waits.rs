@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn a_task_is_forgotten_when_its_last_wait_has_ended() {
-        let client = Client::builder().api_key("key").base_url("http://127.0.0.1:9").build().unwrap();
+        let client =
+            Client::builder().api_key("key").base_url("http://127.0.0.1:9").build().unwrap();
         let (first, second) = (Wake::new(&client, "t1"), Wake::new(&client, "t1"));
         drop(first);
         assert_eq!(client.0.waits.lock().len(), 1);

@@ -2,8 +2,9 @@
 
 use std::{fmt, sync::Arc, time::SystemTime};
 
-/// The wall clock of a client: the system's, or one that was injected. It is asked each time, so it is right after the
-/// machine was suspended and after its clock was set. Delays and deadlines run on tokio's clock instead.
+/// The wall clock of a client: the system's, or one that was injected. It is asked each time, so it
+/// is right after the machine was suspended and after its clock was set. Delays and deadlines run
+/// on tokio's clock instead.
 #[derive(Clone)]
 pub(crate) struct WallClock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 

@@ -13,8 +13,8 @@ use crate::{
 /// How many violations are kept. A request has fewer fields.
 const MOST_VIOLATIONS: usize = 100;
 
-/// The violations of a 422, or a message. No secret comes out of it, whatever the service echoes. HTML says nothing to a
-/// person at a terminal, so it is not passed on.
+/// The violations of a 422, or a message. No secret comes out of it, whatever the service echoes.
+/// HTML says nothing to a person at a terminal, so it is not passed on.
 #[derive(Debug, Default)]
 pub(crate) struct Complaint {
     pub(crate) message: Option<String>,

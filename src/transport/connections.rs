@@ -1,8 +1,9 @@
 //! The connections of a client, and how a host gets new ones.
 //!
-//! The HTTP client keeps a connection for as long as it seems to work, and gives no way to abandon one. An HTTP/2
-//! connection that accepts requests and answers none would then block all requests to its host. So a host on which an
-//! exchange fell silent gets a client of its own, with new connections, as often as that happens.
+//! The HTTP client keeps a connection for as long as it seems to work, and gives no way to abandon
+//! one. An HTTP/2 connection that accepts requests and answers none would then block all requests
+//! to its host. So a host on which an exchange fell silent gets a client of its own, with new
+//! connections, as often as that happens.
 
 use std::{
     collections::HashMap,
@@ -15,12 +16,12 @@ use url::Url;
 
 use super::routes::Routes;
 
-/// After this much silence, at most, other requests to the host use a new connection. The silent exchange itself is waited
-/// for.
+/// After this much silence, at most, other requests to the host use a new connection. The silent
+/// exchange itself is waited for.
 const SUSPICIOUS: Duration = Duration::from_secs(10);
 
-/// How many hosts can have a client of their own. A service has a few hosts; a service that makes up host names must not
-/// make us keep them all.
+/// How many hosts can have a client of their own. A service has a few hosts; a service that makes
+/// up host names must not make us keep them all.
 const MOST_HOSTS: usize = 32;
 
 type Make = Box<dyn Fn() -> reqwest::Result<Routes> + Send + Sync>;
@@ -45,8 +46,8 @@ pub(crate) struct Connection {
 }
 
 impl Connections {
-    /// `make` makes the clients that serve every host at first, and further ones like them for a single host. `silence` is
-    /// how long a host may be silent.
+    /// `make` makes the clients that serve every host at first, and further ones like them for a
+    /// single host. `silence` is how long a host may be silent.
     pub(crate) fn new(
         silence: Duration,
         make: impl Fn() -> reqwest::Result<Routes> + Send + Sync + 'static,
@@ -93,8 +94,8 @@ impl Connections {
         renewed.insert(host, Renewed { generation: current + 1, routes });
     }
 
-    /// The outcome of `exchange`, or `None` if it has none by the time that `until` tells. `quiet_since` tells when it last
-    /// moved.
+    /// The outcome of `exchange`, or `None` if it has none by the time that `until` tells.
+    /// `quiet_since` tells when it last moved.
     pub(crate) async fn watch<T>(
         &self,
         (url, connection): (&Url, &Connection),
@@ -130,5 +131,9 @@ impl Connections {
 }
 
 fn host_of(url: &Url) -> String {
-    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
+    format!(
+        "{}:{}",
+        url.host_str().unwrap_or_default(),
+        url.port_or_known_default().unwrap_or_default()
+    )
 }

@@ -1,5 +1,5 @@
-//! Fetches from a delivery URL. Redirects are followed here and not by the HTTP client, because each URL on the way is
-//! checked, and goes through a proxy or not by its own host.
+//! Fetches from a delivery URL. Redirects are followed here and not by the HTTP client, because
+//! each URL on the way is checked, and goes through a proxy or not by its own host.
 
 use std::error;
 
@@ -40,7 +40,8 @@ pub(crate) async fn get(
 ) -> Result<Delivery, DeliveryFault> {
     for _ in 0..=MAX_REDIRECTS {
         rules.check(&url).map_err(DeliveryFault::Refused)?;
-        let connection = if rules.trusts(&url) { connections.to(&url) } else { connections.to_foreign(&url) };
+        let connection =
+            if rules.trusts(&url) { connections.to(&url) } else { connections.to_foreign(&url) };
         let started = Instant::now();
         let sending = connection.http.get(url.clone()).send();
         let watched = connections.watch((&url, &connection), || started, || until, sending);
@@ -78,7 +79,8 @@ mod tests {
     use super::*;
     use crate::transport::{resolver::PublicAddresses, tls::Tls};
 
-    /// `localhost` stands for any name that resolves to an address of this machine; the rules alone would refuse it.
+    /// `localhost` stands for any name that resolves to an address of this machine; the rules alone
+    /// would refuse it.
     #[tokio::test]
     async fn a_refusal_of_the_resolver_is_told_from_a_network_error() {
         let tls = Tls::new(false).unwrap();

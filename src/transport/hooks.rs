@@ -1,4 +1,5 @@
-//! What every submission of the generated client gets before it leaves: the key, the content type, the model prefix.
+//! What every submission of the generated client gets before it leaves: the key, the content type,
+//! the model prefix.
 
 use progenitor_client::{ClientHooks, ClientInfo, Error, OperationInfo};
 use reqwest::{
@@ -30,7 +31,8 @@ impl ClientHooks<Hooks> for Client {
     }
 }
 
-/// `/v1/gen-2-pro` is `/v1/xyz-2-pro` where the prefix is `xyz`; what does not start with the neutral prefix stays.
+/// `/v1/gen-2-pro` is `/v1/xyz-2-pro` where the prefix is `xyz`; what does not start with the
+/// neutral prefix stays.
 fn with_prefix(path: &str, prefix: &str) -> String {
     // The last one: the base address may have a path of its own in front.
     let Some(at) = path.rfind("/v1/") else { return path.to_owned() };
@@ -48,9 +50,15 @@ mod tests {
     #[test]
     fn replaces_the_head_of_the_model_only() {
         assert_eq!(with_prefix("/v1/gen-2-pro", "xyz"), "/v1/xyz-2-pro");
-        assert_eq!(with_prefix("/proxy/v1/gen-tools/deblur-v1", "xyz"), "/proxy/v1/xyz-tools/deblur-v1");
+        assert_eq!(
+            with_prefix("/proxy/v1/gen-tools/deblur-v1", "xyz"),
+            "/proxy/v1/xyz-tools/deblur-v1"
+        );
         assert_eq!(with_prefix("/gen-1/v1/finetune", "xyz"), "/gen-1/v1/finetune");
         assert_eq!(with_prefix("/v1/general", "xyz"), "/v1/general");
-        assert_eq!(with_prefix("/v1/gen-2-klein-9b-kv-finetuned", "xyz"), "/v1/xyz-2-klein-9b-kv-finetuned");
+        assert_eq!(
+            with_prefix("/v1/gen-2-klein-9b-kv-finetuned", "xyz"),
+            "/v1/xyz-2-klein-9b-kv-finetuned"
+        );
     }
 }

@@ -6,12 +6,13 @@ use reqwest::{ClientBuilder, redirect};
 
 use super::tls::Tls;
 
-/// Flow-control windows of HTTP/2: with the default of 64 KiB a large transfer waits for the other side at every step.
+/// Flow-control windows of HTTP/2: with the default of 64 KiB a large transfer waits for the other
+/// side at every step.
 const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 
-/// How often an HTTP/2 connection is asked for a sign of life, and how long it may take to give one. A dead one is closed,
-/// so that nothing more is sent into it.
+/// How often an HTTP/2 connection is asked for a sign of life, and how long it may take to give
+/// one. A dead one is closed, so that nothing more is sent into it.
 const PING_EVERY: Duration = Duration::from_secs(5);
 const PING_LIMIT: Duration = Duration::from_secs(5);
 
@@ -44,9 +45,11 @@ impl HttpSettings {
         };
         // The rules of the SDK come last, so that they can't be lost.
         builder
-            // A redirect would take the key along. Those of deliveries are followed hop by hop, in `delivery`.
+            // A redirect would take the key along. Those of deliveries are followed hop by hop, in
+            // `delivery`.
             .redirect(redirect::Policy::none())
-            // Whether a request may be repeated is decided in `task` and `picture`, and nowhere else.
+            // Whether a request may be repeated is decided in `task` and `picture`, and nowhere
+            // else.
             .retry(reqwest::retry::never())
     }
 }

@@ -1,4 +1,5 @@
-//! How requests leave and responses arrive: TLS, the key and where it may go, streamed bodies, retries, reading responses.
+//! How requests leave and responses arrive: TLS, the key and where it may go, streamed bodies,
+//! retries, reading responses.
 
 pub(crate) mod body;
 pub(crate) mod clock;

@@ -1,4 +1,5 @@
-//! What must not come out of a response that echoes the request: the key, secrets, and what was sent signed.
+//! What must not come out of a response that echoes the request: the key, secrets, and what was
+//! sent signed.
 
 use serde_json::Value;
 use url::Url;
@@ -72,9 +73,9 @@ impl Redaction {
             Value::String(text) => self.add_url(text),
             Value::Number(number) if secret => self.add(&number.to_string()),
             Value::Array(values) => values.iter().for_each(|value| self.add_json(value, secret)),
-            Value::Object(members) => {
-                members.iter().for_each(|(name, value)| self.add_json(value, secret || is_secret(name)))
-            }
+            Value::Object(members) => members
+                .iter()
+                .for_each(|(name, value)| self.add_json(value, secret || is_secret(name))),
             _ => {}
         }
     }
@@ -109,7 +110,8 @@ impl Redaction {
         }
     }
 
-    /// In the forms in which a service may repeat it. Longer ones first, so that a part never breaks up the whole.
+    /// In the forms in which a service may repeat it. Longer ones first, so that a part never
+    /// breaks up the whole.
     fn add(&mut self, secret: &str) {
         for form in [secret.to_owned(), encoded(secret)] {
             if !form.is_empty() && !self.0.contains(&form) {

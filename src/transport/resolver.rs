@@ -1,5 +1,5 @@
-//! Resolves names to public addresses only. It runs when a connection is made, so a name that changes its address
-//! between the check of a URL and the request is refused too.
+//! Resolves names to public addresses only. It runs when a connection is made, so a name that
+//! changes its address between the check of a URL and the request is refused too.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,8 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::hosts::{Refusal, reason_not_public};
 
-/// For hosts that only the service named. The HTTP client does not call it for IP addresses in URLs.
+/// For hosts that only the service named. The HTTP client does not call it for IP addresses in
+/// URLs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PublicAddresses;
 
@@ -15,7 +16,8 @@ impl Resolve for PublicAddresses {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             // The port is a placeholder: the client puts that of the URL in its place.
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let found: Vec<SocketAddr> =
+                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             let public: Addrs = Box::new(public_of(name.as_str(), found)?.into_iter());
             Ok(public)
         })
@@ -27,7 +29,9 @@ fn public_of(name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refu
     let public: Vec<SocketAddr> =
         found.into_iter().filter(|address| reason_not_public(address.ip()).is_none()).collect();
     match reason {
-        Some(reason) if public.is_empty() => Err(Refusal::of_host(format!("{name} resolves to {reason}"))),
+        Some(reason) if public.is_empty() => {
+            Err(Refusal::of_host(format!("{name} resolves to {reason}")))
+        }
         _ => Ok(public),
     }
 }

@@ -1,4 +1,5 @@
-//! Reading responses: within bounds of time and size, and keeping what arrived of one that is truncated or damaged.
+//! Reading responses: within bounds of time and size, and keeping what arrived of one that is
+//! truncated or damaged.
 
 use std::{future::poll_fn, io::Read, time::Duration};
 
@@ -38,7 +39,8 @@ pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) ending: Ending,
-    /// The JSON of the body: all of it, or what can be read of a document that is truncated or damaged.
+    /// The JSON of the body: all of it, or what can be read of a document that is truncated or
+    /// damaged.
     document: Option<Value>,
 }
 
@@ -111,7 +113,8 @@ impl Response {
         Self { document: arrived.document(&headers), status, headers, ending }
     }
 
-    /// The JSON of the body, or the first element of an array: that is where an object is that is wrapped in one.
+    /// The JSON of the body, or the first element of an array: that is where an object is that is
+    /// wrapped in one.
     pub(crate) fn object(&self) -> Option<&Value> {
         match self.document.as_ref()? {
             Value::Array(elements) => elements.first(),
@@ -151,8 +154,9 @@ impl Response {
 
 /// A body that was compressed although nobody asked for that.
 fn unpacked(body: Vec<u8>, headers: &HeaderMap) -> Vec<u8> {
-    let is_declared =
-        headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding.as_bytes().ends_with(b"gzip"));
+    let is_declared = headers
+        .get(CONTENT_ENCODING)
+        .is_some_and(|encoding| encoding.as_bytes().ends_with(b"gzip"));
     if !is_declared && !body.starts_with(&[0x1f, 0x8b]) {
         return body;
     }

@@ -1,5 +1,5 @@
-//! When and how long to wait before another attempt: the growing delay, the service's own word, and a budget that keeps
-//! many callers from storming a service that is down.
+//! When and how long to wait before another attempt: the growing delay, the service's own word, and
+//! a budget that keeps many callers from storming a service that is down.
 
 use std::{
     sync::Mutex,
@@ -12,19 +12,20 @@ use tokio::time::Instant;
 /// Attempts of one submission: the first, and what follows after a refused connection or a 429.
 pub(crate) const MAX_ATTEMPTS: u32 = 6;
 
-/// The longest wait that the service can ask for. A submission returns an error if it asks for more, because the caller
-/// should decide on that; a poll comes back after this time.
+/// The longest wait that the service can ask for. A submission returns an error if it asks for
+/// more, because the caller should decide on that; a poll comes back after this time.
 pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(120);
 
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
-/// Bounds of what is added to a `Retry-After`, so that callers who were refused together do not come back together.
+/// Bounds of what is added to a `Retry-After`, so that callers who were refused together do not
+/// come back together.
 const LEAST_SPREAD: Duration = Duration::from_millis(100);
 const MOST_SPREAD: Duration = Duration::from_secs(5);
 
-/// What the service asked us to wait: seconds, or a date (RFC 9110, 10.2.3). A date counts from the service's own clock,
-/// if the response tells it, because ours may be wrong.
+/// What the service asked us to wait: seconds, or a date (RFC 9110, 10.2.3). A date counts from the
+/// service's own clock, if the response tells it, because ours may be wrong.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let value = text(RETRY_AFTER)?;
@@ -37,10 +38,11 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     Some(date.duration_since(sent).unwrap_or_default())
 }
 
-/// The delay before the attempt after `attempt` (1 for the first): doubled each time, and spread over half of it so that
-/// callers who failed together do not come back together.
+/// The delay before the attempt after `attempt` (1 for the first): doubled each time, and spread
+/// over half of it so that callers who failed together do not come back together.
 pub(crate) fn delay(attempt: u32, random: &Random) -> Duration {
-    let full = FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(10)).min(LONGEST_DELAY);
+    let full =
+        FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(10)).min(LONGEST_DELAY);
     random.spread(full)
 }
 
@@ -68,8 +70,8 @@ impl Random {
     }
 }
 
-/// The retries that all requests of one purpose share: submissions, polls or downloads. A retry takes one, and time gives
-/// them back.
+/// The retries that all requests of one purpose share: submissions, polls or downloads. A retry
+/// takes one, and time gives them back.
 #[derive(Debug)]
 pub(crate) struct RetryBudget(Mutex<Level>);
 
@@ -114,7 +116,8 @@ mod tests {
     fn reads_both_forms_of_retry_after() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         let date = |offset: i64| {
-            let time = SystemTime::UNIX_EPOCH + Duration::from_secs((1_000_000_000 + offset) as u64);
+            let time =
+                SystemTime::UNIX_EPOCH + Duration::from_secs((1_000_000_000 + offset) as u64);
             httpdate::fmt_http_date(time)
         };
         let asked = |value: &str| {
@@ -158,7 +161,10 @@ mod tests {
         for asked in [0, 1, 17, 120, 86_400].map(Duration::from_secs) {
             let delays: Vec<_> = (0..20).map(|_| random.after(asked)).collect();
             let spread = (asked / 4).clamp(LEAST_SPREAD, MOST_SPREAD);
-            assert!(delays.iter().all(|delay| (asked..=asked + spread).contains(delay)), "{delays:?}");
+            assert!(
+                delays.iter().all(|delay| (asked..=asked + spread).contains(delay)),
+                "{delays:?}"
+            );
             let (first, last) = (delays.iter().min().unwrap(), delays.iter().max().unwrap());
             assert!(*last - *first > spread / 2, "{delays:?}");
         }

@@ -1,4 +1,5 @@
-//! The HTTP clients of a [`Client`](crate::Client): with and without the system's proxies. One is chosen per URL.
+//! The HTTP clients of a [`Client`](crate::Client): with and without the system's proxies. One is
+//! chosen per URL.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Builds all clients from the same settings. The proxies are those of the environment at this moment.
+    /// Builds all clients from the same settings. The proxies are those of the environment at this
+    /// moment.
     pub(crate) fn new(settings: impl Fn() -> reqwest::ClientBuilder) -> reqwest::Result<Self> {
         Ok(Self {
             direct: settings().no_proxy().build()?,
@@ -34,8 +36,9 @@ impl Routes {
         if is_loopback(url) { &self.direct } else { &self.system }
     }
 
-    /// The client for a host that only the service named. A proxy resolves the name itself, and its own address is often
-    /// a private one, so only requests without a proxy are restricted to public addresses.
+    /// The client for a host that only the service named. A proxy resolves the name itself, and its
+    /// own address is often a private one, so only requests without a proxy are restricted to
+    /// public addresses.
     pub(crate) fn for_foreign_url(&self, url: &Url) -> &reqwest::Client {
         let proxied = url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
         if proxied { &self.system } else { &self.public }

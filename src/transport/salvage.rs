@@ -1,5 +1,6 @@
-//! Reads what can be read of a JSON document that is truncated or damaged: the members of its outermost object, and of the
-//! objects in it, whose values are text, numbers, `true` or `false` and arrived whole.
+//! Reads what can be read of a JSON document that is truncated or damaged: the members of its
+//! outermost object, and of the objects in it, whose values are text, numbers, `true` or `false`
+//! and arrived whole.
 //!
 //! It never recurses, takes a document in pieces of any size, and keeps a bounded part of it.
 
@@ -125,7 +126,10 @@ impl Scanner {
 
     fn opened(&mut self, is_object: bool) {
         self.state = State::Between;
-        if self.deeper > 0 || self.open.len() == DEEPEST || self.open.last().is_some_and(|c| !c.is_object) {
+        if self.deeper > 0
+            || self.open.len() == DEEPEST
+            || self.open.last().is_some_and(|c| !c.is_object)
+        {
             self.deeper += 1;
         } else {
             self.open.push(Container { is_object, name: None, members: Map::new() });
@@ -189,8 +193,8 @@ fn is_bare(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+-._".contains(&byte)
 }
 
-/// The text of a JSON string, escapes resolved. What UTF-8 can't be is read as Latin-1, and half a surrogate pair as the
-/// replacement character.
+/// The text of a JSON string, escapes resolved. What UTF-8 can't be is read as Latin-1, and half a
+/// surrogate pair as the replacement character.
 fn unescaped(raw: &[u8]) -> String {
     let text = match std::str::from_utf8(raw) {
         Ok(text) => text.to_owned(),
@@ -245,7 +249,10 @@ mod tests {
             json!({ "id": "t1" })
         );
         assert_eq!(found(b"{\"id\":\"caf\xe9\"}"), json!({ "id": "caf\u{e9}" }));
-        assert_eq!(found(br#"{"id":"\ud800x\ud83e\udd8a\"\/"}"#), json!({ "id": "\u{fffd}x\u{1f98a}\"/" }));
+        assert_eq!(
+            found(br#"{"id":"\ud800x\ud83e\udd8a\"\/"}"#),
+            json!({ "id": "\u{fffd}x\u{1f98a}\"/" })
+        );
         assert_eq!(
             found(br#"{"a":{"b":{"c":1}},"status":"Ready","result":{"n":[{"sample":1}],"sample":"u","#),
             json!({ "a": {}, "status": "Ready", "result": { "sample": "u" } })
@@ -256,14 +263,18 @@ mod tests {
 
     #[test]
     fn is_not_exhausted_by_depth_or_length() {
-        let deep = format!("{{\"x\":{}1{},\"id\":\"t1\"}}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(found(deep.as_bytes()), json!({ "id": "t1" }));
         let deep =
-            format!("{{\"x\":{},\"id\":\"t2\"", "{\"y\":".repeat(100_000) + "1" + &"}".repeat(100_000));
+            format!("{{\"x\":{}1{},\"id\":\"t1\"}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(found(deep.as_bytes()), json!({ "id": "t1" }));
+        let deep = format!(
+            "{{\"x\":{},\"id\":\"t2\"",
+            "{\"y\":".repeat(100_000) + "1" + &"}".repeat(100_000)
+        );
         assert_eq!(found(deep.as_bytes())["id"], "t2");
         let long = format!("{{\"x\":\"{}\",\"id\":\"t3\"}}", "y".repeat(1_000_000));
         assert_eq!(found(long.as_bytes()), json!({ "id": "t3" }));
-        let many: String = (0..20_000).map(|n| format!("\"name{n}\":\"{}\",", "v".repeat(50))).collect();
+        let many: String =
+            (0..20_000).map(|n| format!("\"name{n}\":\"{}\",", "v".repeat(50))).collect();
         assert!(found(format!("{{{many}").as_bytes()).to_string().len() < 2 * MOST_KEPT);
     }
 

@@ -1,5 +1,5 @@
-//! What each status code of a failure means: the one table for submissions and polls. `docs/billing.md` shows it, and a
-//! test compares the two.
+//! What each status code of a failure means: the one table for submissions and polls.
+//! `docs/billing.md` shows it, and a test compares the two.
 
 use reqwest::StatusCode;
 
@@ -43,7 +43,8 @@ use ErrorKind::{Auth, Payment, RateLimited, Service, Validation};
 use Poll::{Again, End};
 use Submission::{Refused, Repeated, Unknown};
 
-const REDIRECT: &str = "answered with a redirect, which is not followed, because the key would go along";
+const REDIRECT: &str =
+    "answered with a redirect, which is not followed, because the key would go along";
 const MOVED: &str = "set the base address to where the service is";
 const ADDRESS: &str = "check the base address and the model prefix";
 const ACCESS: &str = "check the key, and that its project has access to this endpoint";
@@ -52,8 +53,9 @@ const WAIT: &str = "wait, or cap the active tasks with ClientBuilder::max_active
 const PROXY: &str = "was not reached, because a proxy asks for authentication";
 const UNDEFINED: &str = "answered with a status code that HTTP does not define here";
 
-/// The contract shows 403 and 422 and no other status code. Besides those, a submission counts as refused only if
-/// the code says by its definition that the request was not acted upon; the first match counts.
+/// The contract shows 403 and 422 and no other status code. Besides those, a submission counts as
+/// refused only if the code says by its definition that the request was not acted upon; the first
+/// match counts.
 const MEANINGS: &[Meaning] = &[
     row(301, 301, Service, Refused, End, REDIRECT, MOVED),
     row(307, 308, Service, Refused, End, REDIRECT, MOVED),
@@ -68,7 +70,15 @@ const MEANINGS: &[Meaning] = &[
     row(407, 407, Service, Refused, End, PROXY, "check the proxy settings of the environment"),
     row(408, 408, Service, Unknown, Again, "gave up waiting for the request", ""),
     row(409, 409, Service, Unknown, Again, "reported a conflict", ""),
-    row(413, 413, Service, Refused, End, "found the request too large", "send smaller images, or their URLs"),
+    row(
+        413,
+        413,
+        Service,
+        Refused,
+        End,
+        "found the request too large",
+        "send smaller images, or their URLs",
+    ),
     row(415, 415, Service, Refused, End, "does not take JSON at this address", ADDRESS),
     row(422, 422, Validation, Refused, End, "found the request invalid", "correct the request"),
     row(423, 424, Service, Unknown, Again, "could not act on the request", ""),
@@ -129,6 +139,9 @@ mod tests {
             Again => "polls again",
             End => "ends the wait",
         };
-        format!("| {codes} | the service {} | `{:?}` | {submission} | {poll} |", meaning.what, meaning.kind)
+        format!(
+            "| {codes} | the service {} | `{:?}` | {submission} | {poll} |",
+            meaning.what, meaning.kind
+        )
     }
 }

@@ -1,15 +1,17 @@
-//! The TLS back end, chosen by Cargo features: reqwest's own default (rustls with aws-lc-rs), or the system's library.
+//! The TLS back end, chosen by Cargo features: reqwest's own default (rustls with aws-lc-rs), or
+//! the system's library.
 //!
-//! Cargo unifies features, so what this crate turns on in reqwest is on for the whole program. Each back end here comes
-//! with all it needs, so that a `reqwest::Client::new()` elsewhere in the program works as it does without this crate.
-//! No process-wide state is touched.
+//! Cargo unifies features, so what this crate turns on in reqwest is on for the whole program. Each
+//! back end here comes with all it needs, so that a `reqwest::Client::new()` elsewhere in the
+//! program works as it does without this crate. No process-wide state is touched.
 
 use reqwest::ClientBuilder;
 
 /// Whether this build can speak https by itself.
 pub(crate) const IS_BUILT_IN: bool = cfg!(any(feature = "rustls", feature = "native-tls"));
 
-/// What the HTTP clients of one [`Client`](crate::Client) share: reading the system's certificates takes a while.
+/// What the HTTP clients of one [`Client`](crate::Client) share: reading the system's certificates
+/// takes a while.
 #[derive(Clone)]
 pub(crate) struct Tls {
     #[cfg(all(feature = "rustls", not(feature = "native-tls")))]
@@ -18,8 +20,9 @@ pub(crate) struct Tls {
 
 #[cfg(all(feature = "rustls", not(feature = "native-tls")))]
 impl Tls {
-    /// Fails if the system has no certificates and a base needs them. If all bases are `http://` (a simulator in a bare
-    /// container) it does not: every certificate is then refused, should a delivery URL need one.
+    /// Fails if the system has no certificates and a base needs them. If all bases are `http://` (a
+    /// simulator in a bare container) it does not: every certificate is then refused, should a
+    /// delivery URL need one.
     pub(crate) fn new(base_is_https: bool) -> Result<Self, String> {
         use std::sync::Arc;
 

@@ -3,17 +3,20 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// An address whose query may be a secret: a polling address, a signed delivery address, a webhook's address.
+/// An address whose query may be a secret: a polling address, a signed delivery address, a
+/// webhook's address.
 ///
-/// `Display` and `Debug` print it without its query and without user and password, so that it can stand in logs and
-/// errors. [`Address::reveal`] gives all of it. Serialised, it is the whole address.
+/// `Display` and `Debug` print it without its query and without user and password, so that it can
+/// stand in logs and errors. [`Address::reveal`] gives all of it. Serialised, it is the whole
+/// address.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Address(String);
 
 impl Address {
-    /// The whole address, its query too. Whoever has a signed address has the picture: do not log it.
+    /// The whole address, its query too. Whoever has a signed address has the picture: do not log
+    /// it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -45,7 +48,9 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Ok(url) = self.parse() else { return f.write_str("[unreadable address]") };
         // `data:` and the like have no host, and all of their text may be the secret.
-        let Some(host) = url.host_str() else { return write!(f, "{}:{}", url.scheme(), super::REDACTED) };
+        let Some(host) = url.host_str() else {
+            return write!(f, "{}:{}", url.scheme(), super::REDACTED);
+        };
         write!(f, "{}://{host}", url.scheme())?;
         if let Some(port) = url.port() {
             write!(f, ":{port}")?;

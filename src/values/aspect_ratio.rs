@@ -2,10 +2,11 @@ use std::{error, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The ratio of a picture's width to its height, such as `16:9`; both sides are whole numbers above 0.
+/// The ratio of a picture's width to its height, such as `16:9`; both sides are whole numbers above
+/// 0.
 ///
-/// The contract takes ratios between 21:9 and 9:21; `validate()` checks that, so that this type can carry what a later
-/// contract may take.
+/// The contract takes ratios between 21:9 and 9:21; `validate()` checks that, so that this type can
+/// carry what a later contract may take.
 ///
 /// ```
 /// use imagekiln::{AspectRatio, types::GenPro11Ultra};
@@ -39,8 +40,9 @@ impl AspectRatio {
     /// Whether this is no narrower than `narrowest` and no wider than `widest`.
     pub(crate) fn is_between(self, narrowest: (u32, u32), widest: (u32, u32)) -> bool {
         // Cross-multiplied: exact, where a division would round.
-        let not_wider =
-            |a: (u32, u32), b: (u32, u32)| u64::from(a.0) * u64::from(b.1) <= u64::from(b.0) * u64::from(a.1);
+        let not_wider = |a: (u32, u32), b: (u32, u32)| {
+            u64::from(a.0) * u64::from(b.1) <= u64::from(b.0) * u64::from(a.1)
+        };
         let own = (self.width, self.height);
         self.width > 0 && self.height > 0 && not_wider(narrowest, own) && not_wider(own, widest)
     }

@@ -46,7 +46,8 @@ static URL_SAFE: LazyLock<Codec> = LazyLock::new(codec::url_safe);
 /// Characters that are decoded at a time by a check: a multiple of 4.
 const GROUP: usize = 64 * 1024;
 
-/// Padding is optional, and leftover bits may be set: the service may read such text, so it is not refused here.
+/// Padding is optional, and leftover bits may be set: the service may read such text, so it is not
+/// refused here.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
@@ -72,13 +73,14 @@ pub(crate) fn sendable(text: &Bytes) -> Sendable {
     }
 }
 
-/// Whether the text is valid base64 of either alphabet, with or without padding, and with or without
-/// `data:TYPE;base64,` in front of it. Whitespace is ignored.
+/// Whether the text is valid base64 of either alphabet, with or without padding, and with or
+/// without `data:TYPE;base64,` in front of it. Whitespace is ignored.
 pub(crate) fn is_base64(text: &[u8]) -> bool {
     is_valid(text) || (!is_plain(text) && is_valid(&without_whitespace(text)))
 }
 
-/// The first `length` bytes, or a few less, that base64 stands for. The rest of the text is not looked at.
+/// The first `length` bytes, or a few less, that base64 stands for. The rest of the text is not
+/// looked at.
 pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
     /// Room for the head of a `data:` URL.
     const URL_HEAD: usize = 1024;
@@ -99,14 +101,16 @@ fn without_whitespace(text: &[u8]) -> Vec<u8> {
 fn is_plain(text: &[u8]) -> bool {
     let is_special = |byte: u8| byte <= b' ' || byte == b'"' || byte == b'\\';
     // Not `any` within a group: without an early exit, the compiler vectorises the loop.
-    text.chunks(4096).all(|group| !group.iter().fold(false, |found, byte| found | is_special(*byte)))
+    text.chunks(4096)
+        .all(|group| !group.iter().fold(false, |found, byte| found | is_special(*byte)))
 }
 
 fn is_valid(text: &[u8]) -> bool {
     // The decoder also takes padding that is only partly there.
     let is_padded_right = |data: &[u8]| data.last() != Some(&b'=') || data.len().is_multiple_of(4);
-    data(text)
-        .is_some_and(|data| is_padded_right(data) && (decodes(&STANDARD, data) || decodes(&URL_SAFE, data)))
+    data(text).is_some_and(|data| {
+        is_padded_right(data) && (decodes(&STANDARD, data) || decodes(&URL_SAFE, data))
+    })
 }
 
 /// The text behind the head of a `data:` URL, or all of it.
@@ -150,9 +154,18 @@ mod tests {
 
     #[test]
     fn valid_text_is_of_one_alphabet_and_padded_fully_or_not_at_all() {
-        for text in
-            ["", "QQ==", "QQ", "QUI=", "QUI", "QUJD", "-_-_", "+/+/", "QR==", "data:image/png;base64,QUJD"]
-        {
+        for text in [
+            "",
+            "QQ==",
+            "QQ",
+            "QUI=",
+            "QUI",
+            "QUJD",
+            "-_-_",
+            "+/+/",
+            "QR==",
+            "data:image/png;base64,QUJD",
+        ] {
             assert!(is_valid(text.as_bytes()), "{text}");
         }
         for text in [
@@ -186,12 +199,14 @@ mod tests {
 
     fn plainly_decodes(text: &[u8]) -> bool {
         [&alphabet::STANDARD, &alphabet::URL_SAFE].into_iter().any(|alphabet| {
-            [DecodePaddingMode::RequireCanonical, DecodePaddingMode::RequireNone].into_iter().any(|padding| {
-                let config = GeneralPurposeConfig::new()
-                    .with_decode_padding_mode(padding)
-                    .with_decode_allow_trailing_bits(true);
-                GeneralPurpose::new(alphabet, config).decode(text).is_ok()
-            })
+            [DecodePaddingMode::RequireCanonical, DecodePaddingMode::RequireNone].into_iter().any(
+                |padding| {
+                    let config = GeneralPurposeConfig::new()
+                        .with_decode_padding_mode(padding)
+                        .with_decode_allow_trailing_bits(true);
+                    GeneralPurpose::new(alphabet, config).decode(text).is_ok()
+                },
+            )
         })
     }
 

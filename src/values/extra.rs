@@ -11,7 +11,8 @@ use crate::IntoJson;
 
 /// Fields that the contract does not name: sent as they are set, and kept as the service sent them.
 ///
-/// Behaves as the `serde_json::Map` that it holds. `Debug` prints only the names: what we do not know may be a secret.
+/// Behaves as the `serde_json::Map` that it holds. `Debug` prints only the names: what we do not
+/// know may be a secret.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -31,7 +32,8 @@ impl Extra {
         };
     }
 
-    /// The value as JSON. One that JSON can't carry is remembered as a violation of the field `name`.
+    /// The value as JSON. One that JSON can't carry is remembered as a violation of the field
+    /// `name`.
     pub(crate) fn checked(&mut self, name: &str, value: impl IntoJson) -> Option<Value> {
         match value.into_json() {
             Ok(value) => {

@@ -1,6 +1,7 @@
 use std::fmt;
 
-/// How many of a file's first bytes [`FileKind::of`] looks at: the brands of an AVIF or HEIF file fit into them.
+/// How many of a file's first bytes [`FileKind::of`] looks at: the brands of an AVIF or HEIF file
+/// fit into them.
 pub(crate) const HEAD: usize = 64;
 
 /// The kind of file that a picture came as, recognised by its first bytes.
@@ -39,7 +40,8 @@ impl FileKind {
         }
     }
 
-    /// The kind of an ISO base media file by its `ftyp` box: size, type, major brand, version, compatible brands.
+    /// The kind of an ISO base media file by its `ftyp` box: size, type, major brand, version,
+    /// compatible brands.
     fn of_brands(head: &[u8]) -> Self {
         let size = head.first_chunk().map_or(0, |size| u32::from_be_bytes(*size));
         let ftyp = &head[..head.len().min(usize::try_from(size).unwrap_or(usize::MAX))];
@@ -70,7 +72,8 @@ impl FileKind {
         }
     }
 
-    /// The media type of such a file, for instance for the `Content-Type` of a web server's response.
+    /// The media type of such a file, for instance for the `Content-Type` of a web server's
+    /// response.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",

@@ -41,7 +41,8 @@ impl From<&Metadata> for Fingerprint {
     }
 }
 
-/// Opens a regular file for reading. Opening a pipe or a device could block for ever, so neither is opened.
+/// Opens a regular file for reading. Opening a pipe or a device could block for ever, so neither is
+/// opened.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     must_be_regular(&fs::metadata(path)?)?;
     let mut options = OpenOptions::new();
@@ -57,7 +58,9 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 fn must_be_regular(metadata: &Metadata) -> io::Result<()> {
     match metadata.is_file() {
         true => Ok(()),
-        false => Err(io::Error::other(format!("is {}, not a regular file", kind(metadata.file_type())))),
+        false => {
+            Err(io::Error::other(format!("is {}, not a regular file", kind(metadata.file_type()))))
+        }
     }
 }
 

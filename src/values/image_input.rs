@@ -17,18 +17,19 @@ use super::{
 
 /// An image that a request carries: a file, bytes, base64 text, or the URL of an image.
 ///
-/// Files are read and encoded while they are sent, so an upload needs a few MiB of memory, however large the image is.
-/// `Clone` is cheap: bytes are shared.
+/// Files are read and encoded while they are sent, so an upload needs a few MiB of memory, however
+/// large the image is. `Clone` is cheap: bytes are shared.
 ///
-/// Nothing is checked when an `ImageInput` is made. `validate()`, which a submission calls first, checks:
+/// Nothing is checked when an `ImageInput` is made. `validate()`, which a submission calls first,
+/// checks:
 ///
 /// - that the field takes this form of image;
 /// - that files, bytes and base64 text are not empty, and start as an image of a known format does;
 /// - that base64 text is valid to its end;
 /// - that a URL is an http or https URL without blanks and control characters.
 ///
-/// [`ClientBuilder::validation`](crate::ClientBuilder::validation) turns these checks off. Files are also checked without
-/// it: see [`ImageInput::path`].
+/// [`ClientBuilder::validation`](crate::ClientBuilder::validation) turns these checks off. Files
+/// are also checked without it: see [`ImageInput::path`].
 ///
 /// ```
 /// use imagekiln::{ImageInput, types::Gen2Pro};
@@ -57,9 +58,9 @@ impl ImageInput {
     /// An image file, read when the request is sent.
     ///
     /// A file that does not exist, can't be read or is not a regular file is an error of kind
-    /// [`File`](crate::ErrorKind::File), and nothing is sent. So is a file that changes while it is sent: the upload stops
-    /// before its last byte, and nothing is paid. A change shows in the file's length, its modification time and, on Unix,
-    /// its inode.
+    /// [`File`](crate::ErrorKind::File), and nothing is sent. So is a file that changes while it is
+    /// sent: the upload stops before its last byte, and nothing is paid. A change shows in the
+    /// file's length, its modification time and, on Unix, its inode.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         Self(ImageSource::Path(path.into()))
     }
@@ -69,10 +70,11 @@ impl ImageInput {
         Self(ImageSource::Bytes(bytes.into()))
     }
 
-    /// Text that is base64 already: of either alphabet, with or without padding, and with or without
-    /// `data:TYPE;base64,` in front of it. It is sent without its ASCII whitespace.
+    /// Text that is base64 already: of either alphabet, with or without padding, and with or
+    /// without `data:TYPE;base64,` in front of it. It is sent without its ASCII whitespace.
     ///
-    /// Other text fails validation. With validation turned off, it is sent as it is, as a JSON string.
+    /// Other text fails validation. With validation turned off, it is sent as it is, as a JSON
+    /// string.
     pub fn base64(text: impl Into<String>) -> Self {
         Self(ImageSource::Base64(Bytes::from(text.into())))
     }
@@ -84,9 +86,9 @@ impl ImageInput {
 
     /// What text means as the value of an image field: a URL or base64.
     pub(crate) fn from_text(text: String) -> Self {
-        let is_url = ["http://", "https://"]
-            .iter()
-            .any(|scheme| text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)));
+        let is_url = ["http://", "https://"].iter().any(|scheme| {
+            text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+        });
         if is_url { Self::url(text) } else { Self::base64(text) }
     }
 
@@ -143,18 +145,26 @@ impl fmt::Debug for ImageInput {
     }
 }
 
-/// As the contract writes it: base64 text or a URL. Reads all of a file into memory; submitting does not.
+/// As the contract writes it: base64 text or a URL. Reads all of a file into memory; submitting
+/// does not.
 impl Serialize for ImageInput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
             ImageSource::Path(path) => {
                 let mut bytes = Vec::new();
                 image_file::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(
-                    |error| serde::ser::Error::custom(format!("could not read {}: {error}", path.display())),
+                    |error| {
+                        serde::ser::Error::custom(format!(
+                            "could not read {}: {error}",
+                            path.display()
+                        ))
+                    },
                 )?;
                 serializer.serialize_str(&base64_text::STANDARD.encode(&bytes))
             }
-            ImageSource::Bytes(bytes) => serializer.serialize_str(&base64_text::STANDARD.encode(bytes)),
+            ImageSource::Bytes(bytes) => {
+                serializer.serialize_str(&base64_text::STANDARD.encode(bytes))
+            }
             ImageSource::Base64(text) => {
                 let (Sendable::Plain(text) | Sendable::Escaped(text)) = base64_text::sendable(text);
                 serializer.serialize_str(&String::from_utf8_lossy(&text))

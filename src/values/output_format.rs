@@ -4,8 +4,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The file format of a generated picture.
 ///
-/// The contract knows three (schema `OutputFormat`); a name that it does not know is kept verbatim, and `validate()`
-/// reports it.
+/// The contract knows three (schema `OutputFormat`); a name that it does not know is kept verbatim,
+/// and `validate()` reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OutputFormat {

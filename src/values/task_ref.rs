@@ -2,10 +2,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Address;
 
-/// All that is needed to come back to a task: its id, its polling address, and the operation that it was submitted to.
+/// All that is needed to come back to a task: its id, its polling address, and the operation that
+/// it was submitted to.
 ///
-/// It serialises, so that another process can take the task up with [`Client::task`](crate::Client::task). Keep it as
-/// you keep the picture: the polling address is written whole.
+/// It serialises, so that another process can take the task up with
+/// [`Client::task`](crate::Client::task). Keep it as you keep the picture: the polling address is
+/// written whole.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,7 +27,11 @@ pub struct TaskRef {
 
 impl TaskRef {
     /// A reference from its parts. `operation` is a name such as `gen-2-pro`, where it is known.
-    pub fn new(id: impl Into<String>, polling_url: impl Into<Address>, operation: Option<String>) -> Self {
+    pub fn new(
+        id: impl Into<String>,
+        polling_url: impl Into<Address>,
+        operation: Option<String>,
+    ) -> Self {
         Self { id: id.into(), polling_url: polling_url.into(), operation }
     }
 

@@ -6,8 +6,9 @@ use super::{MAX_NAME, one_line};
 
 /// The status of a task, as polling tells it (schema `TaskStatus` of the contract).
 ///
-/// The rule of the contract: [`Ready`](Self::Ready) is success; four values are failures; with any other value the task
-/// is still in progress. Those are not shown by the contract, so they are kept verbatim.
+/// The rule of the contract: [`Ready`](Self::Ready) is success; four values are failures; with any
+/// other value the task is still in progress. Those are not shown by the contract, so they are kept
+/// verbatim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskStatus {
@@ -70,7 +71,8 @@ impl FromStr for TaskStatus {
     }
 }
 
-/// At most 100 characters, without control characters; [`TaskStatus::as_str`] has the value as it is.
+/// At most 100 characters, without control characters; [`TaskStatus::as_str`] has the value as it
+/// is.
 impl fmt::Display for TaskStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&one_line(self.as_str(), MAX_NAME))

@@ -6,10 +6,11 @@ pub(crate) const MAX_NAME: usize = 100;
 /// How much of a message by the service is shown, in characters.
 pub(crate) const MAX_MESSAGE: usize = 300;
 
-/// The first `limit` characters of `text`. Control characters, and those that reorder or hide what surrounds them, become
-/// blanks: they could rewrite a terminal.
+/// The first `limit` characters of `text`. Control characters, and those that reorder or hide what
+/// surrounds them, become blanks: they could rewrite a terminal.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
-    let mut shown: String = text.chars().take(limit).map(|c| if can_be_shown(c) { c } else { ' ' }).collect();
+    let mut shown: String =
+        text.chars().take(limit).map(|c| if can_be_shown(c) { c } else { ' ' }).collect();
     if text.chars().nth(limit).is_some() {
         shown.push_str("...");
     }

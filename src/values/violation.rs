@@ -7,8 +7,8 @@ use super::{MAX_MESSAGE, MAX_NAME, one_line};
 /// How much of the way to a place is shown. A request is less deep.
 const MOST_STEPS: usize = 10;
 
-/// One thing in a request that does not fit the contract (schema `ValidationError`): found here before anything was
-/// sent, or reported by the service with status 422.
+/// One thing in a request that does not fit the contract (schema `ValidationError`): found here
+/// before anything was sent, or reported by the service with status 422.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Violation {

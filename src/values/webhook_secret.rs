@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::REDACTED;
 
-/// The secret with which the receiver of a webhook verifies its signature. Prints as `[redacted]`; serialised, it is
-/// the secret itself, as the service needs it.
+/// The secret with which the receiver of a webhook verifies its signature. Prints as `[redacted]`;
+/// serialised, it is the secret itself, as the service needs it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]

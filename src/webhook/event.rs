@@ -19,11 +19,12 @@ const MAX_VALUE: usize = 1024;
 
 /// What a delivery said, from [`Verifier::verify`](super::Verifier::verify).
 ///
-/// It is a hint that something happened to a task, and not the truth: it may be late, out of order, or older than it looks.
-/// [`Client::confirm`](crate::Client::confirm) polls the task with the key. URLs in an event are not to be fetched.
+/// It is a hint that something happened to a task, and not the truth: it may be late, out of order,
+/// or older than it looks. [`Client::confirm`](crate::Client::confirm) polls the task with the key.
+/// URLs in an event are not to be fetched.
 ///
-/// Reading is lenient, because the contract does not show the payload: the body is kept whatever its shape, and an id is
-/// enough.
+/// Reading is lenient, because the contract does not show the payload: the body is kept whatever
+/// its shape, and an id is enough.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Event {
     task_id: Option<String>,
@@ -33,7 +34,8 @@ pub struct Event {
     fingerprint: Fingerprint,
 }
 
-/// The same for two deliveries of the same event, and for no others: a hash of the message's id, or of the body.
+/// The same for two deliveries of the same event, and for no others: a hash of the message's id, or
+/// of the body.
 pub(super) type Fingerprint = [u8; 32];
 
 /// What the scheme verified.
@@ -44,7 +46,11 @@ pub(super) struct Verified {
 }
 
 impl Event {
-    pub(super) fn read(verified: Verified, body: &[u8], pointer: Option<&str>) -> Result<Self, Refusal> {
+    pub(super) fn read(
+        verified: Verified,
+        body: &[u8],
+        pointer: Option<&str>,
+    ) -> Result<Self, Refusal> {
         let text = std::str::from_utf8(body).map_err(|_| Refusal::NotJson)?;
         let places = places(text)?;
         let task_id = match pointer {
@@ -64,12 +70,14 @@ impl Event {
         self.task_id.as_deref()
     }
 
-    /// The status that the event claims, if it claims one. Only a poll tells which status the task has.
+    /// The status that the event claims, if it claims one. Only a poll tells which status the task
+    /// has.
     pub fn claimed_status(&self) -> Option<&TaskStatus> {
         self.status.as_ref()
     }
 
-    /// The id of the message, which is the same each time that it is delivered. Only Standard Webhooks signs one.
+    /// The id of the message, which is the same each time that it is delivered. Only Standard
+    /// Webhooks signs one.
     pub fn message_id(&self) -> Option<&str> {
         self.message_id.as_deref()
     }
@@ -101,16 +109,23 @@ type Members<'a> = HashMap<String, &'a RawValue>;
 fn places(body: &str) -> Result<Vec<Members<'_>>, Refusal> {
     let Ok(outermost) = serde_json::from_str::<Members<'_>>(body) else {
         // JSON that is not an object describes no task.
-        return serde_json::from_str(body).map(|_: IgnoredAny| Vec::new()).map_err(|_| Refusal::NotJson);
+        return serde_json::from_str(body)
+            .map(|_: IgnoredAny| Vec::new())
+            .map_err(|_| Refusal::NotJson);
     };
-    let wrapped =
-        WRAPPERS.iter().filter_map(|wrapper| serde_json::from_str(outermost.get(*wrapper)?.get()).ok());
+    let wrapped = WRAPPERS
+        .iter()
+        .filter_map(|wrapper| serde_json::from_str(outermost.get(*wrapper)?.get()).ok());
     let wrapped: Vec<_> = wrapped.collect();
     Ok([vec![outermost], wrapped].concat())
 }
 
 /// The first of the names that one of the objects has.
-fn find<T>(places: &[Members<'_>], names: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
+fn find<T>(
+    places: &[Members<'_>],
+    names: &[&str],
+    read: impl Fn(&Value) -> Option<T>,
+) -> Option<T> {
     let value = |member: &&RawValue| {
         let text = Some(member.get()).filter(|text| text.len() <= MAX_VALUE)?;
         read(&serde_json::from_str(text).ok()?)

@@ -14,7 +14,8 @@ pub(super) struct Key(Hmac<Sha256>);
 pub(super) type Signature = CtOutput<Hmac<Sha256>>;
 
 impl Key {
-    /// HMAC takes keys of every length. Were there one that it refuses, nothing would be signed with it.
+    /// HMAC takes keys of every length. Were there one that it refuses, nothing would be signed
+    /// with it.
     pub(super) fn new(secret: &[u8]) -> Option<Self> {
         Hmac::new_from_slice(secret).ok().map(Self)
     }
@@ -25,10 +26,13 @@ impl Key {
     }
 }
 
-/// Whether one of the signatures is that of one of the keys. Every pair is compared, so the time does not tell which.
+/// Whether one of the signatures is that of one of the keys. Every pair is compared, so the time
+/// does not tell which.
 pub(super) fn any_matches(keys: &[Key], parts: &[&[u8]], signatures: &[[u8; SIGNATURE]]) -> bool {
     keys.iter().fold(false, |found, key| {
         let expected = key.sign(parts);
-        signatures.iter().fold(found, |found, given| found | (expected == Signature::new((*given).into())))
+        signatures
+            .iter()
+            .fold(found, |found, given| found | (expected == Signature::new((*given).into())))
     })
 }

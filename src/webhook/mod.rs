@@ -1,9 +1,10 @@
 //! Webhooks: notifications that the service sends when something happened to a task.
 //!
-//! The contract says that a request may name a `webhook_url` and a `webhook_secret`, and that the secret serves
-//! signature verification. It shows neither the payload nor the signature, so everything in which services differ is a
-//! setting of the [`Verifier`], and an [`Event`] is a hint: [`Client::confirm`](crate::Client::confirm) polls the task
-//! with the key before anybody acts on it.
+//! The contract says that a request may name a `webhook_url` and a `webhook_secret`, and that the
+//! secret serves signature verification. It shows neither the payload nor the signature, so
+//! everything in which services differ is a setting of the [`Verifier`], and an [`Event`] is a
+//! hint: [`Client::confirm`](crate::Client::confirm) polls the task with the key before anybody
+//! acts on it.
 //!
 //! ```
 //! # use imagekiln::{Client, Error, TaskRef};

@@ -2,14 +2,16 @@ use std::{error, fmt, time::Duration};
 
 use crate::{Error, ErrorKind};
 
-/// Why a delivery was refused by [`Verifier::verify`](super::Verifier::verify). It holds nothing of the signature and
-/// nothing of the body.
+/// Why a delivery was refused by [`Verifier::verify`](super::Verifier::verify). It holds nothing of
+/// the signature and nothing of the body.
 ///
-/// Refused deliveries are told apart for whoever sets a receiver up, and for logs. To the sender they are all the same.
+/// Refused deliveries are told apart for whoever sets a receiver up, and for logs. To the sender
+/// they are all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// A header that the scheme needs is missing: the delivery is not signed, or is signed in another way.
+    /// A header that the scheme needs is missing: the delivery is not signed, or is signed in
+    /// another way.
     #[non_exhaustive]
     Missing {
         /// The name of the header.
@@ -23,14 +25,15 @@ pub enum Refusal {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The signature, or the secret, is not that of any secret of the verifier: the delivery was forged or changed, or
-    /// signed with a secret that the verifier does not have.
+    /// The signature, or the secret, is not that of any secret of the verifier: the delivery was
+    /// forged or changed, or signed with a secret that the verifier does not have.
     #[non_exhaustive]
     Wrong {
         /// The header with the signature.
         header: String,
     },
-    /// The delivery is genuine, and was sent too long ago: it may have been recorded and sent again.
+    /// The delivery is genuine, and was sent too long ago: it may have been recorded and sent
+    /// again.
     #[non_exhaustive]
     TooOld {
         /// How long ago it was sent.
@@ -38,7 +41,8 @@ pub enum Refusal {
         /// How old a delivery may be.
         limit: Duration,
     },
-    /// The delivery is genuine, and its timestamp is too far in the future: one of the two clocks is wrong.
+    /// The delivery is genuine, and its timestamp is too far in the future: one of the two clocks
+    /// is wrong.
     #[non_exhaustive]
     FromFuture {
         /// How far ahead of this machine's clock it is.
@@ -67,7 +71,9 @@ impl fmt::Display for Refusal {
         match self {
             Self::Missing { header } => write!(f, "the header {header} is missing"),
             Self::Malformed { header, problem } => write!(f, "the header {header} {problem}"),
-            Self::Wrong { header } => write!(f, "the header {header} does not fit any of the secrets"),
+            Self::Wrong { header } => {
+                write!(f, "the header {header} does not fit any of the secrets")
+            }
             Self::TooOld { age, limit } => {
                 write!(f, "sent {} s ago, more than {} s", age.as_secs(), limit.as_secs())
             }
@@ -88,14 +94,17 @@ impl fmt::Display for Refusal {
 
 impl error::Error for Refusal {}
 
-/// Kind [`Webhook`](ErrorKind::Webhook), or [`Settings`](ErrorKind::Settings) if the verifier can't verify anything.
+/// Kind [`Webhook`](ErrorKind::Webhook), or [`Settings`](ErrorKind::Settings) if the verifier can't
+/// verify anything.
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         let (kind, message) = match &refusal {
             Refusal::Settings { .. } => (ErrorKind::Settings, "the webhook verifier can't be used"),
             _ => (ErrorKind::Webhook, "the delivery of a webhook was refused"),
         };
-        Error::new(kind, format!("{message}: {refusal}")).with_advice(advice(&refusal)).with_source(refusal)
+        Error::new(kind, format!("{message}: {refusal}"))
+            .with_advice(advice(&refusal))
+            .with_source(refusal)
     }
 }
 

@@ -23,7 +23,8 @@ impl SharedSecret {
         Self { secrets: Vec::new(), header, prefix: String::new() }
     }
 
-    /// Secrets are compared by their signatures, so the time tells neither what is in them nor how long they are.
+    /// Secrets are compared by their signatures, so the time tells neither what is in them nor how
+    /// long they are.
     pub(super) fn add(&mut self, secret: &[u8]) {
         self.secrets.extend(Key::new(secret).map(|key| {
             let signature = key.sign(&[secret]);
@@ -35,10 +36,9 @@ impl SharedSecret {
         let given = only(headers, &self.header)?
             .strip_prefix(&self.prefix)
             .ok_or_else(|| malformed(&self.header, "does not begin with the expected prefix"))?;
-        let is_known = self
-            .secrets
-            .iter()
-            .fold(false, |found, (key, expected)| found | (key.sign(&[given.as_bytes()]) == *expected));
+        let is_known = self.secrets.iter().fold(false, |found, (key, expected)| {
+            found | (key.sign(&[given.as_bytes()]) == *expected)
+        });
         match is_known {
             true => Ok(Verified { message_id: None, fingerprint: Sha256::digest(body).into() }),
             false => Err(Refusal::Wrong { header: self.header.to_string() }),

@@ -17,7 +17,8 @@ const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// What stands before a symmetric signature. Other versions are signatures with keys that the SDK does not have.
+/// What stands before a symmetric signature. Other versions are signatures with keys that the SDK
+/// does not have.
 const VERSION: &str = "v1,";
 
 /// What stands before the base64 of a secret.
@@ -34,8 +35,9 @@ impl Standard {
         Self { keys: Vec::new(), max_age: Duration::from_secs(300) }
     }
 
-    /// `whsec_` and base64 stand for the bytes. Other text is the key itself, and if it is base64, what that stands for
-    /// is a key as well: the contract does not say which of the two the service takes.
+    /// `whsec_` and base64 stand for the bytes. Other text is the key itself, and if it is base64,
+    /// what that stands for is a key as well: the contract does not say which of the two the
+    /// service takes.
     pub(super) fn add(&mut self, secret: &str) {
         let decode = |text: &str| STANDARD.decode(text).ok().filter(|bytes| !bytes.is_empty());
         if let Some(bytes) = secret.strip_prefix(SECRET_PREFIX).and_then(decode) {
@@ -89,7 +91,8 @@ impl Standard {
     }
 }
 
-/// Digits only: the text is signed as it is, so another way to write the number would be refused anyway.
+/// Digits only: the text is signed as it is, so another way to write the number would be refused
+/// anyway.
 fn parse_seconds(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

@@ -21,8 +21,9 @@ const DEFAULT_MAX_BODY: usize = 1024 * 1024;
 
 /// Verifies that a delivery comes from somebody who knows the `webhook_secret` of the request.
 ///
-/// The contract does not show how the service signs its webhooks, so there is a constructor for each of the usual schemes,
-/// and a setting for each detail. `kiln webhook verify` tries the settings on a recorded delivery.
+/// The contract does not show how the service signs its webhooks, so there is a constructor for
+/// each of the usual schemes, and a setting for each detail. `kiln webhook verify` tries the
+/// settings on a recorded delivery.
 ///
 /// ```
 /// use imagekiln::webhook::{Encoding, Verifier};
@@ -53,24 +54,28 @@ enum Scheme {
 }
 
 impl Verifier {
-    /// The delivery is signed with HMAC-SHA256 of the raw body, keyed by the secret. By default the signature is in the
-    /// header `x-webhook-signature`, as `sha256=` and hexadecimal digits.
+    /// The delivery is signed with HMAC-SHA256 of the raw body, keyed by the secret. By default the
+    /// signature is in the header `x-webhook-signature`, as `sha256=` and hexadecimal digits.
     ///
-    /// Nothing says when such a delivery was sent: it can be recorded and sent again. Confirming it is safe all the same.
+    /// Nothing says when such a delivery was sent: it can be recorded and sent again. Confirming it
+    /// is safe all the same.
     pub fn hmac_sha256(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Scheme::HmacSha256(HmacSha256::new()), secret.into())
     }
 
-    /// The delivery has the secret itself in a header, by default `x-webhook-signature`. Whoever reads one delivery can
-    /// forge others, and the body is not protected: use it only if the service has nothing better.
+    /// The delivery has the secret itself in a header, by default `x-webhook-signature`. Whoever
+    /// reads one delivery can forge others, and the body is not protected: use it only if the
+    /// service has nothing better.
     pub fn shared_secret(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Scheme::SharedSecret(SharedSecret::new()), secret.into())
     }
 
-    /// The delivery is signed as [Standard Webhooks](https://www.standardwebhooks.com) describes: the headers `webhook-id`,
-    /// `webhook-timestamp` and `webhook-signature`, with signatures of version `v1`.
+    /// The delivery is signed as [Standard Webhooks](https://www.standardwebhooks.com) describes:
+    /// the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, with signatures of
+    /// version `v1`.
     ///
-    /// `whsec_` and base64 stand for the bytes of the key. Other text is the key as it is, or in base64.
+    /// `whsec_` and base64 stand for the bytes of the key. Other text is the key as it is, or in
+    /// base64.
     pub fn standard(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Scheme::Standard(Standard::new()), secret.into())
     }
@@ -87,8 +92,8 @@ impl Verifier {
         verifier.also_accept(secret)
     }
 
-    /// Takes deliveries that are signed with this secret as well. While a secret is replaced, tasks submitted with the old
-    /// one and with the new one are on their way at the same time.
+    /// Takes deliveries that are signed with this secret as well. While a secret is replaced, tasks
+    /// submitted with the old one and with the new one are on their way at the same time.
     pub fn also_accept(mut self, secret: impl Into<WebhookSecret>) -> Self {
         let secret = secret.into();
         let text = secret.reveal();
@@ -104,8 +109,8 @@ impl Verifier {
         self
     }
 
-    /// The header of the signature or of the secret; `x-webhook-signature` by default. Standard Webhooks has headers of its
-    /// own.
+    /// The header of the signature or of the secret; `x-webhook-signature` by default. Standard
+    /// Webhooks has headers of its own.
     pub fn header(mut self, name: &str) -> Self {
         let Ok(name) = HeaderName::try_from(name) else {
             return self.unusable("the header of the signature is not the name of a header");
@@ -113,18 +118,22 @@ impl Verifier {
         match &mut self.scheme {
             Scheme::HmacSha256(scheme) => scheme.header = name,
             Scheme::SharedSecret(scheme) => scheme.header = name,
-            Scheme::Standard(_) => return self.unusable("Standard Webhooks has headers of its own"),
+            Scheme::Standard(_) => {
+                return self.unusable("Standard Webhooks has headers of its own");
+            }
         }
         self
     }
 
-    /// What stands before the signature or the secret in its header. For HMAC-SHA256, `sha256=` by default; for a shared
-    /// secret nothing.
+    /// What stands before the signature or the secret in its header. For HMAC-SHA256, `sha256=` by
+    /// default; for a shared secret nothing.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         match &mut self.scheme {
             Scheme::HmacSha256(scheme) => scheme.prefix = prefix.into(),
             Scheme::SharedSecret(scheme) => scheme.prefix = prefix.into(),
-            Scheme::Standard(_) => return self.unusable("Standard Webhooks has a prefix of its own"),
+            Scheme::Standard(_) => {
+                return self.unusable("Standard Webhooks has a prefix of its own");
+            }
         }
         self
     }
@@ -138,8 +147,8 @@ impl Verifier {
         self
     }
 
-    /// How long ago a delivery of Standard Webhooks may have been sent, and how far ahead of this machine's clock; five
-    /// minutes by default. The other schemes do not sign when it was sent.
+    /// How long ago a delivery of Standard Webhooks may have been sent, and how far ahead of this
+    /// machine's clock; five minutes by default. The other schemes do not sign when it was sent.
     pub fn max_age(mut self, age: Duration) -> Self {
         match &mut self.scheme {
             Scheme::Standard(scheme) => scheme.max_age = age,
@@ -154,8 +163,9 @@ impl Verifier {
         self
     }
 
-    /// Where the body has the id of the task, as a JSON pointer (RFC 6901) such as `/data/object/id`. By default it is a
-    /// member `task_id` or `id` of the body, or of its member `data`, `task`, `response` or `result`.
+    /// Where the body has the id of the task, as a JSON pointer (RFC 6901) such as
+    /// `/data/object/id`. By default it is a member `task_id` or `id` of the body, or of its member
+    /// `data`, `task`, `response` or `result`.
     pub fn task_id(mut self, pointer: impl Into<String>) -> Self {
         self.task_id = Some(pointer.into());
         self
@@ -171,7 +181,8 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Settings`]: a secret is empty, a header can't be one, or a setting has no meaning for the scheme.
+    /// [`Refusal::Settings`]: a secret is empty, a header can't be one, or a setting has no meaning
+    /// for the scheme.
     pub fn check(&self) -> Result<(), Refusal> {
         match &self.problem {
             Some(problem) => Err(Refusal::Settings { problem: problem.clone() }),
@@ -183,7 +194,8 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// The reason of the refusal. Answer with status code 401 and do nothing else; a service may send the delivery again.
+    /// The reason of the refusal. Answer with status code 401 and do nothing else; a service may
+    /// send the delivery again.
     pub fn verify(&self, headers: &HeaderMap, body: impl AsRef<[u8]>) -> Result<Event, Refusal> {
         self.check()?;
         let body = body.as_ref();
@@ -196,8 +208,8 @@ impl Verifier {
         Event::read(verified, body, self.task_id.as_deref())
     }
 
-    /// Reads a body as [`verify`](Self::verify) does, and verifies nothing: for tools that show what a service sends.
-    /// Anybody may have sent it.
+    /// Reads a body as [`verify`](Self::verify) does, and verifies nothing: for tools that show
+    /// what a service sends. Anybody may have sent it.
     ///
     /// # Errors
     ///

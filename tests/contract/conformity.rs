@@ -22,7 +22,10 @@ fn every_operation_has_a_name_and_says_what_it_does() {
         for key in ["operationId", "summary", "description"] {
             assert!(is_text(&operation[key]), "{method} {path}: no {key}");
         }
-        assert!(names.insert(operation["operationId"].as_str()), "{method} {path}: its operationId is taken");
+        assert!(
+            names.insert(operation["operationId"].as_str()),
+            "{method} {path}: its operationId is taken"
+        );
     }
 }
 
@@ -44,7 +47,11 @@ fn every_operation_documents_its_answers() {
     for (method, path, operation) in each_operation(&document) {
         let answers: BTreeSet<_> =
             operation["responses"].as_object().expect("responses").keys().cloned().collect();
-        assert_eq!(answers, BTreeSet::from(["200", "403", "422"].map(String::from)), "{method} {path}");
+        assert_eq!(
+            answers,
+            BTreeSet::from(["200", "403", "422"].map(String::from)),
+            "{method} {path}"
+        );
         let invalid = flattened(&document, &operation["responses"]["422"]);
         let schema = &invalid["content"]["application/json"]["schema"];
         assert_eq!(schema["$ref"], "#/components/schemas/HTTPValidationError", "{method} {path}");
@@ -94,7 +101,9 @@ fn what_the_interface_leaves_open_is_open_and_said() {
     let mut faults = Vec::new();
     for (path, what) in listing::not_shown() {
         let operation = &document["paths"][path]["post"];
-        let schema = request_schema(operation).map(|schema| flattened(&document, schema)).unwrap_or_default();
+        let schema = request_schema(operation)
+            .map(|schema| flattened(&document, schema))
+            .unwrap_or_default();
         let said = schema.contains_key("x-not-shown");
         match what {
             "response" if !said && operation.get("x-not-shown").is_none() => {
@@ -128,10 +137,16 @@ fn every_correction_says_what_was_listed_what_was_chosen_and_why() {
         seen += 1;
         let corrections = corrections.as_array().unwrap_or_else(|| panic!("{place} is no array"));
         assert!(!corrections.is_empty(), "{place} is empty");
-        assert!(place.starts_with("/components/schemas/") || place.starts_with("/paths/"), "{place}");
+        assert!(
+            place.starts_with("/components/schemas/") || place.starts_with("/paths/"),
+            "{place}"
+        );
         for correction in corrections {
             assert!(is_list_of_texts(&correction["listings"]), "{place}: {correction}");
-            assert!(is_text(&correction["chosen"]) && is_text(&correction["why"]), "{place}: {correction}");
+            assert!(
+                is_text(&correction["chosen"]) && is_text(&correction["why"]),
+                "{place}: {correction}"
+            );
         }
     });
     assert!(seen > 0);
@@ -152,7 +167,10 @@ fn a_default_outside_its_bounds_is_set_apart_and_corrected() {
             assert!(fits(&property["default"]), "{field}: the default lies outside the bounds");
             if let Some(default) = property.get("x-default") {
                 assert!(!fits(default), "{field}: this default can stand under `default`");
-                assert!(property.get("x-correction").is_some(), "{field}: x-default without x-correction");
+                assert!(
+                    property.get("x-correction").is_some(),
+                    "{field}: x-default without x-correction"
+                );
                 assert!(property.get("default").is_none(), "{field}: two defaults");
             }
         }

@@ -6,8 +6,13 @@ use serde_json::{Map, Value};
 type Schema = Map<String, Value>;
 
 /// The schemas that `responses.tsv` describes.
-const RESPONSES: [&str; 5] =
-    ["AsyncResponse", "AsyncWebhookResponse", "HTTPValidationError", "PollResult", "ValidationError"];
+const RESPONSES: [&str; 5] = [
+    "AsyncResponse",
+    "AsyncWebhookResponse",
+    "HTTPValidationError",
+    "PollResult",
+    "ValidationError",
+];
 
 /// Keywords of a property that have a column, or say nothing about what may be sent.
 const KNOWN_KEYWORDS: [&str; 14] = [
@@ -117,7 +122,8 @@ fn add_response_fields(document: &Value, facts: &mut Facts, prefix: &str, schema
 
 fn properties(schema: &Schema) -> Vec<(&str, &Value, bool)> {
     let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |field: &str| required.is_some_and(|names| names.iter().any(|name| name == field));
+    let is_required =
+        |field: &str| required.is_some_and(|names| names.iter().any(|name| name == field));
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     properties.map(|(field, property)| (field.as_str(), property, is_required(field))).collect()
 }
@@ -141,7 +147,8 @@ fn request_field(schema: &Schema, required: bool) -> Row {
     ])
 }
 
-/// Types as the lists name them: an image is a string with an encoding, a uri a string with that format.
+/// Types as the lists name them: an image is a string with an encoding, a uri a string with that
+/// format.
 fn request_type(schema: &Schema) -> String {
     let named = type_of(schema);
     match schema.get("format").and_then(Value::as_str) {
@@ -159,7 +166,9 @@ fn type_of(schema: &Schema) -> String {
         return names.join("|");
     }
     match schema.get("type").and_then(Value::as_str) {
-        Some("array") => format!("array<{}>", schema.get("items").map_or("not-shown".into(), name_of)),
+        Some("array") => {
+            format!("array<{}>", schema.get("items").map_or("not-shown".into(), name_of))
+        }
         Some(name) => name.into(),
         None => "not-shown".into(),
     }
@@ -199,8 +208,9 @@ fn note(schema: &Schema) -> String {
 
 /// What restricts a field without having a column: the interface shows no such thing.
 fn other_keywords(schema: &Schema) -> String {
-    let unknown =
-        schema.keys().filter(|key| !key.starts_with("x-") && !KNOWN_KEYWORDS.contains(&key.as_str()));
+    let unknown = schema
+        .keys()
+        .filter(|key| !key.starts_with("x-") && !KNOWN_KEYWORDS.contains(&key.as_str()));
     alternatives(unknown.cloned().collect())
 }
 
@@ -232,7 +242,9 @@ fn strings(values: Option<&Value>) -> Vec<String> {
 fn cell(value: Option<&Value>) -> String {
     match value {
         None => NOTHING.into(),
-        Some(Value::Number(value)) => number(value.as_f64().expect("a number of the document fits f64")),
+        Some(Value::Number(value)) => {
+            number(value.as_f64().expect("a number of the document fits f64"))
+        }
         Some(value) => json(value),
     }
 }

@@ -15,7 +15,8 @@ pub fn operations() -> Facts {
                 ("regional", cells["regional"].into()),
                 ("max_reference_images", cells["max_reference_images"].into()),
                 ("parameters", split(cells["parameters"])),
-                // The interface's general rule for a successful submission covers what is not shown.
+                // The interface's general rule for a successful submission covers what is not
+                // shown.
                 ("success", split(shown_or(cells["success"], "AsyncResponse"))),
             ]);
             (format!("{} {}", cells["method"], cells["path"]), row)

@@ -1,8 +1,9 @@
 //! `openapi.json` against lists of the interface that were transcribed without looking at it.
 //!
-//! `fields.tsv`, `operations.tsv` and `responses.tsv` were copied by hand from the tables of the interface listing.
-//! The walk compares them with the document in both directions, so neither a field that was forgotten nor one that was
-//! invented passes. Where the two disagree, read the interface again before changing either.
+//! `fields.tsv`, `operations.tsv` and `responses.tsv` were copied by hand from the tables of the
+//! interface listing. The walk compares them with the document in both directions, so neither a
+//! field that was forgotten nor one that was invented passes. Where the two disagree, read the
+//! interface again before changing either.
 
 mod conformity;
 mod document;

@@ -54,11 +54,14 @@ fn a_moved_required_flag_is_reported() {
 #[test]
 fn a_changed_nullability_is_reported() {
     let found = reported_after(|document| {
-        at(document, "/components/schemas/GenPro10FillFinetuned/properties/mask")["nullable"] = json!(false);
+        at(document, "/components/schemas/GenPro10FillFinetuned/properties/mask")["nullable"] =
+            json!(false);
     });
     assert_eq!(
         found,
-        ["/v1/gen-pro-1.0-fill-finetuned mask: nullable: the listing says `yes`, the document says `no`"]
+        [
+            "/v1/gen-pro-1.0-fill-finetuned mask: nullable: the listing says `yes`, the document says `no`"
+        ]
     );
 }
 
@@ -74,7 +77,8 @@ fn a_dropped_field_is_reported() {
 #[test]
 fn an_added_field_is_reported() {
     let found = reported_after(|document| {
-        at(document, "/components/schemas/Gen3Video/properties")["duration"] = json!({ "type": "integer" });
+        at(document, "/components/schemas/Gen3Video/properties")["duration"] =
+            json!({ "type": "integer" });
     });
     assert_eq!(found, ["/v1/gen-3-video duration: in the document, not in the listing"]);
 }
@@ -82,11 +86,14 @@ fn an_added_field_is_reported() {
 #[test]
 fn an_added_restriction_is_reported() {
     let found = reported_after(|document| {
-        at(document, "/components/schemas/GenPro11Ultra/properties/prompt")["pattern"] = json!("fox");
+        at(document, "/components/schemas/GenPro11Ultra/properties/prompt")["pattern"] =
+            json!("fox");
     });
     assert_eq!(
         found,
-        ["/v1/gen-pro-1.1-ultra prompt: other keywords: the listing says `-`, the document says `pattern`"]
+        [
+            "/v1/gen-pro-1.1-ultra prompt: other keywords: the listing says `-`, the document says `pattern`"
+        ]
     );
 }
 
@@ -95,7 +102,10 @@ fn a_dropped_deprecation_is_reported() {
     let found = reported_after(|document| {
         *at(document, "/paths/~1v1~1finetune/post/deprecated") = json!(false);
     });
-    assert_eq!(found, ["POST /v1/finetune: deprecated: the listing says `yes`, the document says `no`"]);
+    assert_eq!(
+        found,
+        ["POST /v1/finetune: deprecated: the listing says `yes`, the document says `no`"]
+    );
 }
 
 #[test]

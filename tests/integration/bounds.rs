@@ -3,8 +3,8 @@
 use std::error;
 
 use imagekiln::{
-    Address, Client, ClientBuilder, Error, FileKind, ImageInput, Picture, Request, SaveOptions, Saved, Task,
-    TaskRef, TaskStatus, Unfinished, Update, Updates, WaitOptions,
+    Address, Client, ClientBuilder, Error, FileKind, ImageInput, Picture, Request, SaveOptions,
+    Saved, Task, TaskRef, TaskStatus, Unfinished, Update, Updates, WaitOptions,
     journal::{FileJournal, Intent},
     types::Gen2Pro,
     webhook::{Event, Receiver, Refusal, Verifier},

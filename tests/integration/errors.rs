@@ -53,7 +53,9 @@ fn text_of(error: &Error) -> String {
         .collect();
     let text = ports.iter().fold(text, |text, port| text.replace(port.as_str(), "PORT"));
     match text.split_once(".imagekiln-") {
-        Some((before, after)) => format!("{before}.imagekiln-RANDOM{}", after.get(6..).unwrap_or_default()),
+        Some((before, after)) => {
+            format!("{before}.imagekiln-RANDOM{}", after.get(6..).unwrap_or_default())
+        }
         None => text,
     }
 }
@@ -77,7 +79,10 @@ fn settings() -> Vec<(&'static str, Error)> {
         ("no address", error(Client::builder().api_key(KEY))),
         ("a key with a line break", error(complete().api_key("a\nb"))),
         ("an address that is none", error(complete().base_url("api.example.com"))),
-        ("an address with a query", error(complete().regional_base_url("https://a.example.com/?key=SECRET"))),
+        (
+            "an address with a query",
+            error(complete().regional_base_url("https://a.example.com/?key=SECRET")),
+        ),
         ("a prefix with a slash", error(complete().model_prefix("a/b"))),
         ("a cap of nothing", error(complete().max_active_tasks(0))),
         ("no time at all", error(complete().silence_timeout(Duration::ZERO))),
@@ -101,7 +106,10 @@ async fn requests(client: &Client) -> Vec<(&'static str, Error)> {
         ),
         (
             "an image that is not there",
-            client.submit(fox().input_image(ImageInput::path("/nowhere/fox.png"))).await.unwrap_err(),
+            client
+                .submit(fox().input_image(ImageInput::path("/nowhere/fox.png")))
+                .await
+                .unwrap_err(),
         ),
         ("no regional address", client.submit(regional).await.unwrap_err()),
         (
@@ -133,7 +141,10 @@ async fn submissions() -> Vec<(&'static str, Error)> {
         ("a redirect", Some(Answer::redirect(307, "https://elsewhere.example/"))),
         (
             "too many, for long",
-            Some(Answer::json(429, &json!({ "detail": "active tasks: 24" })).header("Retry-After", "3600")),
+            Some(
+                Answer::json(429, &json!({ "detail": "active tasks: 24" }))
+                    .header("Retry-After", "3600"),
+            ),
         ),
         ("out of order", Some(Answer::html(502))),
         ("a page instead of an answer", Some(Answer::html(200))),
@@ -165,7 +176,10 @@ async fn polls() -> Vec<(&'static str, Error)> {
     for (title, answer) in answers {
         let server = ScriptedServer::start().await;
         server.answer(answer);
-        errors.push((title, samples::task(&samples::client(&server), &server).wait().await.unwrap_err()));
+        errors.push((
+            title,
+            samples::task(&samples::client(&server), &server).wait().await.unwrap_err(),
+        ));
     }
     let server = ScriptedServer::start().await;
     server.otherwise(|_| Answer::html(502));
@@ -173,17 +187,22 @@ async fn polls() -> Vec<(&'static str, Error)> {
     errors.push(("one poll that failed", task.poll().await.unwrap_err()));
     // Intervals of whole seconds, so that the number of polls does not hang on their random spread.
     let options = deadline(3).interval(Duration::from_secs(2)).max_interval(Duration::from_secs(2));
-    errors.push(("the deadline, and no poll got through", task.wait_with(options).await.unwrap_err()));
+    errors.push((
+        "the deadline, and no poll got through",
+        task.wait_with(options).await.unwrap_err(),
+    ));
 
     let foreign = |address: &str| -> Task {
-        let client = Client::builder().api_key(KEY).base_url("https://api.example.com").build().unwrap();
+        let client =
+            Client::builder().api_key(KEY).base_url("https://api.example.com").build().unwrap();
         client.task(TaskRef::new("t1", address, Some("gen-2-pro".to_owned())))
     };
     errors.push((
         "a foreign polling host",
         foreign("https://evil.example/v1/get_result?id=t1&s=SECRET").wait().await.unwrap_err(),
     ));
-    errors.push(("a polling address that is none", foreign("get_result").wait().await.unwrap_err()));
+    errors
+        .push(("a polling address that is none", foreign("get_result").wait().await.unwrap_err()));
     errors
 }
 
@@ -192,7 +211,9 @@ async fn deliveries() -> Vec<(&'static str, Error)> {
     let mut errors = Vec::new();
     let answers: [(_, fn() -> Answer); 3] = [
         ("a page instead of a picture", || Answer::html(200)),
-        ("a truncated picture", || Answer::png(&PNG[..40]).declaring_length(PNG.len()).then_close()),
+        ("a truncated picture", || {
+            Answer::png(&PNG[..40]).declaring_length(PNG.len()).then_close()
+        }),
         ("a picture that is gone", || Answer::status(410)),
     ];
     for (title, answer) in answers {
@@ -205,6 +226,7 @@ async fn deliveries() -> Vec<(&'static str, Error)> {
     let (server, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = samples::picture(&samples::client(&server), &server, &delivery).await;
     delivery.otherwise(|_| Answer::png(PNG));
-    errors.push(("a folder that is not there", picture.save("/nowhere/fox.png").await.unwrap_err()));
+    errors
+        .push(("a folder that is not there", picture.save("/nowhere/fox.png").await.unwrap_err()));
     errors
 }

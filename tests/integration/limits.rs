@@ -39,7 +39,9 @@ fn every_bound_of_every_field_holds_at_its_edge_and_beyond() {
         for field in operation.fields {
             let with = |value: serde_json::Value| {
                 let request = Request::new(operation).field(field.name, value);
-                violations(request).into_iter().any(|(name, kind)| name == field.name && kind != "set_twice")
+                violations(request)
+                    .into_iter()
+                    .any(|(name, kind)| name == field.name && kind != "set_twice")
             };
             let step = field.limits.multiple_of.unwrap_or(1.0);
             let number = |value: f64| match field.kind {
@@ -73,8 +75,13 @@ fn every_bound_of_every_field_holds_at_its_edge_and_beyond() {
                 bounds += 1;
             }
             if let Some(longest) = field.limits.max_length {
-                let address = |length: u64| format!("https://a.example/{}", "x".repeat(length as usize - 18));
-                assert!(!with(json!(address(longest))), "{operation} {} refuses its longest", field.name);
+                let address =
+                    |length: u64| format!("https://a.example/{}", "x".repeat(length as usize - 18));
+                assert!(
+                    !with(json!(address(longest))),
+                    "{operation} {} refuses its longest",
+                    field.name
+                );
                 assert!(
                     with(json!(address(longest + 1))),
                     "{operation} {} takes more than its longest",
@@ -189,7 +196,8 @@ fn loose_client_of(simulator: &Simulator) -> Client {
     builder.validation(false).build().expect("the settings are complete")
 }
 
-/// The day the service is looser than the document: the check can be turned off, and the service's own word counts.
+/// The day the service is looser than the document: the check can be turned off, and the service's
+/// own word counts.
 #[tokio::test(start_paused = true)]
 async fn local_validation_can_be_turned_off() {
     let simulator = simulator().await;
@@ -206,7 +214,8 @@ async fn local_validation_can_be_turned_off() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// The SDK's check and the simulator's, which works from the document by another road, agree on every number.
+    /// The SDK's check and the simulator's, which works from the document by another road, agree on
+    /// every number.
     #[test]
     fn the_sdk_and_the_simulator_agree(width in -100i64..2000, steps in -5i64..60, guidance in 0.0f64..8.0) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

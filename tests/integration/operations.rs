@@ -1,4 +1,5 @@
-//! Every operation of the contract through the SDK, against the simulator: submitted, polled, fetched, and paid once.
+//! Every operation of the contract through the SDK, against the simulator: submitted, polled,
+//! fetched, and paid once.
 
 use imagekiln::{Client, FileKind, TaskStatus, WaitOptions, find_operation, operations};
 use imagekiln_simulator::{Config, Simulator};
@@ -24,19 +25,23 @@ async fn every_operation_brings_a_picture_and_is_paid_once() {
     let client = client_of(&simulator);
     let folder = tempfile::tempdir().unwrap();
     let mut called = Vec::new();
-    // The minimal requests lack what some endpoints need to have something to work on; the full ones have it all.
+    // The minimal requests lack what some endpoints need to have something to work on; the full
+    // ones have it all.
     for request in requests::full() {
         let operation = request.operation();
         let before = simulator.counts();
-        let task = client.submit(request).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
+        let task =
+            client.submit(request).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
         let picture = task.wait().await.unwrap_or_else(|error| panic!("{operation}: {error}"));
         let path = folder.path().join(operation.id);
-        let saved = picture.save(&path).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
+        let saved =
+            picture.save(&path).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
         assert!(saved.bytes > 0, "{operation}");
         if operation.id.ends_with("_video") {
             assert_eq!(saved.kind, Some(FileKind::Webm));
         } else {
-            let size = imagesize::size(&path).unwrap_or_else(|error| panic!("{operation}: {error}"));
+            let size =
+                imagesize::size(&path).unwrap_or_else(|error| panic!("{operation}: {error}"));
             assert!(size.width > 0 && size.height > 0, "{operation}");
         }
 
@@ -49,7 +54,8 @@ async fn every_operation_brings_a_picture_and_is_paid_once() {
         assert!(task.cost().is_some_and(|cost| cost > 0.0), "{operation} tells no cost");
         called.push(operation.name);
 
-        // `get_result`, the one operation that is no submission. Regional tasks are polled at their own address only.
+        // `get_result`, the one operation that is no submission. Regional tasks are polled at their
+        // own address only.
         let by_id = if operation.regional {
             client.task(task.reference().clone())
         } else {
@@ -68,7 +74,8 @@ async fn every_operation_brings_a_picture_and_is_paid_once() {
     assert_eq!(simulator.counts().refused.len(), 0, "nothing that the SDK sends is refused");
 }
 
-/// The minimal requests are all that the contract requires, so a validator that works from the contract takes them too.
+/// The minimal requests are all that the contract requires, so a validator that works from the
+/// contract takes them too.
 #[tokio::test(start_paused = true)]
 async fn every_minimal_request_is_accepted() {
     let simulator = simulator().await;
@@ -91,5 +98,8 @@ async fn updates_tell_each_status_until_the_picture() {
     let (last, earlier) = updates.split_last().unwrap();
     assert_eq!(last.status(), &TaskStatus::Ready);
     assert!(last.picture().is_some());
-    assert!(!earlier.is_empty() && earlier.iter().all(|update| !update.status().is_final()), "{earlier:?}");
+    assert!(
+        !earlier.is_empty() && earlier.iter().all(|update| !update.status().is_final()),
+        "{earlier:?}"
+    );
 }

@@ -21,7 +21,8 @@ pub fn png(width: u32, height: u32, shade: u8) -> Vec<u8> {
     file.into_inner()
 }
 
-/// One request of each type with what it requires; where the contract does not show that, with what makes sense.
+/// One request of each type with what it requires; where the contract does not show that, with what
+/// makes sense.
 pub fn minimal() -> Vec<Request> {
     vec![
         Gen2Pro::new("a fox").into_request(),
@@ -55,7 +56,8 @@ pub fn minimal() -> Vec<Request> {
     ]
 }
 
-/// One request of each type with every field that the contract shows, and, where it shows none, with one it does not.
+/// One request of each type with every field that the contract shows, and, where it shows none,
+/// with one it does not.
 pub fn full() -> Vec<Request> {
     let hook = "https://hooks.example.com/kiln?token=t";
     let url = || ImageInput::url("https://example.com/fox.png");

@@ -25,7 +25,8 @@ async fn every_request_as_it_is_sent() {
     }
 }
 
-/// A full request that leaves out a field of the contract would show less than its snapshot promises.
+/// A full request that leaves out a field of the contract would show less than its snapshot
+/// promises.
 #[tokio::test]
 async fn full_requests_have_every_field_of_the_contract() {
     for request in requests::full() {
@@ -39,16 +40,22 @@ async fn full_requests_have_every_field_of_the_contract() {
 
 fn assert_every_submission_is_there(requests: &[Request]) {
     let names: Vec<_> = requests.iter().map(|request| request.operation().name).collect();
-    let expected: Vec<_> =
-        operations().iter().filter(|operation| operation.submits).map(|operation| operation.name).collect();
+    let expected: Vec<_> = operations()
+        .iter()
+        .filter(|operation| operation.submits)
+        .map(|operation| operation.name)
+        .collect();
     assert_eq!(names, expected);
 }
 
 async fn received(request: Request) -> Received {
     let server = ScriptedServer::start().await;
-    server
-        .answer(Answer::json(200, &json!({ "id": "t1", "polling_url": server.url("/v1/get_result?id=t1") })));
-    let client = samples::builder(&server).regional_base_url(server.url("/regional")).build().unwrap();
+    server.answer(Answer::json(
+        200,
+        &json!({ "id": "t1", "polling_url": server.url("/v1/get_result?id=t1") }),
+    ));
+    let client =
+        samples::builder(&server).regional_base_url(server.url("/regional")).build().unwrap();
     client.submit(request).await.unwrap();
     server.only_request()
 }
@@ -59,7 +66,9 @@ async fn sent(request: Request) -> String {
         .headers
         .iter()
         .filter(|(name, _)| !["host", "user-agent"].contains(&name.as_str()))
-        .map(|(name, value)| format!("{name}: {}", if name == "x-key" { "[the key]" } else { value }))
+        .map(|(name, value)| {
+            format!("{name}: {}", if name == "x-key" { "[the key]" } else { value })
+        })
         .collect();
     // Sorted: whether serde_json keeps the order hangs on what else is built with it.
     let mut body: BTreeMap<String, Value> = serde_json::from_value(received.json()).unwrap();

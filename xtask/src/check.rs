@@ -1,4 +1,5 @@
-//! `cargo xtask check`: whether everything that is derived from the contract is up to date. Writes nothing.
+//! `cargo xtask check`: whether everything that is derived from the contract is up to date. Writes
+//! nothing.
 
 use std::{fs, process::ExitCode};
 

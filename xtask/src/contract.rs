@@ -16,7 +16,8 @@ pub const DOCUMENT: &str = include_str!("../../openapi.json");
 /// The code that the generator makes of a document.
 pub fn generate(document: &str) -> Result<String> {
     let options = generator::Options { json_schema: false };
-    generator::generate(document, &options).with_context(|| format!("{PATH} can't be turned into code"))
+    generator::generate(document, &options)
+        .with_context(|| format!("{PATH} can't be turned into code"))
 }
 
 #[cfg(test)]
@@ -56,7 +57,8 @@ mod tests {
         for (pointer, value) in breaks {
             let mut document: Value = serde_json::from_str(DOCUMENT).unwrap();
             *document.pointer_mut(pointer).unwrap() = value.clone();
-            let error = generate(&document.to_string()).expect_err(&format!("{pointer} = {value} was taken"));
+            let error = generate(&document.to_string())
+                .expect_err(&format!("{pointer} = {value} was taken"));
             messages.push(format!("{pointer} = {value}\n    {error:#}"));
         }
         insta::assert_snapshot!(messages.join("\n\n"));

@@ -1,5 +1,5 @@
-//! `docs/corrections.md`: where the listings of the service conflict, and what the contract leaves open, as the document
-//! itself records it.
+//! `docs/corrections.md`: where the listings of the service conflict, and what the contract leaves
+//! open, as the document itself records it.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,8 @@ impl Found {
     fn walk(&mut self, value: &Value, path: &mut Vec<String>) {
         match value {
             Value::Object(members) => {
-                for correction in members.get("x-correction").and_then(Value::as_array).into_iter().flatten()
+                for correction in
+                    members.get("x-correction").and_then(Value::as_array).into_iter().flatten()
                 {
                     let text = |key: &str| correction[key].as_str().unwrap_or_default().to_owned();
                     let listings: Vec<&str> = correction["listings"]
@@ -40,7 +41,9 @@ impl Found {
                     let entry = [text("about"), listings.join("; "), text("chosen"), text("why")];
                     self.corrections.entry(entry).or_default().push(place(path));
                 }
-                for gap in members.get("x-not-shown").and_then(Value::as_array).into_iter().flatten() {
+                for gap in
+                    members.get("x-not-shown").and_then(Value::as_array).into_iter().flatten()
+                {
                     let gap = gap.as_str().unwrap_or_default().to_owned();
                     self.not_shown.entry(gap).or_default().push(place(path));
                 }

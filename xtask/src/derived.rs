@@ -20,13 +20,17 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(1).map(Path::to_owned).unwrap_or_default()
 }
 
-/// Reads the contract, checks that it is valid OpenAPI 3.0 and that the generator takes it, and makes every derived file.
+/// Reads the contract, checks that it is valid OpenAPI 3.0 and that the generator takes it, and
+/// makes every derived file.
 pub fn files() -> Result<Vec<Derived>> {
     let document = read(contract::PATH)?;
     serde_json::from_str::<openapiv3::OpenAPI>(&document)
         .with_context(|| format!("{} is no OpenAPI 3.0", contract::PATH))?;
     contract::generate(&document)?;
-    Ok(vec![Derived { path: root().join(corrections::PATH), content: corrections::page(&document)? }])
+    Ok(vec![Derived {
+        path: root().join(corrections::PATH),
+        content: corrections::page(&document)?,
+    }])
 }
 
 /// Whether the snapshot of the outline shows another contract than the present one.

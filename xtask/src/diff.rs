@@ -1,20 +1,24 @@
-//! `cargo xtask diff OTHER.json`: what another listing of the service says differently from our document.
+//! `cargo xtask diff OTHER.json`: what another listing of the service says differently from our
+//! document.
 //!
-//! Both documents, OpenAPI 3.0 or 3.1, are read into one small model ([`model`]), and the models are compared. So
-//! notation makes no difference: `nullable: true`, `anyOf` with a `null` branch and `type: [.., "null"]` are one
-//! thing, and so are `const` and an `enum` of one value, `exclusiveMinimum` as a flag and as a number, an inlined
-//! schema and a component of whatever name. Descriptions, titles, examples, tags, `operationId` and extensions do not
-//! count (but `x-default`, where our document keeps a default that lies outside its own bounds, does), and neither
-//! does authentication, `uniqueItems`, `not`, `if`/`then`, nor the schema of `additionalProperties`.
+//! Both documents, OpenAPI 3.0 or 3.1, are read into one small model ([`model`]), and the models
+//! are compared. So notation makes no difference: `nullable: true`, `anyOf` with a `null` branch
+//! and `type: [.., "null"]` are one thing, and so are `const` and an `enum` of one value,
+//! `exclusiveMinimum` as a flag and as a number, an inlined schema and a component of whatever
+//! name. Descriptions, titles, examples, tags, `operationId` and extensions do not count (but
+//! `x-default`, where our document keeps a default that lies outside its own bounds, does), and
+//! neither does authentication, `uniqueItems`, `not`, `if`/`then`, nor the schema of
+//! `additionalProperties`.
 //!
 //! # What is breaking
 //!
-//! `breaking` means: a caller of *our* document may fail, or be served something else, where the *other* listing is
-//! true. Everything else is `compatible`. One idea decides it:
+//! `breaking` means: a caller of *our* document may fail, or be served something else, where the
+//! *other* listing is true. Everything else is `compatible`. One idea decides it:
 //!
-//! * **Request.** What our callers may send must still be accepted. So *narrower* is breaking, wider is compatible.
-//! * **Answer.** What the service may answer must be something that our callers expect. So *wider* is breaking,
-//!   narrower is compatible.
+//! * **Request.** What our callers may send must still be accepted. So *narrower* is breaking,
+//!   wider is compatible.
+//! * **Answer.** What the service may answer must be something that our callers expect. So *wider*
+//!   is breaking, narrower is compatible.
 //!
 //! | difference, seen from ours to the other | in a request | in an answer |
 //! |---|---|---|
@@ -33,10 +37,12 @@
 //! | status 2xx added or removed | | breaking |
 //! | other status added or removed | | compatible: a failure without a body we know is handled |
 //!
-//! Alternatives (`anyOf`, `oneOf`) are read as the widest statement that covers all of them: a field is required if
-//! every alternative requires it. A schema that contains itself is followed once round.
+//! Alternatives (`anyOf`, `oneOf`) are read as the widest statement that covers all of them: a
+//! field is required if every alternative requires it. A schema that contains itself is followed
+//! once round.
 //!
-//! The exit code is 0 where nothing differs, 1 where something does, 2 where a document cannot be read.
+//! The exit code is 0 where nothing differs, 1 where something does, 2 where a document cannot be
+//! read.
 
 mod algebra;
 mod compare;

@@ -1,5 +1,6 @@
-//! The outline of the generated code: types with their fields, constructors and setters, and the table of operations
-//! with every bound. A snapshot of it shows what a change of the contract changes for those who depend on the crate.
+//! The outline of the generated code: types with their fields, constructors and setters, and the
+//! table of operations with every bound. A snapshot of it shows what a change of the contract
+//! changes for those who depend on the crate.
 
 use anyhow::{Context, Result};
 use quote::ToTokens;
@@ -18,7 +19,9 @@ pub fn of_document(document: &str) -> Result<String> {
                 let items = module.content.iter().flat_map(|(_, items)| items);
                 items.for_each(|item| describe_type(item, &mut outline));
             }
-            Item::Impl(block) if block.trait_.is_none() && spelled(&block.self_ty).starts_with("types::") => {
+            Item::Impl(block)
+                if block.trait_.is_none() && spelled(&block.self_ty).starts_with("types::") =>
+            {
                 outline += &format!("\nimpl {}\n", spelled(&block.self_ty));
                 block.items.iter().for_each(|item| describe_method(item, &mut outline));
             }
@@ -35,17 +38,23 @@ pub fn of_document(document: &str) -> Result<String> {
 fn describe_type(item: &Item, outline: &mut String) {
     match item {
         Item::Struct(item) => {
-            let deprecated =
-                if item.attrs.iter().any(|a| a.path().is_ident("deprecated")) { " (deprecated)" } else { "" };
+            let deprecated = if item.attrs.iter().any(|a| a.path().is_ident("deprecated")) {
+                " (deprecated)"
+            } else {
+                ""
+            };
             *outline += &format!("\nstruct {}{deprecated}\n", item.ident);
             match &item.fields {
                 Fields::Named(fields) => {
                     for field in &fields.named {
-                        let name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
+                        let name =
+                            field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
                         *outline += &format!("  {name}: {}\n", spelled(&field.ty));
                     }
                 }
-                fields => fields.iter().for_each(|field| *outline += &format!("  {}\n", spelled(&field.ty))),
+                fields => fields
+                    .iter()
+                    .for_each(|field| *outline += &format!("  {}\n", spelled(&field.ty))),
             }
         }
         Item::Enum(item) => {
@@ -69,9 +78,15 @@ fn describe_value(value: &Expr, depth: usize, outline: &mut String) {
     let indent = "  ".repeat(depth);
     match value {
         Expr::Reference(reference) => describe_value(&reference.expr, depth, outline),
-        Expr::Array(list) => list.elems.iter().for_each(|element| describe_value(element, depth, outline)),
+        Expr::Array(list) => {
+            list.elems.iter().for_each(|element| describe_value(element, depth, outline))
+        }
         Expr::Struct(table)
-            if table.path.segments.last().is_some_and(|s| s.ident == "Operation" || s.ident == "Field") =>
+            if table
+                .path
+                .segments
+                .last()
+                .is_some_and(|s| s.ident == "Operation" || s.ident == "Field") =>
         {
             *outline += &format!(
                 "{indent}{}\n",
@@ -84,7 +99,8 @@ fn describe_value(value: &Expr, depth: usize, outline: &mut String) {
                         describe_value(&list.expr, depth + 2, outline);
                     }
                     Expr::Struct(parts) => {
-                        let set = parts.fields.iter().filter(|part| !is_empty(&part.expr)).map(spelled);
+                        let set =
+                            parts.fields.iter().filter(|part| !is_empty(&part.expr)).map(spelled);
                         let set = set.collect::<Vec<_>>().join(", ");
                         *outline += &format!(
                             "{indent}  {}: {} {{ {set} }}\n",
@@ -93,7 +109,8 @@ fn describe_value(value: &Expr, depth: usize, outline: &mut String) {
                         );
                     }
                     expr => {
-                        *outline += &format!("{indent}  {}: {}\n", spelled(&member.member), spelled(expr))
+                        *outline +=
+                            &format!("{indent}  {}: {}\n", spelled(&member.member), spelled(expr))
                     }
                 }
             }
@@ -102,7 +119,8 @@ fn describe_value(value: &Expr, depth: usize, outline: &mut String) {
     }
 }
 
-/// Whether a value says nothing: most fields have no limits, and listing that would bury those that have some.
+/// Whether a value says nothing: most fields have no limits, and listing that would bury those that
+/// have some.
 fn is_empty(value: &Expr) -> bool {
     match value {
         Expr::Reference(list) => matches!(&*list.expr, Expr::Array(list) if list.elems.is_empty()),
@@ -154,7 +172,8 @@ mod tests {
         insta::assert_snapshot!(of_document(contract::DOCUMENT).unwrap());
     }
 
-    /// Every change of the contract below must show; a snapshot that stays green would hide a drift.
+    /// Every change of the contract below must show; a snapshot that stays green would hide a
+    /// drift.
     #[test]
     fn shows_every_change_of_a_bound_or_a_field() {
         let before = of_document(contract::DOCUMENT).unwrap();
@@ -170,14 +189,22 @@ mod tests {
                 "/aspect_ratio/x-aspect-ratio/max",
                 json!("22:9"),
             ),
-            ("/components/schemas/GenToolsDeblurV1/properties", "/image/x-max-megapixels", json!(5)),
+            (
+                "/components/schemas/GenToolsDeblurV1/properties",
+                "/image/x-max-megapixels",
+                json!(5),
+            ),
             ("/components/schemas/OutputFormat", "/enum", json!(["jpeg", "png"])),
             ("/components/schemas/Gen2Pro", "/required", json!(["prompt", "seed"])),
         ];
         for (place, pointer, value) in changes {
             let mut changed = document();
             *changed.pointer_mut(&format!("{place}{pointer}")).unwrap() = value;
-            assert_ne!(of_document(&changed.to_string()).unwrap(), before, "{place}{pointer} does not show");
+            assert_ne!(
+                of_document(&changed.to_string()).unwrap(),
+                before,
+                "{place}{pointer} does not show"
+            );
         }
         let mut changed = document();
         changed.pointer_mut(flex).unwrap()["mood"] =

@@ -10,7 +10,8 @@ use clap::Args;
 
 use crate::derived;
 
-/// Rewrites every file derived from the contract, and leaves changed snapshots pending for `cargo insta review`.
+/// Rewrites every file derived from the contract, and leaves changed snapshots pending for
+/// `cargo insta review`.
 #[derive(Args)]
 pub struct Arguments {}
 
@@ -28,7 +29,8 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let tests = Command::new(cargo)
         .args(["test", "--workspace", "--quiet", "--no-fail-fast"])
-        // Changed snapshots are written beside the old ones, and are no failure; anything else still is.
+        // Changed snapshots are written beside the old ones, and are no failure; anything else
+        // still is.
         .envs([("INSTA_UPDATE", "new"), ("INSTA_FORCE_PASS", "1")])
         .env_remove("CI")
         .current_dir(derived::root())

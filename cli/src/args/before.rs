@@ -21,19 +21,22 @@ pub fn model(arguments: &[OsString]) -> Option<&str> {
     })
 }
 
-/// Whether results and errors are for programs; a command line that can't be parsed has to say it that way too.
+/// Whether results and errors are for programs; a command line that can't be parsed has to say it
+/// that way too.
 pub fn json(arguments: &[OsString]) -> bool {
     flags(arguments).iter().any(|argument| argument == "--json")
 }
 
-/// Writes `--raw false` as `--raw=false`, and leaves `--raw "a fox"` alone: a flag that needs no value takes only one that
-/// is plainly meant for it.
+/// Writes `--raw false` as `--raw=false`, and leaves `--raw "a fox"` alone: a flag that needs no
+/// value takes only one that is plainly meant for it.
 pub fn join_booleans(arguments: Vec<OsString>) -> Vec<OsString> {
     let end = flags(&arguments).len();
     let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());
     for (at, argument) in arguments.into_iter().enumerate() {
         match joined.last_mut() {
-            Some(last) if at < end && (argument == "true" || argument == "false") && is_boolean(last) => {
+            Some(last)
+                if at < end && (argument == "true" || argument == "false") && is_boolean(last) =>
+            {
                 last.push("=");
                 last.push(argument);
             }

@@ -63,7 +63,12 @@ struct SettingParser;
 impl TypedValueParser for SettingParser {
     type Value = Setting;
 
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Setting, clap::Error> {
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Setting, clap::Error> {
         Setting::parse(value).ok_or_else(|| {
             let mut error = clap::Error::new(ErrorKind::InvalidValue).with_cmd(command);
             let arg = arg.map(Arg::to_string).unwrap_or_default();
@@ -72,7 +77,8 @@ impl TypedValueParser for SettingParser {
                 ContextKind::InvalidValue,
                 ContextValue::String(value.to_string_lossy().into_owned()),
             );
-            let tip = "give a name and a value, such as `guidance=3`, or `image=cat.png` for an image";
+            let tip =
+                "give a name and a value, such as `guidance=3`, or `image=cat.png` for an image";
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
             error
         })

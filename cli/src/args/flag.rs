@@ -6,8 +6,8 @@ use clap::{Args, Command};
 
 use super::globals::Globals;
 
-/// The flag of a field: `input_image_2` is set with `--input-image-2`. Where a flag of the program has that name, it is
-/// `--field-...`.
+/// The flag of a field: `input_image_2` is set with `--input-image-2`. Where a flag of the program
+/// has that name, it is `--field-...`.
 pub fn of_field(name: &str, taken: &BTreeSet<String>) -> String {
     let flag = name.replace('_', "-");
     match taken.contains(&flag) || taken.contains(name) {

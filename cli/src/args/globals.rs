@@ -10,10 +10,12 @@ use super::value::seconds;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub struct Globals {
-    /// Use a simulator inside this process instead of the service; no key, no network, nothing is paid
+    /// Use a simulator inside this process instead of the service; no key, no network, nothing is
+    /// paid
     #[arg(long, global = true)]
     pub simulate: bool,
-    /// Write results to standard output, and events and errors to standard error, as JSON, one object a line
+    /// Write results to standard output, and events and errors to standard error, as JSON, one
+    /// object a line
     #[arg(long, global = true)]
     pub json: bool,
     /// How long to wait for a task; the task goes on after that [default: 600]

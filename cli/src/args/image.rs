@@ -28,14 +28,18 @@ impl Images {
 
     fn stdin(&mut self) -> Result<ImageInput, Failure> {
         if self.stdin_is_read {
-            return Err(Failure::usage("`-` stands for two images, and standard input can be read once")
-                .advise("give the others as files"));
+            return Err(Failure::usage(
+                "`-` stands for two images, and standard input can be read once",
+            )
+            .advise("give the others as files"));
         }
         self.stdin_is_read = true;
         let mut stdin = io::stdin().lock();
         if stdin.is_terminal() {
-            return Err(Failure::usage("`-` reads an image from standard input, which is a terminal here")
-                .advise("redirect a file to it: < image.png"));
+            return Err(Failure::usage(
+                "`-` reads an image from standard input, which is a terminal here",
+            )
+            .advise("redirect a file to it: < image.png"));
         }
         let mut bytes = Vec::new();
         stdin
@@ -45,7 +49,8 @@ impl Images {
     }
 }
 
-/// A regular file is read while it is sent. A pipe, such as a shell's `<(...)`, can't be measured first, so it is read here.
+/// A regular file is read while it is sent. A pipe, such as a shell's `<(...)`, can't be measured
+/// first, so it is read here.
 fn from_file(path: &Path) -> Result<ImageInput, Failure> {
     let unreadable = |error| {
         Failure::file(format!("the image {} can't be read", path.display()), error).advise(
@@ -62,7 +67,7 @@ fn from_file(path: &Path) -> Result<ImageInput, Failure> {
 }
 
 fn is_web_address(text: &str) -> bool {
-    ["http://", "https://"]
-        .iter()
-        .any(|scheme| text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)))
+    ["http://", "https://"].iter().any(|scheme| {
+        text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+    })
 }

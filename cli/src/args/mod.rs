@@ -1,5 +1,5 @@
-//! The command line's grammar. The static part is written here and in the commands; what belongs to a model is built from
-//! the contract.
+//! The command line's grammar. The static part is written here and in the commands; what belongs to
+//! a model is built from the contract.
 
 pub mod before;
 pub mod extra;

@@ -44,8 +44,8 @@ pub fn description(model: &Operation) -> String {
     format!("{}: {}", model.name, model.description)
 }
 
-/// The flags of a model's path parameters and fields, of fields that are not shown, and `options`, the program's own. The
-/// fields in `elsewhere` have no flag.
+/// The flags of a model's path parameters and fields, of fields that are not shown, and `options`,
+/// the program's own. The fields in `elsewhere` have no flag.
 pub fn with_fields(
     command: Command,
     model: &'static Operation,
@@ -53,24 +53,29 @@ pub fn with_fields(
     options: &[Arg],
 ) -> Command {
     let taken = flag::taken(&Command::new("options").args(options).args(extra::args()));
-    let parameters = model.path_parameters.iter().map(|p| parameter_arg(p, &flag::of_field(p.name, &taken)));
+    let parameters =
+        model.path_parameters.iter().map(|p| parameter_arg(p, &flag::of_field(p.name, &taken)));
     let fields = model.fields.iter().filter(|field| !elsewhere.contains(&field.name));
     let fields = fields.map(|field| field_arg(field, &flag::of_field(field.name, &taken)));
     command.args(parameters).args(fields).args(extra::args()).args(options)
 }
 
-/// What else there is to know of a model where its flags are shown, what the contract does not show above all.
+/// What else there is to know of a model where its flags are shown, what the contract does not show
+/// above all.
 pub fn notes(model: &Operation) -> String {
     let mut notes = Vec::new();
     if model.deprecated {
         notes.push("This model is deprecated, and in effect.".to_owned());
     }
     if model.regional {
-        notes.push("It is served from the regional address (IMAGEKILN_REGIONAL_BASE_URL).".to_owned());
+        notes.push(
+            "It is served from the regional address (IMAGEKILN_REGIONAL_BASE_URL).".to_owned(),
+        );
     }
     if model.fields.is_empty() {
         notes.push(
-            "The contract shows none of its fields: send them with --extra and --extra-image.".to_owned(),
+            "The contract shows none of its fields: send them with --extra and --extra-image."
+                .to_owned(),
         );
     }
     if !model.not_shown.is_empty() {
@@ -84,7 +89,8 @@ pub fn notes(model: &Operation) -> String {
     notes.join("\n")
 }
 
-/// How the value of a field is found among the matches; fields and options of ours may share a name.
+/// How the value of a field is found among the matches; fields and options of ours may share a
+/// name.
 pub fn field_id(name: &str) -> String {
     format!("field {name}")
 }
@@ -109,7 +115,9 @@ fn field_arg(field: &'static Field, flag: &str) -> Arg {
             .default_missing_value("true")
             .value_name("true|false")
             .value_parser(Offered(&["true", "false"])),
-        FieldKind::Choice { values, .. } => arg.value_name(value_name(field)).value_parser(Offered(values)),
+        FieldKind::Choice { values, .. } => {
+            arg.value_name(value_name(field)).value_parser(Offered(values))
+        }
         kind => arg.value_name(value_name(field)).value_parser(text_parser(kind)),
     }
 }

@@ -48,11 +48,15 @@ pub fn from_flags(
 /// The text that a field is set to, in any of the ways there are.
 pub fn text<'a>(matches: &'a ArgMatches, field: &str) -> Option<&'a str> {
     let extra = settings(matches, "extra").find(|setting| setting.name == field);
-    get::<String>(matches, &model::field_id(field)).map(String::as_str).or_else(|| extra?.value.to_str())
+    get::<String>(matches, &model::field_id(field))
+        .map(String::as_str)
+        .or_else(|| extra?.value.to_str())
 }
 
 fn text_of<'a>(name: &str, value: &'a OsStr) -> Result<&'a str, Failure> {
-    value.to_str().ok_or_else(|| Failure::usage(format!("the value of `{name}` is not valid Unicode")))
+    value
+        .to_str()
+        .ok_or_else(|| Failure::usage(format!("the value of `{name}` is not valid Unicode")))
 }
 
 fn settings<'a>(matches: &'a ArgMatches, id: &str) -> impl Iterator<Item = &'a Setting> + use<'a> {

@@ -1,5 +1,5 @@
-//! The values of flags. Nothing is refused here for its bounds or type: what does not parse goes on as text, so that the
-//! SDK reports everything that does not fit at once.
+//! The values of flags. Nothing is refused here for its bounds or type: what does not parse goes on
+//! as text, so that the SDK reports everything that does not fit at once.
 
 use std::{ffi::OsStr, time::Duration};
 
@@ -35,7 +35,12 @@ pub struct Offered(pub &'static [&'static str]);
 impl TypedValueParser for Offered {
     type Value = String;
 
-    fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+    fn parse_ref(
+        &self,
+        _: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
         Ok(value.to_string_lossy().into_owned())
     }
 

@@ -23,8 +23,10 @@ pub fn command() -> Command {
 }
 
 pub fn execute(matches: &ArgMatches) -> Result<(), Failure> {
-    let shell = *matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("no shell is named"))?;
-    let default = model::find(DEFAULT_MODEL).ok_or_else(|| Failure::usage("there is no default model"))?;
+    let shell =
+        *matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("no shell is named"))?;
+    let default =
+        model::find(DEFAULT_MODEL).ok_or_else(|| Failure::usage("there is no default model"))?;
     let mut command = grammar(default);
     for name in [run::NAME, submit::NAME] {
         command = command.mut_subcommand(name, |command| command.mut_subcommands(with_plain_name));
@@ -35,8 +37,8 @@ pub fn execute(matches: &ArgMatches) -> Result<(), Failure> {
         .map_err(|error| Failure::file("standard output can't be written", error))
 }
 
-/// Scripts make functions of the names, and a slash or a brace fits into none. Such a model is offered by its id, which
-/// names it as well.
+/// Scripts make functions of the names, and a slash or a brace fits into none. Such a model is
+/// offered by its id, which names it as well.
 fn with_plain_name(command: Command) -> Command {
     let name = command.get_name();
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));

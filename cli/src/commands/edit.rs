@@ -44,8 +44,10 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 
 /// The fields for so many images. A mask is no image to edit: it has a flag of its own.
 fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static str>, Failure> {
-    let fields =
-        model.fields.iter().filter(|field| matches!(field.kind, FieldKind::Image { mask_of: None, .. }));
+    let fields = model
+        .fields
+        .iter()
+        .filter(|field| matches!(field.kind, FieldKind::Image { mask_of: None, .. }));
     let fields: Vec<&str> = fields.map(|field| field.name).collect();
     let problem = match fields.len() {
         0 => format!("{model} shows no image among its fields"),
@@ -55,8 +57,12 @@ fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static st
         _ => return Ok(fields),
     };
     Err(Failure::usage(problem).advise(match fields.is_empty() {
-        true => format!("nothing was sent; send it with `kiln run {} --extra-image NAME=IMAGE`", model.name),
-        false => "nothing was sent; leave some out, or choose another --model (see `kiln models`)".to_owned(),
+        true => format!(
+            "nothing was sent; send it with `kiln run {} --extra-image NAME=IMAGE`",
+            model.name
+        ),
+        false => "nothing was sent; leave some out, or choose another --model (see `kiln models`)"
+            .to_owned(),
     }))
 }
 

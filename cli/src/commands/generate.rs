@@ -26,11 +26,8 @@ pub fn command(chosen: &'static Operation) -> Command {
 
 /// Adds the flags of the chosen model to a command that takes its prompt apart.
 pub fn of_model(command: Command, chosen: &'static Operation) -> Command {
-    model::with_fields(command, chosen, &[PROMPT], &[make::output_arg(), model_arg()]).after_help(format!(
-        "{}\n{}",
-        model::description(chosen),
-        model::notes(chosen)
-    ))
+    model::with_fields(command, chosen, &[PROMPT], &[make::output_arg(), model_arg()])
+        .after_help(format!("{}\n{}", model::description(chosen), model::notes(chosen)))
 }
 
 pub fn prompt_arg(help: &'static str) -> Arg {
@@ -51,8 +48,10 @@ fn model_arg() -> Arg {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let request =
-        with_prompt(request::from_flags(chosen(matches)?, matches, &mut Images::default())?, matches)?;
+    let request = with_prompt(
+        request::from_flags(chosen(matches)?, matches, &mut Images::default())?,
+        matches,
+    )?;
     make::make(context, request, matches).await
 }
 
@@ -62,7 +61,8 @@ pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
     model::find(name).ok_or_else(|| Failure::usage(format!("there is no model `{name}`")))
 }
 
-/// Adds the prompt, where the model takes one; of a model whose fields are not shown nobody knows, so it is sent.
+/// Adds the prompt, where the model takes one; of a model whose fields are not shown nobody knows,
+/// so it is sent.
 pub fn with_prompt(request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
     let model = request.operation();
     if !model.fields.is_empty() && model.field(PROMPT).is_none() {

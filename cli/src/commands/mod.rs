@@ -15,7 +15,11 @@ use clap::ArgMatches;
 use crate::{context::Context, failure::Failure};
 
 /// Does what the command line asks for.
-pub async fn execute(context: &Context, command: &str, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn execute(
+    context: &Context,
+    command: &str,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
     match command {
         generate::NAME => generate::execute(context, matches).await,
         edit::NAME => edit::execute(context, matches).await,

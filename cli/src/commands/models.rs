@@ -26,9 +26,12 @@ fn table() -> String {
         [model.name.to_owned(), images, region.to_owned(), model::summary(model)]
     });
     let rows: Vec<_> = std::iter::once(heading).chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+    };
     let (name, images, region) = (width(0), width(1), width(2));
-    let lines = rows.iter().map(|[a, b, c, what]| format!("{a:name$}  {b:images$}  {c:region$}  {what}"));
+    let lines =
+        rows.iter().map(|[a, b, c, what]| format!("{a:name$}  {b:images$}  {c:region$}  {what}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -80,7 +83,10 @@ fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
                 ImageEncodings::Base64OrUrl => Some(true),
                 _ => None,
             };
-            ("image", json!({ "takes_url": takes_url, "mask_of": mask_of, "max_megapixels": max_megapixels }))
+            (
+                "image",
+                json!({ "takes_url": takes_url, "mask_of": mask_of, "max_megapixels": max_megapixels }),
+            )
         }
         FieldKind::AspectRatio { narrowest, widest, .. } => {
             let ratio = |(width, height): &(u32, u32)| format!("{width}:{height}");

@@ -36,7 +36,9 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 
 /// The request to the model that the subcommand names, and the flags of that model.
 pub fn request(matches: &ArgMatches) -> Result<(Request, &ArgMatches), Failure> {
-    let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no model is named"))?;
-    let model = model::find(name).ok_or_else(|| Failure::usage(format!("there is no model `{name}`")))?;
+    let (name, matches) =
+        matches.subcommand().ok_or_else(|| Failure::usage("no model is named"))?;
+    let model =
+        model::find(name).ok_or_else(|| Failure::usage(format!("there is no model `{name}`")))?;
     Ok((request::from_flags(model, matches, &mut Images::default())?, matches))
 }

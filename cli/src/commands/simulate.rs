@@ -8,19 +8,23 @@ use std::{
 };
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE};
+use imagekiln::{
+    API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
+};
 use imagekiln_simulator::{Config, Simulator};
 use serde_json::json;
 
 use crate::{
-    args::value::seconds, context::Context, failure::Failure, interrupt::Interrupts, session, voice::complain,
+    args::value::seconds, context::Context, failure::Failure, interrupt::Interrupts, session,
+    voice::complain,
 };
 
 pub const NAME: &str = "simulate";
 
 #[derive(Args)]
 struct Options {
-    /// A TOML file with settings: accounts, prices, times, moderation, webhooks, faults; the options below come before it
+    /// A TOML file with settings: accounts, prices, times, moderation, webhooks, faults; the
+    /// options below come before it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:0]
@@ -29,7 +33,8 @@ struct Options {
     /// Where the regional address listens [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     regional_listen: Option<SocketAddr>,
-    /// Where the page and the control port listen, which must be on this machine [default: 127.0.0.1:0]
+    /// Where the page and the control port listen, which must be on this machine [default:
+    /// 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     control_listen: Option<SocketAddr>,
     /// Let other machines reach it
@@ -44,7 +49,8 @@ struct Options {
     /// What stands for `gen` at the head of model names [default: gen]
     #[arg(long, value_name = "PREFIX")]
     model_prefix: Option<String>,
-    /// From this come task ids and the seeds of pictures for which none was asked [default: a new one each time]
+    /// From this come task ids and the seeds of pictures for which none was asked [default: a new
+    /// one each time]
     #[arg(long, value_name = "INTEGER")]
     seed: Option<u64>,
 }
@@ -54,7 +60,8 @@ pub fn command() -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let options = Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+    let options =
+        Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let config = config(options)?;
     let prefix = config.model_prefix.clone();
     let interrupts = Interrupts::listen()?;
@@ -123,7 +130,8 @@ fn from_file(path: &Path) -> Result<Config, Failure> {
 }
 
 fn greeting(simulator: &Simulator, prefix: &str) -> String {
-    let (base, regional, key) = (simulator.base_url(), simulator.regional_base_url(), simulator.api_key());
+    let (base, regional, key) =
+        (simulator.base_url(), simulator.regional_base_url(), simulator.api_key());
     let page = simulator.control_url();
     let mut exports = vec![
         format!("export {API_KEY_VARIABLE}={key}"),

@@ -1,4 +1,5 @@
-//! `kiln submit MODEL [--FIELD VALUE]...`: the first half of `run`; the task is taken up again with `kiln task`.
+//! `kiln submit MODEL [--FIELD VALUE]...`: the first half of `run`; the task is taken up again with
+//! `kiln task`.
 
 use clap::{ArgMatches, Command};
 
@@ -34,8 +35,11 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let written = line_on_stdout(&task_json(&task).to_string());
     let reference = task.reference();
     let failure = match written {
-        Err(error) => Failure::file("the task can't be written to standard output", error).about(reference),
-        // What stands behind a pipe may have been interrupted by the same press, so the task is told here too.
+        Err(error) => {
+            Failure::file("the task can't be written to standard output", error).about(reference)
+        }
+        // What stands behind a pipe may have been interrupted by the same press, so the task is
+        // told here too.
         Ok(()) if interrupts.happened() => Failure::interrupted(reference),
         Ok(()) => return Ok(()),
     };

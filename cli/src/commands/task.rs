@@ -12,8 +12,8 @@ use imagekiln::{Task, TaskRef};
 use serde_json::json;
 
 use crate::{
-    context::Context, failure::Failure, interrupt::Interrupts, make, session::Session, voice::reference_json,
-    waiting::wait,
+    context::Context, failure::Failure, interrupt::Interrupts, make, session::Session,
+    voice::reference_json, waiting::wait,
 };
 
 pub const NAME: &str = "task";
@@ -37,7 +37,10 @@ pub fn command() -> Command {
                 .about("Ask once, and print the status; exit code 0 whatever the status is")
                 .arg(reference()),
             Command::new("wait").about("Wait for the final status").arg(reference()),
-            Command::new("save").about("Wait, and save the picture").arg(reference()).arg(make::output_arg()),
+            Command::new("save")
+                .about("Wait, and save the picture")
+                .arg(reference())
+                .arg(make::output_arg()),
         ])
 }
 
@@ -74,9 +77,11 @@ async fn status(context: &Context, task: &Task) -> Result<(), Failure> {
 
 async fn wait_for(context: &Context, task: &Task) -> Result<(), Failure> {
     let interrupts = Interrupts::listen()?;
-    let picture =
-        wait(context, task, &interrupts).await.map_err(|failure| context.with_take_up(failure, None))?;
-    let expires_at = picture.expires_at().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
+    let picture = wait(context, task, &interrupts)
+        .await
+        .map_err(|failure| context.with_take_up(failure, None))?;
+    let expires_at =
+        picture.expires_at().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
     context.voice.result(
         || format!("{}: Ready; its picture can be fetched for ten minutes, with `kiln task save`", task.id()),
         || json!({ "task": reference_json(task.reference()), "status": "Ready", "expires_at": expires_at }),
@@ -91,7 +96,8 @@ async fn save(context: &Context, task: &Task, matches: &ArgMatches) -> Result<()
         let picture = wait(context, task, &interrupts).await?;
         make::receive(context, &target, &picture, &interrupts).await
     };
-    let arrived = arrived.await.map_err(|failure| context.with_take_up(failure, output.as_deref()))?;
+    let arrived =
+        arrived.await.map_err(|failure| context.with_take_up(failure, output.as_deref()))?;
     make::tell(context, &arrived, reference_json(task.reference()))
 }
 
@@ -112,7 +118,9 @@ fn read_reference(given: &str) -> Result<Reference, Failure> {
         }
         json if json.trim_start().starts_with('{') => json.to_owned(),
         path if Path::new(path).exists() || looks_like_a_path(path) => fs::read_to_string(path)
-            .map_err(|error| Failure::file(format!("{path} can't be read"), error).advise(WHAT_TO_GIVE))?,
+            .map_err(|error| {
+                Failure::file(format!("{path} can't be read"), error).advise(WHAT_TO_GIVE)
+            })?,
         id => return Ok(Reference::Id(id.to_owned())),
     };
     let text = text.trim();

@@ -40,7 +40,9 @@ impl Place {
 
     /// What lies in the directory, in order.
     pub fn files(&self) -> Vec<String> {
-        let names = std::fs::read_dir(self.directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = std::fs::read_dir(self.directory.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
         let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
         names.sort();
         names
@@ -179,7 +181,8 @@ impl Outcome {
     /// Standard output as one JSON value.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+        serde_json::from_slice(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
     /// Standard error as JSON, one object a line.
@@ -187,7 +190,9 @@ impl Outcome {
     pub fn events(&self) -> Vec<Value> {
         let lines = self.stderr.lines();
         lines
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+            .map(|line| {
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+            })
             .collect()
     }
 
@@ -200,7 +205,8 @@ impl Outcome {
 
 /// An image as people have it in their files.
 pub fn encoded(format: ImageFormat, width: u32, height: u32) -> Vec<u8> {
-    let image = RgbImage::from_fn(width, height, |x, y| image::Rgb([(x * 3) as u8, (y * 5) as u8, 90]));
+    let image =
+        RgbImage::from_fn(width, height, |x, y| image::Rgb([(x * 3) as u8, (y * 5) as u8, 90]));
     let mut bytes = Cursor::new(Vec::new());
     image.write_to(&mut bytes, format).unwrap();
     bytes.into_inner()
@@ -223,7 +229,8 @@ macro_rules! assert_shown {
         insta::with_settings!({
             omit_expression => true,
             filters => vec![
-                // What fits into a deadline, and what it sees last, hangs on the speed of the machine.
+                // What fits into a deadline, and what it sees last, hangs on the speed of the
+                // machine.
                 (
                     r"after \d+\.\d s \(deadline 1 s, polls: \d+; last status: `\w+`",
                     "after SECONDS s (deadline 1 s, polls: POLLS; last status: `STATUS`",

@@ -37,7 +37,8 @@ fn of_the_settings() {
     assert!(run(Some(" "), Some("")).stderr.contains("there is no API key, and no address"));
     assert_shown!("bad_base", shown(&run(Some("ftp://example.com"), Some("a-key"))));
 
-    let mut regional = place.kiln(&["run", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "x", "-q"]);
+    let mut regional =
+        place.kiln(&["run", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "x", "-q"]);
     regional.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
     assert_shown!("no_regional_base", shown(&Outcome::of(regional.output().unwrap()).fails(2)));
 }
@@ -78,7 +79,10 @@ fn of_values_that_only_the_service_finds() {
     let bench = Bench::new();
     // An image by its first bytes, and in a format that this service does not take.
     bench.place.write("hat.psd", "8BPS\0\x01");
-    assert_shown!("refused_by_the_service", shown(&bench.run(&["edit", "a hat", "hat.psd"]).fails(2)));
+    assert_shown!(
+        "refused_by_the_service",
+        shown(&bench.run(&["edit", "a hat", "hat.psd"]).fails(2))
+    );
     assert_eq!(bench.simulator.counts().accepted, 0);
 }
 
@@ -99,8 +103,14 @@ fn of_the_command_line() {
     assert_shown!("extra_without_a_value", wrong(&["generate", "x", "--extra", "guidance"]));
     assert_shown!("bad_deadline", wrong(&["generate", "x", "--deadline", "soon"]));
     assert_shown!("no_prompt", wrong(&["generate"]));
-    assert_shown!("model_without_a_prompt", wrong(&["generate", "x", "--model", "gen-tools/deblur-v1"]));
-    assert_shown!("too_many_images", wrong(&["edit", "x", "a", "b", "--model", "gen-pro-1.0-fill"]));
+    assert_shown!(
+        "model_without_a_prompt",
+        wrong(&["generate", "x", "--model", "gen-tools/deblur-v1"])
+    );
+    assert_shown!(
+        "too_many_images",
+        wrong(&["edit", "x", "a", "b", "--model", "gen-pro-1.0-fill"])
+    );
     assert_shown!("no_image_field", wrong(&["edit", "x", "a", "--model", "gen-2-klein-4b"]));
     assert_shown!("simulated_task", wrong(&["--simulate", "task", "status", "an-id"]));
     assert_shown!("no_task", wrong(&["task", "status", "{}"]));
@@ -120,7 +130,11 @@ fn of_the_command_line_for_programs() {
             "there is no model 'gen-2-prp'",
             "similar models are 'gen-2-pro'",
         ),
-        (&["--json", "generate", "x", "--widht", "3"], "unexpected argument '--widht' found", "'--width'"),
+        (
+            &["--json", "generate", "x", "--widht", "3"],
+            "unexpected argument '--widht' found",
+            "'--width'",
+        ),
         (
             &["--json", "generate"],
             "the following required arguments were not provided: <PROMPT>",
@@ -161,7 +175,9 @@ fn of_the_network() {
 #[test]
 fn of_the_task() {
     let bench = Bench::new();
-    for (word, code) in [("error", 4), ("not-found", 4), ("request-moderated", 5), ("content-moderated", 5)] {
+    for (word, code) in
+        [("error", 4), ("not-found", 4), ("request-moderated", 5), ("content-moderated", 5)]
+    {
         let prompt = format!("[[{word}]]");
         let words = [&["generate", prompt.as_str(), "--quiet"][..], &SMALL].concat();
         assert_shown!(format!("task_{word}"), shown(&bench.run(&words).fails(code)));
@@ -172,9 +188,11 @@ fn of_the_task() {
 fn of_the_deadline() {
     let bench = Bench::ready_after(AGES);
     let words =
-        [&["generate", "a fox", "--quiet", "--deadline", "1", "-o", "my fox.png"][..], &SMALL].concat();
+        [&["generate", "a fox", "--quiet", "--deadline", "1", "-o", "my fox.png"][..], &SMALL]
+            .concat();
     assert_shown!("deadline", shown(&bench.run(&words).fails(6)));
-    let simulated = [&["--simulate", "generate", "a fox", "-q", "--deadline", "1"][..], &SMALL].concat();
+    let simulated =
+        [&["--simulate", "generate", "a fox", "-q", "--deadline", "1"][..], &SMALL].concat();
     assert_shown!("deadline_simulated", shown(&bench.place.run(&simulated).fails(6)));
 }
 
@@ -193,8 +211,10 @@ fn of_files() {
 fn scripted(words: &[&str], answer: impl FnOnce(&Server)) -> Outcome {
     let (place, server) = (Place::new(), Server::new());
     let mut command = place.kiln(words);
-    let child =
-        server.point(&mut command).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = server
+        .point(&mut command)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     let child = child.spawn().unwrap();
     answer(&server);
     Outcome::of(child.wait_with_output().unwrap())
@@ -207,7 +227,8 @@ fn of_billing_that_is_unknown() {
         "cut_off",
         shown(&cut.fails(8)).replace("connection closed before message completed", "CUT")
     );
-    let failed = scripted(&["generate", "a fox", "--json"], |server| server.next().answer(500, &json!({})));
+    let failed =
+        scripted(&["generate", "a fox", "--json"], |server| server.next().answer(500, &json!({})));
     let error = failed.fails(8).error();
     assert_eq!((&error["kind"], &error["may_have_been_billed"]), (&json!("service"), &json!(true)));
     let unreadable = scripted(&["submit", "gen-2-pro", "--prompt", "x", "--json"], |server| {
@@ -229,8 +250,10 @@ fn of_a_service_that_is_busy() {
     // Asked to wait longer than a command should, it says so instead.
     let (place, server) = (Place::new(), Server::new());
     let mut command = place.kiln(&["generate", "a fox"]);
-    let child =
-        server.point(&mut command).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = server
+        .point(&mut command)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     let child = child.spawn().unwrap();
     server.next().answer_with(429, "retry-after: 3600\r\n", &Value::Null);
     assert_shown!("rate_limited", shown(&Outcome::of(child.wait_with_output().unwrap()).fails(7)));
@@ -246,7 +269,9 @@ fn a_picture_that_can_not_be_saved_is_not_lost() {
             &json!({ "id": "a1", "polling_url": format!("{}/v1/get_result?id=a1", server.url()) }),
         );
         let sample = format!("{}/picture?signature=HUSH", server.url());
-        server.next().answer(200, &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }));
+        server
+            .next()
+            .answer(200, &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }));
         // The SDK tries four times in all.
         for _ in 0..4 {
             server.next().answer(200, &json!("no picture"));

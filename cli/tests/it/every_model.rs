@@ -1,11 +1,13 @@
-//! Every operation that creates a task, through `kiln run`: the table of operations says what to send.
+//! Every operation that creates a task, through `kiln run`: the table of operations says what to
+//! send.
 
 use imagekiln::{Field, FieldKind, Operation, operations};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, kind_of, png};
 
-/// Small, so that the simulator paints quickly, and within the bounds of all deblurring and masking.
+/// Small, so that the simulator paints quickly, and within the bounds of all deblurring and
+/// masking.
 const SIDE: u32 = 256;
 
 /// How a WebM file begins.
@@ -48,7 +50,10 @@ fn value(field: &Field) -> (String, Value) {
 }
 
 fn flag(field: &Field, spelling: &str) -> String {
-    format!("--{}", if spelling == "-" { field.name.replace('_', "-") } else { field.name.to_owned() })
+    format!(
+        "--{}",
+        if spelling == "-" { field.name.replace('_', "-") } else { field.name.to_owned() }
+    )
 }
 
 fn words(
@@ -79,7 +84,11 @@ fn run(bench: &Bench, model: &Operation, words: &[String]) -> Value {
         kind_of(&picture);
     }
     let after = bench.simulator.counts();
-    assert_eq!((after.accepted, after.delivered), (before.accepted + 1, before.delivered + 1), "{model}");
+    assert_eq!(
+        (after.accepted, after.delivered),
+        (before.accepted + 1, before.delivered + 1),
+        "{model}"
+    );
     assert_eq!(
         outcome.stderr.contains("warning: deprecated"),
         model.deprecated,
@@ -99,7 +108,8 @@ fn runs_with_what_is_required() {
     for model in models() {
         // What nobody requires is left out, but for the size, which keeps the pictures small.
         let needed = model.fields.iter().filter(|field| {
-            field.required || ["width", "height"].contains(&field.name) && field.kind == FieldKind::Integer
+            field.required
+                || ["width", "height"].contains(&field.name) && field.kind == FieldKind::Integer
         });
         let mut words = words(model, needed, "-");
         if model.fields.is_empty() {
@@ -118,7 +128,9 @@ fn runs_with_all_of_its_fields() {
     for (number, model) in models().enumerate() {
         let spelling = if number % 2 == 0 { "-" } else { "_" };
         let mut words = words(model, model.fields.iter(), spelling);
-        words.extend(["--extra", "not_shown=[1, true]", "--extra", "a_text=not JSON"].map(str::to_owned));
+        words.extend(
+            ["--extra", "not_shown=[1, true]", "--extra", "a_text=not JSON"].map(str::to_owned),
+        );
         let request = run(&bench, model, &words);
         for field in model.fields {
             let sent = &request[field.name];

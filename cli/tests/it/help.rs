@@ -1,4 +1,5 @@
-//! What `--help` and `models` show: it follows the contract, so a change of the contract shows here.
+//! What `--help` and `models` show: it follows the contract, so a change of the contract shows
+//! here.
 
 use imagekiln::{FieldKind, operations};
 
@@ -12,13 +13,24 @@ fn the_program() {
 #[test]
 fn each_command() {
     let place = Place::new();
-    for command in
-        ["generate", "edit", "run", "submit", "task", "webhook", "models", "simulate", "completions"]
-    {
+    for command in [
+        "generate",
+        "edit",
+        "run",
+        "submit",
+        "task",
+        "webhook",
+        "models",
+        "simulate",
+        "completions",
+    ] {
         assert_shown!(format!("help_{command}"), place.run(&[command, "--help"]).ok().text());
     }
     for action in ["status", "wait", "save"] {
-        assert_shown!(format!("help_task_{action}"), place.run(&["task", action, "--help"]).ok().text());
+        assert_shown!(
+            format!("help_task_{action}"),
+            place.run(&["task", action, "--help"]).ok().text()
+        );
     }
     for action in ["listen", "verify"] {
         let help = place.run(&["webhook", action, "--help"]).ok().text();
@@ -63,7 +75,8 @@ fn every_field_of_every_model_is_shown_with_its_bounds() {
                 .split_once(&format!("{flag} "))
                 .or(help.split_once(&format!("{flag}[")))
                 .unwrap_or_else(|| panic!("{model}: {flag}"));
-            let text = format!("{}{}", field.description, if field.required { " [required]" } else { "" });
+            let text =
+                format!("{}{}", field.description, if field.required { " [required]" } else { "" });
             assert!(shown.contains(&text), "{model} {flag}: {text}");
             assert!(shown.contains(field.limits_text), "{model} {flag}: {}", field.limits_text);
             assert!(
@@ -75,7 +88,11 @@ fn every_field_of_every_model_is_shown_with_its_bounds() {
             assert!(help.contains(what), "{model}: {what}");
         }
         assert_eq!(help.contains("This model is deprecated"), model.deprecated, "{model}");
-        assert_eq!(help.contains("It is served from the regional address"), model.regional, "{model}");
+        assert_eq!(
+            help.contains("It is served from the regional address"),
+            model.regional,
+            "{model}"
+        );
     }
 }
 
@@ -90,11 +107,19 @@ fn the_models_for_programs() {
     let models = place.run(&["models", "--json"]).ok().json();
     let names: Vec<&str> =
         models.as_array().unwrap().iter().map(|model| model["name"].as_str().unwrap()).collect();
-    let expected: Vec<&str> =
-        operations().iter().filter(|operation| operation.submits).map(|operation| operation.name).collect();
+    let expected: Vec<&str> = operations()
+        .iter()
+        .filter(|operation| operation.submits)
+        .map(|operation| operation.name)
+        .collect();
     assert_eq!(names, expected);
-    let flex = models.as_array().unwrap().iter().find(|model| model["name"] == "gen-2-flex").unwrap();
-    let guidance =
-        flex["fields"].as_array().unwrap().iter().find(|field| field["name"] == "guidance").unwrap();
+    let flex =
+        models.as_array().unwrap().iter().find(|model| model["name"] == "gen-2-flex").unwrap();
+    let guidance = flex["fields"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|field| field["name"] == "guidance")
+        .unwrap();
     assert_shown!("models_json_guidance", format!("{guidance:#}"));
 }

@@ -23,8 +23,14 @@ fn an_image_comes_from_standard_input_once() {
 fn a_field_that_is_not_shown_takes_an_image_too() {
     let bench = Bench::new();
     bench.place.write("person.png", png(64, 64));
-    let words =
-        ["run", "gen-tools/vto-v1", "--extra-image", "person=person.png", "--extra-image", "garment=-"];
+    let words = [
+        "run",
+        "gen-tools/vto-v1",
+        "--extra-image",
+        "person=person.png",
+        "--extra-image",
+        "garment=-",
+    ];
     bench.run_with_stdin(&words, &png(80, 64)).ok();
     let request = bench.last_request();
     assert!(request["person"].as_str().unwrap().contains("64 x 64"), "{request}");
@@ -36,7 +42,9 @@ fn a_field_that_is_not_shown_takes_an_image_too() {
 fn a_pipe_is_read_like_a_file() {
     let bench = Bench::new();
     bench.place.write("hat.png", png(64, 64));
-    bench.shell("mkfifo pipe; cat hat.png > pipe & kiln edit 'a hat' pipe --width 64 --height 64").ok();
+    bench
+        .shell("mkfifo pipe; cat hat.png > pipe & kiln edit 'a hat' pipe --width 64 --height 64")
+        .ok();
     assert!(bench.last_request()["input_image"].as_str().unwrap().contains("64 x 64"));
 }
 
@@ -51,7 +59,8 @@ fn a_file_that_is_not_there_is_found_before_anything_is_sent() {
             outcome.stderr
         );
     }
-    let outcome = bench.run(&["edit", "a hat", "--model", "gen-dev", "https://example.com/a.png"]).fails(2);
+    let outcome =
+        bench.run(&["edit", "a hat", "--model", "gen-dev", "https://example.com/a.png"]).fails(2);
     assert!(outcome.stderr.contains("takes the image itself, not a URL"), "{}", outcome.stderr);
     assert_eq!(bench.simulator.counts(), Default::default());
 }

@@ -1,5 +1,5 @@
-//! Ctrl-C at every step: what is paid is never lost. No test sleeps: each reads what the program said, or what it sent, to
-//! know where it is.
+//! Ctrl-C at every step: what is paid is never lost. No test sleeps: each reads what the program
+//! said, or what it sent, to know where it is.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -38,7 +38,12 @@ impl Running {
     fn until(&mut self, text: &str) {
         loop {
             let mut line = String::new();
-            assert_ne!(self.stderr.read_line(&mut line).unwrap(), 0, "ended without {text}: {}", self.said);
+            assert_ne!(
+                self.stderr.read_line(&mut line).unwrap(),
+                0,
+                "ended without {text}: {}",
+                self.said
+            );
             self.said.push_str(&line);
             if line.contains(text) {
                 return;
@@ -52,7 +57,11 @@ impl Running {
 
     fn signal(&self, signal: &str) {
         assert!(
-            Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success()
+            Command::new("kill")
+                .args([signal, &self.child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
         );
     }
 
@@ -69,7 +78,8 @@ impl Running {
 
 /// The command that the program printed.
 fn take_up(said: &str) -> &str {
-    let (_, after) = said.split_once("take it up again with:\n").unwrap_or_else(|| panic!("{said}"));
+    let (_, after) =
+        said.split_once("take it up again with:\n").unwrap_or_else(|| panic!("{said}"));
     after.lines().next().unwrap().trim()
 }
 
@@ -113,7 +123,8 @@ fn programs_are_told_what_was_interrupted() {
 fn a_wait_for_a_task_tells_it_again() {
     let bench = Bench::ready_after(AGES);
     let task = bench.run(&[&["submit"], &FOX[1..]].concat()).ok().text();
-    let mut run = Running::start(&mut bench.kiln(&["-vv", "task", "save", task.trim(), "-o", "fox.jpg"]));
+    let mut run =
+        Running::start(&mut bench.kiln(&["-vv", "task", "save", task.trim(), "-o", "fox.jpg"]));
     run.until("polled");
     run.interrupt();
     let (code, _, said) = run.end();
@@ -151,7 +162,10 @@ fn a_submission_in_flight_is_finished_first() {
         r#"'{{"id":"a1","polling_url":"{}/v1/get_result?id=a1","operation":"gen-2-pro"}}'"#,
         server.url()
     );
-    assert_eq!(command, format!("{} task save {reference} --output fox.png", env!("CARGO_BIN_EXE_kiln")));
+    assert_eq!(
+        command,
+        format!("{} task save {reference} --output fox.png", env!("CARGO_BIN_EXE_kiln"))
+    );
 }
 
 #[test]
@@ -191,7 +205,8 @@ fn an_interrupted_submit_prints_its_task() {
     take_up(&said);
 }
 
-/// `/dev/full` fails every write; a closed pipe would do the same, but for children of other tests that hold it open.
+/// `/dev/full` fails every write; a closed pipe would do the same, but for children of other tests
+/// that hold it open.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_submit_that_nobody_hears_tells_its_task_on_standard_error() {
@@ -209,7 +224,8 @@ fn a_submit_that_nobody_hears_tells_its_task_on_standard_error() {
 fn a_picture_that_nobody_takes_can_be_interrupted() {
     let bench = Bench::new();
     bench.shell("mkfifo pipe").ok();
-    let mut run = Running::start(&mut bench.kiln(&[&["-v"], &FOX[..], &["--output", "pipe"]].concat()));
+    let mut run =
+        Running::start(&mut bench.kiln(&[&["-v"], &FOX[..], &["--output", "pipe"]].concat()));
     run.until("submitted task");
     run.interrupt();
     let (code, _, said) = run.end();
@@ -225,7 +241,9 @@ fn an_interrupted_download_leaves_nothing_behind() {
     post.answer(200, &accepted(&server));
     run.until("submitted task a1");
     let sample = format!("{}/picture", server.url());
-    server.next().answer(200, &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }));
+    server
+        .next()
+        .answer(200, &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }));
     let _delivery = server.next();
     run.interrupt();
     let (code, _, said) = run.end();
@@ -238,7 +256,8 @@ fn an_interrupted_download_leaves_nothing_behind() {
 fn a_directory_that_goes_away_after_the_payment_loses_no_picture() {
     let bench = Bench::ready_after(AGES);
     std::fs::create_dir(bench.place.path("pictures")).unwrap();
-    let mut run = Running::start(&mut bench.kiln(&[&FOX[..], &["-o", "pictures/fox.png"]].concat()));
+    let mut run =
+        Running::start(&mut bench.kiln(&[&FOX[..], &["-o", "pictures/fox.png"]].concat()));
     run.until("submitted task");
     std::fs::remove_dir(bench.place.path("pictures")).unwrap();
     bench.simulator.clock().advance(AGES);

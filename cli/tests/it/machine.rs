@@ -1,4 +1,5 @@
-//! `--simulate` on machines that would be in the way of any other server: it needs nothing but this process.
+//! `--simulate` on machines that would be in the way of any other server: it needs nothing but this
+//! process.
 
 use crate::bench::{Outcome, Place};
 
@@ -23,7 +24,8 @@ fn simulated(environment: &[(&str, &str)]) -> (Place, Outcome) {
 /// A bare container has no certificates, and needs none for loopback.
 #[test]
 fn without_certificates() {
-    let (place, outcome) = simulated(&[("SSL_CERT_FILE", "/nowhere"), ("SSL_CERT_DIR", "/nowhere")]);
+    let (place, outcome) =
+        simulated(&[("SSL_CERT_FILE", "/nowhere"), ("SSL_CERT_DIR", "/nowhere")]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert_eq!(place.files(), ["fox.png"]);
 }

@@ -38,7 +38,8 @@ fn the_first_command_makes_a_picture_without_any_setting() {
 #[test]
 fn the_simulated_command_ignores_the_environment() {
     let place = Place::new();
-    let mut command = place.kiln(&with(&["--simulate", "generate", "a fox", "--output", "fox.png"]));
+    let mut command =
+        place.kiln(&with(&["--simulate", "generate", "a fox", "--output", "fox.png"]));
     command.env("IMAGEKILN_API_KEY", "bad\nkey").env("IMAGEKILN_BASE_URL", "no url");
     crate::bench::Outcome::of(command.output().unwrap()).ok();
 }
@@ -46,7 +47,8 @@ fn the_simulated_command_ignores_the_environment() {
 #[test]
 fn generate_sends_what_is_given_and_nothing_else() {
     let bench = Bench::new();
-    let words = ["generate", "a red fox", "--seed", "-7", "--safety_tolerance", "0", "--disable-pup"];
+    let words =
+        ["generate", "a red fox", "--seed", "-7", "--safety_tolerance", "0", "--disable-pup"];
     bench.run(&with(&words)).ok();
     assert_eq!(
         bench.last_request(),
@@ -99,20 +101,37 @@ fn the_format_follows_the_ending() {
 fn a_format_that_was_given_wins_over_the_ending() {
     let bench = Bench::new();
     for given in [["--output-format", "webp"], ["--extra", "output_format=webp"]] {
-        let outcome = bench.run(&with(&["generate", "a fox", "--output", "a.png", given[0], given[1]])).ok();
+        let outcome =
+            bench.run(&with(&["generate", "a fox", "--output", "a.png", given[0], given[1]])).ok();
         assert_eq!(kind_of(&bench.place.read("a.png")), ImageFormat::WebP);
-        assert!(outcome.stderr.contains("warning: the file's ending asks for png"), "{}", outcome.stderr);
-        assert!(outcome.stderr.contains("warning: the file's ending does not fit: what came is WebP"));
+        assert!(
+            outcome.stderr.contains("warning: the file's ending asks for png"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(
+            outcome.stderr.contains("warning: the file's ending does not fit: what came is WebP")
+        );
     }
-    let quiet =
-        bench.run(&with(&["generate", "a fox", "-o", "a.png", "--output-format", "webp", "--quiet"])).ok();
+    let quiet = bench
+        .run(&with(&["generate", "a fox", "-o", "a.png", "--output-format", "webp", "--quiet"]))
+        .ok();
     assert_eq!(quiet.stderr, "");
 }
 
 #[test]
 fn a_model_without_the_field_is_asked_for_no_format() {
     let bench = Bench::new();
-    let words = ["run", "gen-2-klein-4b", "--extra", "width=64", "--extra", "height=64", "--output", "a.png"];
+    let words = [
+        "run",
+        "gen-2-klein-4b",
+        "--extra",
+        "width=64",
+        "--extra",
+        "height=64",
+        "--output",
+        "a.png",
+    ];
     let outcome = bench.run(&words).ok();
     assert_eq!(bench.last_request(), json!({ "width": 64, "height": 64 }));
     assert!(outcome.stderr.contains("does not fit: what came is JPEG"), "{}", outcome.stderr);
@@ -137,9 +156,12 @@ fn a_picture_without_a_name_is_named_after_model_task_and_kind() {
 fn a_directory_takes_the_picture_under_that_name() {
     let bench = Bench::new();
     std::fs::create_dir(bench.place.path("pictures")).unwrap();
-    let outcome =
-        bench.run(&with(&["generate", "a fox", "--output", "pictures", "--output-format", "png"])).ok();
-    assert!(outcome.text().starts_with("pictures/gen-2-pro-") && outcome.text().ends_with(".png\n"));
+    let outcome = bench
+        .run(&with(&["generate", "a fox", "--output", "pictures", "--output-format", "png"]))
+        .ok();
+    assert!(
+        outcome.text().starts_with("pictures/gen-2-pro-") && outcome.text().ends_with(".png\n")
+    );
     bench.place.read(outcome.text().trim());
 }
 
@@ -154,7 +176,8 @@ fn an_existing_file_is_replaced() {
 #[test]
 fn standard_output_takes_the_picture_and_nothing_else() {
     let bench = Bench::new();
-    let outcome = bench.run(&with(&["generate", "a fox", "--output", "-", "--output-format", "png"])).ok();
+    let outcome =
+        bench.run(&with(&["generate", "a fox", "--output", "-", "--output-format", "png"])).ok();
     image::load_from_memory_with_format(&outcome.stdout, ImageFormat::Png).unwrap();
     assert_eq!(bench.place.files(), [""; 0]);
 }
@@ -164,9 +187,12 @@ fn standard_output_takes_the_picture_and_nothing_else() {
 fn a_pipe_is_written_into_and_not_replaced() {
     use std::os::unix::fs::FileTypeExt;
     let bench = Bench::new();
-    // Held open for both directions, so that neither side waits for the other; the picture fits into the pipe.
+    // Held open for both directions, so that neither side waits for the other; the picture fits
+    // into the pipe.
     let make = "kiln generate 'a fox' --width 64 --height 64 --output pipe";
-    bench.shell(&format!("mkfifo pipe; exec 3<>pipe; {make}; test -p pipe; head -c 100 <&3 > head")).ok();
+    bench
+        .shell(&format!("mkfifo pipe; exec 3<>pipe; {make}; test -p pipe; head -c 100 <&3 > head"))
+        .ok();
     assert_eq!(kind_of(&bench.place.read("head")), ImageFormat::Jpeg);
     assert!(std::fs::metadata(bench.place.path("pipe")).unwrap().file_type().is_fifo());
 }
@@ -203,8 +229,16 @@ fn programs_get_json() {
 #[test]
 fn a_model_whose_fields_are_not_shown_gets_the_prompt() {
     let bench = Bench::new();
-    let words =
-        ["generate", "a fox", "--model", "gen-2-klein-4b", "--extra", "width=64", "--extra", "height=64"];
+    let words = [
+        "generate",
+        "a fox",
+        "--model",
+        "gen-2-klein-4b",
+        "--extra",
+        "width=64",
+        "--extra",
+        "height=64",
+    ];
     bench.run(&words).ok();
     assert_eq!(bench.last_request()["prompt"], "a fox");
 }
@@ -223,10 +257,22 @@ fn edit_fills_the_image_fields_in_their_order() {
     assert_eq!(request["prompt"], "both");
 
     bench
-        .run(&["edit", "as a drawing", "one.png", "--model", "gen-dev", "--width", "256", "--height", "256"])
+        .run(&[
+            "edit",
+            "as a drawing",
+            "one.png",
+            "--model",
+            "gen-dev",
+            "--width",
+            "256",
+            "--height",
+            "256",
+        ])
         .ok();
     assert!(bench.last_request()["image_prompt"].as_str().unwrap().contains("64 x 64"));
-    bench.run(&["edit", "a hat", "one.png", "--model", "gen-pro-1.0-fill", "--mask", "one.png"]).ok();
+    bench
+        .run(&["edit", "a hat", "one.png", "--model", "gen-pro-1.0-fill", "--mask", "one.png"])
+        .ok();
     let request = bench.last_request();
     assert!(request["image"].is_string() && request["mask"].is_string(), "{request}");
 }
@@ -270,8 +316,15 @@ fn verbose_tells_the_steps_without_secrets() {
 #[test]
 fn the_deadline_holds_and_the_task_is_not_lost() {
     let bench = Bench::ready_after(AGES);
-    let outcome =
-        bench.run(&with(&["generate", "a fox", "--deadline", "0.1", "--output", "fox.png", "--json"]));
+    let outcome = bench.run(&with(&[
+        "generate",
+        "a fox",
+        "--deadline",
+        "0.1",
+        "--output",
+        "fox.png",
+        "--json",
+    ]));
     let outcome = outcome.fails(6);
     let error = outcome.error();
     assert_eq!((&error["kind"], &error["exit_code"]), (&json!("deadline"), &json!(6)));

@@ -1,4 +1,5 @@
-//! A server that does what it is told: it hands each request to the test, which answers when it likes, or never.
+//! A server that does what it is told: it hands each request to the test, which answers when it
+//! likes, or never.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -47,7 +48,8 @@ impl Server {
         command.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", self.url())
     }
 
-    /// Waits for the next request; a program that sends none fails the test rather than holding it up.
+    /// Waits for the next request; a program that sends none fails the test rather than holding it
+    /// up.
     pub fn next(&self) -> Exchange {
         self.requests.recv_timeout(Duration::from_secs(60)).expect("a request")
     }

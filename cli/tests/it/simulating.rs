@@ -36,8 +36,10 @@ impl Drop for Simulating {
 #[test]
 fn it_prints_what_to_type_next_and_that_works() {
     let place = Place::new();
-    let mut simulating =
-        Simulating::start(&place, &["--ready-after", "0", "--key", "my-key", "--model-prefix", "xyz"]);
+    let mut simulating = Simulating::start(
+        &place,
+        &["--ready-after", "0", "--key", "my-key", "--model-prefix", "xyz"],
+    );
     let lines: Vec<String> = simulating.lines().take_while(|line| !line.contains("curl")).collect();
     let told = lines.iter().skip_while(|line| !line.contains("in another terminal"));
     let typed: Vec<&str> = told.filter_map(|line| line.strip_prefix("  ")).collect();
@@ -83,7 +85,8 @@ fn a_file_holds_settings_and_options_come_before_it() {
     command.env("IMAGEKILN_API_KEY", "file-key");
     command.env("IMAGEKILN_BASE_URL", settings["base_url"].as_str().unwrap());
     command.env("IMAGEKILN_MODEL_PREFIX", "xyz");
-    let task: Value = serde_json::from_str(&Outcome::of(command.output().unwrap()).ok().text()).unwrap();
+    let task: Value =
+        serde_json::from_str(&Outcome::of(command.output().unwrap()).ok().text()).unwrap();
     assert_eq!(task["cost"], 42.0);
 }
 
@@ -91,8 +94,14 @@ fn a_file_holds_settings_and_options_come_before_it() {
 fn settings_that_do_not_work_are_refused() {
     let place = Place::new();
     place.write("kiln.toml", "seed = 7\nready_after = -1\n");
-    assert_shown!("simulate_config", place.run(&["simulate", "--config", "kiln.toml"]).fails(2).stderr);
-    assert_shown!("simulate_no_config", place.run(&["simulate", "--config", "none.toml"]).fails(1).stderr);
+    assert_shown!(
+        "simulate_config",
+        place.run(&["simulate", "--config", "kiln.toml"]).fails(2).stderr
+    );
+    assert_shown!(
+        "simulate_no_config",
+        place.run(&["simulate", "--config", "none.toml"]).fails(1).stderr
+    );
     let outcome = place.run(&["simulate", "--listen", "0.0.0.0:0"]).fails(2);
     assert_shown!("simulate_remote", outcome.stderr);
     let prefix = place.run(&["simulate", "--model-prefix", "no/prefix"]).fails(2);

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::bench::{AGES, Bench, kind_of};
 
-const SUBMIT: [&str; 8] = ["submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
+const SUBMIT: [&str; 8] =
+    ["submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
 
 #[test]
 fn submit_prints_the_task_on_one_line() {
@@ -61,8 +62,14 @@ fn a_task_is_known_by_file_json_and_id() {
 #[test]
 fn a_regional_task_is_found_by_its_reference() {
     let bench = Bench::new();
-    let words =
-        ["submit", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "fox-style", "--aspect-ratio", "1:1"];
+    let words = [
+        "submit",
+        "gen-pro-1.1-ultra-finetuned",
+        "--finetune-id",
+        "fox-style",
+        "--aspect-ratio",
+        "1:1",
+    ];
     let line = bench.run(&words).ok().text();
     let status = |reference: &str| bench.run(&["task", "status", reference, "--json"]).ok().json();
     assert_eq!(status(line.trim())["status"], "Ready");
@@ -79,7 +86,10 @@ fn status_asks_once_and_tells_whatever_it_is() {
     let told = bench.run(&["task", "status", &id, "--json"]).ok().json();
     assert_eq!(told, json!({ "id": id, "status": "Pending", "final": false }));
     assert_eq!(bench.simulator.counts().polls, 2);
-    assert_eq!(bench.run(&["task", "status", "unheard-of"]).ok().text(), "unheard-of: Task not found\n");
+    assert_eq!(
+        bench.run(&["task", "status", "unheard-of"]).ok().text(),
+        "unheard-of: Task not found\n"
+    );
 }
 
 #[test]
@@ -90,7 +100,10 @@ fn wait_ends_with_the_final_status() {
     let told = bench.run(&["task", "wait", &id, "--json"]).ok().json();
     assert_eq!((&told["status"], &told["task"]["id"]), (&json!("Ready"), &json!(id)));
     let ten_minutes = bench.simulator.clock().unix_now().as_secs() + 600;
-    assert!((ten_minutes - 60..=ten_minutes).contains(&told["expires_at"].as_u64().unwrap()), "{told}");
+    assert!(
+        (ten_minutes - 60..=ten_minutes).contains(&told["expires_at"].as_u64().unwrap()),
+        "{told}"
+    );
     bench.run(&["task", "wait", "unheard-of"]).fails(4);
     assert_eq!(bench.place.files(), [""; 0]);
 }

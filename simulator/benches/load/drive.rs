@@ -1,4 +1,5 @@
-//! Requests at a steady rate: each goes out when its time has come, whether or not those before it were answered.
+//! Requests at a steady rate: each goes out when its time has come, whether or not those before it
+//! were answered.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -29,8 +30,8 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Eight submissions, six polls of active tasks, and two pictures: submitted, polled for and fetched. No more tasks
-    /// stay active than there were.
+    /// Eight submissions, six polls of active tasks, and two pictures: submitted, polled for and
+    /// fetched. No more tasks stay active than there were.
     pub fn service() -> Self {
         Self { submissions: 8, pictures: 2 }
     }
@@ -95,7 +96,9 @@ impl Driver {
         let mut report = self.lock();
         match std::mem::take(&mut *report) {
             Report { failed: 0, .. } => Ok(()),
-            Report { problems, .. } => Err(format!("the tasks were not accepted: {problems:?}").into()),
+            Report { problems, .. } => {
+                Err(format!("the tasks were not accepted: {problems:?}").into())
+            }
         }
     }
 
@@ -146,7 +149,8 @@ impl Driver {
 
     async fn picture(&self) {
         let Some(task) = self.submit(QUICK).await else { return };
-        let Some(poll) = self.send(Method::GET, task["polling_url"].as_str().unwrap_or_default(), "").await
+        let Some(poll) =
+            self.send(Method::GET, task["polling_url"].as_str().unwrap_or_default(), "").await
         else {
             return;
         };

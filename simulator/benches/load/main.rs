@@ -1,5 +1,6 @@
-//! Load: so many requests a second, held for a minute, with ten thousand tasks active. The simulator runs in a process of
-//! its own, so that its memory is its own; the same load on a server that answers with a constant is the baseline.
+//! Load: so many requests a second, held for a minute, with ten thousand tasks active. The
+//! simulator runs in a process of its own, so that its memory is its own; the same load on a server
+//! that answers with a constant is the baseline.
 //!
 //! ```text
 //! cargo bench --package imagekiln-simulator --bench load -- [--rate 200] [--seconds 60] [--active 10000]

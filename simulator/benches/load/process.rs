@@ -1,4 +1,5 @@
-//! The server under load, in a process of its own: this program, told by its environment what to be.
+//! The server under load, in a process of its own: this program, told by its environment what to
+//! be.
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -57,7 +58,10 @@ impl Process {
     /// What the process holds in memory, as Linux tells it.
     pub fn resident_bytes(&self) -> Result<u64, Box<dyn Error>> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("VmRSS is missing")?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .ok_or("VmRSS is missing")?;
         let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kib << 10)
     }
@@ -85,7 +89,8 @@ pub fn serve(kind: Kind) -> Result<(), Box<dyn Error>> {
             Kind::Baseline => {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
                 println!("http://{}", listener.local_addr()?);
-                let constant = || async { ([(header::CONTENT_TYPE, "application/json")], r#"{"id":"0"}"#) };
+                let constant =
+                    || async { ([(header::CONTENT_TYPE, "application/json")], r#"{"id":"0"}"#) };
                 let server = axum::serve(listener, Router::new().fallback(constant));
                 tokio::select! {
                     served = async { server.await } => served?,
@@ -100,7 +105,8 @@ pub fn serve(kind: Kind) -> Result<(), Box<dyn Error>> {
 /// What the simulator may keep, which is less than what comes in a minute.
 pub const KEPT_BYTES: u64 = 32 << 20;
 
-/// Most tasks stay active for the whole time; those of one operation end at once, so that there is something to fetch.
+/// Most tasks stay active for the whole time; those of one operation end at once, so that there is
+/// something to fetch.
 fn config() -> Config {
     Config {
         ready_after: Duration::from_secs(3600),

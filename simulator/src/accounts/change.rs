@@ -71,10 +71,16 @@ impl Accounts {
 }
 
 impl Act<'_> {
-    /// Opens an organization without credits; it belongs to the actor, or to `owner` where the operator acts.
-    pub(crate) fn create_organization(self, name: &str, owner: Option<String>) -> Outcome<Arc<str>> {
-        let id = id_of(name)
-            .ok_or_else(|| AccountError::new(Problem::Invalid, "the name has no letter or digit"))?;
+    /// Opens an organization without credits; it belongs to the actor, or to `owner` where the
+    /// operator acts.
+    pub(crate) fn create_organization(
+        self,
+        name: &str,
+        owner: Option<String>,
+    ) -> Outcome<Arc<str>> {
+        let id = id_of(name).ok_or_else(|| {
+            AccountError::new(Problem::Invalid, "the name has no letter or digit")
+        })?;
         let owner = match &self.actor {
             Actor::User(user) if owner.as_ref().is_none_or(|owner| owner == user) => user.clone(),
             Actor::User(_) => {
@@ -83,9 +89,9 @@ impl Act<'_> {
                     "only the operator gives organizations to others",
                 ));
             }
-            Actor::Operator => {
-                owner.ok_or_else(|| AccountError::new(Problem::Invalid, "an organization needs an owner"))?
-            }
+            Actor::Operator => owner.ok_or_else(|| {
+                AccountError::new(Problem::Invalid, "an organization needs an owner")
+            })?,
         };
         let action = format!("create the organization `{name}`");
         self.write(&id.clone(), action, |accounts| {
@@ -95,15 +101,18 @@ impl Act<'_> {
                     format!("there is an organization `{id}` already"),
                 ));
             }
-            accounts.organizations.insert(Arc::clone(&id), OrganizationRecord::new(name.to_owned(), owner));
+            accounts
+                .organizations
+                .insert(Arc::clone(&id), OrganizationRecord::new(name.to_owned(), owner));
             Ok(id)
         })
     }
 
     /// Makes a project, which reaches all endpoints and has no limits.
     pub(crate) fn create_project(self, organization: &str, name: &str) -> Outcome<Arc<str>> {
-        let id = id_of(name)
-            .ok_or_else(|| AccountError::new(Problem::Invalid, "the name has no letter or digit"))?;
+        let id = id_of(name).ok_or_else(|| {
+            AccountError::new(Problem::Invalid, "the name has no letter or digit")
+        })?;
         let action = format!("create the project `{name}`");
         self.change(organization, None, Permission::ManageProjects, action, |accounts| {
             let organization = accounts.organization_mut(organization)?;
@@ -120,7 +129,8 @@ impl Act<'_> {
 
     /// Sets what a project may spend.
     pub(crate) fn set_limits(self, at: &ProjectRef, limits: Limits) -> Outcome {
-        let shown = |limit: Option<Credits>| limit.map_or("none".to_owned(), |limit| limit.to_string());
+        let shown =
+            |limit: Option<Credits>| limit.map_or("none".to_owned(), |limit| limit.to_string());
         let action = format!(
             "set the limits of `{}`: daily {}, weekly {}, monthly {}",
             at.project,
@@ -135,14 +145,18 @@ impl Act<'_> {
     pub(crate) fn set_endpoints(self, at: &ProjectRef, endpoints: Option<Vec<String>>) -> Outcome {
         let shown = endpoints.as_ref().map_or("all".to_owned(), |patterns| patterns.join(", "));
         let action = format!("set the endpoints of `{}`: {shown}", at.project);
-        self.change_project(at, Permission::ManageProjects, action, |project| project.endpoints = endpoints)
+        self.change_project(at, Permission::ManageProjects, action, |project| {
+            project.endpoints = endpoints
+        })
     }
 
     /// Sets how many active tasks a project may have; `None` is as many as the configuration says.
     pub(crate) fn set_max_active_tasks(self, at: &ProjectRef, most: Option<usize>) -> Outcome {
         let shown = most.map_or("the default".to_owned(), |most| most.to_string());
         let action = format!("set the cap on active tasks of `{}`: {shown}", at.project);
-        self.change_project(at, Permission::ManageProjects, action, |project| project.max_active_tasks = most)
+        self.change_project(at, Permission::ManageProjects, action, |project| {
+            project.max_active_tasks = most
+        })
     }
 
     /// Makes a key, which is `given` or drawn, and gives its id and itself.
@@ -154,41 +168,61 @@ impl Act<'_> {
         chance: Chance,
     ) -> Outcome<(String, String)> {
         let number = self.accounts.keys_made;
-        let secret = given.unwrap_or_else(|| format!("kiln-{}", hex(&chance.bytes("api key", number)[..16])));
+        let secret = given
+            .unwrap_or_else(|| format!("kiln-{}", hex(&chance.bytes("api key", number)[..16])));
         if !is_sendable(&secret) {
             let detail = "a key is of visible ASCII characters, one at least";
             return Err(AccountError::new(Problem::Invalid, detail));
         }
         let action = format!("make the key `{name}` in `{}`", at.project);
-        self.change(&at.organization, Some(&at.project), Permission::ManageKeys, action, |accounts| {
-            accounts.project_mut(at)?;
-            let key = ProjectKey { name: name.to_owned(), key: secret.clone() };
-            let id = accounts
-                .add_key(key, at.clone())
-                .ok_or_else(|| AccountError::new(Problem::Conflict, "the key is known already"))?;
-            Ok((id, secret))
-        })
+        self.change(
+            &at.organization,
+            Some(&at.project),
+            Permission::ManageKeys,
+            action,
+            |accounts| {
+                accounts.project_mut(at)?;
+                let key = ProjectKey { name: name.to_owned(), key: secret.clone() };
+                let id = accounts.add_key(key, at.clone()).ok_or_else(|| {
+                    AccountError::new(Problem::Conflict, "the key is known already")
+                })?;
+                Ok((id, secret))
+            },
+        )
     }
 
     /// The key itself.
     pub(crate) fn reveal_key(self, id: &str) -> Outcome<String> {
         let at = self.project_of_key(id)?;
         let action = format!("reveal the key `{id}`");
-        self.change(&at.organization, Some(&at.project), Permission::ManageKeys, action, |accounts| {
-            let key = accounts.keys.get(id).ok_or_else(|| AccountError::unknown("key", id))?;
-            Ok(key.secret.clone())
-        })
+        self.change(
+            &at.organization,
+            Some(&at.project),
+            Permission::ManageKeys,
+            action,
+            |accounts| {
+                let key = accounts.keys.get(id).ok_or_else(|| AccountError::unknown("key", id))?;
+                Ok(key.secret.clone())
+            },
+        )
     }
 
     /// Forgets a key: it is refused from now on.
     pub(crate) fn revoke_key(self, id: &str) -> Outcome {
         let at = self.project_of_key(id)?;
         let action = format!("revoke the key `{id}`");
-        self.change(&at.organization, Some(&at.project), Permission::ManageKeys, action, |accounts| {
-            let key = accounts.keys.remove(id).ok_or_else(|| AccountError::unknown("key", id))?;
-            accounts.key_ids.remove(&key.secret);
-            Ok(())
-        })
+        self.change(
+            &at.organization,
+            Some(&at.project),
+            Permission::ManageKeys,
+            action,
+            |accounts| {
+                let key =
+                    accounts.keys.remove(id).ok_or_else(|| AccountError::unknown("key", id))?;
+                accounts.key_ids.remove(&key.secret);
+                Ok(())
+            },
+        )
     }
 
     /// Gives a user a role in an organization, or in one of its projects.
@@ -205,7 +239,8 @@ impl Act<'_> {
             let organization = accounts.organization_mut(organization)?;
             match project {
                 None => {
-                    let new = || Member { user: user.to_owned(), role, projects: Default::default() };
+                    let new =
+                        || Member { user: user.to_owned(), role, projects: Default::default() };
                     organization.members.entry(user.to_owned()).or_insert_with(new).role = role;
                 }
                 Some(project) => {
@@ -239,7 +274,10 @@ impl Act<'_> {
         let shared = if finetune.shared { "shared" } else { "private" };
         let action = format!("set the {shared} finetune `{}`", finetune.name);
         self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
-            accounts.organization_mut(organization)?.finetunes.insert(finetune.name.clone(), finetune);
+            accounts
+                .organization_mut(organization)?
+                .finetunes
+                .insert(finetune.name.clone(), finetune);
             Ok(())
         })
     }
@@ -257,23 +295,31 @@ impl Act<'_> {
     pub(crate) fn grant(self, organization: &str, amount: Credits) -> Outcome {
         let (unix, action) = (self.unix, format!("add {amount} credits"));
         self.change(organization, None, Permission::ManageCredits, action, |accounts| {
-            accounts.move_credits(unix, Account::Issued, Account::Organization(organization.into()), amount)
+            accounts.move_credits(
+                unix,
+                Account::Issued,
+                Account::Organization(organization.into()),
+                amount,
+            )
         })
     }
 
-    /// Moves credits between two organizations of one owner, who alone may, beside the operator. It is written to the
-    /// audit logs of both.
+    /// Moves credits between two organizations of one owner, who alone may, beside the operator. It
+    /// is written to the audit logs of both.
     pub(crate) fn transfer(self, from: &str, to: &str, amount: Credits) -> Outcome {
         let Self { accounts, actor, unix } = self;
-        let owners =
-            (accounts.organization_mut(from)?.owner.clone(), accounts.organization_mut(to)?.owner.clone());
+        let owners = (
+            accounts.organization_mut(from)?.owner.clone(),
+            accounts.organization_mut(to)?.owner.clone(),
+        );
         let allowed = owners.0 == owners.1
             && match &actor {
                 Actor::Operator => true,
                 Actor::User(user) => *user == owners.0,
             };
         let moved = if !allowed {
-            let detail = "credits are transferred between organizations of one owner, by that owner";
+            let detail =
+                "credits are transferred between organizations of one owner, by that owner";
             Err(AccountError::new(Problem::Forbidden, detail))
         } else if from == to {
             Err(AccountError::new(Problem::Invalid, "both are the same organization"))
@@ -352,8 +398,16 @@ impl Accounts {
         project.ok_or_else(|| AccountError::unknown("project", &at.project))
     }
 
-    fn move_credits(&mut self, unix: Duration, from: Account, to: Account, amount: Credits) -> Outcome {
-        let short = |_| AccountError::new(Problem::Conflict, format!("there are less than {amount} credits"));
+    fn move_credits(
+        &mut self,
+        unix: Duration,
+        from: Account,
+        to: Account,
+        amount: Credits,
+    ) -> Outcome {
+        let short = |_| {
+            AccountError::new(Problem::Conflict, format!("there are less than {amount} credits"))
+        };
         self.ledger.transfer(unix, from, to, amount, None).map_err(short)
     }
 }

@@ -44,7 +44,9 @@ pub(crate) struct ProjectRef {
 /// Why a submission is not paid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unpaid {
-    #[error("Insufficient credits: the submission costs {cost}, and the organization has {balance}")]
+    #[error(
+        "Insufficient credits: the submission costs {cost}, and the organization has {balance}"
+    )]
     OutOfCredits { cost: Credits, balance: Credits },
     #[error(
         "Spending limit: the submission costs {cost}, which leads over the project's {period} limit of {limit}"
@@ -88,10 +90,12 @@ struct ProjectRecord {
 impl Accounts {
     /// The project whose key a request carries, or why it is refused.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, &'static str> {
-        let given = headers.get(KEY_HEADER).ok_or("Not authenticated: the header x-key is missing")?;
+        let given =
+            headers.get(KEY_HEADER).ok_or("Not authenticated: the header x-key is missing")?;
         let id = given.to_str().ok().and_then(|key| self.key_ids.get(key));
-        let key =
-            id.and_then(|id| self.keys.get(id)).ok_or("Not authenticated: the key in x-key is unknown")?;
+        let key = id
+            .and_then(|id| self.keys.get(id))
+            .ok_or("Not authenticated: the key in x-key is unknown")?;
         Ok(key.project.clone())
     }
 
@@ -103,13 +107,16 @@ impl Accounts {
         })
     }
 
-    /// Whether a `finetune_id` names a finetune that the project may use: one of its organization by its name, or with
-    /// the organization's id before; one of another organization with that, if it is shared.
+    /// Whether a `finetune_id` names a finetune that the project may use: one of its organization
+    /// by its name, or with the organization's id before; one of another organization with that, if
+    /// it is shared.
     pub(crate) fn knows_finetune(&self, project: &ProjectRef, finetune_id: &str) -> bool {
         let (organization, name) =
             finetune_id.split_once('/').unwrap_or((&project.organization, finetune_id));
-        let finetune =
-            self.organizations.get(organization).and_then(|organization| organization.finetunes.get(name));
+        let finetune = self
+            .organizations
+            .get(organization)
+            .and_then(|organization| organization.finetunes.get(name));
         finetune.is_some_and(|finetune| finetune.shared || *organization == *project.organization)
     }
 

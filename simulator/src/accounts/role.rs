@@ -56,7 +56,8 @@ impl Permission {
 
 impl Role {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 4] = [Self::Administrator, Self::Developer, Self::BillingManager, Self::Viewer];
+    pub const ALL: [Self; 4] =
+        [Self::Administrator, Self::Developer, Self::BillingManager, Self::Viewer];
 
     /// The permission table.
     pub fn permits(self, permission: Permission) -> bool {

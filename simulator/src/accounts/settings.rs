@@ -12,10 +12,11 @@ use crate::credits::Credits;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Organization {
-    /// Its name, unique among organizations. Its id is the name in lower case with dashes: `acme-labs` for `Acme Labs`.
+    /// Its name, unique among organizations. Its id is the name in lower case with dashes:
+    /// `acme-labs` for `Acme Labs`.
     pub name: String,
-    /// The user it belongs to, who may do everything in it. Between organizations of one owner credits can be
-    /// transferred. Default: `owner`.
+    /// The user it belongs to, who may do everything in it. Between organizations of one owner
+    /// credits can be transferred. Default: `owner`.
     #[serde(default = "owner")]
     pub owner: String,
     /// The credits it starts with. Default: 1,000,000.
@@ -71,12 +72,14 @@ pub struct Member {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Project {
-    /// Its name, unique within the organization; its id is made from it as an organization's is. Required.
+    /// Its name, unique within the organization; its id is made from it as an organization's is.
+    /// Required.
     pub name: String,
     /// Its keys. Default: none.
     pub keys: Vec<ProjectKey>,
-    /// The endpoints that its keys reach: names such as `gen-2-pro` or `gen-tools/erase-v1`, as in the contract and
-    /// without `/v1/`, or beginnings such as `gen-2-*`. Polling is always allowed. Default: all.
+    /// The endpoints that its keys reach: names such as `gen-2-pro` or `gen-tools/erase-v1`, as in
+    /// the contract and without `/v1/`, or beginnings such as `gen-2-*`. Polling is always allowed.
+    /// Default: all.
     pub endpoints: Option<Vec<String>>,
     /// What it may spend. Default: no limits.
     pub limits: Limits,
@@ -104,7 +107,8 @@ impl fmt::Debug for ProjectKey {
     }
 }
 
-/// Spending limits of a project in credits, each optional: a submission that would lead over one is refused.
+/// Spending limits of a project in credits, each optional: a submission that would lead over one is
+/// refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {

@@ -48,8 +48,9 @@ struct Periods {
 impl Periods {
     /// At a time since 1970-01-01 00:00 UTC. Past the year 9999 it is always the same day.
     fn at(unix: Duration) -> Self {
-        let moment =
-            i64::try_from(unix.as_secs()).ok().and_then(|s| OffsetDateTime::from_unix_timestamp(s).ok());
+        let moment = i64::try_from(unix.as_secs())
+            .ok()
+            .and_then(|s| OffsetDateTime::from_unix_timestamp(s).ok());
         moment.map_or_else(Self::default, |moment| {
             let (year, week, _) = moment.to_iso_week_date();
             Self {
@@ -95,8 +96,11 @@ impl Spending {
 
     pub(super) fn add(&mut self, cost: Credits, unix: Duration) {
         let spent = self.at(unix);
-        self.spent =
-            Spent { daily: spent.daily + cost, weekly: spent.weekly + cost, monthly: spent.monthly + cost };
+        self.spent = Spent {
+            daily: spent.daily + cost,
+            weekly: spent.weekly + cost,
+            monthly: spent.monthly + cost,
+        };
         self.periods = Periods::at(unix);
         self.usage.submissions += 1;
         self.usage.charged = self.usage.charged + cost;
@@ -141,7 +145,10 @@ mod tests {
         let mut spending = Spending::default();
         assert_eq!(spending.breaks(&limits, Credits::from_hundredths(250), at(1, 0)), None);
         spending.add(ONE + ONE, at(1, 0));
-        assert_eq!(spending.breaks(&limits, ONE, at(1, 9)), Some(("daily", Credits::from_hundredths(250))));
+        assert_eq!(
+            spending.breaks(&limits, ONE, at(1, 9)),
+            Some(("daily", Credits::from_hundredths(250)))
+        );
         assert_eq!(spending.breaks(&limits, ONE, at(2, 0)), None);
         assert_eq!(
             spending.breaks(&limits, ONE + ONE, at(2, 0)),

@@ -13,10 +13,12 @@ use crate::config::Config;
 use crate::error::StartError;
 use crate::ledger::{Account, Ledger};
 
-/// The name of the organization, and of the project in it, to which keys from before there were projects belong.
+/// The name of the organization, and of the project in it, to which keys from before there were
+/// projects belong.
 const DEFAULT: &str = "Default";
 
-/// The finetune that the organization Default has where the configuration does not name that organization.
+/// The finetune that the organization Default has where the configuration does not name that
+/// organization.
 const EXAMPLE_FINETUNE: &str = "fox-style";
 
 impl Accounts {
@@ -46,8 +48,10 @@ impl Accounts {
                 || Project { name: DEFAULT.to_owned(), ..Project::default() },
             );
             let keys = config.api_keys.iter().enumerate();
-            let keys =
-                keys.map(|(index, key)| ProjectKey { name: format!("key {}", index + 1), key: key.clone() });
+            let keys = keys.map(|(index, key)| ProjectKey {
+                name: format!("key {}", index + 1),
+                key: key.clone(),
+            });
             if let Some(project) = organization.projects.get_mut(project) {
                 project.keys.extend(keys);
             }
@@ -60,8 +64,10 @@ impl Accounts {
 
     fn open(&mut self, settings: Organization, unix: Duration) -> Result<(), StartError> {
         let name = settings.name.clone();
-        let wrong = |problem: String| StartError::setting("organizations", format!("`{name}`: {problem}"));
-        let id = id_of(&settings.name).ok_or_else(|| wrong("the name has no letter or digit".to_owned()))?;
+        let wrong =
+            |problem: String| StartError::setting("organizations", format!("`{name}`: {problem}"));
+        let id = id_of(&settings.name)
+            .ok_or_else(|| wrong("the name has no letter or digit".to_owned()))?;
         if self.organizations.contains_key(&id) {
             return Err(wrong(format!("the id `{id}` is taken")));
         }
@@ -76,9 +82,11 @@ impl Accounts {
             organization.finetunes.insert(finetune.name.clone(), finetune);
         }
         for project in settings.projects {
-            let project_id = id_of(&project.name)
-                .ok_or_else(|| wrong(format!("the project `{}` has no letter or digit", project.name)))?;
-            let here = ProjectRef { organization: Arc::clone(&id), project: Arc::clone(&project_id) };
+            let project_id = id_of(&project.name).ok_or_else(|| {
+                wrong(format!("the project `{}` has no letter or digit", project.name))
+            })?;
+            let here =
+                ProjectRef { organization: Arc::clone(&id), project: Arc::clone(&project_id) };
             for key in project.keys {
                 if !is_sendable(&key.key) {
                     return Err(wrong(format!(
@@ -132,7 +140,13 @@ impl Accounts {
 
 impl OrganizationRecord {
     pub(super) fn new(name: String, owner: String) -> Self {
-        Self { name, owner, members: BTreeMap::new(), projects: BTreeMap::new(), finetunes: BTreeMap::new() }
+        Self {
+            name,
+            owner,
+            members: BTreeMap::new(),
+            projects: BTreeMap::new(),
+            finetunes: BTreeMap::new(),
+        }
     }
 }
 
@@ -149,7 +163,11 @@ impl ProjectRecord {
 }
 
 /// Where the one named Default is, which is added where there is none.
-fn position_or_push<T>(list: &mut Vec<T>, name: impl Fn(&T) -> &String, new: impl FnOnce() -> T) -> usize {
+fn position_or_push<T>(
+    list: &mut Vec<T>,
+    name: impl Fn(&T) -> &String,
+    new: impl FnOnce() -> T,
+) -> usize {
     let place = list.iter().position(|item| id_of(name(item)) == id_of(DEFAULT));
     place.unwrap_or_else(|| {
         list.push(new());
@@ -157,7 +175,8 @@ fn position_or_push<T>(list: &mut Vec<T>, name: impl Fn(&T) -> &String, new: imp
     })
 }
 
-/// The id made from a name: lower case, with a dash for each run of other characters than letters and digits.
+/// The id made from a name: lower case, with a dash for each run of other characters than letters
+/// and digits.
 pub(super) fn id_of(name: &str) -> Option<Arc<str>> {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let id = words.map(str::to_lowercase).collect::<Vec<_>>().join("-");

@@ -78,7 +78,8 @@ impl Accounts {
         unix: Duration,
         active: impl Fn(&ProjectRef) -> usize,
     ) -> Vec<OrganizationView> {
-        let seen = self.organizations.keys().filter(|id| self.may(actor, id, None, Permission::View));
+        let seen =
+            self.organizations.keys().filter(|id| self.may(actor, id, None, Permission::View));
         seen.filter_map(|id| self.organization(id, unix, &active)).collect()
     }
 
@@ -88,7 +89,8 @@ impl Accounts {
             Account::Organization(id) => self.may(actor, id, None, Permission::ManageCredits),
             _ => false,
         };
-        let entries = self.ledger.newest().filter(|entry| visible(&entry.from) || visible(&entry.to));
+        let entries =
+            self.ledger.newest().filter(|entry| visible(&entry.from) || visible(&entry.to));
         entries.take(limit).cloned().collect()
     }
 
@@ -107,8 +109,9 @@ impl Accounts {
 
     /// The audit log of the organizations in which an actor may see it, newest first.
     pub(crate) fn audit_log(&self, actor: &Actor, limit: usize) -> Vec<AuditEntry> {
-        let visible =
-            |entry: &&AuditEntry| self.may(actor, &entry.organization, None, Permission::ViewAuditLog);
+        let visible = |entry: &&AuditEntry| {
+            self.may(actor, &entry.organization, None, Permission::ViewAuditLog)
+        };
         self.audit.newest().filter(visible).take(limit).cloned().collect()
     }
 
@@ -118,7 +121,8 @@ impl Accounts {
         unix: Duration,
         active: &impl Fn(&ProjectRef) -> usize,
     ) -> Option<OrganizationView> {
-        let OrganizationRecord { name, owner, members, projects, finetunes } = self.organizations.get(id)?;
+        let OrganizationRecord { name, owner, members, projects, finetunes } =
+            self.organizations.get(id)?;
         let projects = projects.iter().map(|(project_id, project)| {
             let here = ProjectRef { organization: Arc::clone(id), project: Arc::clone(project_id) };
             self.project_view(here, project, unix, active)
@@ -142,8 +146,11 @@ impl Accounts {
         active: &impl Fn(&ProjectRef) -> usize,
     ) -> ProjectView {
         let keys = self.keys.iter().filter(|(_, key)| key.project == here);
-        let keys =
-            keys.map(|(id, key)| KeyView { id: id.clone(), name: key.name.clone(), masked: key.masked() });
+        let keys = keys.map(|(id, key)| KeyView {
+            id: id.clone(),
+            name: key.name.clone(),
+            masked: key.masked(),
+        });
         ProjectView {
             name: project.name.clone(),
             endpoints: project.endpoints.clone(),

@@ -1,4 +1,5 @@
-//! What the contract says of a request's fields beyond JSON Schema: images, masks, aspect ratios, secrets, defaults.
+//! What the contract says of a request's fields beyond JSON Schema: images, masks, aspect ratios,
+//! secrets, defaults.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +67,8 @@ impl Fields {
 
 impl Field {
     fn of(property: &Value) -> Self {
-        let ratio = |end: &str| property["x-aspect-ratio"][end].as_str().and_then(AspectRatio::parse);
+        let ratio =
+            |end: &str| property["x-aspect-ratio"][end].as_str().and_then(AspectRatio::parse);
         Self {
             image: property["x-image"].as_str().map(|encoding| ImageRule {
                 takes_address: encoding != "base64",
@@ -122,7 +124,19 @@ mod tests {
         for outside in ["8:21", "22:9", "4294967295:1"] {
             assert!(!AspectRatio::parse(outside).unwrap().lies_between(min, max), "{outside}");
         }
-        for bad in ["", "16", "16:", ":9", "16:0", "-1:1", "+1:1", "1:1:1", "1.5:1", "16/9", "4294967296:1"] {
+        for bad in [
+            "",
+            "16",
+            "16:",
+            ":9",
+            "16:0",
+            "-1:1",
+            "+1:1",
+            "1:1:1",
+            "1.5:1",
+            "16/9",
+            "4294967296:1",
+        ] {
             assert!(AspectRatio::parse(bad).is_none(), "{bad}");
         }
     }

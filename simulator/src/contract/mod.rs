@@ -19,7 +19,8 @@ pub(crate) use paths::{Found, neutral_path, prefixed_path};
 use crate::error::StartError;
 
 /// The document this crate was built with.
-pub(crate) const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json"));
+pub(crate) const DOCUMENT: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json"));
 
 /// One of the two addresses the service is served from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,8 +83,9 @@ impl Contract {
     }
 
     pub(crate) fn read(document: &Value) -> Result<Self, StartError> {
-        let paths =
-            document["paths"].as_object().ok_or_else(|| StartError::contract("paths", "is missing"))?;
+        let paths = document["paths"]
+            .as_object()
+            .ok_or_else(|| StartError::contract("paths", "is missing"))?;
         let mut operations = Vec::new();
         for (path, item) in paths {
             for (method, operation) in item.as_object().into_iter().flatten() {
@@ -98,7 +100,8 @@ impl Contract {
                 let place = format!("{method} {path}");
                 operations.push(Operation {
                     id: operation["operationId"].as_str().unwrap_or(&place).to_owned(),
-                    path: Template::parse(path).map_err(|problem| StartError::contract(&place, problem))?,
+                    path: Template::parse(path)
+                        .map_err(|problem| StartError::contract(&place, problem))?,
                     kind: Kind::read(document, operation, &method)
                         .map_err(|problem| StartError::contract(&place, problem))?,
                     method,
@@ -106,15 +109,19 @@ impl Contract {
             }
         }
         let mut secret_fields = BTreeSet::new();
-        for schema in document["components"]["schemas"].as_object().into_iter().flat_map(|map| map.values()) {
+        for schema in
+            document["components"]["schemas"].as_object().into_iter().flat_map(|map| map.values())
+        {
             let fields = Fields::of(document, schema);
-            secret_fields
-                .extend(fields.iter().filter(|(_, field)| field.secret).map(|(name, _)| name.to_owned()));
+            secret_fields.extend(
+                fields.iter().filter(|(_, field)| field.secret).map(|(name, _)| name.to_owned()),
+            );
         }
         Ok(Self { operations, secret_fields })
     }
 
-    /// The operation for a method and a neutral path. A path that is written out wins over one with parameters.
+    /// The operation for a method and a neutral path. A path that is written out wins over one with
+    /// parameters.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
         let matching: Vec<_> =
             self.operations.iter().filter(|operation| operation.path.matches(path)).collect();
@@ -141,8 +148,8 @@ impl Kind {
                 .get("application/json")
                 .and_then(|media| media.get("schema"))
                 .ok_or("it has no request body of application/json")?;
-            let answer =
-                serde_json::to_string(&operation["responses"]["200"]).map_err(|error| error.to_string())?;
+            let answer = serde_json::to_string(&operation["responses"]["200"])
+                .map_err(|error| error.to_string())?;
             return Ok(Self::Submit(Arc::new(Submission {
                 validator: schema::validator(document, body)?,
                 fields: Fields::of(document, body),
@@ -195,7 +202,10 @@ mod tests {
     fn written_paths_win_over_patterns_and_methods_are_told() {
         let contract = Contract::built_in().unwrap();
         assert_eq!(found(&contract, Method::POST, "/v1/gen-pro-finetuned"), "gen_pro_finetuned");
-        assert_eq!(found(&contract, Method::POST, "/v1/gen-2-klein-4b-finetuned"), "base_model_finetuned");
+        assert_eq!(
+            found(&contract, Method::POST, "/v1/gen-2-klein-4b-finetuned"),
+            "base_model_finetuned"
+        );
         assert_eq!(found(&contract, Method::GET, "/v1/gen-pro-finetuned"), "allow POST");
         assert_eq!(found(&contract, Method::POST, "/v1/get_result"), "allow GET");
         assert_eq!(found(&contract, Method::POST, "/v1/klein-finetuned"), "nothing");

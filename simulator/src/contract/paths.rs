@@ -15,8 +15,8 @@ pub(crate) enum Found<'a> {
     Nothing,
 }
 
-/// The path as the contract writes it, where this service says `prefix` for `gen`. `None` for a model name that this
-/// service does not use.
+/// The path as the contract writes it, where this service says `prefix` for `gen`. `None` for a
+/// model name that this service does not use.
 pub(crate) fn neutral_path(path: &str, prefix: &str) -> Option<String> {
     if prefix == NEUTRAL {
         return Some(path.to_owned());
@@ -80,10 +80,15 @@ impl Segment {
         if after.contains('{') {
             return Err("a segment has two parameters".to_owned());
         }
-        Ok(Self::Parameter { name: name.to_owned(), before: before.to_owned(), after: after.to_owned() })
+        Ok(Self::Parameter {
+            name: name.to_owned(),
+            before: before.to_owned(),
+            after: after.to_owned(),
+        })
     }
 
-    /// A parameter at the head of a segment stands for a model, whose name begins with the neutral prefix.
+    /// A parameter at the head of a segment stands for a model, whose name begins with the neutral
+    /// prefix.
     fn matches(&self, text: &str) -> bool {
         match self {
             Self::Written(written) => written == text,
@@ -92,7 +97,8 @@ impl Segment {
                 .and_then(|rest| rest.strip_suffix(after.as_str()))
                 .is_some_and(|value| {
                     let model = value.strip_prefix(NEUTRAL).and_then(|rest| rest.strip_prefix('-'));
-                    !value.is_empty() && (!before.is_empty() || model.is_some_and(|rest| !rest.is_empty()))
+                    !value.is_empty()
+                        && (!before.is_empty() || model.is_some_and(|rest| !rest.is_empty()))
                 }),
         }
     }
@@ -119,9 +125,12 @@ mod tests {
         assert_eq!(neutral("/v1/get_result").as_deref(), Some("/v1/get_result"));
         assert_eq!(neutral("/v1/xyzzy-2").as_deref(), Some("/v1/xyzzy-2"));
         assert_eq!(neutral("/v1/gen-2-pro"), None);
-        for path in
-            ["/v1/gen-2-pro", "/v1/gen-tools/deblur-v1", "/v1/get_result", "/v1/{base_model}-finetuned"]
-        {
+        for path in [
+            "/v1/gen-2-pro",
+            "/v1/gen-tools/deblur-v1",
+            "/v1/get_result",
+            "/v1/{base_model}-finetuned",
+        ] {
             assert_eq!(neutral_path(&prefixed_path(path, "xyz"), "xyz").as_deref(), Some(path));
         }
         assert_eq!(neutral_path("/v1/gen-2-pro", "gen").as_deref(), Some("/v1/gen-2-pro"));

@@ -26,8 +26,11 @@ const KEPT: [&str; 14] = [
 pub(super) fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
     let mut root = translate(schema);
     let components = document["components"]["schemas"].as_object();
-    let translated: Map<_, _> =
-        components.into_iter().flatten().map(|(name, schema)| (name.clone(), translate(schema))).collect();
+    let translated: Map<_, _> = components
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| (name.clone(), translate(schema)))
+        .collect();
     if let Value::Object(root) = &mut root {
         root.insert("components".to_owned(), json!({ "schemas": translated }));
     }
@@ -82,7 +85,8 @@ fn translate(schema: &Value) -> Value {
         }
     }
     if schema.get("nullable") == Some(&Value::Bool(true)) {
-        // As a condition rather than as an alternative, so that errors stay those of the schema itself.
+        // As a condition rather than as an alternative, so that errors stay those of the schema
+        // itself.
         return json!({ "if": { "type": "null" }, "else": translated });
     }
     Value::Object(translated)
@@ -98,8 +102,7 @@ mod tests {
     use super::*;
 
     fn accepts(schema: Value, instance: Value) -> bool {
-        let document =
-            json!({ "components": { "schemas": { "Kind": { "type": "string", "enum": ["a", "b"] } } } });
+        let document = json!({ "components": { "schemas": { "Kind": { "type": "string", "enum": ["a", "b"] } } } });
         validator(&document, &schema).unwrap().is_valid(&instance)
     }
 
@@ -107,8 +110,7 @@ mod tests {
     fn nullable_allows_null_beside_anything() {
         assert!(accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(null)));
         assert!(!accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(2)));
-        let reference =
-            json!({ "type": "string", "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Kind" }] });
+        let reference = json!({ "type": "string", "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Kind" }] });
         assert!(accepts(reference.clone(), json!(null)));
         assert!(accepts(reference.clone(), json!("a")));
         assert!(!accepts(reference, json!("c")));

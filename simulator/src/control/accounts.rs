@@ -13,7 +13,9 @@ use serde_json::json;
 
 use super::Control;
 use super::reply::{self, Change, Problem, Reply};
-use crate::accounts::{self, AccountError, Act, Actor, Finetune, Limits, Permission, ProjectRef, Role};
+use crate::accounts::{
+    self, AccountError, Act, Actor, Finetune, Limits, Permission, ProjectRef, Role,
+};
 use crate::credits::Credits;
 use crate::service::Service;
 
@@ -28,7 +30,8 @@ impl<S: Sync> FromRequestParts<S> for Acting {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let user = parts.headers.get(ACTING_HEADER).map(|user| String::from_utf8_lossy(user.as_bytes()));
+        let user =
+            parts.headers.get(ACTING_HEADER).map(|user| String::from_utf8_lossy(user.as_bytes()));
         Ok(Self(user.map_or(Actor::Operator, |user| Actor::User(user.into_owned()))))
     }
 }
@@ -46,7 +49,8 @@ impl From<AccountError> for Problem {
 }
 
 pub(super) fn routes() -> Router<Control> {
-    let project = |rest: &str| format!("/api/organizations/{{organization}}/projects/{{project}}{rest}");
+    let project =
+        |rest: &str| format!("/api/organizations/{{organization}}/projects/{{project}}{rest}");
     Router::new()
         .route("/api/roles", get(roles))
         .route("/api/organizations", get(list).post(create_organization))
@@ -57,7 +61,10 @@ pub(super) fn routes() -> Router<Control> {
         .route(&project("/endpoints"), put(set_endpoints))
         .route(&project("/max_active_tasks"), put(set_max_active_tasks))
         .route(&project("/keys"), post(create_key))
-        .route("/api/organizations/{organization}/members/{user}", put(set_role).delete(remove_member))
+        .route(
+            "/api/organizations/{organization}/members/{user}",
+            put(set_role).delete(remove_member),
+        )
         .route(
             "/api/organizations/{organization}/finetunes/{finetune}",
             put(set_finetune).delete(remove_finetune),
@@ -78,16 +85,18 @@ fn change<T>(
 
 /// The organization, as it is after a change.
 fn organization(service: &Service, actor: &Actor, id: &str) -> Reply {
-    let found = service.organizations(actor).into_iter().find(|organization| &*organization.id == id);
+    let found =
+        service.organizations(actor).into_iter().find(|organization| &*organization.id == id);
     reply::json(&found.ok_or_else(|| Problem::not_found("organization"))?)
 }
 
 /// The permission table.
 async fn roles() -> Reply {
-    let permitted =
-        |role: Role| Permission::ALL.into_iter().filter(move |permission| role.permits(*permission));
-    let roles =
-        Role::ALL.map(|role| json!({ "role": role, "permissions": permitted(role).collect::<Vec<_>>() }));
+    let permitted = |role: Role| {
+        Permission::ALL.into_iter().filter(move |permission| role.permits(*permission))
+    };
+    let roles = Role::ALL
+        .map(|role| json!({ "role": role, "permissions": permitted(role).collect::<Vec<_>>() }));
     reply::json(&json!({ "roles": roles, "permissions": Permission::ALL }))
 }
 
@@ -178,7 +187,8 @@ impl<S: Send + Sync> FromRequestParts<S> for At {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let ids = Path::<(Arc<str>, Arc<str>)>::from_request_parts(parts, state).await;
-        let Path((organization, project)) = ids.map_err(|error| Problem::malformed(error.body_text()))?;
+        let Path((organization, project)) =
+            ids.map_err(|error| Problem::malformed(error.body_text()))?;
         Ok(Self(ProjectRef { organization, project }))
     }
 }
@@ -251,12 +261,20 @@ async fn create_key(
     reply::json(&KeyInFull { id, key })
 }
 
-async fn reveal_key(State(service): Shared, Acting(actor): Acting, Path(id): Path<String>) -> Reply {
+async fn reveal_key(
+    State(service): Shared,
+    Acting(actor): Acting,
+    Path(id): Path<String>,
+) -> Reply {
     let key = change(&service, actor, |act| act.reveal_key(&id))?;
     reply::json(&KeyInFull { id, key })
 }
 
-async fn revoke_key(State(service): Shared, Acting(actor): Acting, Path(id): Path<String>) -> Reply {
+async fn revoke_key(
+    State(service): Shared,
+    Acting(actor): Acting,
+    Path(id): Path<String>,
+) -> Reply {
     change(&service, actor, |act| act.revoke_key(&id))?;
     reply::json(&json!({ "id": id, "revoked": true }))
 }

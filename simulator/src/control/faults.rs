@@ -21,7 +21,9 @@ pub(super) fn routes() -> Router<Control> {
 }
 
 fn shown(faults: &Faults) -> Reply {
-    reply::json(&json!({ "known": Faults::known(), "rules": faults.rules(), "struck": faults.struck() }))
+    reply::json(
+        &json!({ "known": Faults::known(), "rules": faults.rules(), "struck": faults.struck() }),
+    )
 }
 
 async fn show(State(service): State<Arc<Service>>) -> Reply {
@@ -34,11 +36,17 @@ struct NewRule {
     rule: String,
 }
 
-async fn add(State(service): State<Arc<Service>>, Change(NewRule { rule }): Change<NewRule>) -> Reply {
+async fn add(
+    State(service): State<Arc<Service>>,
+    Change(NewRule { rule }): Change<NewRule>,
+) -> Reply {
     reply::json(&service.faults.add(&rule).map_err(|error| Problem::invalid(error.to_string()))?)
 }
 
-async fn remove(State(service): State<Arc<Service>>, rule: Result<Path<u64>, PathRejection>) -> Reply {
+async fn remove(
+    State(service): State<Arc<Service>>,
+    rule: Result<Path<u64>, PathRejection>,
+) -> Reply {
     let is_gone = rule.is_ok_and(|Path(rule)| service.faults.remove(rule));
     if is_gone { shown(&service.faults) } else { Err(Problem::not_found("rule")) }
 }

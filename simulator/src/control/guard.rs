@@ -1,5 +1,5 @@
-//! Who may reach the control interface: programs and the page on this machine. Neither the bearer of a key nor another
-//! page that is open in the same browser.
+//! Who may reach the control interface: programs and the page on this machine. Neither the bearer
+//! of a key nor another page that is open in the same browser.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,8 +12,8 @@ use axum::response::{IntoResponse as _, Response};
 use super::reply::Problem;
 use crate::webhooks::USER_AGENT;
 
-/// What a browser may do with anything from here: load it into our page, from here, and nowhere else.
-/// The viewer of the documentation has its icons as `data:` in its style sheet.
+/// What a browser may do with anything from here: load it into our page, from here, and nowhere
+/// else. The viewer of the documentation has its icons as `data:` in its style sheet.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
      media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -22,8 +22,14 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
-    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
 ];
 
 /// The one part that takes a key: there the page tries the service itself.
@@ -57,17 +63,20 @@ impl Guard {
         check_kind(request)
     }
 
-    /// What this server is called in the request. A foreign name that resolves to this machine would make foreign
-    /// pages those of this server, in a browser's eyes.
+    /// What this server is called in the request. A foreign name that resolves to this machine
+    /// would make foreign pages those of this server, in a browser's eyes.
     fn host(self, request: &Request) -> Result<Authority, Problem> {
         let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
         let host = match request.uri().authority() {
             Some(authority) => Some(authority.clone()),
             None => named.and_then(|host| host.parse().ok()),
         };
-        host.filter(|host| host.port_u16().unwrap_or(80) == self.port && is_loopback(host.host())).ok_or_else(
-            || Problem::forbidden("The control interface is reached at a loopback address and its own port"),
-        )
+        host.filter(|host| host.port_u16().unwrap_or(80) == self.port && is_loopback(host.host()))
+            .ok_or_else(|| {
+                Problem::forbidden(
+                    "The control interface is reached at a loopback address and its own port",
+                )
+            })
     }
 }
 
@@ -87,8 +96,9 @@ fn check_origin(headers: &HeaderMap, host: &Authority) -> Result<(), Problem> {
     }
 }
 
-/// Browsers tell from where a request comes also where there is no `Origin`. The service's own ports are the same site
-/// and no less foreign: what they deliver, faults choose. Following a link to the page is no harm.
+/// Browsers tell from where a request comes also where there is no `Origin`. The service's own
+/// ports are the same site and no less foreign: what they deliver, faults choose. Following a link
+/// to the page is no harm.
 fn check_site(request: &Request) -> Result<(), Problem> {
     let told = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     let follows_link = request.method() == Method::GET
@@ -135,9 +145,15 @@ mod tests {
         for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "[::1]"] {
             assert!(is_loopback(host), "{host}");
         }
-        for host in
-            ["localhost.example", "example.com", "128.0.0.1", "0.0.0.0", "[::]", "127.0.0.1.nip.io", ""]
-        {
+        for host in [
+            "localhost.example",
+            "example.com",
+            "128.0.0.1",
+            "0.0.0.0",
+            "[::]",
+            "127.0.0.1.nip.io",
+            "",
+        ] {
             assert!(!is_loopback(host), "{host}");
         }
     }

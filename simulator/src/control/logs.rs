@@ -59,7 +59,9 @@ pub(super) async fn ledger(
     };
     let balances: Option<BTreeMap<String, f64>> = balances.map(|balances| {
         let shown = balances.into_iter().map(|(account, hundredths)| {
-            let name = serde_json::to_value(&account).ok().and_then(|name| name.as_str().map(str::to_owned));
+            let name = serde_json::to_value(&account)
+                .ok()
+                .and_then(|name| name.as_str().map(str::to_owned));
             (name.unwrap_or_default(), hundredths as f64 / 100.0)
         });
         shown.collect()

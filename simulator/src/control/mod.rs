@@ -1,5 +1,5 @@
-//! The control interface and its page: what a person or a test sees of the simulator and changes in it, on a port of its
-//! own that is always loopback and that no key opens.
+//! The control interface and its page: what a person or a test sees of the simulator and changes in
+//! it, on a port of its own that is always loopback and that no key opens.
 
 mod accounts;
 mod clock;
@@ -45,7 +45,11 @@ impl FromRef<Control> for Arc<Service> {
 }
 
 /// Everything that is served at `address`.
-pub(crate) fn router(service: Arc<Service>, address: SocketAddr, stopped: watch::Receiver<bool>) -> Router {
+pub(crate) fn router(
+    service: Arc<Service>,
+    address: SocketAddr,
+    stopped: watch::Receiver<bool>,
+) -> Router {
     let door = |region| server::router(Door { service: Arc::clone(&service), region });
     let (global, regional) = (door(Region::Global), door(Region::Regional));
     // Swagger UI, without the page that comes with it: ours shows it.

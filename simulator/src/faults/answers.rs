@@ -16,7 +16,10 @@ const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title><
     <body><h1>502 Bad Gateway</h1><p>The simulator was asked for this page.</p></body></html>\n";
 
 pub(super) fn error(status: StatusCode) -> Response {
-    answer::json(status, &json!({ "detail": status.canonical_reason().unwrap_or("The service failed") }))
+    answer::json(
+        status,
+        &json!({ "detail": status.canonical_reason().unwrap_or("The service failed") }),
+    )
 }
 
 pub(super) fn bad_gateway() -> Response {
@@ -58,9 +61,11 @@ pub(super) fn wrong_kind(wrong: Wrong, media_type: &'static str) -> Response {
     let other = match wrong {
         Wrong::Text => b"This is no picture: the simulator was asked for a text.\n".to_vec(),
         Wrong::Picture => {
-            let format = if media_type == "image/png" { ImageFormat::Jpeg } else { ImageFormat::Png };
+            let format =
+                if media_type == "image/png" { ImageFormat::Jpeg } else { ImageFormat::Png };
             let mut encoded = Cursor::new(Vec::new());
-            // Into memory nothing fails; and where it did, what comes would still be of the wrong kind.
+            // Into memory nothing fails; and where it did, what comes would still be of the wrong
+            // kind.
             let _ = RgbImage::new(64, 64).write_to(&mut encoded, format);
             encoded.into_inner()
         }

@@ -17,7 +17,8 @@ impl Often {
             let chance: f64 = text.parse().ok()?;
             (text.contains('.') && (0.0..=1.0).contains(&chance)).then_some(Self::Chance(chance))
         };
-        let times = || text.strip_suffix('x')?.parse().ok().filter(|times| *times > 0).map(Self::Times);
+        let times =
+            || text.strip_suffix('x')?.parse().ok().filter(|times| *times > 0).map(Self::Times);
         match text {
             "once" => Some(Self::Times(1)),
             "always" => Some(Self::Always),
@@ -78,8 +79,10 @@ impl Ask {
             }
             _ => (text, None),
         };
-        let (rest, value) = rest.split_once('=').map_or((rest, None), |(rest, value)| (rest, Some(value)));
-        let (name, place) = rest.split_once('@').map_or((rest, None), |(name, place)| (name, Some(place)));
+        let (rest, value) =
+            rest.split_once('=').map_or((rest, None), |(rest, value)| (rest, Some(value)));
+        let (name, place) =
+            rest.split_once('@').map_or((rest, None), |(name, place)| (name, Some(place)));
         let (fault, known) = Fault::new(name, value)?;
         let place = match place {
             None => None,

@@ -15,7 +15,8 @@ const HEADER: &str = "x-simulator-fault";
 /// A request asks for no more faults than this.
 const MAX_ASKS: usize = 16;
 
-/// A word that has its own meaning since before there were faults: it is told as long as the task is in progress.
+/// A word that has its own meaning since before there were faults: it is told as long as the task
+/// is in progress.
 const NO_FAULT: &str = "unknown-status";
 
 /// The faults that a request asks for; for a submission, those of its task too.
@@ -46,7 +47,8 @@ impl Asks {
         Ok(Self { list, repeat: None })
     }
 
-    /// What the words in a submission's texts ask for, at any depth. What asks for no fault is ordinary text.
+    /// What the words in a submission's texts ask for, at any depth. What asks for no fault is
+    /// ordinary text.
     pub(crate) fn in_words(request: &Value) -> Self {
         let mut list = Vec::new();
         find_words(request, &mut |word| {
@@ -55,20 +57,29 @@ impl Asks {
             }
             match Ask::parse(word, Asker::Submission) {
                 Ok(ask) => list.push(ask),
-                Err(error) => debug!(problem = error.problem, "a word in brackets asks for no fault"),
+                Err(error) => {
+                    debug!(problem = error.problem, "a word in brackets asks for no fault")
+                }
             }
         });
         Self { list, repeat: None }
     }
 
     /// Puts what the header of the submission `body` by `key` asks for before what its words do.
-    pub(crate) fn join(&mut self, mut header: Self, operation: &str, headers: &HeaderMap, body: &[u8]) {
+    pub(crate) fn join(
+        &mut self,
+        mut header: Self,
+        operation: &str,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) {
         header.list.append(&mut self.list);
         self.list = header.list;
         if self.list.iter().any(|ask| ask.places.contains(&FaultPlace::Submission)) {
             let mut hash = Sha256::new();
             let headers = ["x-key", HEADER].into_iter().flat_map(|name| headers.get_all(name));
-            for part in [operation.as_bytes()].into_iter().chain(headers.map(HeaderValue::as_bytes)) {
+            for part in [operation.as_bytes()].into_iter().chain(headers.map(HeaderValue::as_bytes))
+            {
                 hash.update((part.len() as u64).to_be_bytes());
                 hash.update(part);
             }

@@ -90,7 +90,12 @@ pub(super) const KNOWN: [KnownFault; 20] = [
         "500 (default) to 599",
         "accepted and charged, then answered with this status",
     ),
-    known("html-502", REQUESTS, "", "answered with 502 and a proxy's page in HTML; nothing is done"),
+    known(
+        "html-502",
+        REQUESTS,
+        "",
+        "answered with 502 and a proxy's page in HTML; nothing is done",
+    ),
     known(
         "rate-limited",
         REQUESTS,
@@ -115,7 +120,12 @@ pub(super) const KNOWN: [KnownFault; 20] = [
         "host, with a port or without; 127.0.0.2:9",
         "accepted; `polling_url` names this host, which is not the simulator",
     ),
-    known("slow-headers", REQUESTS, "seconds; 5", "done at once; the answer begins after the seconds"),
+    known(
+        "slow-headers",
+        REQUESTS,
+        "seconds; 5",
+        "done at once; the answer begins after the seconds",
+    ),
     known(
         "slow-body",
         REQUESTS,
@@ -128,8 +138,18 @@ pub(super) const KNOWN: [KnownFault; 20] = [
         "",
         "whatever the task's status, a poll tells one that no client can know",
     ),
-    known("spurious-not-found", &[Poll], "", "a poll tells `Task not found`, though the task is there"),
-    known("truncated", &[Delivery], "", "half of the announced bytes come, then the connection is closed"),
+    known(
+        "spurious-not-found",
+        &[Poll],
+        "",
+        "a poll tells `Task not found`, though the task is there",
+    ),
+    known(
+        "truncated",
+        &[Delivery],
+        "",
+        "half of the announced bytes come, then the connection is closed",
+    ),
     known("empty", &[Delivery], "", "nothing comes, under the announced type"),
     known("html", &[Delivery], "", "a page in HTML comes, with status 200"),
     known(
@@ -138,11 +158,26 @@ pub(super) const KNOWN: [KnownFault; 20] = [
         "`picture` (default) or `text`",
         "a picture of another kind, or text, comes under the announced type",
     ),
-    known("early-expiry", &[Delivery], "", "the address answers that it has expired, within its time"),
+    known(
+        "early-expiry",
+        &[Delivery],
+        "",
+        "the address answers that it has expired, within its time",
+    ),
     known("webhook-duplicate", &[Webhook], "", "the notification is sent twice"),
     known("webhook-late", &[Webhook], "seconds; 60", "the notification is sent after the seconds"),
-    known("webhook-out-of-order", &[Webhook], "", "the notification is sent after that of a later task"),
-    known("webhook-forged", &[Webhook], "", "a forged one, signed wrongly, is sent beside the notification"),
+    known(
+        "webhook-out-of-order",
+        &[Webhook],
+        "",
+        "the notification is sent after that of a later task",
+    ),
+    known(
+        "webhook-forged",
+        &[Webhook],
+        "",
+        "a forged one, signed wrongly, is sent beside the notification",
+    ),
 ];
 
 /// What comes in place of the picture that was announced.
@@ -179,8 +214,12 @@ pub(super) enum Fault {
 
 impl Fault {
     /// The fault of this name, with the value behind `=`; or what is wrong with it.
-    pub(super) fn new(name: &str, value: Option<&str>) -> Result<(Self, &'static KnownFault), &'static str> {
-        let known = KNOWN.iter().find(|known| known.name == name).ok_or("there is no such fault")?;
+    pub(super) fn new(
+        name: &str,
+        value: Option<&str>,
+    ) -> Result<(Self, &'static KnownFault), &'static str> {
+        let known =
+            KNOWN.iter().find(|known| known.name == name).ok_or("there is no such fault")?;
         let fault = match name {
             "error-before" => Self::ErrorBefore(status(value)?),
             "error-after" => Self::ErrorAfter(status(value)?),
@@ -190,7 +229,9 @@ impl Fault {
                 Some("after") => Self::Reset { after: true },
                 Some(_) => return Err("its value is neither `before` nor `after`"),
             },
-            "foreign-polling-host" => Self::ForeignPollingHost(host(value.unwrap_or("127.0.0.2:9"))?),
+            "foreign-polling-host" => {
+                Self::ForeignPollingHost(host(value.unwrap_or("127.0.0.2:9"))?)
+            }
             "slow-headers" => Self::SlowHeaders(seconds(value, 5)?),
             "slow-body" => Self::SlowBody(seconds(value, 5)?),
             "webhook-late" => Self::WebhookLate(seconds(value, 60)?),
@@ -216,7 +257,8 @@ impl Fault {
         Ok((fault, known))
     }
 
-    /// Whether the two cannot strike the same request: of what stands in place of the right answer there is one.
+    /// Whether the two cannot strike the same request: of what stands in place of the right answer
+    /// there is one.
     pub(super) fn excludes(&self, other: &Self) -> bool {
         let kind = std::mem::discriminant::<Self>;
         kind(self) == kind(other) || (self.replaces() && other.replaces())

@@ -1,8 +1,9 @@
 //! Faults on demand: what goes wrong, where, and how often.
 //!
-//! All are asked for in one grammar, `name[@place][=value][:often]`: by words in double brackets in the texts of a
-//! submission, by the header `x-simulator-fault`, or by rules. A fault strikes only what would be served otherwise: a
-//! request that is refused is refused first, and no fault is spent on it; credits and active tasks alone come after.
+//! All are asked for in one grammar, `name[@place][=value][:often]`: by words in double brackets in
+//! the texts of a submission, by the header `x-simulator-fault`, or by rules. A fault strikes only
+//! what would be served otherwise: a request that is refused is refused first, and no fault is
+//! spent on it; credits and active tasks alone come after.
 
 mod answers;
 mod ask;
@@ -31,15 +32,17 @@ pub(crate) use body::CutShort;
 pub use fault::{FaultPlace, KnownFault};
 pub(crate) use strike::Strike;
 
-/// A handle to the faults of a simulator: which there are, and by which rules they strike. Clones share the same rules.
+/// A handle to the faults of a simulator: which there are, and by which rules they strike. Clones
+/// share the same rules.
 ///
 /// A rule is written `name[@place][=value][:often]`, as in `html-502@poll:0.1`:
 ///
 /// - `name` is one of [`known`](Faults::known);
-/// - `place` is `submission`, `poll`, `delivery` or `webhook`; without it a rule strikes wherever the fault may;
+/// - `place` is `submission`, `poll`, `delivery` or `webhook`; without it a rule strikes wherever
+///   the fault may;
 /// - `value` is what the fault takes, such as the seconds of `slow-body`;
-/// - `often` is `once`, so many times as in `3x`, `always`, or with a probability as in `0.25`, which is drawn under
-///   [`Config::seed`](crate::Config::seed). Without it a rule strikes always.
+/// - `often` is `once`, so many times as in `3x`, `always`, or with a probability as in `0.25`,
+///   which is drawn under [`Config::seed`](crate::Config::seed). Without it a rule strikes always.
 ///
 /// | name | places | value; without it | what happens |
 /// |---|---|---|---|
@@ -66,21 +69,23 @@ pub(crate) use strike::Strike;
 ///
 /// # Asking without a rule
 ///
-/// In the same way a submission asks for faults by words in its texts, as in `a fox [[html-502@poll:3x]]`, and every
-/// request by the header `x-simulator-fault`, as in `x-simulator-fault: reset, slow-headers@poll=2:always`. Without a
-/// place such a fault strikes at the first of its places, and in the header of a poll or a delivery there; without
-/// `often`, once.
+/// In the same way a submission asks for faults by words in its texts, as in
+/// `a fox [[html-502@poll:3x]]`, and every request by the header `x-simulator-fault`, as in
+/// `x-simulator-fault: reset, slow-headers@poll=2:always`. Without a place such a fault strikes at
+/// the first of its places, and in the header of a poll or a delivery there; without `often`, once.
 ///
-/// Faults of a submission itself count over its repeats: the same body and header with the same key at the same
-/// endpoint. So a client that tries again gets through. Those at other places are carried by the task. What asks for
-/// no fault is ordinary text in a prompt, and answered with 400 in a header.
+/// Faults of a submission itself count over its repeats: the same body and header with the same key
+/// at the same endpoint. So a client that tries again gets through. Those at other places are
+/// carried by the task. What asks for no fault is ordinary text in a prompt, and answered with 400
+/// in a header.
 ///
 /// # What strikes first
 ///
-/// A request that is refused with 400, 403, 404, 405, 408, 413 or 422 is refused first, and no fault is spent on it.
-/// Credits and the number of active tasks are looked at as a submission is accepted: after the faults that come before
-/// that. Of the faults that stand in place of the right answer one strikes a request: the first that is due, of the
-/// header, then of the words, then of the rules. Slow headers and bodies come in addition.
+/// A request that is refused with 400, 403, 404, 405, 408, 413 or 422 is refused first, and no
+/// fault is spent on it. Credits and the number of active tasks are looked at as a submission is
+/// accepted: after the faults that come before that. Of the faults that stand in place of the right
+/// answer one strikes a request: the first that is due, of the header, then of the words, then of
+/// the rules. Slow headers and bodies come in addition.
 #[derive(Clone)]
 pub struct Faults {
     inner: Arc<Mutex<Inner>>,
@@ -112,7 +117,8 @@ pub struct FaultRule {
     pub text: String,
     /// How often it struck.
     pub struck: u64,
-    /// How often it will strike yet; `None` where it is always, or by chance. A rule that is used up stays listed.
+    /// How often it will strike yet; `None` where it is always, or by chance. A rule that is used
+    /// up stays listed.
     pub left: Option<u64>,
 }
 
@@ -121,9 +127,9 @@ impl Faults {
     pub(crate) fn with_rules(chance: Chance, rules: &[String]) -> Result<Self, StartError> {
         let faults = Self::new(chance);
         for text in rules {
-            faults
-                .add(text)
-                .map_err(|error| StartError::setting("faults", format!("has a wrong rule: {error}")))?;
+            faults.add(text).map_err(|error| {
+                StartError::setting("faults", format!("has a wrong rule: {error}"))
+            })?;
         }
         Ok(faults)
     }
@@ -203,8 +209,14 @@ impl Faults {
         strike
     }
 
-    /// What strikes a poll or a delivery that asks for `asks` itself, where its task, if there is one, carries others.
-    pub(crate) fn strike(&self, place: FaultPlace, asks: &mut Asks, task: Option<&mut Asks>) -> Strike {
+    /// What strikes a poll or a delivery that asks for `asks` itself, where its task, if there is
+    /// one, carries others.
+    pub(crate) fn strike(
+        &self,
+        place: FaultPlace,
+        asks: &mut Asks,
+        task: Option<&mut Asks>,
+    ) -> Strike {
         let carried = task.into_iter().flat_map(|task| task.list.iter_mut());
         self.inner().strike(place, asks.list.iter_mut().chain(carried))
     }
@@ -216,9 +228,13 @@ impl Faults {
 }
 
 impl Inner {
-    /// What was asked for by the request itself comes before the rules; of faults that exclude each other the first
-    /// that is due strikes, and the others are not spent.
-    fn strike<'a>(&'a mut self, place: FaultPlace, own: impl Iterator<Item = &'a mut Ask>) -> Strike {
+    /// What was asked for by the request itself comes before the rules; of faults that exclude each
+    /// other the first that is due strikes, and the others are not spent.
+    fn strike<'a>(
+        &'a mut self,
+        place: FaultPlace,
+        own: impl Iterator<Item = &'a mut Ask>,
+    ) -> Strike {
         let Self { chance, draws, rules, struck, .. } = self;
         let mut strike = Strike::default();
         for ask in own.chain(rules.iter_mut().map(|rule| &mut rule.ask)) {
@@ -268,7 +284,8 @@ mod tests {
     #[test]
     fn a_notification_is_twisted_in_every_way_at_once() {
         let faults = Faults::new(Chance::new(0));
-        let words = "[[webhook-duplicate]] [[webhook-late=90:2x]] [[webhook-forged]] [[html-502@poll]]";
+        let words =
+            "[[webhook-duplicate]] [[webhook-late=90:2x]] [[webhook-forged]] [[html-502@poll]]";
         let mut task = Asks::in_words(&json!(words));
         faults.add("webhook-out-of-order:once").unwrap();
         let late = Duration::from_secs(90);

@@ -33,7 +33,9 @@ impl Strike {
             Fault::ErrorBefore(status) => Some(answers::error(*status)),
             Fault::Html502 => Some(answers::bad_gateway()),
             Fault::RateLimited(seconds) => Some(answers::rate_limited(*seconds)),
-            Fault::Reset { after: false } if place != FaultPlace::Delivery => Some(answers::cut(Cut::Reset)),
+            Fault::Reset { after: false } if place != FaultPlace::Delivery => {
+                Some(answers::cut(Cut::Reset))
+            }
             _ => None,
         })
     }

@@ -9,7 +9,11 @@ pub(super) const WHITE: Colour = [1.0; 3];
 
 /// The colour written `0xrrggbb`.
 pub(super) const fn rgb(hex: u32) -> Colour {
-    [((hex >> 16) & 0xff) as f32 / 255.0, ((hex >> 8) & 0xff) as f32 / 255.0, (hex & 0xff) as f32 / 255.0]
+    [
+        ((hex >> 16) & 0xff) as f32 / 255.0,
+        ((hex >> 8) & 0xff) as f32 / 255.0,
+        (hex & 0xff) as f32 / 255.0,
+    ]
 }
 
 /// From `a` (at 0) to `b` (at 1).

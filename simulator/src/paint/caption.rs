@@ -23,7 +23,8 @@ struct Line {
     strength: f32,
 }
 
-/// At the foot of the whole picture, of which it takes no more than a part. Tells whether there was room.
+/// At the foot of the whole picture, of which it takes no more than a part. Tells whether there was
+/// room.
 pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) -> bool {
     let layout = whole(canvas, picture);
     layout.inspect(|layout| layout.paint(canvas)).is_some()
@@ -57,9 +58,15 @@ struct Layout {
 }
 
 impl Layout {
-    /// As much of the text as there is room for at the foot of `area`, up to `most` pixels high; on the smallest areas
-    /// there is none.
-    fn of(canvas: &Canvas, picture: &Picture, area: Area, most: f32, fact_lines: usize) -> Option<Self> {
+    /// As much of the text as there is room for at the foot of `area`, up to `most` pixels high; on
+    /// the smallest areas there is none.
+    fn of(
+        canvas: &Canvas,
+        picture: &Picture,
+        area: Area,
+        most: f32,
+        fact_lines: usize,
+    ) -> Option<Self> {
         let size = (canvas.short() * 0.036).clamp(12.0, 44.0);
         let small = (size * 0.66).max(MIN_SIZE);
         let margin = (size * 0.8).round();
@@ -81,7 +88,9 @@ impl Layout {
         };
         let small_print = small_print(picture, small, room, fact_lines);
         let mut choices = [2, 1, 0]
-            .map(|prompt_lines| prose(prompt_lines).chain(print(small_print.clone())).collect::<Vec<_>>())
+            .map(|prompt_lines| {
+                prose(prompt_lines).chain(print(small_print.clone())).collect::<Vec<_>>()
+            })
             .into_iter()
             .chain([print(vec![notice(small, room)]).collect()]);
         let lines = choices.find(|lines| height(lines, margin) <= most)?;
@@ -98,7 +107,13 @@ impl Layout {
         for line in &self.lines {
             let baseline = (y + line.size * 0.82).round();
             let colour = mix(rgb(0x0a0c14), WHITE, line.strength);
-            line.face.draw(canvas, &line.text, line.size, (x as f32 + self.margin, baseline), colour);
+            line.face.draw(
+                canvas,
+                &line.text,
+                line.size,
+                (x as f32 + self.margin, baseline),
+                colour,
+            );
             y += leading(line);
         }
     }

@@ -58,10 +58,13 @@ fn card(canvas: &mut Canvas, picture: &Picture, input: &Input, x: i64, y: i64, s
     let (inner_width, inner_height) = (side - 2 * frame, side - 2 * frame - foot);
     match &input.image {
         Image::Inline(_) => {
-            let inner = Area { x: x + frame, y: y + frame, width: inner_width, height: inner_height };
+            let inner =
+                Area { x: x + frame, y: y + frame, width: inner_width, height: inner_height };
             thumbnail(canvas, picture, input, inner);
         }
-        Image::Elsewhere(host) => placeholder(canvas, host, x + frame, y + frame, inner_width, inner_height),
+        Image::Elsewhere(host) => {
+            placeholder(canvas, host, x + frame, y + frame, inner_width, inner_height)
+        }
     }
     if label > 0.0 {
         let text = PLAIN.elide(&input.place, label, inner_width as f32);
@@ -77,8 +80,10 @@ fn thumbnail(canvas: &mut Canvas, picture: &Picture, input: &Input, area: Area) 
     };
     let Some(image) = picture.pixels_of(input) else { return };
     let small = fit::contain(&image, w, h);
-    let (dx, dy) =
-        ((area.width - i64::from(small.width())) / 2, (area.height - i64::from(small.height())) / 2);
+    let (dx, dy) = (
+        (area.width - i64::from(small.width())) / 2,
+        (area.height - i64::from(small.height())) / 2,
+    );
     for (px, py, pixel) in small.enumerate_pixels() {
         let [r, g, b, a] = pixel.0.map(|part| f32::from(part) / 255.0);
         let (px, py) = (i64::from(px), i64::from(py));

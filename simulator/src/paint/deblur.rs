@@ -5,12 +5,14 @@ use image::{DynamicImage, RgbaImage};
 use super::canvas::Canvas;
 use super::{Picture, caption, fit};
 
-/// How wide the blur is that is taken away, in pixels, and how much of it, in turn: large edges first, fine detail after.
+/// How wide the blur is that is taken away, in pixels, and how much of it, in turn: large edges
+/// first, fine detail after.
 const PASSES: [(u32, f32); 2] = [(4, 0.9), (2, 1.4)];
 
 pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     let image = picture.image()?;
-    let mut pixels = PASSES.iter().fold(image, |image, (by, amount)| sharpened(image, *by, *amount));
+    let mut pixels =
+        PASSES.iter().fold(image, |image, (by, amount)| sharpened(image, *by, *amount));
     let mut canvas = Canvas::of(&pixels);
     let free = caption::above(&canvas, picture).height;
     caption::paint(&mut canvas, picture);

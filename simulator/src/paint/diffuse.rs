@@ -1,5 +1,5 @@
-//! Fills holes in a picture from around them: colours are drawn together on ever smaller pictures until there are no
-//! holes left, and spread out again where there were some.
+//! Fills holes in a picture from around them: colours are drawn together on ever smaller pictures
+//! until there are no holes left, and spread out again where there were some.
 
 use image::{GrayImage, RgbaImage};
 
@@ -16,7 +16,8 @@ struct Level {
 /// Fills in what `holes` covers with other than black; the rest stays as it is.
 pub(super) fn fill(image: &RgbaImage, holes: &GrayImage) -> RgbaImage {
     let known = image.pixels().zip(holes.pixels());
-    let pixels = known.map(|(pixel, hole)| (hole.0[0] == 0).then(|| pixel.0.map(f32::from))).collect();
+    let pixels =
+        known.map(|(pixel, hole)| (hole.0[0] == 0).then(|| pixel.0.map(f32::from))).collect();
     let finest = Level { width: image.width() as usize, height: image.height() as usize, pixels };
     let mut filled = image.clone();
     if finest.pixels.iter().all(Option::is_some) {
@@ -50,7 +51,8 @@ impl Level {
         let mut pixels = Vec::with_capacity(width * height);
         for y in 0..height {
             for x in 0..width {
-                let four = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dx, dy)| self.at(x * 2 + dx, y * 2 + dy));
+                let four = [(0, 0), (1, 0), (0, 1), (1, 1)]
+                    .map(|(dx, dy)| self.at(x * 2 + dx, y * 2 + dy));
                 let known: Vec<_> = four.into_iter().flatten().collect();
                 let sum = known.iter().fold([0.0; 4], |sum, pixel| add(sum, *pixel, 1.0));
                 pixels.push((!known.is_empty()).then(|| sum.map(|part| part / known.len() as f32)));
@@ -73,7 +75,8 @@ impl Level {
         }
     }
 
-    /// The colour at a pixel of the picture of twice the size, smoothed between four pixels of this.
+    /// The colour at a pixel of the picture of twice the size, smoothed between four pixels of
+    /// this.
     fn between(&self, x: usize, y: usize) -> [f32; 4] {
         // A pixel lies a quarter of the way from the one it is part of to that one's neighbour.
         let beside = |at: usize, length: usize| {

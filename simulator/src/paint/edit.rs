@@ -9,7 +9,8 @@ use super::{Picture, caption, cards, fit, look};
 use crate::paint::Work;
 use crate::validation::Input;
 
-/// How far an edited image takes on the colours that prompt and seed chose: from here to there, as they choose as well.
+/// How far an edited image takes on the colours that prompt and seed chose: from here to there, as
+/// they choose as well.
 const RESTYLED: (f32, f32) = (0.26, 0.4);
 
 /// The longest side of an image from which a blurred ground is made.
@@ -48,8 +49,9 @@ fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
         return Canvas::of(&whole);
     }
     let long = width.max(height).max(1);
-    let small =
-        |side: u32| (u64::from(side) * u64::from(GROUND_SIDE.min(long)) / u64::from(long)).max(1) as u32;
+    let small = |side: u32| {
+        (u64::from(side) * u64::from(GROUND_SIDE.min(long)) / u64::from(long)).max(1) as u32
+    };
     let ground = fit::cover(image, small(width), small(height));
     let ground = DynamicImage::from(ground).fast_blur(4.0).into_rgba8();
     let mut canvas = Canvas::of(&fit::cover(&ground, width, height));
@@ -65,14 +67,17 @@ pub(super) fn remixed(picture: &Picture, image_prompt: &RgbaImage) -> Canvas {
     let (width, height) = picture.size();
     let prompt = Canvas::of(&fit::cover(image_prompt, width, height));
     let strength = picture.settings.image_prompt_strength;
-    canvas.change(|x, y, painted| mix(painted, prompt.row(y).get(x).copied().unwrap_or(painted), strength));
+    canvas.change(|x, y, painted| {
+        mix(painted, prompt.row(y).get(x).copied().unwrap_or(painted), strength)
+    });
     canvas
 }
 
-/// The person who tries on: in a field that begins with `person` or `model`, or else the first image. Every other
-/// image is a garment.
+/// The person who tries on: in a field that begins with `person` or `model`, or else the first
+/// image. Every other image is a garment.
 pub(crate) fn person(inputs: &[Input]) -> Option<&Input> {
-    let named = |input: &&Input| ["person", "model"].iter().any(|name| input.place.starts_with(name));
+    let named =
+        |input: &&Input| ["person", "model"].iter().any(|name| input.place.starts_with(name));
     inputs.iter().find(named).or(inputs.first())
 }
 
@@ -85,15 +90,19 @@ pub(super) fn tried_on(picture: &Picture) -> Option<RgbaImage> {
         picture.inputs.iter().filter(|input| input.place != person.place).cloned().collect();
     let free = caption::above(&canvas, picture);
     let (margin, height) = (free.width / 24, free.height * 9 / 24);
-    let strip =
-        Area { x: margin, y: free.height - height, width: free.width - 2 * margin, height: height - margin };
+    let strip = Area {
+        x: margin,
+        y: free.height - height,
+        width: free.width - 2 * margin,
+        height: height - margin,
+    };
     cards::paint(&mut canvas, picture, &garments, strip);
     caption::paint(&mut canvas, picture);
     Some(canvas.into_image_with_alpha())
 }
 
-/// The edges of the control image, light on dark, or its depth: what is low in it or bright is near, and light. Both
-/// in the colours of the painting.
+/// The edges of the control image, light on dark, or its depth: what is low in it or bright is
+/// near, and light. Both in the colours of the painting.
 pub(super) fn controlled(picture: &Picture, work: Work) -> Option<RgbaImage> {
     let control = picture.pixels_of(picture.inputs.iter().find(|input| !input.is_mask)?)?;
     let (width, height) = picture.size();
@@ -105,7 +114,8 @@ pub(super) fn controlled(picture: &Picture, work: Work) -> Option<RgbaImage> {
         let at = |x: usize, y: usize| control.row(y).get(x).map_or(0.0, |colour| luma(*colour));
         let near = match work {
             Work::Canny => {
-                let (right, below) = ((x + 1).min(control.width - 1), (y + 1).min(control.height - 1));
+                let (right, below) =
+                    ((x + 1).min(control.width - 1), (y + 1).min(control.height - 1));
                 let (left, above) = (x.saturating_sub(1), y.saturating_sub(1));
                 let (across, down) = (at(right, y) - at(left, y), at(x, below) - at(x, above));
                 ((across * across + down * down).sqrt() * 6.0).min(1.0)

@@ -11,9 +11,11 @@ use super::canvas::Canvas;
 use crate::video;
 
 /// What every file tells of itself.
-pub(super) const NOTICE: &str = "Painted by the imagekiln simulator: a placeholder, not a model's work";
+pub(super) const NOTICE: &str =
+    "Painted by the imagekiln simulator: a placeholder, not a model's work";
 
-/// Encodes without loss, but for jpeg and video, which also have no transparency: white shows there instead.
+/// Encodes without loss, but for jpeg and video, which also have no transparency: white shows there
+/// instead.
 pub(super) fn encode(pixels: RgbaImage, format: Format) -> Result<Vec<u8>, ImageError> {
     let opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
     let pixels = match (opaque, format) {
@@ -83,13 +85,20 @@ mod tests {
 
     #[test]
     fn lossless_files_keep_transparency_and_jpegs_show_white() {
-        let pixels = RgbaImage::from_fn(16, 16, |x, _| Rgba([200, 0, x as u8, if x < 8 { 0 } else { 255 }]));
+        let pixels =
+            RgbaImage::from_fn(16, 16, |x, _| Rgba([200, 0, x as u8, if x < 8 { 0 } else { 255 }]));
         for format in [Format::Png, Format::Webp] {
-            let decoded = image::load_from_memory(&encode(pixels.clone(), format).unwrap()).unwrap();
+            let decoded =
+                image::load_from_memory(&encode(pixels.clone(), format).unwrap()).unwrap();
             assert_eq!(decoded.to_rgba8(), pixels, "{format:?}");
         }
-        let jpeg = image::load_from_memory(&encode(pixels, Format::Jpeg).unwrap()).unwrap().to_rgb8();
-        assert!(jpeg.get_pixel(2, 2).0.iter().all(|part| *part > 240), "{:?}", jpeg.get_pixel(2, 2));
+        let jpeg =
+            image::load_from_memory(&encode(pixels, Format::Jpeg).unwrap()).unwrap().to_rgb8();
+        assert!(
+            jpeg.get_pixel(2, 2).0.iter().all(|part| *part > 240),
+            "{:?}",
+            jpeg.get_pixel(2, 2)
+        );
         assert!(jpeg.get_pixel(13, 2).0[1] < 40, "{:?}", jpeg.get_pixel(13, 2));
     }
 }

@@ -6,14 +6,19 @@ use super::canvas::{Area, Canvas, WHITE, mix};
 use super::noise::smooth;
 use super::{Picture, caption, fit};
 
-/// The image is drawn from at this fraction of its size beyond its edge, so that what was added is seen to be softer.
+/// The image is drawn from at this fraction of its size beyond its edge, so that what was added is
+/// seen to be softer.
 const SOFTNESS: u32 = 24;
 
-/// Places the image in the picture, and paints around it: next to it, what it shows there, mirrored and softened;
-/// farther away, more and more of the painting.
+/// Places the image in the picture, and paints around it: next to it, what it shows there, mirrored
+/// and softened; farther away, more and more of the painting.
 pub(super) fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
-    let placed =
-        Area { x: at.0, y: at.1, width: i64::from(image.width()), height: i64::from(image.height()) };
+    let placed = Area {
+        x: at.0,
+        y: at.1,
+        width: i64::from(image.width()),
+        height: i64::from(image.height()),
+    };
     let mut canvas = picture.painting();
     continue_outwards(&mut canvas, image, placed);
     outline(&mut canvas, placed);
@@ -75,8 +80,10 @@ fn outline(canvas: &mut Canvas, placed: Area) {
 
 /// The largest of the four strips beside the image, which may reach beyond the picture.
 fn largest_beside(placed: Area, whole: Area) -> Area {
-    let (left, right) = (placed.x.clamp(0, whole.width), (placed.x + placed.width).clamp(0, whole.width));
-    let (top, bottom) = (placed.y.clamp(0, whole.height), (placed.y + placed.height).clamp(0, whole.height));
+    let (left, right) =
+        (placed.x.clamp(0, whole.width), (placed.x + placed.width).clamp(0, whole.width));
+    let (top, bottom) =
+        (placed.y.clamp(0, whole.height), (placed.y + placed.height).clamp(0, whole.height));
     let strips = [
         Area { width: left, ..whole },
         Area { x: right, width: whole.width - right, ..whole },
@@ -85,6 +92,7 @@ fn largest_beside(placed: Area, whole: Area) -> Area {
         Area { y: bottom, height: whole.height - bottom, ..whole },
     ];
     // Of a very long strip a caption can use no more than so much.
-    let use_of = |strip: &Area| strip.width.min(strip.height * 6) * strip.height.min(strip.width / 4);
+    let use_of =
+        |strip: &Area| strip.width.min(strip.height * 6) * strip.height.min(strip.width / 4);
     strips.into_iter().max_by_key(use_of).unwrap_or(whole)
 }

@@ -41,7 +41,8 @@ fn resize(image: &RgbaImage, width: u32, height: u32) -> RgbaImage {
     if image.dimensions() == (width, height) {
         return image.clone();
     }
-    // Resized by the methods of `DynamicImage`: they are compiled with `image`, and so optimised in every profile.
+    // Resized by the methods of `DynamicImage`: they are compiled with `image`, and so optimised in
+    // every profile.
     let image = DynamicImage::from(image.clone());
     let resized = if image.width() >= width * 2 && image.height() >= height * 2 {
         image.thumbnail_exact(width, height)

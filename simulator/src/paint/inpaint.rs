@@ -5,7 +5,8 @@ use image::{GrayImage, Luma, Rgba, RgbaImage};
 use super::canvas::Canvas;
 use super::{Picture, caption, diffuse, mask};
 
-/// Paints where the mask is white, or, without one, where the image is transparent. Grey is a blend of both.
+/// Paints where the mask is white, or, without one, where the image is transparent. Grey is a blend
+/// of both.
 pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     let mut image = picture.image()?;
     let mask = match picture.mask() {

@@ -81,7 +81,8 @@ fn clouds(canvas: &mut Canvas, draw: &mut Draw, palette: &Palette, skyline: f32)
     let rows = skyline as usize / CLOUD_GRID + 2;
     let grid: Vec<f32> = (0..rows * columns)
         .map(|index| {
-            let (x, y) = ((index % columns * CLOUD_GRID) as f32, (index / columns * CLOUD_GRID) as f32);
+            let (x, y) =
+                ((index % columns * CLOUD_GRID) as f32, (index / columns * CLOUD_GRID) as f32);
             ((cloud(seed, x * scale, y * scale * 2.6, 4) - cover) * 4.5).clamp(0.0, 1.0)
         })
         .collect();
@@ -92,7 +93,8 @@ fn clouds(canvas: &mut Canvas, draw: &mut Draw, palette: &Palette, skyline: f32)
         for (x, pixel) in canvas.row_mut(y).iter_mut().enumerate() {
             let (column, across) = (x / CLOUD_GRID, (x % CLOUD_GRID) as f32 / CLOUD_GRID as f32);
             let top = cell(column, row) * (1.0 - across) + cell(column + 1, row) * across;
-            let bottom = cell(column, row + 1) * (1.0 - across) + cell(column + 1, row + 1) * across;
+            let bottom =
+                cell(column, row + 1) * (1.0 - across) + cell(column + 1, row + 1) * across;
             let thick = top * (1.0 - down) + bottom * down;
             if thick > 0.0 {
                 *pixel = mix(*pixel, colour, thick * strength);
@@ -178,7 +180,8 @@ fn lake(canvas: &mut Canvas, draw: &mut Draw, palette: &Palette, shore: usize) {
     for y in shore..canvas.height {
         let below = (y - shore) as f32;
         let ripple = (ridge(seed, below / short * 90.0, 2) - 0.5) * (2.0 + below * 0.12);
-        let source = (shore as f32 - 1.0 - below * 1.25 + ripple).clamp(0.0, shore.saturating_sub(1) as f32);
+        let source =
+            (shore as f32 - 1.0 - below * 1.25 + ripple).clamp(0.0, shore.saturating_sub(1) as f32);
         let shift = (ridge(seed ^ 1, below / short * 60.0, 2) - 0.5) * below * 0.06;
         let mirrored = canvas.row(source as usize).to_vec();
         let dark = 0.16 + 0.34 * below / depth;
@@ -200,8 +203,10 @@ fn birds(canvas: &mut Canvas, draw: &mut Draw, palette: &Palette, skyline: f32) 
     let flock = (draw.unit() * canvas.width as f32, skyline * draw.between(0.2, 0.5));
     let colour = mix(palette.near, rgb(0x202030), 0.5);
     for _ in 0..3 + draw.next() % 5 {
-        let (x, y) =
-            (flock.0 + draw.between(-0.12, 0.12) * short, flock.1 + draw.between(-0.06, 0.06) * short);
+        let (x, y) = (
+            flock.0 + draw.between(-0.12, 0.12) * short,
+            flock.1 + draw.between(-0.06, 0.06) * short,
+        );
         let wing = short * draw.between(0.008, 0.014);
         let steps = (wing * 2.0) as i64;
         for step in -steps..=steps {

@@ -23,7 +23,8 @@ fn noise(width: u32, height: u32, seed: u32) -> RgbaImage {
 /// Large shapes: what is recognised when an image is made smaller.
 fn shapes(seed: u32) -> RgbaImage {
     let small = noise(5, 5, seed * 2 + 1);
-    let small = DynamicImage::from(small).resize_exact(160, 160, image::imageops::FilterType::Triangle);
+    let small =
+        DynamicImage::from(small).resize_exact(160, 160, image::imageops::FilterType::Triangle);
     small.into_rgba8()
 }
 
@@ -50,7 +51,8 @@ fn distance(one: &RgbaImage, other: &RgbaImage) -> u64 {
     one.iter().zip(other.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
 }
 
-/// How alike two images are in their brightness, when both are made small: 1 for the same, 0 for unrelated ones.
+/// How alike two images are in their brightness, when both are made small: 1 for the same, 0 for
+/// unrelated ones.
 fn likeness(one: &RgbaImage, other: &RgbaImage) -> f64 {
     let small = |image: &RgbaImage| {
         let luma = DynamicImage::from(image.clone()).thumbnail_exact(12, 12).into_luma8();
@@ -239,7 +241,8 @@ fn every_operation_paints_every_size() {
             let mask = GrayImage::from_pixel(width, height, Luma([255]));
             let only = vec![input("image", image.clone())];
             let masked = vec![only[0].clone(), input("mask", mask)];
-            let many = (1..=9).map(|number| input(&format!("other.{number}"), image.clone())).collect();
+            let many =
+                (1..=9).map(|number| input(&format!("other.{number}"), image.clone())).collect();
             let elsewhere = Input {
                 place: "image".to_owned(),
                 is_mask: false,
@@ -259,7 +262,8 @@ fn every_operation_paints_every_size() {
 
 /// Where two pictures differ.
 fn changed(one: &RgbaImage, other: &RgbaImage) -> RgbaImage {
-    let differing = one.enumerate_pixels().filter(|(x, y, pixel)| other.get_pixel(*x, *y) != *pixel);
+    let differing =
+        one.enumerate_pixels().filter(|(x, y, pixel)| other.get_pixel(*x, *y) != *pixel);
     let (mut left, mut top, mut right, mut bottom) = (u32::MAX, u32::MAX, 0, 0);
     for (x, y, _) in differing {
         (left, top, right, bottom) = (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1));
@@ -295,11 +299,13 @@ fn every_reference_is_recognised() {
     for (operation, count) in
         [("gen-2-pro", 2), ("gen-kontext-pro", 4), ("gen-2-pro", 8), ("gen-tools/vto-v1", 5)]
     {
-        let inputs: Vec<_> =
-            (1..=count).map(|number| input(&format!("input_image_{number}"), shapes(number))).collect();
+        let inputs: Vec<_> = (1..=count)
+            .map(|number| input(&format!("input_image_{number}"), shapes(number)))
+            .collect();
         let size = if operation.contains("vto") { (160, 160) } else { (512, 384) };
-        let paint =
-            |inputs: &[Input]| picture(operation, size, Settings::default(), inputs.to_vec()).pixels();
+        let paint = |inputs: &[Input]| {
+            picture(operation, size, Settings::default(), inputs.to_vec()).pixels()
+        };
         let whole = paint(&inputs);
         // The person of a try-on is the whole picture.
         let first = if operation.contains("vto") { 2 } else { 1 };

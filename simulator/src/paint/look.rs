@@ -1,5 +1,5 @@
-//! What settings do to a painting: a LoRA's tint, guidance, raw, and how finished it is. Settings that ask for nothing
-//! change nothing.
+//! What settings do to a painting: a LoRA's tint, guidance, raw, and how finished it is. Settings
+//! that ask for nothing change nothing.
 
 use sha2::{Digest as _, Sha256};
 
@@ -38,10 +38,14 @@ fn tint(canvas: &mut Canvas, finetune: &Finetune) {
 
 fn hues(first: u8, second: u8) -> (Colour, Colour) {
     let palette = |number: u8| &PALETTES[usize::from(number) % PALETTES.len()];
-    (mix(palette(first).zenith, palette(first).near, 0.5), mix(palette(second).horizon, WHITE, 0.25))
+    (
+        mix(palette(first).zenith, palette(first).near, 0.5),
+        mix(palette(second).horizon, WHITE, 0.25),
+    )
 }
 
-/// The more guidance, the stronger colours and contrasts: closer to the prompt, and less like a photograph.
+/// The more guidance, the stronger colours and contrasts: closer to the prompt, and less like a
+/// photograph.
 fn adhere(canvas: &mut Canvas, guidance: Guidance) {
     let gain = 0.6 + 0.4 * (guidance.value / guidance.neutral).clamp(0.0, 3.0);
     if guidance.value == guidance.neutral {

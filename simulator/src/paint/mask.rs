@@ -4,7 +4,8 @@ use image::{GrayImage, Luma};
 
 use super::canvas::Area;
 
-/// A mask of two values: 255 where `mask` is closer to white, and up to `by` pixels around, in squares; elsewhere 0.
+/// A mask of two values: 255 where `mask` is closer to white, and up to `by` pixels around, in
+/// squares; elsewhere 0.
 pub(super) fn dilated(mask: &GrayImage, by: u32) -> GrayImage {
     let mut binary = mask.clone();
     for pixel in binary.pixels_mut() {
@@ -31,7 +32,8 @@ fn spread(lines: u32, length: u32, by: u32, is_set: impl Fn(u32, u32) -> bool) -
             Some(*count)
         }));
         let count = |at: u32| before.get(at.min(length) as usize).copied().unwrap_or(0);
-        let near = |at: u32| count(at.saturating_add(by).saturating_add(1)) > count(at.saturating_sub(by));
+        let near =
+            |at: u32| count(at.saturating_add(by).saturating_add(1)) > count(at.saturating_sub(by));
         (0..length).map(near).collect()
     };
     (0..lines).map(one).collect()
@@ -77,7 +79,8 @@ mod tests {
     fn any_mask() -> impl Strategy<Value = GrayImage> {
         (1u32..14, 1u32..14, any::<u64>(), 1u64..4).prop_map(|(width, height, bits, rarity)| {
             GrayImage::from_fn(width, height, |x, y| {
-                let hash = (bits ^ u64::from(x * 31 + y * 17)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                let hash =
+                    (bits ^ u64::from(x * 31 + y * 17)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
                 Luma([if hash % (rarity + 1) == 0 { 255 } else { (hash % 128) as u8 }])
             })
         })

@@ -137,8 +137,12 @@ impl Picture {
             Work::Erase => inpaint::erase(self),
             Work::Deblur => deblur::paint(self),
             Work::TryOn => edit::tried_on(self),
-            Work::Expand => self.image().map(|image| extend::around(self, &image, self.settings.added)),
-            Work::Outpaint => self.reference().map(|image| extend::around(self, &image, self.placed(&image))),
+            Work::Expand => {
+                self.image().map(|image| extend::around(self, &image, self.settings.added))
+            }
+            Work::Outpaint => {
+                self.reference().map(|image| extend::around(self, &image, self.placed(&image)))
+            }
             work @ (Work::Canny | Work::Depth) => edit::controlled(self, work),
         };
         // Also where the image to be worked upon is missing, or was given by its address.
@@ -166,8 +170,12 @@ impl Picture {
         let mut canvas = self.painting();
         let free = caption::above(&canvas, self);
         let margin = free.width.min(free.height) / 24;
-        let area =
-            Area { x: margin, y: margin, width: free.width - 2 * margin, height: free.height - 2 * margin };
+        let area = Area {
+            x: margin,
+            y: margin,
+            width: free.width - 2 * margin,
+            height: free.height - 2 * margin,
+        };
         cards::paint(&mut canvas, self, inputs, area);
         canvas
     }
@@ -190,8 +198,8 @@ impl Picture {
         self.settings.facts(has_image_prompt)
     }
 
-    /// The pixels of an image, eight bits a channel. It was decoded when it was accepted; should that fail now, the
-    /// picture is painted without it.
+    /// The pixels of an image, eight bits a channel. It was decoded when it was accepted; should
+    /// that fail now, the picture is painted without it.
     fn pixels_of(&self, input: &Input) -> Option<RgbaImage> {
         match &input.image {
             Image::Inline(image) => image.decode().ok(),

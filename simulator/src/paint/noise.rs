@@ -47,7 +47,8 @@ fn unit(bits: u64) -> f32 {
 
 fn lattice(seed: u64, x: i64, y: i64) -> f32 {
     unit(scramble(
-        seed ^ (x as u64).wrapping_mul(0x9e37_79b9) ^ (y as u64).wrapping_mul(0x85eb_ca6b_0000_0001),
+        seed ^ (x as u64).wrapping_mul(0x9e37_79b9)
+            ^ (y as u64).wrapping_mul(0x85eb_ca6b_0000_0001),
     ))
 }
 

@@ -51,16 +51,19 @@ pub(super) struct Finetune {
 }
 
 impl Settings {
-    /// Reads a checked body. In fields that the contract leaves open, what is of another type counts as absent.
+    /// Reads a checked body. In fields that the contract leaves open, what is of another type
+    /// counts as absent.
     pub(crate) fn read(fields: &Fields, body: &Value) -> Self {
-        let number =
-            |name: &str| fields.value(body, name).and_then(Value::as_f64).map(|number| number as f32);
+        let number = |name: &str| {
+            fields.value(body, name).and_then(Value::as_f64).map(|number| number as f32)
+        };
         let text = |name: &str| {
             let text = fields.value(body, name).and_then(Value::as_str)?;
             Some(text.chars().take(MAX_NAME).collect::<String>())
         };
         let truth = |name: &str| fields.value(body, name).and_then(Value::as_bool).unwrap_or(false);
-        let natural = |name: &str| u32::try_from(integer(body, name).unwrap_or(0).max(0)).unwrap_or(u32::MAX);
+        let natural =
+            |name: &str| u32::try_from(integer(body, name).unwrap_or(0).max(0)).unwrap_or(u32::MAX);
         let guidance = |value: f32| {
             let default = fields.get("guidance").and_then(|field| field.default.as_ref()?.as_f64());
             Guidance { value, neutral: default.map_or(NEUTRAL_GUIDANCE, |number| number as f32) }
@@ -98,13 +101,19 @@ impl Settings {
     /// The settings in words, for the caption.
     pub(super) fn facts(&self, has_image_prompt: bool) -> Vec<String> {
         let mut facts = Vec::new();
-        facts.extend(self.finetune.as_ref().map(|tune| format!("LoRA {} at {}", tune.name, tune.strength)));
+        facts.extend(
+            self.finetune.as_ref().map(|tune| format!("LoRA {} at {}", tune.name, tune.strength)),
+        );
         facts.extend(self.aspect_ratio.clone());
         facts.extend(self.raw.then(|| "raw".to_owned()));
         facts.extend(self.guidance.map(|guidance| format!("guidance {}", guidance.value)));
-        facts.extend(self.steps.map(|steps| format!("{steps} step{}", if steps == 1 { "" } else { "s" })));
+        facts.extend(
+            self.steps.map(|steps| format!("{steps} step{}", if steps == 1 { "" } else { "s" })),
+        );
         facts.extend(self.upsampled.then(|| "prompt upsampled".to_owned()));
-        facts.extend(has_image_prompt.then(|| format!("image prompt at {}", self.image_prompt_strength)));
+        facts.extend(
+            has_image_prompt.then(|| format!("image prompt at {}", self.image_prompt_strength)),
+        );
         facts.extend(self.mode.as_ref().map(|mode| format!("mode {mode}")));
         facts
     }

@@ -52,14 +52,16 @@ impl Face {
         format!("{}…", kept.trim_end())
     }
 
-    /// The text in at most `lines` lines no wider than `room`, broken between words where that can be.
+    /// The text in at most `lines` lines no wider than `room`, broken between words where that can
+    /// be.
     pub(super) fn wrap(&self, text: &str, size: f32, room: f32, lines: usize) -> Vec<String> {
         let mut wrapped: Vec<String> = Vec::new();
         let mut words = text.split_whitespace().peekable();
         while words.peek().is_some() && wrapped.len() + 1 < lines {
             let mut line = String::new();
             while let Some(word) = words.peek() {
-                let longer = if line.is_empty() { (*word).to_owned() } else { format!("{line} {word}") };
+                let longer =
+                    if line.is_empty() { (*word).to_owned() } else { format!("{line} {word}") };
                 if !line.is_empty() && self.width(&longer, size) > room {
                     break;
                 }
@@ -110,7 +112,8 @@ mod tests {
 
     #[test]
     fn nothing_is_wider_than_its_room() {
-        let text = "The quick brown fox 🦊 jumps over Donaudampfschifffahrtsgesellschaftskapitän, twice";
+        let text =
+            "The quick brown fox 🦊 jumps over Donaudampfschifffahrtsgesellschaftskapitän, twice";
         for room in [40.0, 90.0, 200.0, 5000.0] {
             for lines in 1..4 {
                 let wrapped = PROSE.wrap(text, 20.0, room, lines);

@@ -1,8 +1,8 @@
-//! Connections: accepted, served by a router, cut off when their client is too slow or a handler asks for it, and
-//! ended in order.
+//! Connections: accepted, served by a router, cut off when their client is too slow or a handler
+//! asks for it, and ended in order.
 //!
-//! A handler has its connection cut by answering with [`Cut`] among the extensions of its response, or by a body that
-//! fails with it.
+//! A handler has its connection cut by answering with [`Cut`] among the extensions of its response,
+//! or by a body that fails with it.
 
 mod body;
 mod connection;
@@ -24,11 +24,12 @@ pub(crate) use pulse::Cut;
 /// How long to wait with the next connection where the system had no room for the last.
 const NO_ROOM: Duration = Duration::from_secs(1);
 
-/// Serves `router` at `listener` until `stopped` tells `true` or its sender is gone; then accepts nothing any more,
-/// closes the connections on which nothing is asked, and returns when the others are done. Dropping it drops them.
+/// Serves `router` at `listener` until `stopped` tells `true` or its sender is gone; then accepts
+/// nothing any more, closes the connections on which nothing is asked, and returns when the others
+/// are done. Dropping it drops them.
 ///
-/// A client that takes longer than `client_timeout` to send the head of a request, or to send its body, or to take any
-/// part of its answer, is cut off.
+/// A client that takes longer than `client_timeout` to send the head of a request, or to send its
+/// body, or to take any part of its answer, is cut off.
 pub(crate) async fn run(
     listener: TcpListener,
     router: Router,
@@ -47,7 +48,12 @@ pub(crate) async fn run(
         };
         // An answer goes out as soon as it is written.
         let _ = stream.set_nodelay(true);
-        connections.spawn(connection::serve(stream, router.clone(), client_timeout, stopped.clone()));
+        connections.spawn(connection::serve(
+            stream,
+            router.clone(),
+            client_timeout,
+            stopped.clone(),
+        ));
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
@@ -61,7 +67,9 @@ async fn accept(listener: &TcpListener) -> TcpStream {
             Err(error)
                 if matches!(
                     error.kind(),
-                    ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused
+                    ErrorKind::ConnectionAborted
+                        | ErrorKind::ConnectionReset
+                        | ErrorKind::ConnectionRefused
                 ) =>
             {
                 debug!(%error, "a connection was not accepted");

@@ -24,7 +24,8 @@ pub(crate) struct Pulse {
 }
 
 struct State {
-    /// Handlers at work, and answers that the service itself holds back: the client waits for them, and not they for it.
+    /// Handlers at work, and answers that the service itself holds back: the client waits for them,
+    /// and not they for it.
     working: usize,
     /// Answers that are not handed over yet.
     answers: usize,
@@ -57,7 +58,8 @@ impl Pulse {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until when the client has to do its part; `None` where the service itself is to act, or nobody.
+    /// Until when the client has to do its part; `None` where the service itself is to act, or
+    /// nobody.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let state = self.state();
         let waiting_since = state.blocked_since.or(match (state.working, state.answers) {

@@ -32,7 +32,8 @@ pub(crate) struct Inline {
 }
 
 impl Inline {
-    /// The pixels as they are stored, with eight bits a channel: Exif's orientation and colour profiles are left out.
+    /// The pixels as they are stored, with eight bits a channel: Exif's orientation and colour
+    /// profiles are left out.
     pub(crate) fn decode(&self) -> ImageResult<RgbaImage> {
         decoded(&self.bytes, self.format, self.pixels()).map(DynamicImage::into_rgba8)
     }
@@ -66,8 +67,9 @@ pub(super) fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<I
             false => Err("the field takes base64 data, not an address".to_owned()),
         };
     }
-    let bytes =
-        STANDARD.decode(payload(text)).map_err(|error| format!("the image is not valid base64: {error}"))?;
+    let bytes = STANDARD
+        .decode(payload(text))
+        .map_err(|error| format!("the image is not valid base64: {error}"))?;
     decode(bytes, max_pixels).map(Image::Inline)
 }
 
@@ -120,17 +122,19 @@ fn decoded(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageResult<Dynami
     reader(bytes, format, pixels).decode()
 }
 
-/// A reader that stops where a file takes more memory than its pixels need: compressed text and colour profiles can
-/// grow to anything.
+/// A reader that stops where a file takes more memory than its pixels need: compressed text and
+/// colour profiles can grow to anything.
 fn reader(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageReader<Cursor<&[u8]>> {
     let mut limits = Limits::default();
-    limits.max_alloc = Some(pixels.saturating_mul(MAX_PIXEL_BYTES).saturating_add(MAX_METADATA_BYTES));
+    limits.max_alloc =
+        Some(pixels.saturating_mul(MAX_PIXEL_BYTES).saturating_add(MAX_METADATA_BYTES));
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     reader.limits(limits);
     reader
 }
 
-/// Whether a file has its end. Decoders forgive where it is missing: pixels are filled with grey, checksums left out.
+/// Whether a file has its end. Decoders forgive where it is missing: pixels are filled with grey,
+/// checksums left out.
 fn is_whole(format: ImageFormat, bytes: &[u8]) -> bool {
     match format {
         ImageFormat::Jpeg => jpeg_ends(bytes),
@@ -174,7 +178,8 @@ fn jpeg_ends(bytes: &[u8]) -> bool {
                 };
                 at += 2 + usize::from(u16::from_be_bytes([high, low])).max(2);
                 if *kind == 0xda {
-                    // Image data follows, up to a marker that is neither an escaped 0xff nor a restart.
+                    // Image data follows, up to a marker that is neither an escaped 0xff nor a
+                    // restart.
                     let Some(data) = bytes.get(at..) else { return false };
                     let end = data
                         .windows(2)

@@ -62,9 +62,14 @@ fn parse(bytes: &[u8]) -> Result<Value, Violation> {
         return Err(Violation::new(["body"], "missing", "Field required"));
     }
     serde_json::from_slice(bytes).map_err(|error| {
-        let lines = bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
+        let lines =
+            bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
         let offset = lines.map(<[u8]>::len).sum::<usize>() + error.column().saturating_sub(1);
-        Violation::new([Step::from("body"), Step::Index(offset)], "json_invalid", "JSON decode error")
+        Violation::new(
+            [Step::from("body"), Step::Index(offset)],
+            "json_invalid",
+            "JSON decode error",
+        )
     })
 }
 
@@ -116,7 +121,9 @@ impl Check {
 
     fn aspect_ratios(&mut self, fields: &Fields, body: &Map<String, Value>) {
         for (name, field) in fields.iter() {
-            let (Some((min, max)), Some(Value::String(text))) = (field.aspect_ratio, body.get(name)) else {
+            let (Some((min, max)), Some(Value::String(text))) =
+                (field.aspect_ratio, body.get(name))
+            else {
                 continue;
             };
             match AspectRatio::parse(text) {

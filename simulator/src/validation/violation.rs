@@ -48,8 +48,9 @@ pub(super) fn of_schema(validator: &jsonschema::Validator, body: &Value) -> Vec<
     let mut violations: Vec<Violation> = Vec::new();
     for error in validator.iter_errors(body) {
         for violation in translate(&error) {
-            let known =
-                violations.iter().any(|known| known.loc == violation.loc && known.kind == violation.kind);
+            let known = violations
+                .iter()
+                .any(|known| known.loc == violation.loc && known.kind == violation.kind);
             if !known {
                 violations.push(violation);
             }
@@ -85,8 +86,9 @@ fn translate(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
             )];
         }
         Kind::AdditionalProperties { unexpected } => {
-            let extra =
-                |name: &String| Violation::new(at(name), "extra_forbidden", "Extra inputs are not permitted");
+            let extra = |name: &String| {
+                Violation::new(at(name), "extra_forbidden", "Extra inputs are not permitted")
+            };
             return unexpected.iter().map(extra).collect();
         }
         Kind::Type { .. } => wrong_type(error),
@@ -94,11 +96,15 @@ fn translate(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
         Kind::Minimum { limit } => {
             ("greater_than_equal", format!("Input should be greater than or equal to {limit}"))
         }
-        Kind::ExclusiveMinimum { limit } => ("greater_than", format!("Input should be greater than {limit}")),
+        Kind::ExclusiveMinimum { limit } => {
+            ("greater_than", format!("Input should be greater than {limit}"))
+        }
         Kind::Maximum { limit } => {
             ("less_than_equal", format!("Input should be less than or equal to {limit}"))
         }
-        Kind::ExclusiveMaximum { limit } => ("less_than", format!("Input should be less than {limit}")),
+        Kind::ExclusiveMaximum { limit } => {
+            ("less_than", format!("Input should be less than {limit}"))
+        }
         Kind::MultipleOf { multiple_of } => {
             ("multiple_of", format!("Input should be a multiple of {multiple_of}"))
         }
@@ -114,9 +120,14 @@ fn translate(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
         Kind::Format { format } if format == "uri" => {
             ("url_parsing", "Input should be a valid URL".to_owned())
         }
-        Kind::MinItems { limit } => ("too_short", format!("List should have at least {limit} items")),
+        Kind::MinItems { limit } => {
+            ("too_short", format!("List should have at least {limit} items"))
+        }
         Kind::MaxItems { limit } => ("too_long", format!("List should have at most {limit} items")),
-        other => ("value_error", format!("Value error, the input does not satisfy `{}`", other.keyword())),
+        other => (
+            "value_error",
+            format!("Value error, the input does not satisfy `{}`", other.keyword()),
+        ),
     };
     vec![Violation { loc, msg, kind }]
 }
@@ -138,9 +149,10 @@ fn wrong_type(error: &jsonschema::ValidationError<'_>) -> (&'static str, String)
         ("integer", Value::String(_)) => {
             ("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
         }
-        ("integer", Value::Number(_)) => {
-            ("int_from_float", "Input should be a valid integer, got a number with a fractional part")
-        }
+        ("integer", Value::Number(_)) => (
+            "int_from_float",
+            "Input should be a valid integer, got a number with a fractional part",
+        ),
         ("integer", _) => ("int_type", "Input should be a valid integer"),
         ("number", Value::String(_)) => {
             ("float_parsing", "Input should be a valid number, unable to parse string as a number")
@@ -152,9 +164,10 @@ fn wrong_type(error: &jsonschema::ValidationError<'_>) -> (&'static str, String)
         ("boolean", _) => ("bool_type", "Input should be a valid boolean"),
         ("string", _) => ("string_type", "Input should be a valid string"),
         ("array", _) => ("list_type", "Input should be a valid list"),
-        ("object", _) if top => {
-            ("model_attributes_type", "Input should be a valid dictionary or object to extract fields from")
-        }
+        ("object", _) if top => (
+            "model_attributes_type",
+            "Input should be a valid dictionary or object to extract fields from",
+        ),
         ("object", _) => ("dict_type", "Input should be a valid dictionary"),
         _ => ("value_error", "Value error, the input is of a wrong type"),
     };
@@ -204,7 +217,8 @@ mod tests {
                 (json!(["body", "prompt"]), "Field required".to_owned(), "missing"),
                 (
                     json!(["body", "sides", 1]),
-                    "Input should be a valid integer, unable to parse string as an integer".to_owned(),
+                    "Input should be a valid integer, unable to parse string as an integer"
+                        .to_owned(),
                     "int_parsing"
                 ),
                 (
@@ -212,15 +226,18 @@ mod tests {
                     "Input should be greater than or equal to 64".to_owned(),
                     "greater_than_equal"
                 ),
-                (json!(["body", "width"]), "Input should be a multiple of 32".to_owned(), "multiple_of"),
+                (
+                    json!(["body", "width"]),
+                    "Input should be a multiple of 32".to_owned(),
+                    "multiple_of"
+                ),
             ]
         );
     }
 
     #[test]
     fn a_wrong_choice_is_one_violation_whatever_its_type() {
-        let schema =
-            json!({ "type": "string", "allOf": [{ "type": "string", "enum": ["jpeg", "png", "webp"] }] });
+        let schema = json!({ "type": "string", "allOf": [{ "type": "string", "enum": ["jpeg", "png", "webp"] }] });
         for wrong in [json!("gif"), json!(7)] {
             assert_eq!(
                 violations(schema.clone(), wrong),

@@ -1,5 +1,5 @@
-//! How long a video is asked for, and how many frames a second. The interface shows no fields for that, so they are the
-//! simulator's own: `duration` and `fps`.
+//! How long a video is asked for, and how many frames a second. The interface shows no fields for
+//! that, so they are the simulator's own: `duration` and `fps`.
 
 use std::ops::RangeInclusive;
 
@@ -28,15 +28,18 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// Reads a body that asks for a video with frames of `size` pixels, or tells all that is wrong with it.
+    /// Reads a body that asks for a video with frames of `size` pixels, or tells all that is wrong
+    /// with it.
     pub(crate) fn read(body: &Value, (width, height): (u32, u32)) -> Result<Self, Vec<Violation>> {
         let mut violations = Vec::new();
         let mut take = |name, bounds, default| {
             let given = body.get(name).filter(|value| !value.is_null());
-            given.map_or(Ok(default), |value| integer(value, bounds)).unwrap_or_else(|(kind, msg)| {
-                violations.push(Violation::new(["body", name], kind, msg));
-                default
-            })
+            given.map_or(Ok(default), |value| integer(value, bounds)).unwrap_or_else(
+                |(kind, msg)| {
+                    violations.push(Violation::new(["body", name], kind, msg));
+                    default
+                },
+            )
         };
         let ask = Self {
             duration: take("duration", DURATIONS, DEFAULT_DURATION),
@@ -53,7 +56,8 @@ impl Ask {
     }
 }
 
-/// An integer within its bounds, in whichever form JSON has it, or the type of the violation and its message.
+/// An integer within its bounds, in whichever form JSON has it, or the type of the violation and
+/// its message.
 fn integer(value: &Value, bounds: RangeInclusive<u32>) -> Result<u32, (&'static str, String)> {
     let number = match value {
         Value::Number(number) => number.as_f64().unwrap_or(f64::INFINITY),
@@ -69,7 +73,10 @@ fn integer(value: &Value, bounds: RangeInclusive<u32>) -> Result<u32, (&'static 
     }
     let (least, most) = (*bounds.start(), *bounds.end());
     if number < f64::from(least) {
-        return Err(("greater_than_equal", format!("Input should be greater than or equal to {least}")));
+        return Err((
+            "greater_than_equal",
+            format!("Input should be greater than or equal to {least}"),
+        ));
     }
     if number > f64::from(most) {
         return Err(("less_than_equal", format!("Input should be less than or equal to {most}")));

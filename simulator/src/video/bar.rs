@@ -1,7 +1,9 @@
-//! The bar at the upper edge that grows from second to second, and the frames in which nothing else changes.
+//! The bar at the upper edge that grows from second to second, and the frames in which nothing else
+//! changes.
 //!
-//! Such a frame is written by hand (RFC 6386, sections 9 and 19): every block of 16 x 16 pixels either stays as it was
-//! in the frame before, or, in the bar, takes the colours of its left neighbour's right edge. No block carries pixels.
+//! Such a frame is written by hand (RFC 6386, sections 9 and 19): every block of 16 x 16 pixels
+//! either stays as it was in the frame before, or, in the bar, takes the colours of its left
+//! neighbour's right edge. No block carries pixels.
 
 use image::{Rgb, RgbImage};
 use webp_rust::decoder::tree::COEFFS_UPDATE_PROBA;
@@ -11,8 +13,8 @@ use super::bool_coder::BoolCoder;
 /// The side of a block in pixels.
 const BLOCK: u32 = 16;
 
-/// The least blocks of the bar, where there are so many: the filter at the edges of blocks reaches into the last one of a
-/// whole frame, and the next frame copies from the first.
+/// The least blocks of the bar, where there are so many: the filter at the edges of blocks reaches
+/// into the last one of a whole frame, and the next frame copies from the first.
 const MIN_REACH: u32 = 2;
 
 const BAR: Rgb<u8> = Rgb([0xff, 0xb0, 0x3a]);
@@ -37,11 +39,12 @@ pub(super) fn paint(picture: &mut RgbImage, reach: u32) {
 const RARE: u8 = 1;
 const USUAL: u8 = 255;
 
-/// How likely a block is to stay as it was, by how many of its neighbours do: above and left count 2 each, above left 1.
-/// This is the first column of a table of RFC 6386, section 18.3.
+/// How likely a block is to stay as it was, by how many of its neighbours do: above and left count
+/// 2 each, above left 1. This is the first column of a table of RFC 6386, section 18.3.
 const STAYS: [u8; 6] = [7, 14, 135, 60, 159, 234];
 
-/// The probabilities that a frame leaves those of motion vectors as they are (RFC 6386, section 17.2).
+/// The probabilities that a frame leaves those of motion vectors as they are (RFC 6386, section
+/// 17.2).
 const KEEPS_MOTION: [[u8; 19]; 2] = [
     [237, 246, 253, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 250, 250, 252, 254, 254],
     [231, 243, 245, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 251, 251, 254, 254, 254],
@@ -95,7 +98,8 @@ fn put_header(coder: &mut BoolCoder) {
     }
 }
 
-/// `H_PRED`, for brightness and for colour, in the trees and with the default probabilities of RFC 6386, section 16.1.
+/// `H_PRED`, for brightness and for colour, in the trees and with the default probabilities of RFC
+/// 6386, section 16.1.
 fn put_copy_from_left(coder: &mut BoolCoder) {
     for (yes, no_probability) in
         [(true, 112), (false, 86), (true, 140), (true, 162), (true, 101), (false, 204)]

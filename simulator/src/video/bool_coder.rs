@@ -1,4 +1,5 @@
-//! The arithmetic coder of VP8 (RFC 6386, section 7): noes and yeses, each with the probability that it is a no.
+//! The arithmetic coder of VP8 (RFC 6386, section 7): noes and yeses, each with the probability
+//! that it is a no.
 
 pub(super) struct BoolCoder {
     bytes: Vec<u8>,

@@ -38,7 +38,8 @@ pub(super) fn paint(picture: &mut RgbImage, ask: Ask, second: u32) {
         let Some(outline) = font.outline_glyph(glyph) else { continue };
         let corner = outline.px_bounds().min;
         outline.draw(|dx, dy, share| {
-            // A coordinate left of or above the picture becomes zero, which is on the clock's ground.
+            // A coordinate left of or above the picture becomes zero, which is on the clock's
+            // ground.
             let place = (corner.x as u32 + dx, corner.y as u32 + dy);
             if let Some(pixel) = picture.get_pixel_mut_checked(place.0, place.1) {
                 *pixel = mix(GROUND, INK, share);
@@ -48,6 +49,7 @@ pub(super) fn paint(picture: &mut RgbImage, ask: Ask, second: u32) {
 }
 
 fn mix(a: Rgb<u8>, b: Rgb<u8>, share: f32) -> Rgb<u8> {
-    let part = |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * share.clamp(0.0, 1.0)) as u8;
+    let part =
+        |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * share.clamp(0.0, 1.0)) as u8;
     Rgb([part(a[0], b[0]), part(a[1], b[1]), part(a[2], b[2])])
 }

@@ -3,8 +3,8 @@
 /// The id of an element, as it stands in the file.
 pub(super) type Id = u32;
 
-/// An element with these bytes in it. Its size takes eight bytes, whatever it is, so that elements can be counted out
-/// before they are written.
+/// An element with these bytes in it. Its size takes eight bytes, whatever it is, so that elements
+/// can be counted out before they are written.
 pub(super) fn element(id: Id, content: &[u8]) -> Vec<u8> {
     let id = id.to_be_bytes();
     let leading = id.iter().take_while(|byte| **byte == 0).count();

@@ -1,8 +1,9 @@
 //! Video: a painted picture that moves, in WebM (VP8 and Opus), which every browser plays.
 //!
-//! Each second begins with a whole picture, compressed by a kept encoder: the painting under a clock. Between those
-//! seconds only a bar at the upper edge grows, which takes no encoder but a few hundred bytes a frame (see [`bar`]).
-//! That is what makes 480 frames of two megapixels a matter of a second or two.
+//! Each second begins with a whole picture, compressed by a kept encoder: the painting under a
+//! clock. Between those seconds only a bar at the upper edge grows, which takes no encoder but a
+//! few hundred bytes a frame (see [`bar`]). That is what makes 480 frames of two megapixels a
+//! matter of a second or two.
 
 mod ask;
 mod bar;
@@ -32,7 +33,8 @@ pub(crate) fn is_made_by(operation: &str) -> bool {
     operation.ends_with("-video")
 }
 
-/// The video that was asked for of a picture: a WebM file. The same picture and the same ask give the same bytes.
+/// The video that was asked for of a picture: a WebM file. The same picture and the same ask give
+/// the same bytes.
 pub(crate) fn encode(picture: &RgbImage, ask: Ask) -> Result<Vec<u8>, ImageError> {
     let (width, height) = picture.dimensions();
     let mut seconds = Vec::new();
@@ -42,7 +44,8 @@ pub(crate) fn encode(picture: &RgbImage, ask: Ask) -> Result<Vec<u8>, ImageError
         bar::paint(&mut shown, bar::reach(width, 0, ask.fps));
         let mut frames = vec![whole_frame(&shown)?];
         frames.extend(
-            (1..ask.fps).map(|frame| bar::frame_after(width, height, bar::reach(width, frame, ask.fps))),
+            (1..ask.fps)
+                .map(|frame| bar::frame_after(width, height, bar::reach(width, frame, ask.fps))),
         );
         seconds.push(frames);
     }
@@ -52,12 +55,16 @@ pub(crate) fn encode(picture: &RgbImage, ask: Ask) -> Result<Vec<u8>, ImageError
 /// A picture as a VP8 frame that needs no other.
 fn whole_frame(picture: &RgbImage) -> Result<Vec<u8>, ImageError> {
     let (width, height) = picture.dimensions();
-    let rgba: Vec<_> = picture.pixels().flat_map(|pixel| [pixel[0], pixel[1], pixel[2], 0xff]).collect();
+    let rgba: Vec<_> =
+        picture.pixels().flat_map(|pixel| [pixel[0], pixel[1], pixel[2], 0xff]).collect();
     // Method 0 is ten times as fast as the default, for files half as large again.
-    let config = LossyEncodingConfig { quality: QUALITY, method: 0, ..LossyEncodingConfig::default() };
-    encode_lossy_rgba_to_vp8_with_config(width as usize, height as usize, &rgba, &config).map_err(|error| {
-        ImageError::Encoding(EncodingError::new(ImageFormatHint::Name("VP8".to_owned()), error))
-    })
+    let config =
+        LossyEncodingConfig { quality: QUALITY, method: 0, ..LossyEncodingConfig::default() };
+    encode_lossy_rgba_to_vp8_with_config(width as usize, height as usize, &rgba, &config).map_err(
+        |error| {
+            ImageError::Encoding(EncodingError::new(ImageFormatHint::Name("VP8".to_owned()), error))
+        },
+    )
 }
 
 #[cfg(test)]

@@ -67,11 +67,13 @@ pub(super) struct Film {
 
 /// The film with a tick at the start of each second, as a file.
 pub(super) fn file(film: &Film) -> Vec<u8> {
-    let clusters: Vec<_> =
-        (0..).zip(&film.seconds).map(|(second, frames)| cluster(second, frames, film.fps)).collect();
+    let clusters: Vec<_> = (0..)
+        .zip(&film.seconds)
+        .map(|(second, frames)| cluster(second, frames, film.fps))
+        .collect();
     let head = [info(film), tracks(film)].concat();
-    // The index stands before what it points into, for players that do not look at the end first. Where it points
-    // changes nothing of its length.
+    // The index stands before what it points into, for players that do not look at the end first.
+    // Where it points changes nothing of its length.
     let mut position = head.len() + cues(&vec![0; clusters.len()]).len();
     let mut positions = Vec::new();
     for cluster in &clusters {
@@ -107,7 +109,8 @@ fn info(film: &Film) -> Vec<u8> {
 }
 
 fn tracks(film: &Film) -> Vec<u8> {
-    let size = [unsigned(PIXEL_WIDTH, film.width.into()), unsigned(PIXEL_HEIGHT, film.height.into())];
+    let size =
+        [unsigned(PIXEL_WIDTH, film.width.into()), unsigned(PIXEL_HEIGHT, film.height.into())];
     let pictures = [
         unsigned(TRACK_NUMBER, PICTURES.into()),
         unsigned(TRACK_UID, PICTURES.into()),
@@ -138,8 +141,10 @@ fn cues(positions: &[usize]) -> Vec<u8> {
     let points: Vec<_> = (0..)
         .zip(positions)
         .map(|(second, position)| {
-            let place =
-                [unsigned(CUE_TRACK, PICTURES.into()), unsigned(CUE_CLUSTER_POSITION, *position as u64)];
+            let place = [
+                unsigned(CUE_TRACK, PICTURES.into()),
+                unsigned(CUE_CLUSTER_POSITION, *position as u64),
+            ];
             let point = [unsigned(CUE_TIME, second * 1000), master(CUE_TRACK_POSITIONS, &place)];
             master(CUE_POINT, &point)
         })
@@ -161,7 +166,8 @@ fn cluster(second: u64, frames: &[Vec<u8>], fps: u32) -> Vec<u8> {
     let mut blocks: Vec<_> = pictures.chain(sound).collect();
     blocks.sort_by_key(|(milliseconds, _)| *milliseconds);
     let blocks = blocks.into_iter().map(|(_, block)| block);
-    let content: Vec<_> = std::iter::once(unsigned(TIMESTAMP, second * 1000)).chain(blocks).collect();
+    let content: Vec<_> =
+        std::iter::once(unsigned(TIMESTAMP, second * 1000)).chain(blocks).collect();
     master(CLUSTER, &content)
 }
 

@@ -1,4 +1,5 @@
-//! The deliveries that are kept: those that wait, by when they are due, and those that ended, until there are too many.
+//! The deliveries that are kept: those that wait, by when they are due, and those that ended, until
+//! there are too many.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -42,7 +43,8 @@ pub(super) struct Delivery {
     pub(super) cause: WebhookCause,
     state: WebhookState,
     due_at: Duration,
-    /// Not to be sent before this moment, though it is due later: it is held back for a later task's webhook.
+    /// Not to be sent before this moment, though it is due later: it is held back for a later
+    /// task's webhook.
     held_from: Option<Duration>,
     attempts: Vec<WebhookAttempt>,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -86,7 +88,11 @@ impl Delivery {
             refusal: self.letter.sendable.as_ref().err().copied(),
             due_at: self.due_at,
             body: String::from_utf8_lossy(&self.letter.body).into_owned(),
-            headers: self.headers.iter().map(|(name, value)| (name.to_string(), shown(value))).collect(),
+            headers: self
+                .headers
+                .iter()
+                .map(|(name, value)| (name.to_string(), shown(value)))
+                .collect(),
             attempts: self.attempts.clone(),
         }
     }
@@ -114,7 +120,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Takes a delivery in, and gives it a number, unless the ledger is full of deliveries that wait.
+    /// Takes a delivery in, and gives it a number, unless the ledger is full of deliveries that
+    /// wait.
     pub(super) fn insert(&mut self, settings: &WebhookSettings, delivery: Delivery) -> Option<u64> {
         let size = delivery.letter.size();
         while self.deliveries.len() >= settings.max_kept
@@ -163,7 +170,12 @@ impl Ledger {
     }
 
     /// An attempt begins now, with these headers.
-    pub(super) fn attempt(&mut self, number: u64, now: Duration, headers: Vec<(HeaderName, HeaderValue)>) {
+    pub(super) fn attempt(
+        &mut self,
+        number: u64,
+        now: Duration,
+        headers: Vec<(HeaderName, HeaderValue)>,
+    ) {
         if let Some(delivery) = self.deliveries.get_mut(&number) {
             delivery.due_at = now;
             delivery.headers = headers;
@@ -211,7 +223,8 @@ impl Ledger {
         Some(ended)
     }
 
-    /// Lets go of what was held back for this letter: to the same receiver, of tasks that were final before.
+    /// Lets go of what was held back for this letter: to the same receiver, of tasks that were
+    /// final before.
     fn let_go(&mut self, gone_out: &Letter, number: u64, now: Duration) {
         let Self { deliveries, held, queue, .. } = self;
         held.retain(|waiting| {

@@ -58,11 +58,12 @@ pub(crate) struct Twist {
     pub(crate) duplicate: bool,
     /// It is sent so much later than its task became final.
     pub(crate) late: Duration,
-    /// It is held back until the webhook of a task that became final later has gone out to the same receiver, for half
-    /// a minute at most.
+    /// It is held back until the webhook of a task that became final later has gone out to the same
+    /// receiver, for half a minute at most.
     pub(crate) out_of_order: bool,
-    /// Beside the true one another goes out at the same moment, once, with the same id, that claims another status and
-    /// is signed with another secret. Where the request gave no secret, only a poll can tell.
+    /// Beside the true one another goes out at the same moment, once, with the same id, that claims
+    /// another status and is signed with another secret. Where the request gave no secret, only a
+    /// poll can tell.
     pub(crate) forged: bool,
 }
 
@@ -86,7 +87,8 @@ impl Webhooks {
         Self { settings, clock, chance, ledger: Mutex::default(), changes: watch::Sender::new(()) }
     }
 
-    /// Takes a webhook to be sent when its task is final. A receiver that is refused is noted in the ledger.
+    /// Takes a webhook to be sent when its task is final. A receiver that is refused is noted in
+    /// the ledger.
     pub(crate) fn enqueue(&self, webhook: Webhook) {
         let Webhook { task, url, secret, final_at, result, twist } = webhook;
         let seal = Seal::new(self.settings.scheme, secret.as_deref());
@@ -101,7 +103,8 @@ impl Webhooks {
         };
         let mut deliveries = Vec::new();
         if twist.forged {
-            let other = secret.map(|_| format!("forged-{}", hex(&self.chance.bytes("forged secret", 0))));
+            let other =
+                secret.map(|_| format!("forged-{}", hex(&self.chance.bytes("forged secret", 0))));
             let seal = Seal::new(self.settings.scheme, other.as_deref());
             let letter = self.letter(&task, &url, seal, final_at, &another(&result));
             deliveries.push(Delivery::new(Arc::new(letter), WebhookCause::Forgery, due_at));
@@ -144,8 +147,8 @@ impl Webhooks {
         }
     }
 
-    /// Sends the webhook of a delivery again, now: the same id, the same body. Gives the number of the new delivery,
-    /// unless there is no such delivery or no room.
+    /// Sends the webhook of a delivery again, now: the same id, the same body. Gives the number of
+    /// the new delivery, unless there is no such delivery or no room.
     pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
         let mut ledger = self.ledger();
         let letter = Arc::clone(ledger.letter(number)?);
@@ -211,7 +214,8 @@ impl Webhooks {
             Ok(status) => status.to_string(),
             Err(problem) => problem.clone(),
         };
-        let ended = self.ledger().attempted(number, answer, &self.settings.retry_after, self.clock.now());
+        let ended =
+            self.ledger().attempted(number, answer, &self.settings.retry_after, self.clock.now());
         self.changes.send_replace(());
         let Some(ended) = ended else { return };
         let (letter, attempt) = (&ended.letter, ended.attempt);

@@ -39,7 +39,8 @@ impl Post {
         let status = OnceLock::new();
         let sending = async {
             let origin = &self.receiver.origin;
-            let connection = origin.connect().await.map_err(|error| format!("could not connect: {error}"))?;
+            let connection =
+                origin.connect().await.map_err(|error| format!("could not connect: {error}"))?;
             if origin.https {
                 self.exchange(tls.wrap(origin, connection).await?, &status).await
             } else {
@@ -63,7 +64,8 @@ impl Post {
         status: &OnceLock<StatusCode>,
     ) -> Result<StatusCode, String> {
         let broken = |error: hyper::Error| format!("the connection broke: {error}");
-        let (mut sender, connection) = http1::handshake(TokioIo::new(connection)).await.map_err(broken)?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(connection)).await.map_err(broken)?;
         let mut request = Request::post(&self.receiver.path_and_query)
             .header(header::HOST, self.receiver.origin.to_string())
             .header(header::CONTENT_TYPE, "application/json")
@@ -72,11 +74,13 @@ impl Post {
             request = request.header(name, value);
         }
         let request = request.body(Full::new(self.body.clone()));
-        let request = request.map_err(|_| "the address cannot be asked for over HTTP".to_owned())?;
+        let request =
+            request.map_err(|_| "the address cannot be asked for over HTTP".to_owned())?;
         let asking = async move {
             let answer = sender.send_request(request).await.map_err(broken)?;
             let status = *status.get_or_init(|| answer.status());
-            // Read so that the receiver can end its answer; what it says, and whether it ends, changes nothing.
+            // Read so that the receiver can end its answer; what it says, and whether it ends,
+            // changes nothing.
             drop(Limited::new(answer.into_body(), MAX_ANSWER).collect().await);
             Ok(status)
         };
@@ -102,7 +106,8 @@ impl Tls {
         connection: impl AsyncRead + AsyncWrite + Unpin,
     ) -> Result<impl AsyncRead + AsyncWrite + Unpin, String> {
         let trusted = self.trusted.get_or_init(|| {
-            let trusted = trusted().map_err(|error| format!("no certificates to trust: {error}"))?;
+            let trusted =
+                trusted().map_err(|error| format!("no certificates to trust: {error}"))?;
             Ok(Arc::new(trusted))
         });
         let name = match &origin.host {
@@ -119,7 +124,8 @@ impl Tls {
 
 fn trusted() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(builder.with_platform_verifier()?.with_no_client_auth())
 }
 
@@ -178,11 +184,18 @@ mod tests {
     #[tokio::test]
     async fn https_goes_to_whom_a_trusted_certificate_names() {
         let (port, trusting) = receiver().await;
-        assert_eq!(send(&format!("https://localhost:{port}/"), &trusting).await, Ok(StatusCode::NO_CONTENT));
+        assert_eq!(
+            send(&format!("https://localhost:{port}/"), &trusting).await,
+            Ok(StatusCode::NO_CONTENT)
+        );
         let other_name = send(&format!("https://127.0.0.1:{port}/"), &trusting).await.unwrap_err();
         assert!(other_name.starts_with("TLS failed"), "{other_name}");
         // Here the certificates of this machine count, and there may be none.
-        let unknown = send(&format!("https://localhost:{port}/"), &Tls::default()).await.unwrap_err();
-        assert!(unknown.starts_with("TLS failed") || unknown.starts_with("no certificates"), "{unknown}");
+        let unknown =
+            send(&format!("https://localhost:{port}/"), &Tls::default()).await.unwrap_err();
+        assert!(
+            unknown.starts_with("TLS failed") || unknown.starts_with("no certificates"),
+            "{unknown}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What sends the webhooks: one background task, which sleeps until a delivery is due, and no more attempts at once
-//! than the bounds below, however many deliveries wait.
+//! What sends the webhooks: one background task, which sleeps until a delivery is due, and no more
+//! attempts at once than the bounds below, however many deliveries wait.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -82,10 +82,11 @@ impl Pump {
         if self.attempts.len() >= MAX_ATTEMPTS {
             return false;
         }
-        let mut free = self.lines.iter_mut().filter(|(_, line)| line.under_way < MAX_ATTEMPTS_PER_RECEIVER);
-        let Some((origin, line, number)) =
-            free.find_map(|(origin, line)| line.waiting.pop_front().map(|number| (origin, line, number)))
-        else {
+        let mut free =
+            self.lines.iter_mut().filter(|(_, line)| line.under_way < MAX_ATTEMPTS_PER_RECEIVER);
+        let Some((origin, line, number)) = free.find_map(|(origin, line)| {
+            line.waiting.pop_front().map(|number| (origin, line, number))
+        }) else {
             return false;
         };
         if let Some(post) = self.webhooks.begin(number) {

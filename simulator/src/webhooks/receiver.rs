@@ -38,7 +38,9 @@ impl Receiver {
             Host::Domain(name) => *name == "localhost",
         };
         if !local && !allow_remote {
-            return Err("the receiver is not on this machine, and `webhooks.allow_remote` is not set");
+            return Err(
+                "the receiver is not on this machine, and `webhooks.allow_remote` is not set",
+            );
         }
         let path_and_query = match url.query() {
             Some(query) => format!("{}?{query}", url.path()),
@@ -52,8 +54,9 @@ impl Receiver {
 }
 
 impl Origin {
-    /// Connects to the addresses that were allowed: an IP address is taken as it is, `localhost` is loopback, and only
-    /// other names are looked up, which are refused above unless any address will do.
+    /// Connects to the addresses that were allowed: an IP address is taken as it is, `localhost` is
+    /// loopback, and only other names are looked up, which are refused above unless any address
+    /// will do.
     pub(super) async fn connect(&self) -> io::Result<TcpStream> {
         let at = |ip| SocketAddr::new(ip, self.port);
         let addresses = match &self.host {

@@ -12,14 +12,15 @@ use crate::seconds;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WebhookScheme {
-    /// `hmac-sha256`: HMAC-SHA256 of the raw body, keyed by the secret, in lower-case hexadecimal behind `sha256=`, in
-    /// the header [`WebhookSettings::header`].
+    /// `hmac-sha256`: HMAC-SHA256 of the raw body, keyed by the secret, in lower-case hexadecimal
+    /// behind `sha256=`, in the header [`WebhookSettings::header`].
     #[default]
     HmacSha256,
     /// `secret`: the secret itself, in the header [`WebhookSettings::header`].
     Secret,
-    /// `standard`: Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. A
-    /// secret of the form `whsec_` and base64 stands for the bytes in base64; any other is taken as it is.
+    /// `standard`: Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and
+    /// `webhook-signature`. A secret of the form `whsec_` and base64 stands for the bytes in
+    /// base64; any other is taken as it is.
     Standard,
 }
 
@@ -36,25 +37,25 @@ pub enum WebhookScheme {
 pub struct WebhookSettings {
     /// How they are signed. Default: `hmac-sha256`.
     pub scheme: WebhookScheme,
-    /// The header of the signature or the secret; `standard` has headers of its own. A header's name, and none that
-    /// the request itself needs. Default: `x-webhook-signature`.
+    /// The header of the signature or the secret; `standard` has headers of its own. A header's
+    /// name, and none that the request itself needs. Default: `x-webhook-signature`.
     pub header: String,
-    /// The pauses before a webhook is sent again, by the simulator's clock; after the last it is given up. At most 20.
-    /// Default: 1, 5 and 30 seconds.
+    /// The pauses before a webhook is sent again, by the simulator's clock; after the last it is
+    /// given up. At most 20. Default: 1, 5 and 30 seconds.
     #[serde(deserialize_with = "seconds::list")]
     pub retry_after: Vec<Duration>,
-    /// How long a receiver may take to answer, in real time, from connecting to the answer's head. Above zero.
-    /// Default: 10 seconds.
+    /// How long a receiver may take to answer, in real time, from connecting to the answer's head.
+    /// Above zero. Default: 10 seconds.
     #[serde(deserialize_with = "seconds::one")]
     pub timeout: Duration,
-    /// Whether webhooks go to other machines. Default: `false`, which refuses every receiver but loopback addresses and
-    /// `localhost`.
+    /// Whether webhooks go to other machines. Default: `false`, which refuses every receiver but
+    /// loopback addresses and `localhost`.
     pub allow_remote: bool,
-    /// Whether every submission with a webhook is answered without `polling_url`, as the interface allows, and not only those
-    /// of the operations that list this response. Default: `false`.
+    /// Whether every submission with a webhook is answered without `polling_url`, as the interface
+    /// allows, and not only those of the operations that list this response. Default: `false`.
     pub omit_polling_url: bool,
-    /// How many deliveries are kept. Where there would be more, those that ended first are forgotten; where all still
-    /// wait, no further webhook is taken. At least 1. Default: 20,000.
+    /// How many deliveries are kept. Where there would be more, those that ended first are
+    /// forgotten; where all still wait, no further webhook is taken. At least 1. Default: 20,000.
     pub max_kept: usize,
     /// How many bytes of deliveries are kept, about; see `max_kept`. Default: 64 MiB.
     pub max_kept_bytes: usize,
@@ -76,10 +77,15 @@ impl Default for WebhookSettings {
 }
 
 impl WebhookSettings {
-    /// Settings with what must hold of them, in the words of [`StartError::Setting`](crate::StartError::Setting).
+    /// Settings with what must hold of them, in the words of
+    /// [`StartError::Setting`](crate::StartError::Setting).
     pub(crate) fn checks(&self) -> [(&'static str, bool, &'static str); 4] {
         [
-            ("webhooks.header", self.header_name().is_some(), "is no header that can be added to a webhook"),
+            (
+                "webhooks.header",
+                self.header_name().is_some(),
+                "is no header that can be added to a webhook",
+            ),
             ("webhooks.retry_after", self.retry_after.len() <= 20, "names more than 20 pauses"),
             ("webhooks.timeout", !self.timeout.is_zero(), "must be above zero"),
             ("webhooks.max_kept", self.max_kept > 0, "must be at least 1"),

@@ -23,9 +23,13 @@ pub(super) enum Seal {
 impl Seal {
     /// An empty secret is none.
     pub(super) fn new(scheme: WebhookScheme, secret: Option<&str>) -> Result<Self, &'static str> {
-        let Some(secret) = secret.filter(|secret| !secret.is_empty()) else { return Ok(Self::None) };
+        let Some(secret) = secret.filter(|secret| !secret.is_empty()) else {
+            return Ok(Self::None);
+        };
         let keyed = |key: &[u8]| {
-            Hmac::new_from_slice(key).map(Self::Keyed).map_err(|_| "the secret cannot key a signature")
+            Hmac::new_from_slice(key)
+                .map(Self::Keyed)
+                .map_err(|_| "the secret cannot key a signature")
         };
         match scheme {
             WebhookScheme::HmacSha256 => keyed(secret.as_bytes()),
@@ -33,15 +37,16 @@ impl Seal {
                 .map(Self::Verbatim)
                 .map_err(|_| "the secret holds characters that no header can carry"),
             WebhookScheme::Standard => {
-                let decoded =
-                    secret.strip_prefix(STANDARD_PREFIX).and_then(|text| STANDARD.decode(text).ok());
+                let decoded = secret
+                    .strip_prefix(STANDARD_PREFIX)
+                    .and_then(|text| STANDARD.decode(text).ok());
                 keyed(&decoded.unwrap_or_else(|| secret.as_bytes().to_vec()))
             }
         }
     }
 
-    /// The headers for an attempt at the second `timestamp` since 1970. Those that must not be shown are marked as
-    /// sensitive.
+    /// The headers for an attempt at the second `timestamp` since 1970. Those that must not be
+    /// shown are marked as sensitive.
     pub(super) fn headers(
         &self,
         settings: &WebhookSettings,
@@ -61,7 +66,10 @@ impl Seal {
             (Self::Keyed(key), WebhookScheme::Standard) => {
                 let signed = [format!("{webhook_id}.{timestamp}.").as_bytes(), body].concat();
                 let signature = format!("v1,{}", STANDARD.encode(mac(key, &signed)));
-                (Some(HeaderName::from_static("webhook-signature")), HeaderValue::try_from(signature).ok())
+                (
+                    Some(HeaderName::from_static("webhook-signature")),
+                    HeaderValue::try_from(signature).ok(),
+                )
             }
             (Self::Keyed(key), _) => {
                 let signature = format!("sha256={}", hex(&mac(key, body)));
@@ -87,12 +95,15 @@ mod tests {
     /// The example of the Standard Webhooks libraries.
     #[test]
     fn standard_webhooks_are_signed_as_their_libraries_do() {
-        let settings = WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
+        let settings =
+            WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
         let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
         let body = br#"{"email":"test@example.com","username":"test_user"}"#;
         let Ok(seal) = Seal::new(settings.scheme, Some(secret)) else { panic!("no seal") };
-        let headers = seal.headers(&settings, "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk", 1_649_367_553, body);
-        let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        let headers =
+            seal.headers(&settings, "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk", 1_649_367_553, body);
+        let headers: Vec<_> =
+            headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         assert_eq!(
             headers,
             [

@@ -21,7 +21,8 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let clock = Clock::start(0.0);
-        let webhooks = Arc::new(Webhooks::new(WebhookSettings::default(), clock.clone(), Chance::new(0)));
+        let webhooks =
+            Arc::new(Webhooks::new(WebhookSettings::default(), clock.clone(), Chance::new(0)));
         let stop = watch::Sender::new(false);
         tokio::spawn(run(Arc::clone(&webhooks), stop.subscribe()));
         Self { webhooks, clock, _stop: stop }
@@ -41,13 +42,16 @@ impl Bench {
 
     /// The deliveries, once none of them waits any more.
     async fn settled(&self) -> Vec<WebhookDelivery> {
-        let settled = |all: &[WebhookDelivery]| all.iter().all(|one| one.state != WebhookState::Waiting);
+        let settled =
+            |all: &[WebhookDelivery]| all.iter().all(|one| one.state != WebhookState::Waiting);
         self.webhooks.views_when(settled).await
     }
 }
 
 fn is_genuine(hit: &crate::webhooks::receiver_for_tests::Hit) -> bool {
-    let Ok(Seal::Keyed(key)) = Seal::new(WebhookScheme::HmacSha256, Some("secret")) else { return false };
+    let Ok(Seal::Keyed(key)) = Seal::new(WebhookScheme::HmacSha256, Some("secret")) else {
+        return false;
+    };
     let expected = hmac::Mac::finalize(hmac::Mac::chain_update(key, &hit.body)).into_bytes();
     hit.header("x-webhook-signature") == Some(format!("sha256={}", hex(&expected)).as_str())
 }
@@ -85,7 +89,8 @@ async fn a_late_webhook_comes_so_much_later() {
 
 #[tokio::test]
 async fn out_of_order_means_after_a_later_tasks() {
-    let (bench, mut receiver, mut other) = (Bench::new(), Receiver::start().await, Receiver::start().await);
+    let (bench, mut receiver, mut other) =
+        (Bench::new(), Receiver::start().await, Receiver::start().await);
     bench.send(&receiver, "held", 2, Twist { out_of_order: true, ..Twist::default() });
     bench.send(&receiver, "earlier", 1, Twist::default());
     bench.send(&other, "elsewhere", 3, Twist::default());
@@ -95,7 +100,9 @@ async fn out_of_order_means_after_a_later_tasks() {
     assert_eq!(other.answer(200).await.json()["id"], "elsewhere");
     bench
         .webhooks
-        .views_when(|all| all.iter().filter(|one| one.state == WebhookState::Delivered).count() == 2)
+        .views_when(|all| {
+            all.iter().filter(|one| one.state == WebhookState::Delivered).count() == 2
+        })
         .await;
     bench.clock.advance_to(4 * SECOND);
     assert_eq!(receiver.answer(500).await.json()["id"], "later", "gone out, even if not taken");
@@ -116,7 +123,12 @@ async fn what_is_held_back_goes_out_in_the_end() {
 #[tokio::test]
 async fn a_late_one_that_is_held_back_is_not_sent_before_its_time() {
     let (bench, mut receiver) = (Bench::new(), Receiver::start().await);
-    bench.send(&receiver, "held", 1, Twist { out_of_order: true, late: 10 * SECOND, ..Twist::default() });
+    bench.send(
+        &receiver,
+        "held",
+        1,
+        Twist { out_of_order: true, late: 10 * SECOND, ..Twist::default() },
+    );
     bench.send(&receiver, "later", 2, Twist::default());
     bench.clock.advance_to(2 * SECOND);
     receiver.answer(200).await;
@@ -136,13 +148,18 @@ async fn a_forgery_claims_another_status_and_fails_verification() {
         let hit = receiver.hit().await;
         let verified = is_genuine(&hit);
         genuine.push((verified, hit.json()["status"].clone()));
-        hit.respond(crate::webhooks::receiver_for_tests::response(if verified { 200 } else { 401 }));
+        hit.respond(crate::webhooks::receiver_for_tests::response(if verified {
+            200
+        } else {
+            401
+        }));
     }
     genuine.sort_by_key(|(verified, _)| *verified);
     assert_eq!(genuine, [(false, json!("Error")), (true, json!("Ready"))]);
     let log = bench.settled().await;
     assert_eq!(causes_and_times(&log), [(WebhookCause::Forgery, 1), (WebhookCause::Final, 1)]);
-    let states: Vec<_> = log.iter().map(|delivery| (delivery.state, delivery.attempts.len())).collect();
+    let states: Vec<_> =
+        log.iter().map(|delivery| (delivery.state, delivery.attempts.len())).collect();
     assert_eq!(
         states,
         [(WebhookState::GivenUp, 1), (WebhookState::Delivered, 1)],

@@ -15,7 +15,8 @@ pub struct WebhookDelivery {
     pub id: u64,
     /// The id of the task.
     pub task: String,
-    /// The receiver's address, without user information, query and fragment, which may hold secrets.
+    /// The receiver's address, without user information, query and fragment, which may hold
+    /// secrets.
     pub url: String,
     /// The webhook's id, the same in all attempts and repetitions. The scheme `standard` sends it.
     pub webhook_id: String,
@@ -25,13 +26,15 @@ pub struct WebhookDelivery {
     pub state: WebhookState,
     /// Why it was refused, where it was.
     pub refusal: Option<&'static str>,
-    /// When the last attempt was or the next is due, by the simulator's clock, in seconds where serialized.
+    /// When the last attempt was or the next is due, by the simulator's clock, in seconds where
+    /// serialized.
     #[serde(serialize_with = "seconds::write")]
     pub due_at: Duration,
-    /// The body: JSON, with a delivery address that is good for as long as any other. Left out of `Debug`.
+    /// The body: JSON, with a delivery address that is good for as long as any other. Left out of
+    /// `Debug`.
     pub body: String,
-    /// The headers of the last attempt that are not the same for every webhook; signatures and secrets are replaced by
-    /// `[redacted]`.
+    /// The headers of the last attempt that are not the same for every webhook; signatures and
+    /// secrets are replaced by `[redacted]`.
     pub headers: Vec<(String, String)>,
     /// The attempts, the first one first. One that is under way has neither status nor problem.
     pub attempts: Vec<WebhookAttempt>,

@@ -30,7 +30,8 @@ impl Browser {
         self.driver.post("execute/sync", &json!({ "script": script, "args": [] })).await
     }
 
-    /// Waits until `condition` holds in the page, looking at each frame, until the session's deadline; gives its value.
+    /// Waits until `condition` holds in the page, looking at each frame, until the session's
+    /// deadline; gives its value.
     pub async fn wait(&self, condition: &str) -> Value {
         let script = format!(
             "const done = arguments[0];
@@ -46,14 +47,17 @@ impl Browser {
             .iter()
             .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key })))
             .collect();
-        let actions = json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] });
+        let actions =
+            json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] });
         self.driver.post("actions", &actions).await;
     }
 
     /// Tabs on until the element with the focus fits `selector`.
     pub async fn tab_to(&self, selector: &str) {
         for _ in 0..60 {
-            if self.run(&format!("return document.activeElement.matches({selector:?})")).await == true {
+            if self.run(&format!("return document.activeElement.matches({selector:?})")).await
+                == true
+            {
                 return;
             }
             self.press(&[TAB]).await;
@@ -78,7 +82,8 @@ impl Browser {
     }
 
     pub async fn resize(&self, width: u32, height: u32) {
-        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.tell("Emulation.setDeviceMetricsOverride", size).await;
     }
 
@@ -92,8 +97,8 @@ impl Browser {
             .collect()
     }
 
-    /// Every address that was asked for since the last time, by the browser's own log of its network; without those of
-    /// the empty page that a browser begins with.
+    /// Every address that was asked for since the last time, by the browser's own log of its
+    /// network; without those of the empty page that a browser begins with.
     pub async fn requests(&self) -> Vec<String> {
         let log = self.driver.post("se/log", &json!({ "type": "performance" })).await;
         let entries = log.as_array().expect("a log is a list").iter();

@@ -1,7 +1,7 @@
 //! WebDriver: the few commands of the protocol that the tests use, spoken to chromedriver.
 //!
-//! The crates that do this need more than they give here: the one for its own protocol types is not permissively
-//! licensed, the others bring a second HTTP client.
+//! The crates that do this need more than they give here: the one for its own protocol types is not
+//! permissively licensed, the others bring a second HTTP client.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -68,8 +68,8 @@ impl Driver {
     }
 }
 
-/// Starts chromedriver. It takes a free port of IPv6 and exits if another program has that port of IPv4, which happens
-/// while other tests take ports; so it is started again.
+/// Starts chromedriver. It takes a free port of IPv6 and exits if another program has that port of
+/// IPv4, which happens while other tests take ports; so it is started again.
 async fn listening(chromedriver: &str) -> (Child, u16) {
     for _ in 0..STARTS {
         let mut process = Command::new(chromedriver)
@@ -110,12 +110,21 @@ async fn command(
     body: &Value,
 ) -> Value {
     let text = if method == Method::POST { body.to_string() } else { String::new() };
-    let request = Request::builder().method(method).uri(url).header("content-type", "application/json");
+    let request =
+        Request::builder().method(method).uri(url).header("content-type", "application/json");
     let request = request.body(Full::new(Bytes::from(text))).unwrap();
     let exchange = async {
         let response = client.request(request).await.expect("chromedriver answers");
         let status = response.status();
-        (status, response.into_body().collect().await.expect("chromedriver's answer is whole").to_bytes())
+        (
+            status,
+            response
+                .into_body()
+                .collect()
+                .await
+                .expect("chromedriver's answer is whole")
+                .to_bytes(),
+        )
     };
     let (status, bytes) =
         tokio::time::timeout(PATIENCE, exchange).await.expect("chromedriver answers in time");

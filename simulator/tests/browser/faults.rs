@@ -18,7 +18,9 @@ async fn a_fault_that_is_switched_on_takes_effect_on_the_next_request() {
         let switch = "[data-key='error-before'] [role=switch]";
         browser.click(switch).await;
         browser
-            .wait(&format!("document.querySelector(\"{switch}\").getAttribute('aria-checked') === 'true'"))
+            .wait(&format!(
+                "document.querySelector(\"{switch}\").getAttribute('aria-checked') === 'true'"
+            ))
             .await;
         assert_eq!(bench.sim.faults().rules()[0].text, "error-before:always");
         assert_eq!(submit().await, 500);
@@ -27,7 +29,9 @@ async fn a_fault_that_is_switched_on_takes_effect_on_the_next_request() {
         browser.wait("document.querySelector('.rules td:nth-child(2)')?.textContent === '2'").await;
         browser.click(switch).await;
         browser
-            .wait(&format!("document.querySelector(\"{switch}\").getAttribute('aria-checked') === 'false'"))
+            .wait(&format!(
+                "document.querySelector(\"{switch}\").getAttribute('aria-checked') === 'false'"
+            ))
             .await;
         assert_eq!(submit().await, 200);
         assert_eq!(bench.sim.faults().rules(), []);
@@ -53,8 +57,12 @@ async fn a_switch_takes_place_value_and_number_from_its_fields() {
                  fault.querySelector('[role=switch]').click();",
             )
             .await;
-        browser.wait("document.querySelector('.rules code')?.textContent === 'rate-limited@poll=7:2x'").await;
-        let task = bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+        browser
+            .wait("document.querySelector('.rules code')?.textContent === 'rate-limited@poll=7:2x'")
+            .await;
+        let task = bench
+            .submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 }))
+            .await;
         let poll = task["polling_url"].as_str().unwrap();
         for (status, left) in [(429, "1"), (429, "0"), (200, "0")] {
             let answer = bench.get(poll).await;
@@ -64,7 +72,9 @@ async fn a_switch_takes_place_value_and_number_from_its_fields() {
                 (status == 429).then_some(true)
             );
             browser
-                .wait(&format!("document.querySelector('.rules td:nth-child(3)').textContent === '{left}'"))
+                .wait(&format!(
+                    "document.querySelector('.rules td:nth-child(3)').textContent === '{left}'"
+                ))
                 .await;
         }
     })

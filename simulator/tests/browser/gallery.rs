@@ -25,7 +25,10 @@ async fn a_task_appears_and_turns_into_a_picture_without_a_reload() {
         browser.run("window.untouched = true").await;
         let id = submit(stage, "a fox in the snow").await;
         let card = format!("document.querySelector('.card[data-key=\"{id}\"]')");
-        assert_eq!(browser.wait(&format!("{card}?.querySelector('.status').textContent")).await, "Pending");
+        assert_eq!(
+            browser.wait(&format!("{card}?.querySelector('.status').textContent")).await,
+            "Pending"
+        );
         let text = browser.run(&format!("return {card}.textContent")).await;
         for part in ["a fox in the snow", "gen-2-pro", "global", "3.01 cr"] {
             assert!(text.as_str().unwrap().contains(part), "{text}");
@@ -33,11 +36,16 @@ async fn a_task_appears_and_turns_into_a_picture_without_a_reload() {
         assert_eq!(browser.run(&format!("return {card}.querySelector('img')")).await, json!(null));
 
         bench.sim.clock().advance(Duration::from_secs(1800));
-        browser.wait(&format!("{card}.querySelector('.status').textContent === 'Processing'")).await;
+        browser
+            .wait(&format!("{card}.querySelector('.status').textContent === 'Processing'"))
+            .await;
         bench.sim.clock().advance(Duration::from_secs(1800));
         browser.wait(&format!("{card}.querySelector('.status').textContent === 'Ready'")).await;
         browser.wait(&format!("{card}.querySelector('img')?.naturalWidth === 96")).await;
-        assert_eq!(browser.wait("document.querySelector('#count-ready').textContent === '1'").await, true);
+        assert_eq!(
+            browser.wait("document.querySelector('#count-ready').textContent === '1'").await,
+            true
+        );
         assert_eq!(browser.run("return window.untouched").await, true);
         assert_eq!(bench.sim.counts().delivered, 0, "looking at it is no delivery");
     })

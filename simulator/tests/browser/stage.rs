@@ -20,7 +20,8 @@ pub struct Stage {
 
 /// Plays `scene` on a stage. The browser is ended also when it panics.
 pub async fn play(config: Config, scene: impl AsyncFnOnce(&Stage)) {
-    let (Some(chromium), Some(chromedriver)) = (program("chromium"), program("chromedriver")) else {
+    let (Some(chromium), Some(chromedriver)) = (program("chromium"), program("chromedriver"))
+    else {
         let missing = "the page is tested in Chromium: apt-get install chromium chromium-driver";
         let is_required = std::env::var(REQUIRED).is_ok_and(|value| value == "required");
         assert!(!is_required, "{missing}");

@@ -10,13 +10,15 @@ async fn a_webhook_appears_with_its_body_and_is_sent_again() {
     play(Config::default(), async |stage| {
         let (bench, browser) = (&stage.bench, &stage.browser);
         browser.click("nav a[href='#/webhooks']").await;
-        let refusing = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let refusing =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         let hook = format!("http://{refusing}/<b>hook</b>");
         let body = json!({ "prompt": "x", "width": 64, "height": 64, "webhook_url": hook });
         let task = bench.submit("/v1/gen-2-pro", &body).await;
         bench.sim.clock().advance(std::time::Duration::from_secs(1));
         browser.wait("document.querySelector('.delivery .attempts li')").await;
-        let shown = browser.run("return document.querySelector('.delivery .body').textContent").await;
+        let shown =
+            browser.run("return document.querySelector('.delivery .body').textContent").await;
         assert!(shown.as_str().unwrap().contains(task["id"].as_str().unwrap()), "{shown}");
         assert_eq!(browser.run("return document.querySelectorAll('.delivery b').length").await, 0);
         browser.click(".delivery button").await;

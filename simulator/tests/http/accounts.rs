@@ -56,11 +56,16 @@ async fn keys_belong_to_projects_and_old_ones_to_default() {
     ] {
         let answer = post(&bench, key, "/v1/gen-2-pro", small()).await.json();
         let view = bench.sim.task(answer["id"].as_str().unwrap()).unwrap();
-        assert_eq!((view.organization.as_str(), view.project.as_str()), (organization, project), "{key}");
+        assert_eq!(
+            (view.organization.as_str(), view.project.as_str()),
+            (organization, project),
+            "{key}"
+        );
     }
     assert_eq!(post(&bench, "imagekiln-simulator-key", "/v1/gen-2-pro", small()).await.status, 403);
     let organizations = bench.sim.organizations();
-    let names: Vec<_> = organizations.iter().map(|organization| organization.name.as_str()).collect();
+    let names: Vec<_> =
+        organizations.iter().map(|organization| organization.name.as_str()).collect();
     assert_eq!(names, ["Acme Labs", "Default"]);
     let shown = format!("{organizations:?} {:?}", acme());
     for key in ["old-key", "web-key", "batch-key"] {
@@ -114,7 +119,8 @@ async fn finetunes_are_those_of_the_organization_and_shared_ones() {
         ("old-key", "acme-labs/private-style", false),
         ("old-key", "house-style", false),
     ] {
-        let answer = post(&bench, key, path, json!({ "finetune_id": finetune, "prompt": "x" })).await;
+        let answer =
+            post(&bench, key, path, json!({ "finetune_id": finetune, "prompt": "x" })).await;
         match known {
             true => assert_eq!(answer.status, 200, "{finetune} by {key}"),
             false => assert_eq!(
@@ -126,7 +132,9 @@ async fn finetunes_are_those_of_the_organization_and_shared_ones() {
     }
     // Also where the contract names the field for a family of endpoints.
     let family = "/v1/gen-2-klein-9b-kv-finetuned";
-    let answer = post(&bench, "old-key", family, json!({ "prompt": "x", "finetune_id": "unheard-of" })).await;
+    let answer =
+        post(&bench, "old-key", family, json!({ "prompt": "x", "finetune_id": "unheard-of" }))
+            .await;
     assert_eq!(answer.status, 422);
 }
 
@@ -134,8 +142,11 @@ async fn finetunes_are_those_of_the_organization_and_shared_ones() {
 async fn accounts_that_make_no_sense_are_named() {
     let organization = |name: &str| Organization::new(name);
     let key = |name: &str, key: &str| ProjectKey { name: name.to_owned(), key: key.to_owned() };
-    let project =
-        |name: &str, keys: Vec<ProjectKey>| Project { name: name.to_owned(), keys, ..Project::default() };
+    let project = |name: &str, keys: Vec<ProjectKey>| Project {
+        name: name.to_owned(),
+        keys,
+        ..Project::default()
+    };
     let with = |projects: Vec<Project>| vec![Organization { projects, ..organization("Acme") }];
     let member = |toml: &str| Config::from_toml(toml).unwrap().organizations;
     for (organizations, part) in [
@@ -159,10 +170,14 @@ async fn accounts_that_make_no_sense_are_named() {
             "`web`, which is no project",
         ),
     ] {
-        let error = Simulator::start(Config { organizations, ..Config::default() }).await.unwrap_err();
+        let error =
+            Simulator::start(Config { organizations, ..Config::default() }).await.unwrap_err();
         assert!(matches!(error, StartError::Setting { setting: "organizations", .. }), "{error}");
         let text = error.to_string();
-        assert!(text.contains(part) && !text.contains("secret") && !text.contains("s e c"), "{text}");
+        assert!(
+            text.contains(part) && !text.contains("secret") && !text.contains("s e c"),
+            "{text}"
+        );
     }
 }
 
@@ -179,11 +194,17 @@ async fn spending_is_counted_for_each_project() {
     assert_eq!(acme.balance, Credits::from_hundredths(10_000 - 900));
     for (id, tasks) in [("web", 2), ("batch", 1)] {
         let project = acme.projects.iter().find(|project| &*project.id == id).unwrap();
-        assert_eq!([project.spent.daily, project.spent.weekly, project.spent.monthly], [cost(tasks); 3]);
+        assert_eq!(
+            [project.spent.daily, project.spent.weekly, project.spent.monthly],
+            [cost(tasks); 3]
+        );
         assert_eq!((project.usage.submissions, project.usage.charged), (tasks, cost(tasks)));
         assert_eq!(project.active_tasks as u64, tasks);
     }
     let batch = acme.projects.iter().find(|project| &*project.id == "batch").unwrap();
-    assert_eq!(batch.limits, Limits { daily: Some(Credits::from_hundredths(850)), ..Limits::default() });
+    assert_eq!(
+        batch.limits,
+        Limits { daily: Some(Credits::from_hundredths(850)), ..Limits::default() }
+    );
     assert_eq!(batch.max_active_tasks, Some(2));
 }

@@ -73,7 +73,11 @@ impl Sender {
         }
         let request = request.body(Full::new(body.into())).unwrap();
         let (head, body) = self.0.request(request).await.unwrap().into_parts();
-        Answer { status: head.status, headers: head.headers, body: body.collect().await.unwrap().to_bytes() }
+        Answer {
+            status: head.status,
+            headers: head.headers,
+            body: body.collect().await.unwrap().to_bytes(),
+        }
     }
 }
 
@@ -161,7 +165,8 @@ impl Bench {
 
 /// An image in base64.
 pub fn image(format: ImageFormat, width: u32, height: u32) -> String {
-    let image = RgbImage::from_fn(width, height, |x, y| image::Rgb([(x * 3) as u8, (y * 5) as u8, 90]));
+    let image =
+        RgbImage::from_fn(width, height, |x, y| image::Rgb([(x * 3) as u8, (y * 5) as u8, 90]));
     let mut bytes = Cursor::new(Vec::new());
     image.write_to(&mut bytes, format).unwrap();
     base64::engine::general_purpose::STANDARD.encode(bytes.into_inner())

@@ -1,4 +1,5 @@
-//! Requests written from the contract, so that an operation added to it is tested without a line here.
+//! Requests written from the contract, so that an operation added to it is tested without a line
+//! here.
 
 use serde_json::{Map, Value, json};
 
@@ -61,14 +62,21 @@ impl Submission {
     /// The required fields and nothing else.
     pub fn minimal(&self) -> Value {
         let required: Vec<_> = self.schema["required"].as_array().into_iter().flatten().collect();
-        let fields = self.properties().filter(|(name, _)| required.iter().any(|field| *field == name));
-        fields.map(|(name, schema)| (name.to_owned(), value(name, schema))).collect::<Map<_, _>>().into()
+        let fields =
+            self.properties().filter(|(name, _)| required.iter().any(|field| *field == name));
+        fields
+            .map(|(name, schema)| (name.to_owned(), value(name, schema)))
+            .collect::<Map<_, _>>()
+            .into()
     }
 
     /// Every described field, but for the webhook's.
     pub fn full(&self) -> Value {
         let fields = self.properties().filter(|(name, _)| !name.starts_with("webhook"));
-        fields.map(|(name, schema)| (name.to_owned(), value(name, schema))).collect::<Map<_, _>>().into()
+        fields
+            .map(|(name, schema)| (name.to_owned(), value(name, schema)))
+            .collect::<Map<_, _>>()
+            .into()
     }
 }
 

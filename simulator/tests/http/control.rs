@@ -18,13 +18,20 @@ impl Bench {
     }
 
     /// The same, acting as a user.
-    async fn control_as(&self, user: &str, method: Method, path: &str, body: Option<Value>) -> Answer {
+    async fn control_as(
+        &self,
+        user: &str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Answer {
         let url = format!("{}{path}", self.sim.control_url());
         let mut headers = vec![("content-type", "application/json")];
         if !user.is_empty() {
             headers.push(("x-acting-user", user));
         }
-        self.send(method, &url, &headers, body.map(|body| body.to_string()).unwrap_or_default()).await
+        self.send(method, &url, &headers, body.map(|body| body.to_string()).unwrap_or_default())
+            .await
     }
 
     /// What a resource shows.

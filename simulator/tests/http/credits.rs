@@ -32,9 +32,13 @@ async fn every_answer_tells_cost_and_megapixels() {
     for submission in submissions() {
         let answer = bench.submit(&submission.path, &submission.full()).await;
         for field in ["cost", "input_mp", "output_mp"] {
-            let number =
-                answer[field].as_f64().unwrap_or_else(|| panic!("{field} of {}: {answer}", submission.path));
-            assert!(((number * 100.0).round() - number * 100.0).abs() < 1e-6, "two decimal places: {answer}");
+            let number = answer[field]
+                .as_f64()
+                .unwrap_or_else(|| panic!("{field} of {}: {answer}", submission.path));
+            assert!(
+                ((number * 100.0).round() - number * 100.0).abs() < 1e-6,
+                "two decimal places: {answer}"
+            );
         }
         charged += answer["cost"].as_f64().unwrap();
     }
@@ -81,9 +85,15 @@ async fn without_credits_nothing_is_accepted_and_nothing_charged() {
         bench.submit("/v1/gen-2-pro", &small()).await;
     }
     let detail = refusal(&bench.post("/v1/gen-2-pro", &small()).await, 402);
-    assert_eq!(detail, "Insufficient credits: the submission costs 3.00, and the organization has 1.50");
+    assert_eq!(
+        detail,
+        "Insufficient credits: the submission costs 3.00, and the organization has 1.50"
+    );
     let counts = bench.sim.counts();
-    assert_eq!((counts.accepted, counts.charged.hundredths(), counts.refused_with(402)), (2, 600, 1));
+    assert_eq!(
+        (counts.accepted, counts.charged.hundredths(), counts.refused_with(402)),
+        (2, 600, 1)
+    );
     assert_eq!(balance(&bench), 150);
     assert_eq!(bench.sim.tasks().len(), 2);
 }
@@ -116,8 +126,9 @@ async fn no_limit_is_passed_and_each_ends_with_its_period() {
 #[tokio::test]
 async fn a_failed_task_is_charged_once_like_any_other() {
     let bench = project("credits = 100", "").await;
-    let task =
-        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "[[error]]", "width": 64, "height": 64 })).await;
+    let task = bench
+        .submit("/v1/gen-2-pro", &json!({ "prompt": "[[error]]", "width": 64, "height": 64 }))
+        .await;
     for _ in 0..3 {
         assert_eq!(bench.finish(&task).await["status"], "Error");
     }

@@ -85,7 +85,11 @@ async fn a_picture_depends_on_model_prompt_and_seed_alone() {
     assert_ne!(picture, bench.picture("/v1/gen-2-pro", &edit).await, "the reference shows");
     let unseeded = json!({ "prompt": "a fox", "width": 128, "height": 96 });
     let first = bench.picture("/v1/gen-2-pro", &unseeded).await;
-    assert_ne!(first, bench.picture("/v1/gen-2-pro", &unseeded).await, "each has a seed of its own");
+    assert_ne!(
+        first,
+        bench.picture("/v1/gen-2-pro", &unseeded).await,
+        "each has a seed of its own"
+    );
 }
 
 #[tokio::test]
@@ -107,7 +111,8 @@ async fn a_head_tells_what_a_get_would_and_is_no_delivery() {
 #[tokio::test]
 async fn a_part_of_a_picture_can_be_fetched_and_is_no_delivery() {
     let bench = Bench::new().await;
-    let task = bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    let task =
+        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
     let sample = bench.sample(&task).await;
     let whole = bench.fetch(&sample).await;
     assert_eq!(

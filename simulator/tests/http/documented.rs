@@ -22,7 +22,11 @@ async fn its_settings_can_be_read_and_started_with() {
     assert!(blocks.len() >= 5, "{blocks:?}");
     for block in blocks {
         let config = Config::from_toml(block).unwrap_or_else(|error| panic!("{error}\n{block}"));
-        Simulator::start(config).await.unwrap_or_else(|error| panic!("{error}\n{block}")).shutdown().await;
+        Simulator::start(config)
+            .await
+            .unwrap_or_else(|error| panic!("{error}\n{block}"))
+            .shutdown()
+            .await;
     }
 }
 
@@ -41,8 +45,9 @@ fn its_settings_are_all_there_are() {
 fn its_permission_table_is_the_one_that_holds() {
     for permission in Permission::ALL {
         let name = format!("`{}`", written(&permission));
-        let row =
-            rows().find(|row| row[0].starts_with(&name)).unwrap_or_else(|| panic!("{name} is not told"));
+        let row = rows()
+            .find(|row| row[0].starts_with(&name))
+            .unwrap_or_else(|| panic!("{name} is not told"));
         let told: Vec<_> = row[1..].iter().map(|cell| *cell == "yes").collect();
         assert_eq!(told, Role::ALL.map(|role| role.permits(permission)), "{name}");
     }
@@ -61,12 +66,9 @@ fn its_faults_are_all_there_are() {
 /// A text with the names of its parameters left out: `/api/tasks/{}` for `/api/tasks/{id}`.
 fn nameless(text: &str) -> String {
     let parts = text.split('{').enumerate();
-    let parts =
-        parts.map(
-            |(index, part)| {
-                if index == 0 { part } else { part.split_once('}').map_or(part, |(_, rest)| rest) }
-            },
-        );
+    let parts = parts.map(|(index, part)| {
+        if index == 0 { part } else { part.split_once('}').map_or(part, |(_, rest)| rest) }
+    });
     parts.collect::<Vec<_>>().join("{}")
 }
 
@@ -78,7 +80,8 @@ fn its_control_port_is_the_one_that_is_served() {
         include_str!("../../src/control/faults.rs"),
     ];
     let quoted = sources.iter().flat_map(|source| source.split('"'));
-    let routes: Vec<_> = quoted.filter(|text| text.starts_with("/api/") && !text.contains("{{")).collect();
+    let routes: Vec<_> =
+        quoted.filter(|text| text.starts_with("/api/") && !text.contains("{{")).collect();
     assert!(routes.len() > 20, "{routes:?}");
     let page = nameless(PAGE);
     for route in routes.into_iter().map(nameless) {

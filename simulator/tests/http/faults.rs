@@ -83,7 +83,8 @@ struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     fn new(bench: &'a Bench, place: &str, fault: &str, way: Way) -> Self {
-        let (name, value) = fault.split_once('=').map_or((fault, ""), |(name, value)| (name, value));
+        let (name, value) =
+            fault.split_once('=').map_or((fault, ""), |(name, value)| (name, value));
         let value = if value.is_empty() { String::new() } else { format!("={value}") };
         let fault = format!("{name}@{place}{value}");
         if way == Way::Rule {
@@ -94,7 +95,8 @@ impl<'a> Asking<'a> {
     }
 
     fn headers(&self, asking: bool) -> Vec<(&str, &str)> {
-        let mut headers = vec![("x-key", self.bench.sim.api_key()), ("content-type", "application/json")];
+        let mut headers =
+            vec![("x-key", self.bench.sim.api_key()), ("content-type", "application/json")];
         if asking {
             headers.push(("x-simulator-fault", &self.fault));
         }
@@ -102,7 +104,8 @@ impl<'a> Asking<'a> {
     }
 
     async fn submit(&self) -> Raw {
-        let word = if self.way == Way::Word { format!("[[{}]]", self.fault) } else { String::new() };
+        let word =
+            if self.way == Way::Word { format!("[[{}]]", self.fault) } else { String::new() };
         let prompt = format!("a fox {word} {:?} {}", self.way, self.fault.replace(['[', ']'], ""));
         let body = json!({ "prompt": prompt, "width": 64, "height": 64 }).to_string();
         let url = format!("{}/v1/gen-2-pro", self.bench.sim.base_url());
@@ -155,7 +158,8 @@ async fn a_submission_is_struck_once_and_then_gets_through() {
             assert!(url.starts_with(bench.sim.base_url()), "{url}");
         }
     }
-    // Nothing was charged that is not there, nothing is there that was not charged, and all of it becomes ready.
+    // Nothing was charged that is not there, nothing is there that was not charged, and all of it
+    // becomes ready.
     bench.sim.clock().advance(Duration::from_secs(1));
     let (counts, tasks) = (bench.sim.counts(), bench.sim.tasks());
     assert_eq!((counts.accepted, counts.ready, tasks.len() as u64), (expected, expected, expected));
@@ -181,9 +185,16 @@ async fn a_poll_is_struck_once_and_the_task_is_fine() {
             }
             assert_eq!(before.elapsed().as_secs(), if fault.starts_with("slow") { 20 } else { 0 });
             let polled = asking.get(&url, false).await;
-            assert_eq!((polled.summary().as_str(), &polled.json()["status"]), (JSON, &json!("Ready")));
+            assert_eq!(
+                (polled.summary().as_str(), &polled.json()["status"]),
+                (JSON, &json!("Ready"))
+            );
             let view = bench.sim.tasks().pop().unwrap();
-            assert_eq!(view.polls, 1 + u64::from(status.is_some()), "only answers with a status are counted");
+            assert_eq!(
+                view.polls,
+                1 + u64::from(status.is_some()),
+                "only answers with a status are counted"
+            );
         }
     }
     let counts = bench.sim.counts();
@@ -200,7 +211,10 @@ async fn a_delivery_is_struck_once_and_the_picture_is_fine() {
             let polled = asking.get(&asking.finished().await, false).await.json();
             let sample = polled["result"]["sample"].as_str().unwrap();
             // Who asks for the head alone spends nothing.
-            assert_eq!(Raw::send("HEAD", sample, &[], "").await.header("content-type"), Some("image/jpeg"));
+            assert_eq!(
+                Raw::send("HEAD", sample, &[], "").await.header("content-type"),
+                Some("image/jpeg")
+            );
             let delivered = bench.sim.counts().delivered;
             let before = Instant::now();
             let struck = asking.get(sample, true).await;
@@ -220,7 +234,10 @@ async fn a_delivery_is_struck_once_and_the_picture_is_fine() {
                 "wrong-kind=text" => assert!(struck.body.starts_with(b"This is no picture")),
                 "html" | "html-502" => assert!(struck.body.starts_with(b"<!DOCTYPE html>")),
                 "early-expiry" => {
-                    assert_eq!(struck.json(), json!({ "detail": "The delivery address has expired" }));
+                    assert_eq!(
+                        struck.json(),
+                        json!({ "detail": "The delivery address has expired" })
+                    );
                 }
                 _ => assert!(struck.json()["detail"].is_string()),
             }
@@ -244,7 +261,9 @@ async fn the_tables_leave_no_fault_out_and_none_strikes_elsewhere() {
         assert_eq!(known.map(|known| known.name).collect::<BTreeSet<_>>(), tested, "{place}");
     }
     for known in Faults::known() {
-        for place in [FaultPlace::Submission, FaultPlace::Poll, FaultPlace::Delivery, FaultPlace::Webhook] {
+        for place in
+            [FaultPlace::Submission, FaultPlace::Poll, FaultPlace::Delivery, FaultPlace::Webhook]
+        {
             let added = bench.sim.faults().add(&format!("{}@{place}", known.name));
             assert_eq!(added.is_ok(), known.places.contains(&place), "{} {place}", known.name);
         }
@@ -254,7 +273,8 @@ async fn the_tables_leave_no_fault_out_and_none_strikes_elsewhere() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_body_is_one_whose_head_comes_at_once() {
     // However long it takes: the client waits, and is not waited for.
-    let bench = Bench::with(Config { client_timeout: Duration::from_secs(10), ..Config::default() }).await;
+    let bench =
+        Bench::with(Config { client_timeout: Duration::from_secs(10), ..Config::default() }).await;
     let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", "slow-body=3600")];
     let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
     let stream = Raw::start("GET", &url, &headers, "").await;
@@ -297,10 +317,12 @@ async fn slowness_follows_the_clock_of_the_simulator() {
 #[tokio::test]
 async fn connections_of_http2_are_reset_too() {
     let bench = Bench::new().await;
-    let task = bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    let task =
+        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
     let sample = bench.sample(&task).await;
-    let client =
-        Client::builder(TokioExecutor::new()).http2_only(true).build_http::<Empty<axum::body::Bytes>>();
+    let client = Client::builder(TokioExecutor::new())
+        .http2_only(true)
+        .build_http::<Empty<axum::body::Bytes>>();
     let get = async |url: &str, fault: &str| {
         let request = Request::get(url).header("x-key", bench.sim.api_key());
         let request = request.header("x-simulator-fault", fault).body(Empty::new()).unwrap();

@@ -22,7 +22,8 @@ async fn statuses(bench: &Bench, prompt: &str, count: usize) -> Vec<u16> {
 }
 
 async fn with_header(bench: &Bench, key: &str, fault: &str) -> Answer {
-    let headers = [("x-key", key), ("content-type", "application/json"), ("x-simulator-fault", fault)];
+    let headers =
+        [("x-key", key), ("content-type", "application/json"), ("x-simulator-fault", fault)];
     let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
     bench.send(Method::POST, &url, &headers, small("a fox").to_string()).await
 }
@@ -40,13 +41,15 @@ async fn a_fault_strikes_as_often_as_asked() {
         [500, 500, 429, 502, 200]
     );
 
-    let task = bench.submit("/v1/gen-2-pro", &small("[[html-502@poll:2x]] [[reset@delivery:2x]]")).await;
+    let task =
+        bench.submit("/v1/gen-2-pro", &small("[[html-502@poll:2x]] [[reset@delivery:2x]]")).await;
     let url = task["polling_url"].as_str().unwrap();
     for status in [502, 502, 200, 200] {
         assert_eq!(bench.get(url).await.status, status);
     }
     // Each task carries its own.
-    let task = bench.submit("/v1/gen-2-pro", &small("[[html-502@poll:2x]] [[reset@delivery:2x]]")).await;
+    let task =
+        bench.submit("/v1/gen-2-pro", &small("[[html-502@poll:2x]] [[reset@delivery:2x]]")).await;
     assert_eq!(bench.get(task["polling_url"].as_str().unwrap()).await.status, 502);
     assert_eq!(bench.sim.counts().struck["html-502"], 3 + 4 + 4 + 1 + 2 + 1);
 }
@@ -73,7 +76,8 @@ async fn a_repeated_submission_is_known_by_its_body_its_key_and_its_header() {
 #[tokio::test]
 async fn chance_follows_the_seed() {
     async fn drawn(seed: u64) -> Vec<u16> {
-        let faults = ["html-502@poll:0.5", "rate-limited@submission:0.3"].map(str::to_owned).to_vec();
+        let faults =
+            ["html-502@poll:0.5", "rate-limited@submission:0.3"].map(str::to_owned).to_vec();
         let bench = Bench::with(Config { seed: Some(seed), faults, ..Config::default() }).await;
         let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
         let mut drawn = statuses(&bench, "a [[error-before:0.5]]", 30).await;
@@ -81,7 +85,8 @@ async fn chance_follows_the_seed() {
             drawn.push(bench.get(&url).await.status.as_u16());
         }
         for _ in 0..30 {
-            let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", "error-before=503:0.5")];
+            let headers =
+                [("x-key", bench.sim.api_key()), ("x-simulator-fault", "error-before=503:0.5")];
             drawn.push(bench.send(Method::GET, &url, &headers, "").await.status.as_u16());
         }
         drawn
@@ -101,7 +106,10 @@ async fn rules_come_and_go_while_it_runs() {
     let rules = bench.sim.faults();
     assert_eq!(statuses(&bench, "a fox", 2).await, [429; 2]);
     let [storm] = &rules.rules()[..] else { panic!("one rule: {rules:?}") };
-    assert_eq!((storm.text.as_str(), storm.struck, storm.left), ("rate-limited@submission=2:5x", 2, Some(3)));
+    assert_eq!(
+        (storm.text.as_str(), storm.struck, storm.left),
+        ("rate-limited@submission=2:5x", 2, Some(3))
+    );
     assert_eq!(statuses(&bench, "a fox", 4).await, [429, 429, 429, 200]);
 
     let broken = rules.add("error-before=503").unwrap();
@@ -156,7 +164,9 @@ async fn caps_are_looked_at_after_the_faults_before_acceptance() {
 async fn a_header_that_is_not_understood_is_told() {
     let bench = Bench::new().await;
     let many = ["html-502"; 17].join(",");
-    for fault in ["no-fault", "", "html-502,", "html-502@home", "truncated@poll", "error-before=200", &many] {
+    for fault in
+        ["no-fault", "", "html-502,", "html-502@home", "truncated@poll", "error-before=200", &many]
+    {
         let answer = with_header(&bench, bench.sim.api_key(), fault).await;
         assert_eq!(answer.status, 400, "{fault}");
         let detail = answer.json()["detail"].as_str().unwrap().to_owned();

@@ -13,8 +13,9 @@ fn small(prompt: &str) -> Value {
 
 #[tokio::test]
 async fn moderation_weighs_words_against_safety_tolerance() {
-    let config =
-        Config::from_toml("[moderation]\ninput = { cruelty = 1, 'two words' = 3 }\noutput = { gloom = 6 }\n");
+    let config = Config::from_toml(
+        "[moderation]\ninput = { cruelty = 1, 'two words' = 3 }\noutput = { gloom = 6 }\n",
+    );
     let bench = Bench::with(config.unwrap()).await;
     for (prompt, tolerance, status) in [
         ("Cruelty!", Some(0), "Request Moderated"),
@@ -49,10 +50,12 @@ async fn moderation_weighs_words_against_safety_tolerance() {
 
 #[tokio::test]
 async fn each_model_takes_its_time() {
-    let config =
-        Config::from_toml("ready_after = 10\nready_after_of = { 'gen-2-*' = 20, 'gen-2-flex' = 0.5 }");
+    let config = Config::from_toml(
+        "ready_after = 10\nready_after_of = { 'gen-2-*' = 20, 'gen-2-flex' = 0.5 }",
+    );
     let bench = Bench::with(config.unwrap()).await;
-    for (path, millis) in [("/v1/gen-2-flex", 500), ("/v1/gen-2-pro", 20_000), ("/v1/gen-2-klein-4b", 20_000)]
+    for (path, millis) in
+        [("/v1/gen-2-flex", 500), ("/v1/gen-2-pro", 20_000), ("/v1/gen-2-klein-4b", 20_000)]
     {
         let task = bench.submit(path, &small("x")).await;
         let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
@@ -75,7 +78,10 @@ async fn at_the_cap_on_active_tasks_one_waits_as_long_as_it_says() {
     bench.submit("/v1/gen-2-flex", &small("x")).await;
     bench.submit("/v1/gen-2-pro", &small("x")).await;
     let answer = bench.post("/v1/gen-2-pro", &small("x")).await;
-    assert_eq!((answer.status.as_u16(), &answer.headers["retry-after"]), (429, &"8".parse().unwrap()));
+    assert_eq!(
+        (answer.status.as_u16(), &answer.headers["retry-after"]),
+        (429, &"8".parse().unwrap())
+    );
     assert_eq!(answer.json()["detail"], "The project has 2 active tasks, and may have no more");
     assert_eq!((bench.sim.counts().accepted, bench.sim.counts().charged.hundredths()), (2, 600));
     // A slower clock makes the wait longer for whoever waits in real time.

@@ -29,7 +29,8 @@ enum Mutation {
     Replace(Index, Value),
     Remove(Index),
     Add(String, Value),
-    /// A field in front of the others, written as it is; where there is one of its name, there are two then.
+    /// A field in front of the others, written as it is; where there is one of its name, there are
+    /// two then.
     Write(Option<Index>, Vec<u8>),
     Cut(Index),
     Overwrite(Index, u8),
@@ -79,7 +80,8 @@ fn any_value() -> impl Strategy<Value = Value> {
         "[A-Za-z0-9+/]{0,40}={0,2}".prop_map(Value::from),
         "-?[0-9]{1,11}:[0-9]{1,11}".prop_map(Value::from),
         "(http|https|ftp|data):[a-z/.:;,\\[\\]]{0,12}".prop_map(Value::from),
-        "(iVBORw0KGgoAAAAN|/9j/4AAQSkZJRgAB|UklGRiQAAABXRUJQ)[A-Za-z0-9+/]{0,60}".prop_map(Value::from),
+        "(iVBORw0KGgoAAAAN|/9j/4AAQSkZJRgAB|UklGRiQAAABXRUJQ)[A-Za-z0-9+/]{0,60}"
+            .prop_map(Value::from),
     ];
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
@@ -93,15 +95,19 @@ fn any_value() -> impl Strategy<Value = Value> {
 /// What no value of `serde_json` can be.
 fn any_text() -> impl Strategy<Value = Vec<u8>> {
     let nested = |open: &'static str, close: &'static str| {
-        (1usize..400, prop_oneof![3 => Just(1usize), 1 => Just(200)]).prop_map(move |(depth, times)| {
-            format!("{}0{}", open.repeat(depth * times), close.repeat(depth * times)).into_bytes()
-        })
+        (1usize..400, prop_oneof![3 => Just(1usize), 1 => Just(200)]).prop_map(
+            move |(depth, times)| {
+                format!("{}0{}", open.repeat(depth * times), close.repeat(depth * times))
+                    .into_bytes()
+            },
+        )
     };
     prop_oneof![
         nested("[", "]"),
         nested("{\"a\":", "}"),
         "-?[0-9]{1,400}(\\.[0-9]{1,40})?([eE][+-]?[0-9]{1,5})?".prop_map(String::into_bytes),
-        "(NaN|-?Infinity|0x1F|01|1\\.|\\.5|\\+1|-|tru|'a'|undefined|/\\*\\*/1)".prop_map(String::into_bytes),
+        "(NaN|-?Infinity|0x1F|01|1\\.|\\.5|\\+1|-|tru|'a'|undefined|/\\*\\*/1)"
+            .prop_map(String::into_bytes),
         "\"(\\\\u(d800|dfff|0000|ffff)|\\\\x|[a\\x00-\\x1f]){1,4}\"".prop_map(String::into_bytes),
         prop::collection::vec(any::<u8>(), 0..12),
         prop::collection::vec(prop::sample::select(vec![0, 0x80, 0xc0, 0xed, 0xf4, 0xff]), 1..4)
@@ -150,7 +156,10 @@ fn mutate(full: &Value, mutations: &[Mutation]) -> Vec<u8> {
             Mutation::Add(name, value) => {
                 fields.insert(name.clone(), value.clone());
             }
-            Mutation::Write(..) | Mutation::Cut(_) | Mutation::Overwrite(..) | Mutation::Insert(..) => {}
+            Mutation::Write(..)
+            | Mutation::Cut(_)
+            | Mutation::Overwrite(..)
+            | Mutation::Insert(..) => {}
         }
     }
     let mut bytes = body.to_string().into_bytes();
@@ -160,7 +169,8 @@ fn mutate(full: &Value, mutations: &[Mutation]) -> Vec<u8> {
             Mutation::Write(at, text) => {
                 let fields = full.as_object().unwrap();
                 let name = at.and_then(|at| fields.keys().nth(at.index(fields.len().max(1))));
-                let mut field = format!("{}:", json!(name.map_or("a", String::as_str))).into_bytes();
+                let mut field =
+                    format!("{}:", json!(name.map_or("a", String::as_str))).into_bytes();
                 field.extend_from_slice(text);
                 field.extend((length > 2).then_some(b','));
                 bytes.splice(1.min(bytes.len())..1.min(bytes.len()), field);
@@ -182,8 +192,8 @@ fn mutate(full: &Value, mutations: &[Mutation]) -> Vec<u8> {
 }
 
 fn check(answer: &Answer) -> Result<(), TestCaseError> {
-    let body: Value =
-        serde_json::from_slice(&answer.body).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    let body: Value = serde_json::from_slice(&answer.body)
+        .map_err(|error| TestCaseError::fail(error.to_string()))?;
     match answer.status.as_u16() {
         200 => {
             prop_assert!(body["id"].is_string());
@@ -198,8 +208,16 @@ fn check(answer: &Answer) -> Result<(), TestCaseError> {
             for violation in violations {
                 let loc = violation["loc"].as_array().cloned().unwrap_or_default();
                 prop_assert!(loc.first() == Some(&json!("body")), "{}", violation);
-                prop_assert!(loc.iter().all(|step| step.is_string() || step.is_u64()), "{}", violation);
-                prop_assert!(violation["msg"].is_string() && violation["type"].is_string(), "{}", violation);
+                prop_assert!(
+                    loc.iter().all(|step| step.is_string() || step.is_u64()),
+                    "{}",
+                    violation
+                );
+                prop_assert!(
+                    violation["msg"].is_string() && violation["type"].is_string(),
+                    "{}",
+                    violation
+                );
             }
         }
         400 | 403 => prop_assert!(body["detail"].is_string(), "{}", body),
@@ -215,8 +233,10 @@ fn client(number: u32, url: &str, key: &str, bodies: &[(String, Value)]) -> Resu
     let cases = CASES / CLIENTS;
     let config = Cases { cases, failure_persistence: None, ..Cases::default() };
     // Each begins elsewhere.
-    let mut runner =
-        TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[number as u8; 32]));
+    let mut runner = TestRunner::new_with_rng(
+        config,
+        TestRng::from_seed(RngAlgorithm::ChaCha, &[number as u8; 32]),
+    );
     let accepted = Cell::new(0);
     let strategy = (any::<Index>(), mutations(), head());
     let ran = runner.run(&strategy, |(operation, mutations, odds)| {
@@ -230,9 +250,12 @@ fn client(number: u32, url: &str, key: &str, bodies: &[(String, Value)]) -> Resu
                 Odd::Also(name, value) => headers.push((name, Some(value))),
             }
         }
-        let headers: Vec<_> =
-            headers.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();
-        let answer = runtime.block_on(sender.send(Method::POST, &format!("{url}{path}"), &headers, body));
+        let headers: Vec<_> = headers
+            .into_iter()
+            .filter_map(|(name, value)| value.map(|value| (name, value)))
+            .collect();
+        let answer =
+            runtime.block_on(sender.send(Method::POST, &format!("{url}{path}"), &headers, body));
         accepted.set(accepted.get() + u32::from(answer.status == 200));
         check(&answer)
     });
@@ -268,7 +291,8 @@ fn no_mutation_of_a_valid_request_breaks_it() {
     assert_eq!(counts.charged, bench.sim.tasks().iter().map(|task| task.cost).sum());
 }
 
-/// Bodies that are longer or shorter than their head tells. Some of them HTTP itself does not allow.
+/// Bodies that are longer or shorter than their head tells. Some of them HTTP itself does not
+/// allow.
 #[tokio::test(start_paused = true)]
 async fn wrong_lengths_break_nothing() {
     let bench = Bench::new().await;
@@ -304,7 +328,8 @@ async fn wrong_lengths_break_nothing() {
     assert_eq!(bench.sim.counts().accepted, 1);
 }
 
-/// Whatever is refused without a look at its body: who is still sending it gets the answer, and no reset.
+/// Whatever is refused without a look at its body: who is still sending it gets the answer, and no
+/// reset.
 #[tokio::test]
 async fn refusals_reach_who_sends_much() {
     let bench = Bench::new().await;

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::bench::{Bench, png};
 use super::contract::{Submission, submissions};
 
-/// From the submission to `Ready`; gives the address of the picture and what the simulator knows of the task.
+/// From the submission to `Ready`; gives the address of the picture and what the simulator knows of
+/// the task.
 async fn run(bench: &Bench, submission: &Submission, body: &Value) -> (String, TaskView) {
     let before = bench.sim.counts();
     let base = match submission.regional {
@@ -96,7 +97,9 @@ async fn optional_fields_may_be_null_where_the_contract_says_so() {
         }
         let answer = bench.post(&submission.path, &body).await;
         assert_eq!(answer.status, 200, "{}: {answer:?}", submission.path);
-        for (name, schema) in submission.properties().filter(|(_, schema)| schema.get("type").is_some()) {
+        for (name, schema) in
+            submission.properties().filter(|(_, schema)| schema.get("type").is_some())
+        {
             if schema["nullable"] != true {
                 let mut body = body.clone();
                 body[name] = Value::Null;
@@ -120,7 +123,8 @@ async fn a_webhook_is_answered_without_a_polling_address_where_the_contract_allo
             assert_eq!(answer["status"], "Pending");
             assert_eq!(answer["webhook_url"], "https://example.com/hook");
             assert_eq!(answer.get("polling_url"), None);
-            let poll = bench.get(&format!("{}/v1/get_result?id={id}", bench.sim.base_url())).await.json();
+            let poll =
+                bench.get(&format!("{}/v1/get_result?id={id}", bench.sim.base_url())).await.json();
             assert_eq!(poll["status"], "Pending");
         } else {
             assert!(answer["polling_url"].is_string(), "{}", submission.path);

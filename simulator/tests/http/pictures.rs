@@ -20,14 +20,20 @@ fn upper(picture: &RgbImage) -> RgbImage {
 async fn each_setting_shows_in_the_painting() {
     let bench = Bench::with_finetunes(&["clay", "glass"]).await;
     let flex = json!({ "prompt": "a fox", "seed": 7, "width": 128, "height": 128, "output_format": "png" });
-    let ultra = json!({ "prompt": "a fox", "seed": 7, "output_format": "png", "aspect_ratio": "21:9" });
+    let ultra =
+        json!({ "prompt": "a fox", "seed": 7, "output_format": "png", "aspect_ratio": "21:9" });
     let mut klein = flex.clone();
     klein["finetune_id"] = "clay".into();
     for (path, body, field, values) in [
         ("gen-2-flex", &flex, "guidance", vec![json!(1.5), json!(5), json!(10)]),
         ("gen-2-flex", &flex, "steps", vec![json!(1), json!(20), json!(50)]),
         ("gen-pro-1.1-ultra", &ultra, "raw", vec![json!(false), json!(true)]),
-        ("gen-2-klein-9b-kv-finetuned", &klein, "finetune_strength", vec![json!(0), json!(1), json!(2)]),
+        (
+            "gen-2-klein-9b-kv-finetuned",
+            &klein,
+            "finetune_strength",
+            vec![json!(0), json!(1), json!(2)],
+        ),
         ("gen-2-klein-9b-kv-finetuned", &klein, "finetune_id", vec![json!("clay"), json!("glass")]),
     ] {
         let mut pictures: Vec<RgbImage> = Vec::new();
@@ -35,7 +41,10 @@ async fn each_setting_shows_in_the_painting() {
             let mut body = body.clone();
             body[field] = value;
             let picture = painted(&bench, &format!("/v1/{path}"), &body).await;
-            assert!(picture == painted(&bench, &format!("/v1/{path}"), &body).await, "always the same");
+            assert!(
+                picture == painted(&bench, &format!("/v1/{path}"), &body).await,
+                "always the same"
+            );
             pictures.push(upper(&picture));
         }
         for (index, picture) in pictures.iter().enumerate() {

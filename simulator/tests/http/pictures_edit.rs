@@ -18,8 +18,9 @@ fn base64(image: impl Into<DynamicImage>) -> String {
 
 /// Large soft shapes in many colours.
 fn photo(seed: u32, width: u32, height: u32) -> RgbaImage {
-    let hash =
-        |x: u32, y: u32| (x * 7919 + y * 104_729 + 1).wrapping_mul(seed * 2 + 1).wrapping_mul(0x9e37_79b9);
+    let hash = |x: u32, y: u32| {
+        (x * 7919 + y * 104_729 + 1).wrapping_mul(seed * 2 + 1).wrapping_mul(0x9e37_79b9)
+    };
     let small = RgbaImage::from_fn(5, 5, |x, y| {
         let [a, b, c, _] = hash(x, y).to_be_bytes();
         Rgba([a, b, c, 255])
@@ -41,7 +42,8 @@ fn distance(one: &RgbaImage, other: &RgbaImage) -> u64 {
     one.iter().zip(other.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
 }
 
-/// How alike two pictures are in their brightness, made small: 1 for the same, 0 for unrelated ones.
+/// How alike two pictures are in their brightness, made small: 1 for the same, 0 for unrelated
+/// ones.
 fn likeness(one: &RgbaImage, other: &RgbaImage) -> f64 {
     let centred = |image: &RgbaImage| {
         let small = DynamicImage::from(image.clone()).thumbnail_exact(10, 10).into_luma8();
@@ -56,9 +58,10 @@ fn likeness(one: &RgbaImage, other: &RgbaImage) -> f64 {
 /// The rectangle in which two pictures differ, cut from the first.
 fn changed(one: &RgbaImage, other: &RgbaImage) -> RgbaImage {
     let places = one.enumerate_pixels().filter(|(x, y, pixel)| other.get_pixel(*x, *y) != *pixel);
-    let bounds = places.fold((u32::MAX, u32::MAX, 0, 0), |(left, top, right, bottom), (x, y, _)| {
-        (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1))
-    });
+    let bounds =
+        places.fold((u32::MAX, u32::MAX, 0, 0), |(left, top, right, bottom), (x, y, _)| {
+            (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1))
+        });
     let (left, top, right, bottom) = bounds;
     assert!(left < right, "nothing differs");
     crop_imm(one, left, top, right - left, bottom - top).to_image()
@@ -79,8 +82,11 @@ async fn references_are_recognised_one_and_eight_and_four() {
         let body = |other: Option<u32>| {
             let mut body = json!({ "prompt": "all of them" });
             for number in 1..=count {
-                let field =
-                    if number == 1 { "input_image".to_owned() } else { format!("input_image_{number}") };
+                let field = if number == 1 {
+                    "input_image".to_owned()
+                } else {
+                    format!("input_image_{number}")
+                };
                 let mut reference = DynamicImage::from(photo(number, 120, 120));
                 if other == Some(number) {
                     reference.invert();
@@ -102,16 +108,21 @@ async fn references_are_recognised_one_and_eight_and_four() {
 async fn remix_blends_by_the_strength() {
     let bench = Bench::new().await;
     let prompt = photo(2, 336, 192);
-    let upper = |image: &RgbaImage| crop_imm(image, 0, 0, image.width(), image.height() / 2).to_image();
+    let upper =
+        |image: &RgbaImage| crop_imm(image, 0, 0, image.width(), image.height() / 2).to_image();
     let mut pictures = Vec::new();
     for strength in [0.0, 0.1, 0.5, 1.0] {
         let body = json!({ "prompt": "x", "image_prompt": base64(prompt.clone()), "image_prompt_strength": strength, "aspect_ratio": "7:4" });
         pictures.push(upper(&work(&bench, "gen-pro-1.1-ultra", body).await));
     }
-    let plain = work(&bench, "gen-pro-1.1-ultra", json!({ "prompt": "x", "aspect_ratio": "7:4" })).await;
+    let plain =
+        work(&bench, "gen-pro-1.1-ultra", json!({ "prompt": "x", "aspect_ratio": "7:4" })).await;
     assert!(pictures[0] == upper(&plain));
-    let resized =
-        DynamicImage::from(prompt).resize_exact(plain.width(), plain.height(), FilterType::Triangle);
+    let resized = DynamicImage::from(prompt).resize_exact(
+        plain.width(),
+        plain.height(),
+        FilterType::Triangle,
+    );
     assert!(likeness(&pictures[3], &upper(&resized.into_rgba8())) > 0.99);
     for pair in pictures.windows(2) {
         assert!(distance(&pair[0], &pictures[0]) < distance(&pair[1], &pictures[0]));
@@ -125,8 +136,12 @@ async fn fill_changes_what_is_white_and_nothing_else() {
     let image = photo(3, 200, 150);
     let mask = GrayImage::from_fn(200, 150, |x, y| Luma([if x > 120 && y > 30 { 255 } else { 0 }]));
     let mut carrying = image.clone();
-    carrying.pixels_mut().zip(mask.pixels()).for_each(|(pixel, covered)| pixel.0[3] = 255 - covered.0[0]);
-    let masked = json!({ "image": base64(image.clone()), "mask": base64(mask.clone()), "prompt": "a door" });
+    carrying
+        .pixels_mut()
+        .zip(mask.pixels())
+        .for_each(|(pixel, covered)| pixel.0[3] = 255 - covered.0[0]);
+    let masked =
+        json!({ "image": base64(image.clone()), "mask": base64(mask.clone()), "prompt": "a door" });
     let by_alpha = json!({ "image": base64(carrying), "prompt": "a door" });
     let mut finetuned = masked.clone();
     finetuned["finetune_id"] = "doors".into();
@@ -148,7 +163,8 @@ async fn fill_changes_what_is_white_and_nothing_else() {
             assert!(changed > 79 * 119 * 9 / 10, "{path}: {changed}");
         }
     }
-    let nothing_to_fill = work(&bench, "gen-pro-1.0-fill", json!({ "image": base64(image.clone()) })).await;
+    let nothing_to_fill =
+        work(&bench, "gen-pro-1.0-fill", json!({ "image": base64(image.clone()) })).await;
     assert!(nothing_to_fill == image);
 }
 
@@ -162,7 +178,8 @@ async fn expand_keeps_the_middle() {
         assert_eq!(expanded.dimensions(), (134, 107));
         assert!(crop_imm(&expanded, 31, 40, 101, 67).to_image() == image, "{format}");
     }
-    let as_it_is = work(&bench, "gen-pro-1.0-expand", json!({ "image": base64(image.clone()) })).await;
+    let as_it_is =
+        work(&bench, "gen-pro-1.0-expand", json!({ "image": base64(image.clone()) })).await;
     assert!(as_it_is == image);
 }
 
@@ -226,16 +243,19 @@ async fn erase_fills_from_around_and_keeps_the_rest() {
 #[tokio::test]
 async fn deblur_sharpens() {
     let bench = Bench::new().await;
-    let stripes =
-        RgbaImage::from_fn(160, 160, |x, y| Rgba([if (x / 9 + y / 7) % 2 == 0 { 190 } else { 70 }; 4]));
+    let stripes = RgbaImage::from_fn(160, 160, |x, y| {
+        Rgba([if (x / 9 + y / 7) % 2 == 0 { 190 } else { 70 }; 4])
+    });
     let mut blurred = DynamicImage::from(stripes).fast_blur(2.0).into_rgba8();
     blurred.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
-    let sharp = work(&bench, "gen-tools/deblur-v1", json!({ "image": base64(blurred.clone()) })).await;
+    let sharp =
+        work(&bench, "gen-tools/deblur-v1", json!({ "image": base64(blurred.clone()) })).await;
     assert_eq!(sharp.dimensions(), (160, 160));
     let edges = |image: &RgbaImage| {
         let at = |x: u32, y: u32| i64::from(image.get_pixel(x, y).0[0]);
         let places = (1..80).flat_map(|y| (1..159).map(move |x| (x, y)));
-        let laplacian = |(x, y)| at(x - 1, y) + at(x + 1, y) + at(x, y - 1) + at(x, y + 1) - 4 * at(x, y);
+        let laplacian =
+            |(x, y)| at(x - 1, y) + at(x + 1, y) + at(x, y - 1) + at(x, y + 1) - 4 * at(x, y);
         places.map(|place| laplacian(place).pow(2)).sum::<i64>()
     };
     assert!(edges(&sharp) > 2 * edges(&blurred), "{} {}", edges(&sharp), edges(&blurred));

@@ -5,7 +5,9 @@ use std::io::Cursor;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use image::codecs::jpeg::JpegEncoder;
-use image::{DynamicImage, GrayImage, ImageBuffer, ImageEncoder as _, ImageFormat, LumaA, Rgba, RgbaImage};
+use image::{
+    DynamicImage, GrayImage, ImageBuffer, ImageEncoder as _, ImageFormat, LumaA, Rgba, RgbaImage,
+};
 use serde_json::json;
 
 use super::bench::{Bench, image};
@@ -57,15 +59,19 @@ async fn images_of_every_kind_are_taken_with_eight_bits_a_channel() {
     let rgba16 = ImageBuffer::<Rgba<u16>, _>::from_fn(8, 8, |x, y| {
         Rgba([x as u16 * 8000, y as u16 * 8000, 77, 50_000])
     });
-    let grey_alpha = ImageBuffer::<LumaA<u8>, _>::from_fn(8, 8, |x, y| LumaA([x as u8 * 30, y as u8 * 30]));
+    let grey_alpha =
+        ImageBuffer::<LumaA<u8>, _>::from_fn(8, 8, |x, y| LumaA([x as u8 * 30, y as u8 * 30]));
     let palette = png_of(&[
         (b"IHDR", &head(8, 8, 8, 3)),
         (b"PLTE", &[255, 0, 0, 0, 0, 255]),
         (b"tRNS", &[255, 128]),
-        // Two colours in turn; the rows of a grey image are compressed as those of one with a palette.
+        // Two colours in turn; the rows of a grey image are compressed as those of one with a
+        // palette.
         (
             b"IDAT",
-            &compressed(&png_bytes(GrayImage::from_fn(8, 8, |x, y| image::Luma([((x + y) % 2) as u8])))),
+            &compressed(&png_bytes(GrayImage::from_fn(8, 8, |x, y| {
+                image::Luma([((x + y) % 2) as u8])
+            }))),
         ),
         (b"IEND", &[]),
     ]);
@@ -73,7 +79,9 @@ async fn images_of_every_kind_are_taken_with_eight_bits_a_channel() {
     let mut encoder = JpegEncoder::new(&mut turned);
     // Exif that asks for a quarter turn.
     encoder
-        .set_exif_metadata(b"II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0".to_vec())
+        .set_exif_metadata(
+            b"II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0".to_vec(),
+        )
         .unwrap();
     DynamicImage::from(RgbaImage::new(8, 8)).to_rgb8().write_with_encoder(encoder).unwrap();
     for (kind, bytes) in [
@@ -115,7 +123,8 @@ async fn absurd_dimensions_are_refused_by_the_head_of_every_kind_of_file() {
     jpeg[frame + 5..frame + 9].copy_from_slice(&[0xff; 4]);
 
     let mut webp = STANDARD.decode(image(ImageFormat::WebP, 8, 8)).unwrap();
-    // Behind the signature: fourteen bits of width less one, fourteen of height less one, the alpha flag and a version.
+    // Behind the signature: fourteen bits of width less one, fourteen of height less one, the alpha
+    // flag and a version.
     assert_eq!((&webp[12..16], webp[20]), (&b"VP8L"[..], 0x2f));
     webp[21..25].copy_from_slice(&(16_382u32 << 14 | 16_382).to_le_bytes());
 
@@ -130,13 +139,22 @@ async fn absurd_dimensions_are_refused_by_the_head_of_every_kind_of_file() {
     let length = canvas.len() as u32 - 8;
     canvas[4..8].copy_from_slice(&length.to_le_bytes());
     let png = png_of(&[(b"IHDR", &head(60_000, 60_000, 8, 2)), (b"IDAT", &[]), (b"IEND", &[])]);
-    for (bytes, told) in
-        [(png, "60000 x 60000"), (jpeg, "65535 x 65535"), (webp, "16383 x 16383"), (canvas, "16777216 x 128")]
-    {
+    for (bytes, told) in [
+        (png, "60000 x 60000"),
+        (jpeg, "65535 x 65535"),
+        (webp, "16383 x 16383"),
+        (canvas, "16777216 x 128"),
+    ] {
         let body = json!({ "prompt": "x", "input_image": STANDARD.encode(bytes) });
         let answer = bench.post("/v1/gen-2-pro", &body).await;
-        assert_eq!(answer.violations(), [("body.input_image".to_owned(), "value_error".to_owned())]);
-        assert!(answer.json()["detail"][0]["msg"].as_str().unwrap().contains(told), "{told}: {answer:?}");
+        assert_eq!(
+            answer.violations(),
+            [("body.input_image".to_owned(), "value_error".to_owned())]
+        );
+        assert!(
+            answer.json()["detail"][0]["msg"].as_str().unwrap().contains(told),
+            "{told}: {answer:?}"
+        );
     }
 }
 

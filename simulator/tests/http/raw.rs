@@ -23,7 +23,8 @@ impl Raw {
     /// A connection on which a request was sent.
     pub async fn start(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let (authority, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
-        let mut request = format!("{method} /{path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n");
+        let mut request =
+            format!("{method} /{path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n");
         for (name, value) in headers {
             write!(request, "{name}: {value}\r\n").unwrap();
         }
@@ -41,7 +42,10 @@ impl Raw {
             Err(error) if error.kind() == ErrorKind::ConnectionReset => true,
             Err(error) => panic!("{error}"),
         };
-        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").map_or(bytes.len(), |at| at + 4);
+        let end = bytes
+            .windows(4)
+            .position(|window| window == b"\r\n\r\n")
+            .map_or(bytes.len(), |at| at + 4);
         let body = bytes.split_off(end);
         Self { head: String::from_utf8(bytes).unwrap().to_ascii_lowercase(), body, reset }
     }
@@ -51,16 +55,20 @@ impl Raw {
     }
 
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.summary()))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.summary()))
     }
 
     /// The status and the media type, and how the connection ended where that was too early.
     pub fn summary(&self) -> String {
         let end = if self.reset { "reset" } else { "closed" };
-        let Some(status) = self.head.strip_prefix("http/1.1 ").and_then(|head| head.get(..3)) else {
+        let Some(status) = self.head.strip_prefix("http/1.1 ").and_then(|head| head.get(..3))
+        else {
             return end.to_owned();
         };
-        let whole = self.header("content-length").is_none_or(|length| length == self.body.len().to_string());
+        let whole = self
+            .header("content-length")
+            .is_none_or(|length| length == self.body.len().to_string());
         let kind = self.header("content-type").unwrap_or_default();
         let end = if whole && !self.reset { String::new() } else { format!(", {end}") };
         format!("{status} {kind}{end}")

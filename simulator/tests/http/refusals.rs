@@ -21,10 +21,14 @@ async fn every_endpoint_wants_a_known_key() {
     let mut refused = 0;
     for (method, path) in requests {
         for base in [bench.sim.base_url(), bench.sim.regional_base_url()] {
-            let wrong: [&[_]; 3] =
-                [&[], &[("x-key", "")], &[("x-key", "imagekiln-simulator-ke"), ("authorization", "x")]];
+            let wrong: [&[_]; 3] = [
+                &[],
+                &[("x-key", "")],
+                &[("x-key", "imagekiln-simulator-ke"), ("authorization", "x")],
+            ];
             for headers in wrong {
-                let answer = bench.send(method.clone(), &format!("{base}{path}"), headers, "{}").await;
+                let answer =
+                    bench.send(method.clone(), &format!("{base}{path}"), headers, "{}").await;
                 assert_eq!(answer.status, 403, "{method} {path}");
                 assert!(answer.json()["detail"].as_str().unwrap().contains("x-key"));
                 refused += 1;
@@ -37,9 +41,11 @@ async fn every_endpoint_wants_a_known_key() {
 
 #[tokio::test]
 async fn each_configured_key_is_let_in() {
-    let bench =
-        Bench::with(Config { api_keys: vec!["first".to_owned(), "second".to_owned()], ..Config::default() })
-            .await;
+    let bench = Bench::with(Config {
+        api_keys: vec!["first".to_owned(), "second".to_owned()],
+        ..Config::default()
+    })
+    .await;
     assert_eq!(bench.sim.api_key(), "first");
     let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
     for (key, status) in [("first", 200), ("second", 200), ("imagekiln-simulator-key", 403)] {
@@ -147,7 +153,11 @@ async fn each_kind_of_violation_has_its_place_and_type() {
         ),
         ("gen-2-pro", json!({ "prompt": "x", "seed": 1.5 }), vec!["body.seed int_from_float"]),
         ("gen-2-pro", json!({ "prompt": "x", "seed": [] }), vec!["body.seed int_type"]),
-        ("gen-2-pro", json!({ "prompt": "x", "output_format": 1 }), vec!["body.output_format enum"]),
+        (
+            "gen-2-pro",
+            json!({ "prompt": "x", "output_format": 1 }),
+            vec!["body.output_format enum"],
+        ),
         (
             "gen-2-pro",
             json!({ "prompt": "x", "webhook_url": "nowhere", "webhook_secret": 1 }),
@@ -158,7 +168,11 @@ async fn each_kind_of_violation_has_its_place_and_type() {
             json!({ "prompt": "x", "webhook_url": format!("https://example.com/{}", "x".repeat(2083)) }),
             vec!["body.webhook_url string_too_long"],
         ),
-        ("gen-2-flex", json!({ "prompt": "x", "guidance": "5" }), vec!["body.guidance float_parsing"]),
+        (
+            "gen-2-flex",
+            json!({ "prompt": "x", "guidance": "5" }),
+            vec!["body.guidance float_parsing"],
+        ),
         (
             "gen-2-flex",
             json!({ "prompt": "x", "guidance": 1.4, "steps": 0 }),
@@ -166,8 +180,16 @@ async fn each_kind_of_violation_has_its_place_and_type() {
         ),
         ("gen-dev", json!({ "width": 300 }), vec!["body.width multiple_of"]),
         ("gen-tools/outpainting-v1", json!({ "mode": "slow" }), vec!["body.mode enum"]),
-        ("gen-kontext-pro", json!({ "aspect_ratio": "22:9" }), vec!["body.aspect_ratio value_error"]),
-        ("gen-kontext-pro", json!({ "aspect_ratio": "16x9" }), vec!["body.aspect_ratio value_error"]),
+        (
+            "gen-kontext-pro",
+            json!({ "aspect_ratio": "22:9" }),
+            vec!["body.aspect_ratio value_error"],
+        ),
+        (
+            "gen-kontext-pro",
+            json!({ "aspect_ratio": "16x9" }),
+            vec!["body.aspect_ratio value_error"],
+        ),
         ("gen-dev", json!({ "image_prompt": "%%%" }), vec!["body.image_prompt value_error"]),
         ("gen-dev", json!({ "image_prompt": "" }), vec!["body.image_prompt value_error"]),
         (
@@ -195,23 +217,39 @@ async fn each_kind_of_violation_has_its_place_and_type() {
             json!({ "image_prompt": truncated(ImageFormat::WebP) }),
             vec!["body.image_prompt value_error"],
         ),
-        ("gen-pro-1.0-fill", json!({ "image": square, "mask": png(64, 63) }), vec!["body.mask value_error"]),
+        (
+            "gen-pro-1.0-fill",
+            json!({ "image": square, "mask": png(64, 63) }),
+            vec!["body.mask value_error"],
+        ),
         (
             "gen-tools/erase-v1",
             json!({ "image": square, "mask": png(63, 64) }),
             vec!["body.mask value_error"],
         ),
         ("gen-tools/deblur-v1", json!({}), vec!["body.image missing"]),
-        ("gen-tools/deblur-v1", json!({ "image": announcing(2049, 2048) }), vec!["body.image value_error"]),
+        (
+            "gen-tools/deblur-v1",
+            json!({ "image": announcing(2049, 2048) }),
+            vec!["body.image value_error"],
+        ),
         (
             "gen-pro-1.0-fill-finetuned",
             json!({ "finetune_strength": 2.1 }),
-            vec!["body.finetune_id missing", "body.finetune_strength less_than_equal", "body.image missing"],
+            vec![
+                "body.finetune_id missing",
+                "body.finetune_strength less_than_equal",
+                "body.image missing",
+            ],
         ),
         (
             "gen-pro-1.0-fill",
             json!({ "image": "%", "mask": "%", "steps": 14 }),
-            vec!["body.image value_error", "body.mask value_error", "body.steps greater_than_equal"],
+            vec![
+                "body.image value_error",
+                "body.mask value_error",
+                "body.steps greater_than_equal",
+            ],
         ),
         (
             "gen-tools/vto-v1",
@@ -220,7 +258,8 @@ async fn each_kind_of_violation_has_its_place_and_type() {
         ),
     ] {
         let answer = bench.post(&format!("/v1/{path}"), &body).await;
-        let found: Vec<_> = answer.violations().iter().map(|(loc, kind)| format!("{loc} {kind}")).collect();
+        let found: Vec<_> =
+            answer.violations().iter().map(|(loc, kind)| format!("{loc} {kind}")).collect();
         assert_eq!(found, expected, "{path}: {:?}", answer.json());
     }
     assert_eq!(bench.sim.counts().accepted, 0);
@@ -229,11 +268,19 @@ async fn each_kind_of_violation_has_its_place_and_type() {
 #[tokio::test]
 async fn deblur_takes_four_megapixels_and_not_one_row_more() {
     let bench = Bench::new().await;
-    let refused = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": announcing(2048, 2049) })).await;
-    assert!(refused.json()["detail"][0]["msg"].as_str().unwrap().contains("over the limit"), "{refused:?}");
+    let refused =
+        bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": announcing(2048, 2049) })).await;
+    assert!(
+        refused.json()["detail"][0]["msg"].as_str().unwrap().contains("over the limit"),
+        "{refused:?}"
+    );
     // This one passes the check of its size, and fails on what is missing behind its head.
-    let larger = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": announcing(2048, 2048) })).await;
-    assert!(larger.json()["detail"][0]["msg"].as_str().unwrap().contains("cannot be decoded"), "{larger:?}");
+    let larger =
+        bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": announcing(2048, 2048) })).await;
+    assert!(
+        larger.json()["detail"][0]["msg"].as_str().unwrap().contains("cannot be decoded"),
+        "{larger:?}"
+    );
 }
 
 #[tokio::test]
@@ -267,9 +314,13 @@ async fn violations_do_not_quote_what_they_are_about() {
 #[tokio::test]
 async fn images_of_absurd_dimensions_are_refused_before_decoding() {
     let bench = Bench::new().await;
-    let answer = bench.post("/v1/gen-dev", &json!({ "image_prompt": announcing(60_000, 60_000) })).await;
+    let answer =
+        bench.post("/v1/gen-dev", &json!({ "image_prompt": announcing(60_000, 60_000) })).await;
     assert_eq!(answer.violations(), [("body.image_prompt".to_owned(), "value_error".to_owned())]);
-    assert!(answer.json()["detail"][0]["msg"].as_str().unwrap().contains("60000 x 60000"), "{answer:?}");
+    assert!(
+        answer.json()["detail"][0]["msg"].as_str().unwrap().contains("60000 x 60000"),
+        "{answer:?}"
+    );
 }
 
 /// A valid head that announces so many pixels, with nothing behind it.
@@ -284,7 +335,9 @@ fn announcing(width: u32, height: u32) -> String {
 
 pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc: u32, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 }
+        })
     })
 }
 

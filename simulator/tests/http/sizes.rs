@@ -19,7 +19,11 @@ async fn every_way_to_ask_for_a_size() {
         ("gen-2-pro", json!({ "prompt": "x", "width": 640, "height": 480 }), (640, 480)),
         ("gen-2-pro", json!({ "prompt": "x", "width": 640.0 }), (640, 1024)),
         ("gen-2-pro", json!({ "prompt": "x", "width": null, "input_image": image }), (120, 90)),
-        ("gen-2-pro", json!({ "prompt": "x", "input_image": "https://example.com/a.png" }), (1024, 1024)),
+        (
+            "gen-2-pro",
+            json!({ "prompt": "x", "input_image": "https://example.com/a.png" }),
+            (1024, 1024),
+        ),
         ("gen-dev", json!({ "width": 256, "height": 1440, "image_prompt": image }), (256, 1440)),
         ("gen-dev", json!({ "image_prompt": image }), (1024, 1024)),
         ("gen-pro-1.1-ultra", json!({}), (1360, 768)),
@@ -40,7 +44,11 @@ async fn every_way_to_ask_for_a_size() {
         ("gen-tools/outpainting-v1", json!({ "width": 2048, "height": 2048 }), (2048, 2048)),
         ("gen-tools/deblur-v1", json!({ "image": image, "width": 64, "height": 64 }), (120, 90)),
         ("gen-tools/vto-v1", json!({ "garments": [{ "picture": png(30, 40) }] }), (30, 40)),
-        ("gen-tools/vto-v2", json!({ "garment": png(30, 40), "person": png(50, 60), "width": 9 }), (50, 60)),
+        (
+            "gen-tools/vto-v2",
+            json!({ "garment": png(30, 40), "person": png(50, 60), "width": 9 }),
+            (50, 60),
+        ),
         ("gen-tools/vto-v1", json!({ "person": png(1024, 2048) }), (1024, 2048)),
         ("gen-tools/vto-v1", json!({ "person": png(1025, 2048) }), (724, 1447)),
         ("gen-tools/vto-v2", json!({ "person": png(2048, 2048) }), (2048, 2048)),
@@ -55,19 +63,31 @@ async fn every_way_to_ask_for_a_size() {
 async fn absurd_sizes_are_refused() {
     let bench = Bench::new().await;
     for (path, body, expected) in [
-        ("gen-2-pro", json!({ "prompt": "x", "width": 8193 }), vec![("body.width", "less_than_equal")]),
+        (
+            "gen-2-pro",
+            json!({ "prompt": "x", "width": 8193 }),
+            vec![("body.width", "less_than_equal")],
+        ),
         (
             "gen-2-pro",
             json!({ "prompt": "x", "width": 1e300, "height": u64::MAX }),
             vec![("body.height", "less_than_equal"), ("body.width", "less_than_equal")],
         ),
-        ("gen-2-pro", json!({ "prompt": "x", "width": 8192, "height": 8192 }), vec![("body", "value_error")]),
+        (
+            "gen-2-pro",
+            json!({ "prompt": "x", "width": 8192, "height": 8192 }),
+            vec![("body", "value_error")],
+        ),
         (
             "gen-tools/outpainting-v1",
             json!({ "width": 1 << 20, "height": 0 }),
             vec![("body.height", "greater_than_equal"), ("body.width", "less_than_equal")],
         ),
-        ("gen-tools/outpainting-v1", json!({ "width": 2048, "height": 2049 }), vec![("body", "value_error")]),
+        (
+            "gen-tools/outpainting-v1",
+            json!({ "width": 2048, "height": 2049 }),
+            vec![("body", "value_error")],
+        ),
         (
             "gen-tools/outpainting-v1",
             json!({ "width": "200", "height": 7.5, "reference_offset_x": [], "reference_offset_y": 1e9 }),
@@ -81,9 +101,16 @@ async fn absurd_sizes_are_refused() {
         (
             "gen-tools/outpainting-v1",
             json!({ "width": 200, "height": 200, "reference": png(9, 8), "reference_offset_x": 200, "reference_offset_y": -8 }),
-            vec![("body.reference_offset_x", "value_error"), ("body.reference_offset_y", "value_error")],
+            vec![
+                ("body.reference_offset_x", "value_error"),
+                ("body.reference_offset_y", "value_error"),
+            ],
         ),
-        ("gen-tools/erase-v1", json!({ "dilation": -1 }), vec![("body.dilation", "greater_than_equal")]),
+        (
+            "gen-tools/erase-v1",
+            json!({ "dilation": -1 }),
+            vec![("body.dilation", "greater_than_equal")],
+        ),
         (
             "gen-tools/vto-v2",
             json!({ "person": { "photos": [png(2048, 2049)] } }),

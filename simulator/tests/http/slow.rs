@@ -1,4 +1,5 @@
-//! Clients that are too slow, and those that are not; on a clock that stands still unless everybody waits.
+//! Clients that are too slow, and those that are not; on a clock that stands still unless everybody
+//! waits.
 
 use std::time::Duration;
 
@@ -87,7 +88,9 @@ async fn answer_of(stream: &mut TcpStream) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_dribbles_is_answered_with_408() {
     let bench = bench().await;
-    for (length, byte) in [("content-length: 1000", "x"), ("transfer-encoding: chunked", "1\r\nx\r\n")] {
+    for (length, byte) in
+        [("content-length: 1000", "x"), ("transfer-encoding: chunked", "1\r\nx\r\n")]
+    {
         let mut stream = connect(&bench).await;
         let head = format!(
             "POST /v1/gen-2-pro HTTP/1.1\r\nhost: x\r\nx-key: {}\r\ncontent-type: application/json\r\n{length}\r\n\r\n",

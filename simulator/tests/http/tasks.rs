@@ -41,7 +41,8 @@ async fn statuses_follow_the_clock_and_stay_final() {
 
 #[tokio::test(start_paused = true)]
 async fn time_is_that_of_a_paused_runtime() {
-    let bench = Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
+    let bench =
+        Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
     let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
     assert_eq!(bench.poll(&task).await["status"], "Pending");
     tokio::time::sleep(Duration::from_secs(1801)).await;
@@ -100,7 +101,8 @@ async fn a_task_is_known_only_where_it_was_taken() {
     let answer = bench.send(Method::POST, &url, &headers, r#"{"finetune_id":"fox-style"}"#).await;
     let task = answer.json();
     assert_eq!(bench.poll(&task).await["status"], "Pending");
-    let elsewhere = format!("{}/v1/get_result?id={}", bench.sim.base_url(), task["id"].as_str().unwrap());
+    let elsewhere =
+        format!("{}/v1/get_result?id={}", bench.sim.base_url(), task["id"].as_str().unwrap());
     assert_eq!(bench.get(&elsewhere).await.json()["status"], "Task not found");
     let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
     assert_eq!((view.region, view.polls), (Region::Regional, 1));
@@ -123,7 +125,9 @@ async fn a_task_shows_its_request_without_images_and_secrets() {
     assert_eq!(view.request["width"], 64);
     assert_eq!(view.request["webhook_url"], "http://127.0.0.1:9/hook");
     assert_eq!(view.request["extra"], body["extra"]);
-    assert!(view.request["input_image"].as_str().unwrap().starts_with("[image/png of 30 x 20 pixels, "));
+    assert!(
+        view.request["input_image"].as_str().unwrap().starts_with("[image/png of 30 x 20 pixels, ")
+    );
     assert_eq!(view.request["input_image_2"], "[an image at example.com, not fetched]");
     let debug = format!("{view:?} {:?}", Config::default());
     for hidden in ["hidden", &image, bench.sim.api_key()] {
@@ -173,11 +177,14 @@ async fn settings_that_make_no_sense_are_named() {
         let error = start(config).await.unwrap().to_string();
         assert!(error.contains(name), "{error}");
     }
-    let sim =
-        Simulator::start(Config { listen: any, allow_remote: true, ..Config::default() }).await.unwrap();
+    let sim = Simulator::start(Config { listen: any, allow_remote: true, ..Config::default() })
+        .await
+        .unwrap();
     assert!(sim.base_url().starts_with("http://127.0.0.1:"));
-    let taken =
-        SocketAddr::from(([127, 0, 0, 1], sim.base_url().rsplit(':').next().unwrap().parse().unwrap()));
+    let taken = SocketAddr::from((
+        [127, 0, 0, 1],
+        sim.base_url().rsplit(':').next().unwrap().parse().unwrap(),
+    ));
     assert!(matches!(
         start(Config { listen: taken, ..Config::default() }).await,
         Some(StartError::Listen { .. })

@@ -72,7 +72,12 @@ async fn a_video_has_the_length_rate_and_size_asked_for() {
         (json!({}), 5, 24, (1920, 1088)),
         (json!({ "duration": 1, "fps": 2, "aspect_ratio": "16:9" }), 1, 2, (1920, 1088)),
         (json!({ "duration": 1, "fps": 2, "aspect_ratio": "2:3" }), 1, 2, (1184, 1760)),
-        (json!({ "mode": "t2v", "duration": null, "fps": 24.0, "aspect_ratio": "2:1" }), 5, 24, (2032, 1024)),
+        (
+            json!({ "mode": "t2v", "duration": null, "fps": 24.0, "aspect_ratio": "2:1" }),
+            5,
+            24,
+            (2032, 1024),
+        ),
         (json!({ "duration": 20, "width": 160, "height": 96 }), 20, 24, (160, 96)),
         (json!({ "duration": 2, "fps": 7, "width": 70, "height": 50 }), 2, 7, (70, 50)),
         (json!({ "duration": 1.0, "fps": 1, "width": 1, "height": 1 }), 1, 1, (1, 1)),
@@ -80,14 +85,15 @@ async fn a_video_has_the_length_rate_and_size_asked_for() {
         let film = Film::read(&bench.picture(PATH, &body).await);
         assert_eq!(film.duration_ms, f64::from(seconds) * 1000.0, "{body}");
         assert_eq!(film.size, size, "{body}");
-        let codecs = [(TrackType::Video, "V_VP8".to_owned()), (TrackType::Audio, "A_OPUS".to_owned())];
+        let codecs =
+            [(TrackType::Video, "V_VP8".to_owned()), (TrackType::Audio, "A_OPUS".to_owned())];
         assert_eq!(film.codecs, codecs);
         assert!(film.frames.is_sorted_by_key(|frame| frame.timestamp), "{body}");
 
         let pictures = film.track(PICTURES);
         let times: Vec<_> = pictures.iter().map(|frame| frame.timestamp).collect();
-        let expected =
-            (0..seconds * fps).map(|number| (f64::from(number) * 1000.0 / f64::from(fps)).round() as u64);
+        let expected = (0..seconds * fps)
+            .map(|number| (f64::from(number) * 1000.0 / f64::from(fps)).round() as u64);
         assert_eq!(times, expected.collect::<Vec<_>>(), "{body}");
         for (number, frame) in (0..).zip(pictures) {
             assert_eq!(frame.is_keyframe, Some(number % fps == 0), "frame {number} of {body}");
@@ -108,22 +114,31 @@ async fn a_video_moves_ticks_and_keeps_its_picture() {
     assert_eq!(bytes, bench.picture(PATH, &body).await, "the same request gives the same bytes");
     let film = Film::read(&bytes);
     let pictures = film.track(PICTURES);
-    assert!(pictures.windows(2).all(|pair| pair[0].data != pair[1].data), "no frame is that before it");
+    assert!(
+        pictures.windows(2).all(|pair| pair[0].data != pair[1].data),
+        "no frame is that before it"
+    );
 
     let seconds: Vec<_> = pictures.iter().step_by(12).map(|frame| decode(frame)).collect();
     let clock = |picture: &RgbImage| image::imageops::crop_imm(picture, 0, 16, 200, 40).to_image();
     let foot = |picture: &RgbImage| image::imageops::crop_imm(picture, 0, 180, 640, 180).to_image();
     for pair in seconds.windows(2) {
         assert_ne!(clock(&pair[0]), clock(&pair[1]), "the clock goes on");
-        let change = foot(&pair[0]).iter().zip(foot(&pair[1]).iter()).map(|(a, b)| a.abs_diff(*b)).max();
+        let change =
+            foot(&pair[0]).iter().zip(foot(&pair[1]).iter()).map(|(a, b)| a.abs_diff(*b)).max();
         assert!(change < Some(24), "picture and caption stay: {change:?}");
     }
 
     let sound = film.track(SOUND);
     assert_eq!(sound.len(), 3 * 50, "a packet is 20 ms");
-    assert!(sound.iter().enumerate().all(|(number, packet)| packet.timestamp == number as u64 * 20));
-    let loud: Vec<_> =
-        sound.iter().filter(|packet| packet.data.len() > 3).map(|packet| packet.timestamp).collect();
+    assert!(
+        sound.iter().enumerate().all(|(number, packet)| packet.timestamp == number as u64 * 20)
+    );
+    let loud: Vec<_> = sound
+        .iter()
+        .filter(|packet| packet.data.len() > 3)
+        .map(|packet| packet.timestamp)
+        .collect();
     assert_eq!(loud, [0, 20, 40, 1000, 1020, 1040, 2000, 2020, 2040], "a tick begins each second");
 }
 

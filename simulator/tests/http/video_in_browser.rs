@@ -1,4 +1,5 @@
-//! A video in a real browser, where there is one: it plays to its end, and every frame shows the bar it should.
+//! A video in a real browser, where there is one: it plays to its end, and every frame shows the
+//! bar it should.
 
 use std::env;
 use std::path::PathBuf;
@@ -21,8 +22,9 @@ const WIDTH: u32 = 640;
 const SECONDS: u32 = 2;
 const FPS: u32 = 8;
 
-/// Plays the video from its delivery address; then goes through a copy of it and looks at it in the middle of each frame's
-/// time: how many orange blocks the bar has, and how much of what is under the bar differs from the second's first frame.
+/// Plays the video from its delivery address; then goes through a copy of it and looks at it in the
+/// middle of each frame's time: how many orange blocks the bar has, and how much of what is under
+/// the bar differs from the second's first frame.
 const PAGE: &str = r"<!doctype html><meta charset='utf-8'><title>video</title><script>
 const event = (target, name) => new Promise((resolve, reject) => {
     target.addEventListener(name, resolve, { once: true });
@@ -78,7 +80,9 @@ impl Drop for Browser {
 fn browser() -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name))).find(|file| file.is_file())
+    env::split_paths(&path)
+        .flat_map(|dir| names.map(|name| dir.join(name)))
+        .find(|file| file.is_file())
 }
 
 #[tokio::test]
@@ -98,12 +102,15 @@ async fn a_browser_plays_a_video_and_shows_every_frame() {
     let page = PAGE.replace("DELIVERY", &sample);
     let page = page.replace("SECONDS", &SECONDS.to_string()).replace("FPS", &FPS.to_string());
     let (reports, mut reported) = mpsc::channel(1);
-    let site = Router::new().route("/", get(async || Html(page))).route("/copy", get(async || copy)).route(
-        "/report",
-        get(async move |RawQuery(query): RawQuery| {
-            reports.send(query.unwrap_or_default()).await.unwrap();
-        }),
-    );
+    let site = Router::new()
+        .route("/", get(async || Html(page)))
+        .route("/copy", get(async || copy))
+        .route(
+            "/report",
+            get(async move |RawQuery(query): RawQuery| {
+                reports.send(query.unwrap_or_default()).await.unwrap();
+            }),
+        );
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let site = tokio::spawn(async move { axum::serve(listener, site).await });
@@ -130,9 +137,13 @@ async fn a_browser_plays_a_video_and_shows_every_frame() {
     site.abort();
     let report = report.expect("the browser reports").unwrap();
     let report: Vec<_> = form_urlencoded::parse(report.as_bytes()).into_owned().collect();
-    let said = |name: &str| report.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let said =
+        |name: &str| report.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     assert_eq!(said("error"), None);
-    assert_eq!((said("duration"), said("width"), said("height")), (Some("2"), Some("640"), Some("360")));
+    assert_eq!(
+        (said("duration"), said("width"), said("height")),
+        (Some("2"), Some("640"), Some("360"))
+    );
     assert!(said("sound").is_some_and(|bytes| bytes != "0"), "{report:?}");
     assert_eq!(said("changes"), Some("0"));
     let second = ["5", "10", "15", "20", "25", "30", "35", "40"];

@@ -37,15 +37,18 @@ async fn submit(bench: &Bench, body: &Value) -> String {
 
 /// The deliveries, once none of them waits any more.
 async fn settled(sim: &Simulator) -> Vec<WebhookDelivery> {
-    sim.webhooks_when(|all| all.iter().all(|delivery| delivery.state != WebhookState::Waiting)).await
+    sim.webhooks_when(|all| all.iter().all(|delivery| delivery.state != WebhookState::Waiting))
+        .await
 }
 
 /// HMAC-SHA256 as RFC 2104 writes it, for keys up to a block.
 fn hmac_sha256(key: &[u8], message: &[u8]) -> String {
     let mut block = [0; 64];
     block[..key.len()].copy_from_slice(key);
-    let inner = Sha256::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
-    let outer = Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize();
+    let inner =
+        Sha256::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
+    let outer =
+        Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize();
     outer.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -80,7 +83,8 @@ async fn every_final_status_is_told_as_a_poll_tells_it() {
         assert_eq!(hit.header("host"), Some(receiver.address.to_string().as_str()));
         assert_eq!(hit.header("x-webhook-signature"), None, "no secret, no signature");
     }
-    let sample = async |poll: Value| bench.fetch(poll["result"]["sample"].as_str().unwrap()).await.status;
+    let sample =
+        async |poll: Value| bench.fetch(poll["result"]["sample"].as_str().unwrap()).await.status;
     let log = settled(&bench.sim).await;
     assert_eq!(sample(serde_json::from_str(&log[0].body).unwrap()).await, 200);
     assert!(log.iter().all(|delivery| {
@@ -104,7 +108,9 @@ async fn a_submission_answered_without_a_polling_address_is_told_too() {
 async fn by_default_the_body_is_signed_with_hmac_sha256() {
     let mut receiver = Receiver::start().await;
     for header in ["x-webhook-signature", "x-hub-signature-256"] {
-        let bench = bench(WebhookSettings { header: header.to_owned(), ..WebhookSettings::default() }).await;
+        let bench =
+            bench(WebhookSettings { header: header.to_owned(), ..WebhookSettings::default() })
+                .await;
         submit(&bench, &signed(&receiver.url(), "sécret")).await;
         bench.sim.clock().advance(SECOND);
         let hit = receiver.answer(200).await;
@@ -127,7 +133,10 @@ async fn the_secret_itself_can_be_the_sign() {
     bench.sim.clock().advance(SECOND);
     let signs = [receiver.answer(200).await, receiver.answer(200).await]
         .map(|hit| hit.header("authorization").map(str::to_owned));
-    assert!(signs.contains(&Some("hidden secret".to_owned())) && signs.contains(&None), "{signs:?}");
+    assert!(
+        signs.contains(&Some("hidden secret".to_owned())) && signs.contains(&None),
+        "{signs:?}"
+    );
     let log = settled(&bench.sim).await;
     assert_eq!(log[2].state, WebhookState::Refused);
     assert!(log[2].refusal.unwrap().contains("no header can carry"));
@@ -136,7 +145,8 @@ async fn the_secret_itself_can_be_the_sign() {
 
 #[tokio::test]
 async fn standard_webhooks_are_verified_by_their_library() {
-    let settings = WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
+    let settings =
+        WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
     let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
     let verifiers = [
         ("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", None),
@@ -156,12 +166,14 @@ async fn standard_webhooks_are_verified_by_their_library() {
         assert!(verifier.verify(b"{}", &first.headers).is_err());
 
         // Again after a second: the same webhook, at another time.
-        let log = bench.sim.webhooks_when(|all| all.last().unwrap().attempts[0].status.is_some()).await;
+        let log =
+            bench.sim.webhooks_when(|all| all.last().unwrap().attempts[0].status.is_some()).await;
         bench.sim.clock().advance_to(log.last().unwrap().due_at);
         let second = receiver.answer(200).await;
         verifier.verify(&second.body, &second.headers).unwrap();
-        let timestamp =
-            |hit: &super::webhook_receiver::Hit| hit.header("webhook-timestamp").unwrap().parse::<u64>();
+        let timestamp = |hit: &super::webhook_receiver::Hit| {
+            hit.header("webhook-timestamp").unwrap().parse::<u64>()
+        };
         assert_eq!(timestamp(&first).unwrap() + 1, timestamp(&second).unwrap());
         assert_eq!(timestamp(&second).unwrap(), bench.sim.clock().unix_now().as_secs());
         assert_eq!(first.header("webhook-id"), second.header("webhook-id"));
@@ -171,7 +183,9 @@ async fn standard_webhooks_are_verified_by_their_library() {
     submit(&bench, &body(&receiver.url(), "unsigned")).await;
     bench.sim.clock().advance(SECOND);
     let unsigned = receiver.answer(200).await;
-    assert!(unsigned.header("webhook-id").is_some() && unsigned.header("webhook-signature").is_none());
+    assert!(
+        unsigned.header("webhook-id").is_some() && unsigned.header("webhook-signature").is_none()
+    );
 }
 
 #[tokio::test]
@@ -180,12 +194,16 @@ async fn what_is_not_taken_is_sent_again_after_1_5_and_30_seconds_and_then_given
     submit(&bench, &body(&receiver.url(), "a fox")).await;
     let mut bodies = Vec::new();
     let mut moment = SECOND;
-    for (attempt, (status, pause)) in [(500, 1), (404, 5), (302, 30), (300, 0)].into_iter().enumerate() {
+    for (attempt, (status, pause)) in
+        [(500, 1), (404, 5), (302, 30), (300, 0)].into_iter().enumerate()
+    {
         bench.sim.clock().advance_to(moment);
         bodies.push(receiver.answer(status).await.body);
         let log = bench
             .sim
-            .webhooks_when(|all| all[0].attempts.len() > attempt && all[0].attempts[attempt].status.is_some())
+            .webhooks_when(|all| {
+                all[0].attempts.len() > attempt && all[0].attempts[attempt].status.is_some()
+            })
             .await;
         let last = log[0].attempts.last().unwrap();
         assert_eq!((last.at, last.status), (moment, Some(status)), "attempt {attempt}");
@@ -248,7 +266,8 @@ async fn receivers_that_hang_or_are_not_there_are_given_up_and_stop_nobody_else(
 
 #[tokio::test]
 async fn an_answers_head_decides_even_if_its_body_never_ends() {
-    let settings = WebhookSettings { timeout: Duration::from_millis(200), ..WebhookSettings::default() };
+    let settings =
+        WebhookSettings { timeout: Duration::from_millis(200), ..WebhookSettings::default() };
     let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
     for endless in [Body::new(Endless { silent: true }), Body::new(Endless { silent: false })] {
         submit(&bench, &body(&receiver.url(), "a fox")).await;
@@ -299,7 +318,8 @@ async fn what_no_simulator_could_do_is_refused_at_the_start() {
     let settings = WebhookSettings { max_kept: 0, ..WebhookSettings::default() };
     assert_eq!(refused(settings).await, "webhooks.max_kept");
     let read =
-        Config::from_toml("[webhooks]\nscheme = 'secret'\nretry_after = [1, 0.5]\ntimeout = 3").unwrap();
+        Config::from_toml("[webhooks]\nscheme = 'secret'\nretry_after = [1, 0.5]\ntimeout = 3")
+            .unwrap();
     assert_eq!(read.webhooks.scheme, WebhookScheme::Secret);
     assert_eq!(read.webhooks.retry_after, [SECOND, SECOND / 2]);
     assert!(Config::from_toml("[webhooks]\nretry_after = [-1]").is_err());

@@ -33,9 +33,12 @@ async fn receivers_elsewhere_are_refused_unless_they_are_allowed() {
     let mut receiver = Receiver::start_everywhere().await;
     let url = format!("http://0.0.0.0:{}/hook", receiver.address.port());
     let cautious = bench(WebhookSettings::default()).await;
-    for refused in
-        [url.as_str(), "https://example.com/hook?token=hidden", "ftp://127.0.0.1/x", "mailto:a@localhost"]
-    {
+    for refused in [
+        url.as_str(),
+        "https://example.com/hook?token=hidden",
+        "ftp://127.0.0.1/x",
+        "mailto:a@localhost",
+    ] {
         cautious.submit("/v1/gen-2-flex", &body(refused)).await;
     }
     cautious.sim.clock().advance(SECOND);
@@ -58,7 +61,9 @@ async fn receivers_elsewhere_are_refused_unless_they_are_allowed() {
 #[tokio::test]
 async fn localhost_is_this_machine() {
     let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
-    bench.submit("/v1/gen-2-flex", &body(&format!("http://localhost:{}/", receiver.address.port()))).await;
+    bench
+        .submit("/v1/gen-2-flex", &body(&format!("http://localhost:{}/", receiver.address.port())))
+        .await;
     bench.sim.clock().advance(SECOND);
     assert_eq!(receiver.answer(200).await.path_and_query, "/");
 }
@@ -91,9 +96,13 @@ async fn neither_the_log_nor_the_lines_tell_a_secret() {
         tracing_subscriber::fmt().with_writer(lines.clone()).with_max_level(tracing::Level::TRACE);
     let _guard = tracing::subscriber::set_default(subscriber.finish());
     for scheme in [WebhookScheme::HmacSha256, WebhookScheme::Secret, WebhookScheme::Standard] {
-        let settings = WebhookSettings { scheme, retry_after: vec![], ..WebhookSettings::default() };
+        let settings =
+            WebhookSettings { scheme, retry_after: vec![], ..WebhookSettings::default() };
         let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
-        let url = format!("http://me:hidden-word@{}/hook?token=hidden-token#hidden-part", receiver.address);
+        let url = format!(
+            "http://me:hidden-word@{}/hook?token=hidden-token#hidden-part",
+            receiver.address
+        );
         for (url, status) in
             [(&*url, Some(200)), (&url, Some(500)), ("http://example.com?hidden-token", None)]
         {
@@ -123,7 +132,8 @@ async fn neither_the_log_nor_the_lines_tell_a_secret() {
 
 #[tokio::test]
 async fn a_webhook_can_be_sent_again_on_demand() {
-    let settings = WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
+    let settings =
+        WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
     let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
     bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
     bench.sim.clock().advance(SECOND);
@@ -133,7 +143,11 @@ async fn a_webhook_can_be_sent_again_on_demand() {
     let second = receiver.answer(200).await;
     assert_eq!(first.body, second.body);
     assert_eq!(first.header("webhook-id"), second.header("webhook-id"));
-    assert_eq!(first.header("webhook-signature"), second.header("webhook-signature"), "at the same second");
+    assert_eq!(
+        first.header("webhook-signature"),
+        second.header("webhook-signature"),
+        "at the same second"
+    );
     let log = bench.sim.webhooks_when(ended).await;
     assert_eq!((log[1].id, log[1].cause), (again, WebhookCause::Redelivery));
     assert_eq!(log[1].body, delivery.body);
@@ -153,7 +167,9 @@ async fn the_log_is_bounded_and_forgets_what_ended_first() {
         receiver.answer(200).await;
         bench.sim.webhooks_when(ended).await;
     }
-    let kept = |log: Vec<WebhookDelivery>| log.into_iter().map(|delivery| delivery.task).collect::<Vec<_>>();
+    let kept = |log: Vec<WebhookDelivery>| {
+        log.into_iter().map(|delivery| delivery.task).collect::<Vec<_>>()
+    };
     assert_eq!(kept(bench.sim.webhooks()), tasks[1..]);
     // What waits is not forgotten: there is no room for the fourth.
     for _ in 0..4 {
@@ -174,7 +190,8 @@ async fn the_log_is_bounded_and_forgets_what_ended_first() {
 #[tokio::test]
 async fn nothing_is_sent_once_the_simulator_has_stopped() {
     for graceful in [false, true] {
-        let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
+        let (bench, mut receiver) =
+            (bench(WebhookSettings::default()).await, Receiver::start().await);
         for _ in 0..2 {
             bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
         }

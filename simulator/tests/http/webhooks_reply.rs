@@ -17,7 +17,8 @@ async fn the_listed_operations_omit_the_polling_url_and_by_a_setting_all_of_them
         let webhooks = WebhookSettings { omit_polling_url, ..WebhookSettings::default() };
         let bench = Bench::with(Config { webhooks, ..Config::default() }).await;
         let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
-        let with_webhook = json!({ "prompt": "a fox", "width": 64, "height": 64, "webhook_url": url });
+        let with_webhook =
+            json!({ "prompt": "a fox", "width": 64, "height": 64, "webhook_url": url });
         let task = bench.submit(path, &with_webhook).await;
         assert_eq!(task.get("polling_url").is_none(), omits, "{path}: {task}");
         assert_eq!(task["webhook_url"] == url, omits, "{path}: {task}");

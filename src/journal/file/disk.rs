@@ -20,7 +20,8 @@ pub(super) struct Disk {
     pub(super) entries: Entries,
     /// Set if a line may be half written. Whatever was appended then would be unreadable.
     is_broken: bool,
-    /// Locked as long as this lives. It is a file of its own, because the journal is replaced when it is written again.
+    /// Locked as long as this lives. It is a file of its own, because the journal is replaced when
+    /// it is written again.
     _lock: File,
 }
 
@@ -32,7 +33,8 @@ impl Disk {
         // Made if it is missing, because only a file has a path without links.
         open_file(path)?;
         let path = fs::canonicalize(path)?;
-        let lock = private().write(true).create(true).truncate(false).open(beside(&path, ".lock"))?;
+        let lock =
+            private().write(true).create(true).truncate(false).open(beside(&path, ".lock"))?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
                 io::Error::new(io::ErrorKind::WouldBlock, "another process has it open")
@@ -60,8 +62,15 @@ impl Disk {
         file.sync_all()?;
         flush_directory(&path)?;
         let (lines, length) = (found.lines, file.metadata()?.len());
-        let mut disk =
-            Self { path, file, length, lines, entries: found.entries, is_broken: false, _lock: lock };
+        let mut disk = Self {
+            path,
+            file,
+            length,
+            lines,
+            entries: found.entries,
+            is_broken: false,
+            _lock: lock,
+        };
         disk.write_again_if_worthwhile()?;
         Ok(disk)
     }
@@ -74,7 +83,8 @@ impl Disk {
         let line = record.line()?;
         let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
-            self.is_broken = self.file.set_len(self.length).and_then(|()| self.file.sync_data()).is_err();
+            self.is_broken =
+                self.file.set_len(self.length).and_then(|()| self.file.sync_data()).is_err();
             return Err(error);
         }
         self.length += line.len() as u64;

@@ -13,12 +13,15 @@ use self::{disk::Disk, records::Record};
 use super::{Entry, Intent, Journal, JournalFuture};
 use crate::{Error, ErrorKind, TaskRef};
 
-/// A [`Journal`] in a file: one JSON object a line, flushed to the disk with `fsync` before it counts.
+/// A [`Journal`] in a file: one JSON object a line, flushed to the disk with `fsync` before it
+/// counts.
 ///
-/// - Only the user of the process can read the file (mode 0600), because polling URLs may be signed. Keys, secrets and prompts
-///   are not in it.
-/// - A second process that opens it gets an error: `PATH.lock` is locked as long as the journal is open.
-/// - If a process or the machine stops while a line is written, that line is dropped when the journal is opened again.
+/// - Only the user of the process can read the file (mode 0600), because polling URLs may be
+///   signed. Keys, secrets and prompts are not in it.
+/// - A second process that opens it gets an error: `PATH.lock` is locked as long as the journal is
+///   open.
+/// - If a process or the machine stops while a line is written, that line is dropped when the
+///   journal is opened again.
 /// - When most lines are closed, the file is written again without them, and replaced as a whole.
 pub struct FileJournal {
     path: PathBuf,
@@ -30,8 +33,8 @@ impl FileJournal {
     ///
     /// # Errors
     ///
-    /// Kind [`Journal`](ErrorKind::Journal): the file can't be read or written, another process has it open, or it is not a
-    /// journal. Nothing is changed then.
+    /// Kind [`Journal`](ErrorKind::Journal): the file can't be read or written, another process has
+    /// it open, or it is not a journal. Nothing is changed then.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let disk = Disk::open(path).map_err(|error| {

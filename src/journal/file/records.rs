@@ -96,13 +96,15 @@ impl Entries {
 pub(super) struct Read {
     pub(super) entries: Entries,
     pub(super) lines: usize,
-    /// How many bytes are whole records. What follows was torn when a process or the machine stopped.
+    /// How many bytes are whole records. What follows was torn when a process or the machine
+    /// stopped.
     pub(super) whole: usize,
     /// Whether the newline of the last record is missing.
     pub(super) lacks_newline: bool,
 }
 
-/// Reads a journal. The error is the number of a line, counted from 1, that is not one of a journal.
+/// Reads a journal. The error is the number of a line, counted from 1, that is not one of a
+/// journal.
 pub(super) fn read(text: &[u8]) -> Result<Read, usize> {
     let mut read = Read { entries: Entries::default(), lines: 0, whole: 0, lacks_newline: false };
     for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -119,8 +121,9 @@ pub(super) fn read(text: &[u8]) -> Result<Read, usize> {
     Ok(read)
 }
 
-/// Whether a line can be what is left of a record whose writing was stopped: its newline, which is written last, is missing.
-/// The text before it shows that the file is a journal. A file that has nothing else might be anything, and must not be cut.
+/// Whether a line can be what is left of a record whose writing was stopped: its newline, which is
+/// written last, is missing. The text before it shows that the file is a journal. A file that has
+/// nothing else might be anything, and must not be cut.
 fn is_torn(line: &[u8], lines_before: usize) -> bool {
     const FIRST: &[u8] = br#"{"intent":{"#;
     let is_beginning = || line.iter().zip(FIRST).all(|(byte, expected)| byte == expected);
@@ -135,7 +138,8 @@ mod tests {
     fn journal() -> Vec<Record> {
         let intents = ["gen-2-pro", "gen-2-flex", "gen-2-pro"]
             .map(|operation| Intent::new(operation, std::time::UNIX_EPOCH));
-        let task = |id: &str| TaskRef::new(id, format!("http://127.0.0.1:9/v1/get_result?id={id}"), None);
+        let task =
+            |id: &str| TaskRef::new(id, format!("http://127.0.0.1:9/v1/get_result?id={id}"), None);
         let [first, second, third] = intents.clone().map(|intent| intent.id().to_owned());
         let [one, two, three] = intents.map(Record::Intent);
         vec![

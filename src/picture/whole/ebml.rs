@@ -1,7 +1,8 @@
-//! WebM and Matroska: EBML elements of an identifier, a size and contents. After a header comes one segment.
+//! WebM and Matroska: EBML elements of an identifier, a size and contents. After a header comes one
+//! segment.
 //!
-//! A segment of a known size ends there. One of an unknown size, as live recordings have it, is followed element by
-//! element: it can end after any of them once there was a cluster.
+//! A segment of a known size ends there. One of an unknown size, as live recordings have it, is
+//! followed element by element: it can end after any of them once there was a cluster.
 
 use super::{
     Extent,
@@ -27,7 +28,8 @@ const IN_SEGMENT: &[u32] = &[
     VOID,
     CHECKSUM,
 ];
-/// Elements of a cluster: timestamp, silent tracks, position, previous size, simple block, block group, encrypted block.
+/// Elements of a cluster: timestamp, silent tracks, position, previous size, simple block, block
+/// group, encrypted block.
 const IN_CLUSTER: &[u32] = &[0xe7, 0x5854, 0xa7, 0xab, 0xa3, 0xa0, 0xaf, VOID, CHECKSUM];
 
 #[derive(Default)]
@@ -43,7 +45,8 @@ enum Level {
     Document,
     /// In a segment of an unknown size.
     Segment,
-    /// In such a segment, in or after a cluster of an unknown size. It ends where an element begins that can't be in it.
+    /// In such a segment, in or after a cluster of an unknown size. It ends where an element begins
+    /// that can't be in it.
     Cluster,
 }
 
@@ -119,7 +122,8 @@ impl Ebml {
         // The bits after the leading one; all of them set stands for an unknown size.
         let mask = u8::MAX.checked_shr(first.leading_zeros() + 1).unwrap_or(0);
         let is_unknown = first & mask == mask && rest.iter().all(|byte| *byte == u8::MAX);
-        let size = rest.iter().fold(u64::from(first & mask), |size, byte| size << 8 | u64::from(*byte));
+        let size =
+            rest.iter().fold(u64::from(first & mask), |size, byte| size << 8 | u64::from(*byte));
         match (id, is_unknown) {
             (SEGMENT, false) if size == 0 => Step::damaged(),
             (SEGMENT, false) => {

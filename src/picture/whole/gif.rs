@@ -1,4 +1,5 @@
-//! GIF: a header, then extensions and images, whose data lies in sub-blocks of up to 255 bytes, up to the trailer.
+//! GIF: a header, then extensions and images, whose data lies in sub-blocks of up to 255 bytes, up
+//! to the trailer.
 
 use super::{
     Extent,

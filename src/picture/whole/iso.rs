@@ -1,8 +1,9 @@
-//! ISO base media files (MP4, QuickTime, AVIF, HEIF): boxes of a size, a type of four letters and contents.
+//! ISO base media files (MP4, QuickTime, AVIF, HEIF): boxes of a size, a type of four letters and
+//! contents.
 //!
-//! Nothing marks the end, so a file is whole when `ftyp` and the boxes that a player needs are. A box of a known type
-//! after that belongs to the file and must be whole too; anything else after it is taken for trailing bytes, and so are
-//! fewer bytes than the head of a box has.
+//! Nothing marks the end, so a file is whole when `ftyp` and the boxes that a player needs are. A
+//! box of a known type after that belongs to the file and must be whole too; anything else after it
+//! is taken for trailing bytes, and so are fewer bytes than the head of a box has.
 
 use super::{
     Extent,
@@ -20,8 +21,8 @@ type BoxType = [u8; 4];
 
 /// The boxes that occur at the top of a file.
 const TOP_LEVEL: &[&BoxType] = &[
-    b"ftyp", b"styp", b"pdin", b"moov", b"moof", b"mfra", b"mdat", b"imda", b"meta", b"meco", b"free",
-    b"skip", b"wide", b"uuid", b"udta", b"sidx", b"ssix", b"prft", b"emsg", b"pnot",
+    b"ftyp", b"styp", b"pdin", b"moov", b"moof", b"mfra", b"mdat", b"imda", b"meta", b"meco",
+    b"free", b"skip", b"wide", b"uuid", b"udta", b"sidx", b"ssix", b"prft", b"emsg", b"pnot",
 ];
 
 pub(super) struct Iso {

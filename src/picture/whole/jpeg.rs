@@ -1,5 +1,6 @@
-//! JPEG: markers, which are 0xff and a code. Most start a segment with a length, so a thumbnail in one is skipped. The
-//! entropy-coded data of a scan follows its segment without a length; restarts are the only markers in it.
+//! JPEG: markers, which are 0xff and a code. Most start a segment with a length, so a thumbnail in
+//! one is skipped. The entropy-coded data of a scan follows its segment without a length; restarts
+//! are the only markers in it.
 
 use super::{
     Extent,
@@ -40,13 +41,15 @@ impl Format for Jpeg {
             // Decoders skip stray bytes between segments too.
             (Place::Segment, _) => self.find_marker(),
             (Place::Code, [code]) => self.marker(*code),
-            (Place::Length, [high, low]) => match u16::from_be_bytes([*high, *low]).checked_sub(2) {
-                Some(length) => {
-                    self.place = Place::Segment;
-                    Step::skip(length.into(), 0)
+            (Place::Length, [high, low]) => {
+                match u16::from_be_bytes([*high, *low]).checked_sub(2) {
+                    Some(length) => {
+                        self.place = Place::Segment;
+                        Step::skip(length.into(), 0)
+                    }
+                    None => Step::damaged(),
                 }
-                None => Step::damaged(),
-            },
+            }
             _ => Step::damaged(),
         }
     }

@@ -1,7 +1,7 @@
 //! Whether a picture has arrived to its end, judged by the structure of its format.
 //!
-//! A [`Checker`] is fed the bytes as they arrive, in chunks of any size, and keeps some dozens of them. It follows
-//! lengths and markers; it decodes nothing, and checksums are not verified.
+//! A [`Checker`] is fed the bytes as they arrive, in chunks of any size, and keeps some dozens of
+//! them. It follows lengths and markers; it decodes nothing, and checksums are not verified.
 
 mod ebml;
 mod gif;
@@ -25,7 +25,8 @@ const FAMILY: usize = 12;
 pub(super) enum Extent {
     /// Its end has not arrived.
     Partial,
-    /// It can end here, but the format lets more follow: only the end of the response says that nothing does.
+    /// It can end here, but the format lets more follow: only the end of the response says that
+    /// nothing does.
     Open,
     /// Its end has arrived; what follows does not belong to it.
     Complete,
@@ -45,7 +46,8 @@ impl Checker {
         let known = self.head.len();
         self.head.extend(chunk.iter().take(HEAD - known));
         if known < FAMILY && self.head.len() >= FAMILY {
-            self.scanner = FileKind::of(&self.head[..FAMILY]).map(|kind| Scanner::new(format_of(kind)));
+            self.scanner =
+                FileKind::of(&self.head[..FAMILY]).map(|kind| Scanner::new(format_of(kind)));
             if let Some(scanner) = &mut self.scanner {
                 scanner.feed(&self.head[..known]);
             }
@@ -60,7 +62,8 @@ impl Checker {
         FileKind::of(&self.head)
     }
 
-    /// How much of the picture was in the chunks so far. No picture fits into fewer than [`FAMILY`] bytes.
+    /// How much of the picture was in the chunks so far. No picture fits into fewer than [`FAMILY`]
+    /// bytes.
     pub(super) fn extent(&self) -> Extent {
         self.scanner.as_ref().map_or(Extent::Partial, Scanner::extent)
     }

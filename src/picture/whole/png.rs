@@ -1,4 +1,5 @@
-//! PNG: a signature, then chunks of a length, a type of four letters, data and a checksum, up to `IEND`.
+//! PNG: a signature, then chunks of a length, a type of four letters, data and a checksum, up to
+//! `IEND`.
 
 use super::{
     Extent,

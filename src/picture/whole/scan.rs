@@ -1,4 +1,5 @@
-//! Reads the short fields that matter to a format, wherever chunks are split, and skips the bytes in between.
+//! Reads the short fields that matter to a format, wherever chunks are split, and skips the bytes
+//! in between.
 
 use super::Extent;
 
@@ -8,8 +9,8 @@ const LONGEST_FIELD: usize = 16;
 /// What a format needs next.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Skip so many bytes, then read a field of `length` bytes. `extent` holds from the end of the skipped bytes until the
-    /// field has arrived.
+    /// Skip so many bytes, then read a field of `length` bytes. `extent` holds from the end of the
+    /// skipped bytes until the field has arrived.
     Read { skip: u64, length: usize, extent: Extent },
     /// Skip until after the next byte of this value, then read a field of `length` bytes.
     Find { byte: u8, length: usize },
@@ -34,9 +35,11 @@ impl Step {
 
 /// The structure of one format of files.
 pub(super) trait Format {
-    /// Takes the field that the last step asked for and says what to do next. The first call comes with an empty field.
+    /// Takes the field that the last step asked for and says what to do next. The first call comes
+    /// with an empty field.
     ///
-    /// A step that neither skips nor reads anything must not follow another one, or scanning would not end.
+    /// A step that neither skips nor reads anything must not follow another one, or scanning would
+    /// not end.
     fn step(&mut self, field: &[u8]) -> Step;
 }
 
@@ -59,7 +62,9 @@ impl Scanner {
             match &mut self.next {
                 Step::End(_) => return,
                 Step::Find { byte, length } => {
-                    let Some(at) = chunk.iter().position(|candidate| candidate == byte) else { return };
+                    let Some(at) = chunk.iter().position(|candidate| candidate == byte) else {
+                        return;
+                    };
                     chunk = &chunk[at + 1..];
                     self.next = Step::read(*length);
                 }

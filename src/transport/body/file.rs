@@ -1,4 +1,5 @@
-//! Image files: measured when the request is planned, and read on a blocking thread while they are sent.
+//! Image files: measured when the request is planned, and read on a blocking thread while they are
+//! sent.
 
 use std::{
     fs::File,
@@ -72,7 +73,8 @@ impl PlannedFile {
                 return Err(changed());
             }
             if left == 0 {
-                // Before the last chunk goes out, so that the service never has all of a file that changed.
+                // Before the last chunk goes out, so that the service never has all of a file that
+                // changed.
                 self.must_be_unchanged(&file)?;
             }
             if sender.blocking_send(Ok(pool.encode(&raw))).is_err() {

@@ -1,5 +1,5 @@
-//! The JSON body of a submission, written as it is sent: images are read and encoded chunk by chunk, and the length is
-//! known before the first byte.
+//! The JSON body of a submission, written as it is sent: images are read and encoded chunk by
+//! chunk, and the length is known before the first byte.
 
 mod file;
 mod pool;
@@ -104,7 +104,9 @@ enum Value {
 fn image_part(name: &str, source: &ImageSource) -> io::Result<Value> {
     Ok(match source {
         ImageSource::Bytes(bytes) => Value::Quoted(Part::Encode(bytes.clone())),
-        ImageSource::Path(path) => Value::Quoted(Part::File(Arc::new(PlannedFile::new(name, path)?))),
+        ImageSource::Path(path) => {
+            Value::Quoted(Part::File(Arc::new(PlannedFile::new(name, path)?)))
+        }
         ImageSource::Base64(text) => match base64_text::sendable(text) {
             Sendable::Plain(text) => Value::Quoted(Part::Ready(text)),
             Sendable::Escaped(text) => Value::Text(text),

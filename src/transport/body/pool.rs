@@ -7,7 +7,8 @@ use bytes::Bytes;
 
 use crate::values::base64_text::STANDARD;
 
-/// Without it, the allocator gives the pages of every large buffer back to the system and takes them again.
+/// Without it, the allocator gives the pages of every large buffer back to the system and takes
+/// them again.
 #[derive(Default)]
 pub(super) struct Pool(Mutex<Vec<Vec<u8>>>);
 

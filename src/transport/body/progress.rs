@@ -53,8 +53,9 @@ impl Progress {
 
     /// Whether the HTTP client has taken the last frame of the body.
     ///
-    /// The client may still hold this frame in its buffers, so `true` does not mean that the service has the whole body.
-    /// `false` does mean that it has not: it can't have accepted the submission.
+    /// The client may still hold this frame in its buffers, so `true` does not mean that the
+    /// service has the whole body. `false` does mean that it has not: it can't have accepted the
+    /// submission.
     pub(crate) fn is_handed_over(&self) -> bool {
         self.0.handed_over.load(Ordering::Acquire)
     }

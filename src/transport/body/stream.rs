@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 
 use super::{BodyPlan, Part, Progress, pool::Pool};
 
-/// The longest frame. Each frame but the first counts as progress, so they must be small enough for a slow line. A body of
-/// text that fits is one frame.
+/// The longest frame. Each frame but the first counts as progress, so they must be small enough for
+/// a slow line. A body of text that fits is one frame.
 pub(super) const FRAME: usize = 64 * 1024;
 
 /// Raw bytes that make a frame in base64.
@@ -49,7 +49,8 @@ impl Streamed {
         }
     }
 
-    /// Writes some more of the body. Bytes are encoded right here: a frame takes microseconds, less than to encrypt it.
+    /// Writes some more of the body. Bytes are encoded right here: a frame takes microseconds, less
+    /// than to encrypt it.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         let plan = Arc::clone(&self.plan);
         while let Some(part) = plan.parts.get(self.part) {
@@ -66,7 +67,8 @@ impl Streamed {
                 }
                 Part::Encode(_) => self.offset = 0,
                 Part::File(file) => {
-                    let chunks = self.file.get_or_insert_with(|| file.read(&self.pool, &self.progress));
+                    let chunks =
+                        self.file.get_or_insert_with(|| file.read(&self.pool, &self.progress));
                     if let Some(chunk) = ready!(chunks.poll_recv(cx)) {
                         return Poll::Ready(Some(chunk));
                     }
@@ -83,7 +85,10 @@ impl http_body::Body for Streamed {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         while self.written.is_empty() {
             self.written = match ready!(self.poll_write(cx)) {
                 Some(Ok(bytes)) => bytes,

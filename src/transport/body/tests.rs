@@ -24,7 +24,8 @@ fn request() -> Request {
     Request::new(find_operation("gen-2-pro").unwrap())
 }
 
-/// The frames of a body, each with the count of moves behind it and whether the body is handed over then.
+/// The frames of a body, each with the count of moves behind it and whether the body is handed over
+/// then.
 async fn frames(request: &Request) -> Vec<(Bytes, u64, bool)> {
     let progress = Progress::start();
     let plan = Arc::new(BodyPlan::new(request).unwrap());
@@ -115,12 +116,13 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 fn any_image_text() -> impl Strategy<Value = String> {
-    let base64 =
-        (prop::collection::vec(any::<u8>(), 0..80), "[ \\t\\r\\n]{0,3}").prop_map(|(bytes, blanks)| {
+    let base64 = (prop::collection::vec(any::<u8>(), 0..80), "[ \\t\\r\\n]{0,3}").prop_map(
+        |(bytes, blanks)| {
             let text = STANDARD.encode(bytes);
             let (front, back) = text.split_at(text.len() / 2);
             format!("{front}{blanks}{back}")
-        });
+        },
+    );
     prop_oneof![
         any::<String>(),
         base64.clone(),

@@ -1,4 +1,5 @@
-//! Which addresses are public. The others lead into the network of the machine that runs the client.
+//! Which addresses are public. The others lead into the network of the machine that runs the
+//! client.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -48,13 +49,15 @@ pub(crate) fn reason_not_public(address: IpAddr) -> Option<&'static str> {
 }
 
 fn v4(address: Ipv4Addr) -> Option<&'static str> {
-    let within = |network: Ipv4Addr, length| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0;
+    let within =
+        |network: Ipv4Addr, length| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0;
     V4.iter().find(|(network, length, _)| within(*network, *length)).map(|(_, _, reason)| *reason)
 }
 
 fn v6(address: Ipv6Addr) -> Option<&'static str> {
-    let within =
-        |network: Ipv6Addr, length: u32| (address.to_bits() ^ network.to_bits()) >> (128 - length) == 0;
+    let within = |network: Ipv6Addr, length: u32| {
+        (address.to_bits() ^ network.to_bits()) >> (128 - length) == 0
+    };
     // These two carry an IPv4 address, to which a gateway forwards.
     if within(NAT64, 96) {
         return v4(Ipv4Addr::from_bits(address.to_bits() as u32));
@@ -85,17 +88,65 @@ mod tests {
         for (before, first, last, after, kind) in [
             (None, "0.0.0.0", "0.255.255.255", Some("1.0.0.0"), "unspecified"),
             (Some("9.255.255.255"), "10.0.0.0", "10.255.255.255", Some("11.0.0.0"), "private"),
-            (Some("100.63.255.255"), "100.64.0.0", "100.127.255.255", Some("100.128.0.0"), "shared"),
-            (Some("126.255.255.255"), "127.0.0.0", "127.255.255.255", Some("128.0.0.0"), "loopback"),
-            (Some("169.253.255.255"), "169.254.0.0", "169.254.255.255", Some("169.255.0.0"), "link-local"),
+            (
+                Some("100.63.255.255"),
+                "100.64.0.0",
+                "100.127.255.255",
+                Some("100.128.0.0"),
+                "shared",
+            ),
+            (
+                Some("126.255.255.255"),
+                "127.0.0.0",
+                "127.255.255.255",
+                Some("128.0.0.0"),
+                "loopback",
+            ),
+            (
+                Some("169.253.255.255"),
+                "169.254.0.0",
+                "169.254.255.255",
+                Some("169.255.0.0"),
+                "link-local",
+            ),
             (Some("172.15.255.255"), "172.16.0.0", "172.31.255.255", Some("172.32.0.0"), "private"),
             (Some("191.255.255.255"), "192.0.0.0", "192.0.0.255", Some("192.0.1.0"), "reserved"),
             (Some("192.0.1.255"), "192.0.2.0", "192.0.2.255", Some("192.0.3.0"), "documentation"),
-            (Some("192.88.98.255"), "192.88.99.0", "192.88.99.255", Some("192.88.100.0"), "reserved"),
-            (Some("192.167.255.255"), "192.168.0.0", "192.168.255.255", Some("192.169.0.0"), "private"),
-            (Some("198.17.255.255"), "198.18.0.0", "198.19.255.255", Some("198.20.0.0"), "benchmarking"),
-            (Some("198.51.99.255"), "198.51.100.0", "198.51.100.255", Some("198.51.101.0"), "documentation"),
-            (Some("203.0.112.255"), "203.0.113.0", "203.0.113.255", Some("203.0.114.0"), "documentation"),
+            (
+                Some("192.88.98.255"),
+                "192.88.99.0",
+                "192.88.99.255",
+                Some("192.88.100.0"),
+                "reserved",
+            ),
+            (
+                Some("192.167.255.255"),
+                "192.168.0.0",
+                "192.168.255.255",
+                Some("192.169.0.0"),
+                "private",
+            ),
+            (
+                Some("198.17.255.255"),
+                "198.18.0.0",
+                "198.19.255.255",
+                Some("198.20.0.0"),
+                "benchmarking",
+            ),
+            (
+                Some("198.51.99.255"),
+                "198.51.100.0",
+                "198.51.100.255",
+                Some("198.51.101.0"),
+                "documentation",
+            ),
+            (
+                Some("203.0.112.255"),
+                "203.0.113.0",
+                "203.0.113.255",
+                Some("203.0.114.0"),
+                "documentation",
+            ),
             (Some("223.255.255.255"), "224.0.0.0", "239.255.255.255", None, "multicast"),
             (None, "240.0.0.0", "255.255.255.254", None, "reserved"),
             (None, "255.255.255.255", "255.255.255.255", None, "broadcast"),
@@ -103,11 +154,26 @@ mod tests {
             (None, "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", None, "link-local"),
             (None, "ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", None, "multicast"),
             (None, "2001::", "2001:1ff:ffff::1", Some("2001:200::"), "reserved"),
-            (Some("2001:db7:ffff::"), "2001:db8::", "2001:db8:ffff::1", Some("2001:db9::"), "documentation"),
-            (Some("3ffe:ffff::"), "3fff::", "3fff:fff:ffff::1", Some("3fff:1000::"), "documentation"),
+            (
+                Some("2001:db7:ffff::"),
+                "2001:db8::",
+                "2001:db8:ffff::1",
+                Some("2001:db9::"),
+                "documentation",
+            ),
+            (
+                Some("3ffe:ffff::"),
+                "3fff::",
+                "3fff:fff:ffff::1",
+                Some("3fff:1000::"),
+                "documentation",
+            ),
         ] {
             for address in [first, last] {
-                assert!(reason(address).is_some_and(|reason| reason.contains(kind)), "{address} {kind}");
+                assert!(
+                    reason(address).is_some_and(|reason| reason.contains(kind)),
+                    "{address} {kind}"
+                );
             }
             for address in [before, after].into_iter().flatten() {
                 assert_eq!(reason(address), None, "{address}");
@@ -133,9 +199,13 @@ mod tests {
             ("4000::1", "reserved"),
             ("100::1", "reserved"),
         ] {
-            assert!(reason(address).is_some_and(|reason| reason.contains(kind)), "{address} {kind}");
+            assert!(
+                reason(address).is_some_and(|reason| reason.contains(kind)),
+                "{address} {kind}"
+            );
         }
-        for address in ["8.8.8.8", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1", "2606:4700::1111"]
+        for address in
+            ["8.8.8.8", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1", "2606:4700::1111"]
         {
             assert_eq!(reason(address), None, "{address}");
         }

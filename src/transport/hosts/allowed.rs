@@ -4,7 +4,8 @@ use url::Url;
 
 use super::Host;
 
-/// `polls.example.net`, or with a port `polls.example.net:8443`. It matches this one host and none below it.
+/// `polls.example.net`, or with a port `polls.example.net:8443`. It matches this one host and none
+/// below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AllowedHost {
     host: Host,
@@ -81,7 +82,10 @@ fn split_port(text: &str) -> Result<(&str, Option<&str>), &'static str> {
 
 fn parse_port(text: &str) -> Result<u16, &'static str> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|port| digits && *port != 0).ok_or("its port is not a number from 1 to 65535")
+    text.parse()
+        .ok()
+        .filter(|port| digits && *port != 0)
+        .ok_or("its port is not a number from 1 to 65535")
 }
 
 fn is_public_suffix(name: &str) -> bool {
@@ -176,7 +180,10 @@ mod tests {
             ("github.io", "public suffix"),
         ] {
             let outcome = AllowedHost::parse(text);
-            assert!(outcome.as_ref().is_err_and(|found| found.contains(problem)), "{text}: {outcome:?}");
+            assert!(
+                outcome.as_ref().is_err_and(|found| found.contains(problem)),
+                "{text}: {outcome:?}"
+            );
         }
     }
 

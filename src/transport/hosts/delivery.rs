@@ -1,4 +1,5 @@
-//! Where pictures may come from. `docs/key-hosts.md` explains the rule, and its table is checked against this module.
+//! Where pictures may come from. `docs/key-hosts.md` explains the rule, and its table is checked
+//! against this module.
 
 use std::{error, fmt};
 
@@ -6,7 +7,8 @@ use url::Url;
 
 use super::{AllowedHost, Host, reason_not_public};
 
-/// Decides on every URL of a delivery: the one that the service names, and each that a redirect names.
+/// Decides on every URL of a delivery: the one that the service names, and each that a redirect
+/// names.
 #[derive(Debug, Clone)]
 pub(crate) struct DeliveryRules {
     /// The hosts of the bases, which may deliver from any port.
@@ -25,8 +27,9 @@ impl DeliveryRules {
         }
     }
 
-    /// Whether the URL may be fetched. For a host name that is not [trusted](Self::trusts), the addresses that it
-    /// resolves to are checked later, by the resolver of the client that connects.
+    /// Whether the URL may be fetched. For a host name that is not [trusted](Self::trusts), the
+    /// addresses that it resolves to are checked later, by the resolver of the client that
+    /// connects.
     pub(crate) fn check(&self, url: &Url) -> Result<(), Refusal> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Refusal::of_url(format!("its scheme is `{}`, not https", url.scheme())));
@@ -147,8 +150,14 @@ mod tests {
     fn a_refusal_says_why_and_repeats_no_secret() {
         let base = ["https://api.example.com"];
         let shown = |url: &str| check(&base, &[], url).unwrap_err().to_string();
-        assert_eq!(shown("https://169.254.169.254/x?s=SECRET"), "169.254.169.254 is a link-local address");
-        assert_eq!(shown("https://user:SECRET@cdn.example.com"), "it has a user name or a password");
+        assert_eq!(
+            shown("https://169.254.169.254/x?s=SECRET"),
+            "169.254.169.254 is a link-local address"
+        );
+        assert_eq!(
+            shown("https://user:SECRET@cdn.example.com"),
+            "it has a user name or a password"
+        );
         assert_eq!(shown("data:image/png;base64,SECRET"), "its scheme is `data`, not https");
         assert_eq!(
             shown("http://cdn.example.com/SECRET"),

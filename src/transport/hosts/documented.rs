@@ -4,7 +4,8 @@ use url::Url;
 
 const PAGE: &str = include_str!("../../../docs/key-hosts.md");
 
-/// The rows of the tables with this header, without backticks. A row may have more columns than the test needs.
+/// The rows of the tables with this header, without backticks. A row may have more columns than the
+/// test needs.
 pub(super) fn rows(header: &str) -> Vec<[String; 3]> {
     let tables = PAGE.split(header).skip(1);
     let rows: Vec<[String; 3]> = tables.flat_map(table_rows).collect();
@@ -16,14 +17,16 @@ fn table_rows(table: &str) -> impl Iterator<Item = [String; 3]> {
     // The rest of the header, and the line below it.
     table.lines().skip(2).take_while(|line| line.starts_with('|')).map(|line| {
         let cells = line.trim_matches('|').split('|');
-        let cells: Vec<String> = cells.map(|cell| cell.trim().trim_matches('`').to_owned()).collect();
+        let cells: Vec<String> =
+            cells.map(|cell| cell.trim().trim_matches('`').to_owned()).collect();
         cells[..3].to_vec().try_into().expect("three columns")
     })
 }
 
 /// The words in backticks of the paragraph that starts with this.
 pub(super) fn list(start: &str) -> Vec<&'static str> {
-    let (_, paragraph) = PAGE.split_once(start).unwrap_or_else(|| panic!("the page has a list `{start}`"));
+    let (_, paragraph) =
+        PAGE.split_once(start).unwrap_or_else(|| panic!("the page has a list `{start}`"));
     let (paragraph, _) = paragraph.split_once("\n\n").unwrap_or((paragraph, ""));
     paragraph.split('`').skip(1).step_by(2).collect()
 }

@@ -1,4 +1,5 @@
-//! Where the key may go. `docs/key-hosts.md` explains the rule, and its table is checked against this module.
+//! Where the key may go. `docs/key-hosts.md` explains the rule, and its table is checked against
+//! this module.
 
 use url::Url;
 
@@ -52,7 +53,11 @@ mod tests {
             let expected = documented::verdict(verdict);
             assert_eq!(allows(base, &[], false, polled), expected, "{base} {polled}");
             if base.starts_with("https://") && !documented::same_host(base, polled) {
-                assert_eq!(allows(polled, &[], false, base), expected, "{polled} {base}, the other way");
+                assert_eq!(
+                    allows(polled, &[], false, base),
+                    expected,
+                    "{polled} {base}, the other way"
+                );
             }
         }
     }
@@ -72,7 +77,11 @@ mod tests {
             ("10.0.0.7", "http://10.0.0.7/x", true, true),
             ("polls.other.net", "ftp://polls.other.net/x", true, false),
         ] {
-            assert_eq!(allows(base, &[allowed], with_http, url), expected, "{allowed} {url} {with_http}");
+            assert_eq!(
+                allows(base, &[allowed], with_http, url),
+                expected,
+                "{allowed} {url} {with_http}"
+            );
         }
     }
 

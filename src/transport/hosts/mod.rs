@@ -1,4 +1,5 @@
-//! Hosts: when two are the same, which ones may receive the key, and which ones may deliver pictures.
+//! Hosts: when two are the same, which ones may receive the key, and which ones may deliver
+//! pictures.
 
 mod address;
 mod allowed;
@@ -21,7 +22,8 @@ pub(crate) use key::KeyOrigins;
 /// A host, in the one form that all its spellings share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Host {
-    /// `localhost`, `127.0.0.1` and `[::1]`, which reach the same process. The rest of `127.0.0.0/8` may not.
+    /// `localhost`, `127.0.0.1` and `[::1]`, which reach the same process. The rest of
+    /// `127.0.0.0/8` may not.
     Loopback,
     Address(IpAddr),
     /// In lower case and punycode, without a trailing dot.

@@ -1,7 +1,8 @@
 //! Which other hosts of a domain belong to the service itself.
 //!
-//! An equal registrable domain is not enough: below `modal.run` or `azure.com` each host may be another customer's. So
-//! both hosts must be named like a provider's own, in words that `docs/key-hosts.md` lists.
+//! An equal registrable domain is not enough: below `modal.run` or `azure.com` each host may be
+//! another customer's. So both hosts must be named like a provider's own, in words that
+//! `docs/key-hosts.md` lists.
 
 use url::Url;
 
@@ -36,7 +37,9 @@ impl<'a> OwnHost<'a> {
     fn parse(name: &'a str) -> Option<Self> {
         let registrable = psl::domain(name.as_bytes())?;
         // An unknown suffix (`.internal`) tells nothing about who owns the domains below it.
-        if !registrable.suffix().is_known() || HOSTING.iter().any(|hosting| is_within(name, hosting)) {
+        if !registrable.suffix().is_known()
+            || HOSTING.iter().any(|hosting| is_within(name, hosting))
+        {
             return None;
         }
         let domain = str::from_utf8(registrable.as_bytes()).ok()?;
@@ -106,7 +109,11 @@ mod tests {
         for domain in HOSTING.iter() {
             let below = format!("customer.{domain}");
             let registrable = psl::domain(below.as_bytes()).unwrap();
-            assert_ne!(registrable.as_bytes(), below.as_bytes(), "{domain} is a public suffix by now");
+            assert_ne!(
+                registrable.as_bytes(),
+                below.as_bytes(),
+                "{domain} is a public suffix by now"
+            );
         }
     }
 
@@ -139,12 +146,13 @@ mod tests {
 
     fn own_name() -> impl Strategy<Value = String> {
         let word = select(SERVICE.iter().chain(REGIONS.iter()).collect::<Vec<_>>());
-        let label = (prop::collection::vec((word, prop::option::of(0..100u32)), 1..3)).prop_map(|words| {
-            let words = words.iter().map(|(word, number)| {
-                number.map_or_else(|| (*word).to_owned(), |number| format!("{word}{number}"))
+        let label =
+            (prop::collection::vec((word, prop::option::of(0..100u32)), 1..3)).prop_map(|words| {
+                let words = words.iter().map(|(word, number)| {
+                    number.map_or_else(|| (*word).to_owned(), |number| format!("{word}{number}"))
+                });
+                words.collect::<Vec<_>>().join("-")
             });
-            words.collect::<Vec<_>>().join("-")
-        });
         prop::collection::vec(label, 0..3).prop_map(|mut labels| {
             labels.push("example.com".to_owned());
             labels.join(".")

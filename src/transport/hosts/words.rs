@@ -1,5 +1,5 @@
-//! The words and domains of the rule for siblings, sorted. `docs/key-hosts.md` has the same lists, and a test compares
-//! them.
+//! The words and domains of the rule for siblings, sorted. `docs/key-hosts.md` has the same lists,
+//! and a test compares them.
 
 /// What a provider calls the hosts of its own API.
 pub(super) const SERVICE: Words = Words(

@@ -7,7 +7,8 @@ use tokio::time::{self, Instant};
 
 use super::Shared;
 use crate::{
-    Error, ErrorKind, Region, TaskRef, TaskStatus, Update, WaitOptions, task::outcome, transport::retry,
+    Error, ErrorKind, Region, TaskRef, TaskStatus, Update, WaitOptions, task::outcome,
+    transport::retry,
 };
 
 /// What confirmed an event.
@@ -42,9 +43,9 @@ pub(super) async fn follow(shared: &Shared, task_id: &str, claimed: Option<&Task
     true
 }
 
-/// Polls until the event is confirmed or the deadline passes, also after errors that a wait would end with: the delivery was
-/// answered, so nobody else will try again. A service that does not know the task may lag behind its own event, so that is
-/// believed after some attempts only.
+/// Polls until the event is confirmed or the deadline passes, also after errors that a wait would
+/// end with: the delivery was answered, so nobody else will try again. A service that does not know
+/// the task may lag behind its own event, so that is believed after some attempts only.
 async fn confirm(
     shared: &Shared,
     task_id: &str,
@@ -98,8 +99,8 @@ fn is_unknown(update: &Update) -> bool {
     *update.status() == TaskStatus::TaskNotFound
 }
 
-/// The update that confirms the event: of the final status, or of any status if the event claims no more. A poll may lag
-/// behind an event that claims a final status.
+/// The update that confirms the event: of the final status, or of any status if the event claims no
+/// more. A poll may lag behind an event that claims a final status.
 async fn poll(
     shared: &Shared,
     task: &TaskRef,
@@ -113,7 +114,9 @@ async fn poll(
         match poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await {
             Some(Ok(update)) if claims_final && !update.status().is_final() => {}
             Some(update) => return update,
-            None => return Err(Error::new(ErrorKind::Reply, "polling ended without a final status")),
+            None => {
+                return Err(Error::new(ErrorKind::Reply, "polling ended without a final status"));
+            }
         }
     }
 }

@@ -16,26 +16,33 @@ use crate::{Client, Error, Picture, WaitOptions};
 /// How many events may wait for their confirmation by default.
 const DEFAULT_MAX_PENDING: usize = 1024;
 
-type Handler = Box<dyn Fn(Result<Picture, Error>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+type Handler =
+    Box<dyn Fn(Result<Picture, Error>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// Receives webhooks in an [axum](https://docs.rs/axum) server, confirms them, and hands finished tasks over.
+/// Receives webhooks in an [axum](https://docs.rs/axum) server, confirms them, and hands finished
+/// tasks over.
 ///
 /// 1. A delivery is verified and answered with 204 at once. That means received, not handled.
-/// 2. The task is polled with the key, where it was submitted. Polls that fail are retried until the deadline of the
-///    [wait options](Self::wait_options). Waits of the same client for the task poll at once, too.
-/// 3. When a poll sees the final status, the handler is called with what [`Task::wait`](crate::Task::wait) would return:
-///    the picture, or an error with the task's reference.
+/// 2. The task is polled with the key, where it was submitted. Polls that fail are retried until
+///    the deadline of the [wait options](Self::wait_options). Waits of the same client for the task
+///    poll at once, too.
+/// 3. When a poll sees the final status, the handler is called with what
+///    [`Task::wait`](crate::Task::wait) would return: the picture, or an error with the task's
+///    reference.
 ///
-/// The handler is called once for a task. Further deliveries of an event that was handled are answered and ignored; the last
-/// 10,000 events and tasks are remembered. If the handler panics, the next delivery calls it again. If an event can't be
-/// confirmed, that is logged, and the next delivery is confirmed again.
+/// The handler is called once for a task. Further deliveries of an event that was handled are
+/// answered and ignored; the last 10,000 events and tasks are remembered. If the handler panics,
+/// the next delivery calls it again. If an event can't be confirmed, that is logged, and the next
+/// delivery is confirmed again.
 ///
-/// An event may arrive before [`Client::submit`] has returned. If this client has submissions under way, the event is held
-/// until they have ended, for a minute at most. The task of another process, or of one that was restarted, is polled by its
-/// id, at the service's address and then at the regional one.
+/// An event may arrive before [`Client::submit`] has returned. If this client has submissions under
+/// way, the event is held until they have ended, for a minute at most. The task of another process,
+/// or of one that was restarted, is polled by its id, at the service's address and then at the
+/// regional one.
 ///
-/// Other responses are 401 (not verified), 413 (the body is too large), 400 (the body is not JSON, or broke off), 408 (the
-/// body took too long), and 503 if too many events wait for their confirmation: the service may deliver those again.
+/// Other responses are 401 (not verified), 413 (the body is too large), 400 (the body is not JSON,
+/// or broke off), 408 (the body took too long), and 503 if too many events wait for their
+/// confirmation: the service may deliver those again.
 ///
 /// ```
 /// use imagekiln::{Client, Error, Picture, webhook::{Receiver, Verifier}};
@@ -63,23 +70,30 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver for the tasks of this client. Waits of its clones are woken.
     pub fn new(client: Client, verifier: Verifier) -> Self {
-        Self { client, verifier, max_pending: DEFAULT_MAX_PENDING, wait_options: WaitOptions::default() }
+        Self {
+            client,
+            verifier,
+            max_pending: DEFAULT_MAX_PENDING,
+            wait_options: WaitOptions::default(),
+        }
     }
 
-    /// How many events may wait for their confirmation, or for the handler, at once; 1024 by default. Each takes about a
-    /// kilobyte. Further deliveries are answered with 503.
+    /// How many events may wait for their confirmation, or for the handler, at once; 1024 by
+    /// default. Each takes about a kilobyte. Further deliveries are answered with 503.
     pub fn max_pending(mut self, events: usize) -> Self {
         self.max_pending = events;
         self
     }
 
-    /// How an event is confirmed: for how long, and how often its task is polled. The defaults are those of a wait.
+    /// How an event is confirmed: for how long, and how often its task is polled. The defaults are
+    /// those of a wait.
     pub fn wait_options(mut self, options: WaitOptions) -> Self {
         self.wait_options = options;
         self
     }
 
-    /// A router that takes deliveries by POST at `/`, to be nested where the `webhook_url` of the requests leads.
+    /// A router that takes deliveries by POST at `/`, to be nested where the `webhook_url` of the
+    /// requests leads.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! A connection that breaks once the POST is out: whether it was paid is unknown, and it is never sent again.
+//! A connection that breaks once the POST is out: whether it was paid is unknown, and it is never
+//! sent again.
 
 use imagekiln::{ErrorKind, types::Gen2Pro};
 use tokio::time::Instant;
@@ -49,8 +50,10 @@ async fn broken_in_the_middle_of_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_no_http() {
-    assert_unknown_after(Answer::nothing().body("SSH-2.0-OpenSSH_9.6\r\n\r\n").then_close(), "ssh").await;
-    assert_unknown_after(Answer::nothing().body("HTTP/1.1 20x OK\r\n\r\n").then_close(), "status").await;
+    assert_unknown_after(Answer::nothing().body("SSH-2.0-OpenSSH_9.6\r\n\r\n").then_close(), "ssh")
+        .await;
+    assert_unknown_after(Answer::nothing().body("HTTP/1.1 20x OK\r\n\r\n").then_close(), "status")
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,7 +71,8 @@ async fn silence_ends_at_the_limit() {
     assert!(service.only_request().complete);
 }
 
-/// The limit is one on silence: an answer that comes slowly, and never stops coming, is the task that was paid.
+/// The limit is one on silence: an answer that comes slowly, and never stops coming, is the task
+/// that was paid.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_trickles_in_is_waited_for() {
     let service = ScriptedServer::start().await;
@@ -93,7 +97,9 @@ async fn an_answer_that_trickles_in_is_waited_for() {
 /// A refusal is one, even if its text does not come to its end.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_breaks_off_is_a_refusal() {
-    for (status, kind) in [(403, ErrorKind::Auth), (422, ErrorKind::Validation), (404, ErrorKind::Service)] {
+    for (status, kind) in
+        [(403, ErrorKind::Auth), (422, ErrorKind::Validation), (404, ErrorKind::Service)]
+    {
         let service = ScriptedServer::start().await;
         service.answer(Answer::status(status).body("{\"det").declaring_length(99).then_close());
 
@@ -127,7 +133,8 @@ async fn a_connection_that_was_closed_while_idle_is_not_used_again() {
     }
 }
 
-/// The race that clients lose by repeating: the connection was kept, the POST went out on it, and it closed.
+/// The race that clients lose by repeating: the connection was kept, the POST went out on it, and
+/// it closed.
 #[tokio::test(start_paused = true)]
 async fn a_kept_connection_that_closes_on_the_next_post_is_unknown() {
     for answer in [Answer::close(), Answer::reset()] {

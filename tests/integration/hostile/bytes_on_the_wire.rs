@@ -19,10 +19,11 @@ const INJECTION: &str = r#"A","webhook_url":"https://evil.example/"#;
 #[tokio::test(start_paused = true)]
 async fn are_not_added_to_by_text_that_says_it_is_base64() {
     for name in ["input_image", "a_new_image"] {
-        let request =
-            Request::new(find_operation("gen-2-pro").unwrap()).image(name, ImageInput::base64(INJECTION));
+        let request = Request::new(find_operation("gen-2-pro").unwrap())
+            .image(name, ImageInput::base64(INJECTION));
         let service = ScriptedServer::start().await;
-        let error = client(&service).submit(request.clone().field("prompt", "p")).await.unwrap_err();
+        let error =
+            client(&service).submit(request.clone().field("prompt", "p")).await.unwrap_err();
         assert_kind(&error, ErrorKind::Validation);
         service.assert_received_nothing();
 
@@ -70,11 +71,13 @@ fn any_image() -> impl Strategy<Value = Image> {
     prop_oneof![
         any::<String>().prop_map(Image::Text),
         "[A-Za-z0-9+/=\"\\\\ \\n{}:,]{0,60}".prop_map(Image::Text),
-        (png(), any::<prop::sample::Index>(), "[ \\r\\n\\t]{0,3}").prop_map(|(png, index, blanks)| {
-            let mut text = STANDARD.encode(png);
-            text.insert_str(index.index(text.len()), &blanks);
-            Image::Text(text)
-        }),
+        (png(), any::<prop::sample::Index>(), "[ \\r\\n\\t]{0,3}").prop_map(
+            |(png, index, blanks)| {
+                let mut text = STANDARD.encode(png);
+                text.insert_str(index.index(text.len()), &blanks);
+                Image::Text(text)
+            }
+        ),
         bytes().prop_map(Image::Bytes),
         bytes().prop_map(Image::File),
         "https://a\\.example/[a-z\" ?&=\\\\]{0,12}".prop_map(Image::Url),
@@ -97,8 +100,8 @@ fn any_extra() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What the service must read where text is given for an image. Base64 of either alphabet loses its whitespace, with or
-/// without padding, and with leftover bits.
+/// What the service must read where text is given for an image. Base64 of either alphabet loses its
+/// whitespace, with or without padding, and with leftover bits.
 fn read_of(text: &str) -> Value {
     const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -127,7 +130,9 @@ fn request(
         let (input, value) = match image {
             Image::Text(text) => (ImageInput::base64(&text), read_of(&text)),
             Image::Url(url) => (ImageInput::url(url.as_str()), url.into()),
-            Image::Bytes(bytes) => (ImageInput::bytes(bytes.clone()), STANDARD.encode(bytes).into()),
+            Image::Bytes(bytes) => {
+                (ImageInput::bytes(bytes.clone()), STANDARD.encode(bytes).into())
+            }
             Image::File(bytes) => {
                 let file = NamedTempFile::new().unwrap();
                 std::fs::write(&file, &bytes).unwrap();
@@ -147,7 +152,8 @@ fn request(
     (request, Value::Object(asked), files)
 }
 
-/// A request that passes, or that is sent unchecked, arrives as it was made. Any other one does not arrive.
+/// A request that passes, or that is sent unchecked, arrives as it was made. Any other one does not
+/// arrive.
 #[test]
 fn are_any_request_as_it_was_made() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -168,7 +174,8 @@ fn are_any_request_as_it_was_made() {
     let outcome = TestRunner::new(ProptestConfig { cases: 256, ..ProptestConfig::default() }).run(
         &cases,
         |(prompt, listed, unlisted, extra, validation)| {
-            let (request, asked, _files) = request(&prompt, listed, unlisted, extra.into_iter().collect());
+            let (request, asked, _files) =
+                request(&prompt, listed, unlisted, extra.into_iter().collect());
             let is_sent = !validation || request.validate().is_ok();
             let before = service.received().len();
             if is_sent {

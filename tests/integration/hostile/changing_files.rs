@@ -1,4 +1,5 @@
-//! Files that change while they are sent: the upload stops before its last byte, and nothing is paid.
+//! Files that change while they are sent: the upload stops before its last byte, and nothing is
+//! paid.
 
 use std::{fs, io::Write, path::PathBuf};
 

@@ -1,4 +1,5 @@
-//! Responses of success that are truncated or damaged: the task that was paid is not lost, and neither is its picture.
+//! Responses of success that are truncated or damaged: the task that was paid is not lost, and
+//! neither is its picture.
 
 use std::io::Write;
 
@@ -25,7 +26,8 @@ fn damaged(members: &str) -> Vec<(&'static str, Answer)> {
     let whole = format!("{{{members}}}").into_bytes();
     let open = format!("{{{members},").into_bytes();
     let body = |body: &[u8]| Answer::status(200).body(body);
-    let around = |before: &str, after: &str| body(format!("{before}{{{members}}}{after}").as_bytes());
+    let around =
+        |before: &str, after: &str| body(format!("{before}{{{members}}}{after}").as_bytes());
     let with = |member: &[u8]| [b"{", member, b",", members.as_bytes(), b"}"].concat();
     let padding = " ".repeat(4_300_000);
     let half_of_gzip = gzip(&[open.as_slice(), " ".repeat(100_000).as_bytes()].concat());
@@ -46,8 +48,14 @@ fn damaged(members: &str) -> Vec<(&'static str, Answer)> {
         ("NaN", body(&with(b"\"cost\":NaN,\"x\":-Infinity"))),
         ("half a surrogate pair", body(&with(br#""x":"\ud83e","y":"\udd8a\ud83e""#))),
         ("Latin-1", body(&with(b"\"caf\xe9\":\"cr\xe8me\""))),
-        ("nested deeply", body(&with(format!("\"x\":{}{}", "[".repeat(200), "]".repeat(200)).as_bytes()))),
-        ("nested for ever", body(&with(format!("\"x\":{}", "[".repeat(100)).as_bytes())).until_close()),
+        (
+            "nested deeply",
+            body(&with(format!("\"x\":{}{}", "[".repeat(200), "]".repeat(200)).as_bytes())),
+        ),
+        (
+            "nested for ever",
+            body(&with(format!("\"x\":{}", "[".repeat(100)).as_bytes())).until_close(),
+        ),
         ("a byte order mark", around("\u{feff}", "")),
         ("UTF-16", body(&utf16(&whole))),
         ("text in front", around(")]}',\n", "")),
@@ -82,7 +90,10 @@ async fn to_a_submission_still_name_its_task() {
         }
         service.answer(answer).answer(ready(&service));
 
-        let task = client(&service).submit(fox()).await.unwrap_or_else(|error| panic!("{damage}: {error:?}"));
+        let task = client(&service)
+            .submit(fox())
+            .await
+            .unwrap_or_else(|error| panic!("{damage}: {error:?}"));
         task.wait().await.unwrap();
 
         assert_eq!(task.id(), "t1", "{damage}");
@@ -94,7 +105,8 @@ async fn to_a_submission_still_name_its_task() {
 
 #[tokio::test(start_paused = true)]
 async fn to_a_poll_still_tell_that_the_picture_is_ready() {
-    let members = format!(r#""id":7,"status":"Ready","result":{{"sample":"{DELIVERED}","seed":NaN}}"#);
+    let members =
+        format!(r#""id":7,"status":"Ready","result":{{"sample":"{DELIVERED}","seed":NaN}}"#);
     for (damage, answer) in damaged(&members) {
         if hides_what_follows(damage) {
             continue;
@@ -186,7 +198,9 @@ async fn of_refusals_with_a_polling_url_are_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn of_refusals_that_hang_are_refusals() {
-    for (status, kind) in [(403, ErrorKind::Auth), (402, ErrorKind::Payment), (422, ErrorKind::Validation)] {
+    for (status, kind) in
+        [(403, ErrorKind::Auth), (402, ErrorKind::Payment), (422, ErrorKind::Validation)]
+    {
         let service = ScriptedServer::start().await;
         service.answer(Answer::status(status).body("{\"det").declaring_length(99).then_silence());
 
@@ -228,7 +242,10 @@ async fn to_a_poll_that_hang_count_at_the_deadline() {
 async fn that_repeat_the_key_do_not_make_it_public() {
     let service = ScriptedServer::start().await;
     service
-        .answer(Answer::json(200, &json!({ "id": KEY, "polling_url": samples::polling_url(&service, "t1") })))
+        .answer(Answer::json(
+            200,
+            &json!({ "id": KEY, "polling_url": samples::polling_url(&service, "t1") }),
+        ))
         .answer(samples::status(&format!("Pending {KEY}")))
         .answer(samples::status("Error"));
     let task = client(&service).submit(fox()).await.unwrap();

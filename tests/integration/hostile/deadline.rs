@@ -24,7 +24,9 @@ fn end_of(error: &Error) -> (Duration, u32, Option<TaskStatus>) {
 #[tokio::test(start_paused = true)]
 async fn ends_a_wait_and_the_task_is_taken_up_again() {
     let service = ScriptedServer::start().await;
-    service.answer(samples::accepted(&service, "t1")).otherwise(|_| samples::status("Nearly there"));
+    service
+        .answer(samples::accepted(&service, "t1"))
+        .otherwise(|_| samples::status("Nearly there"));
     let started = Instant::now();
     let submitted = client(&service).submit(fox()).await.unwrap();
 
@@ -141,7 +143,9 @@ async fn is_used_up_if_the_service_asks_to_wait_longer() {
 #[tokio::test(start_paused = true)]
 async fn ends_with_a_poll_that_may_still_see_the_picture() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::json(503, &json!({})).header("Retry-After", "600")).answer(ready(&service));
+    service
+        .answer(Answer::json(503, &json!({})).header("Retry-After", "600"))
+        .answer(ready(&service));
 
     let picture = task(&client(&service), &service).wait_with(deadline(30)).await.unwrap();
 
@@ -154,7 +158,9 @@ async fn ends_with_a_poll_that_may_still_see_the_picture() {
 #[tokio::test(start_paused = true)]
 async fn is_not_all_given_to_a_service_that_asks_for_hours() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::json(429, &json!({})).header("Retry-After", "86400")).answer(ready(&service));
+    service
+        .answer(Answer::json(429, &json!({})).header("Retry-After", "86400"))
+        .answer(ready(&service));
 
     task(&client(&service), &service).wait_with(deadline(3600)).await.unwrap();
 
@@ -192,7 +198,10 @@ async fn no_interval_makes_a_wait_spin() {
 #[tokio::test(start_paused = true)]
 async fn no_interval_is_too_long_to_count_with() {
     let service = ScriptedServer::start().await;
-    service.answer(samples::status("Pending")).answer(samples::status("Pending")).answer(ready(&service));
+    service
+        .answer(samples::status("Pending"))
+        .answer(samples::status("Pending"))
+        .answer(ready(&service));
 
     let longest = Duration::MAX;
     let options = WaitOptions::default().deadline(longest).interval(longest).max_interval(longest);

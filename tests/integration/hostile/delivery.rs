@@ -73,10 +73,16 @@ async fn a_response_that_is_not_a_picture_is_an_error() {
     let cases: [(Make, &str); 8] = [
         (|| Answer::html(200), "not a picture"),
         (|| Answer::status(200), "not a picture"),
-        (|| Answer::status(200).header("Content-Type", "image/png").body("not yet"), "not a picture"),
+        (
+            || Answer::status(200).header("Content-Type", "image/png").body("not yet"),
+            "not a picture",
+        ),
         (|| Answer::status(200).body(&PNG[1..]), "not a picture"),
         (|| Answer::png(&PNG[..20]).until_close(), "ends in the middle"),
-        (|| Answer::png(&PNG[..20]).declaring_length(PNG.len()).then_close(), "the connection broke"),
+        (
+            || Answer::png(&PNG[..20]).declaring_length(PNG.len()).then_close(),
+            "the connection broke",
+        ),
         (|| Answer::status(204), "204"),
         (|| Answer::status(404), "404"),
     ];

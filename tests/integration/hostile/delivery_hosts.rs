@@ -1,4 +1,5 @@
-//! Delivery URLs that lead where a picture does not come from: into the network of the machine that fetches it.
+//! Delivery URLs that lead where a picture does not come from: into the network of the machine that
+//! fetches it.
 
 use imagekiln::{Client, ClientBuilder, ErrorKind, Picture};
 
@@ -39,9 +40,10 @@ async fn on_this_machine_are_not_fetched_for_a_service_elsewhere() {
     let (polls, local) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = https_builder(&polls).build().unwrap();
     let url = samples::delivery_url(&local);
-    for (url, reason) in
-        [(url.replace("http://", "https://"), "a loopback address"), (url, "the service over https")]
-    {
+    for (url, reason) in [
+        (url.replace("http://", "https://"), "a loopback address"),
+        (url, "the service over https"),
+    ] {
         let picture = picture_at(&client, &polls, &url).await;
 
         assert_refused(&picture, reason).await;
@@ -62,7 +64,10 @@ async fn at_special_addresses_are_not_fetched() {
         ("http://127.0.0.2/fox.png", "127.0.0.2 is a loopback address"),
         ("http://0.0.0.0/fox.png", "an unspecified address"),
         ("http://[fd00::7]/fox.png", "[fd00::7] is a private address"),
-        ("https://user:delivery-signature-2be617@cdn.example.net/fox.png", "a user name or a password"),
+        (
+            "https://user:delivery-signature-2be617@cdn.example.net/fox.png",
+            "a user name or a password",
+        ),
     ] {
         let picture = picture_at(&client, &service, url).await;
 
@@ -101,7 +106,8 @@ async fn behind_the_last_of_many_redirects_are_not_fetched() {
 
     assert_refused(&picture, "192.168.1.1 is a private address").await;
 
-    let targets: Vec<String> = service.received().into_iter().skip(2).map(|request| request.target).collect();
+    let targets: Vec<String> =
+        service.received().into_iter().skip(2).map(|request| request.target).collect();
     assert_eq!(targets, ["/a", "/b?c"]);
 }
 
@@ -113,7 +119,9 @@ async fn are_fetched_after_five_redirects_and_not_after_six() {
         service.otherwise(move |request| match request.target.strip_prefix("/hop/") {
             None => Answer::redirect(302, "/hop/1"),
             Some(hop) if hop.parse() == Ok(redirects) => Answer::png(PNG),
-            Some(hop) => Answer::redirect(302, &format!("/hop/{}", hop.parse::<u32>().unwrap() + 1)),
+            Some(hop) => {
+                Answer::redirect(302, &format!("/hop/{}", hop.parse::<u32>().unwrap() + 1))
+            }
         });
 
         let outcome = picture.bytes().await;

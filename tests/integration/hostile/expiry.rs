@@ -71,7 +71,8 @@ async fn that_is_refused_before_its_time_is_not_called_expired() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_says_expired_counts_at_any_age() {
-    let azure = "Server failed to authenticate. Signature not valid in the specified time frame: EXPIRED";
+    let azure =
+        "Server failed to authenticate. Signature not valid in the specified time frame: EXPIRED";
     for (status, body) in [
         (400, "<Error><Code>ExpiredToken</Code></Error>"),
         (403, "<Error><Message>Request has expired</Message></Error>"),
@@ -83,7 +84,9 @@ async fn a_refusal_that_says_expired_counts_at_any_age() {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         let body = format!("{body}{DELIVERY_SIGNATURE}");
-        delivery.answer(Answer::status(status).body(&body).declaring_length(body.len() + 9).then_silence());
+        delivery.answer(
+            Answer::status(status).body(&body).declaring_length(body.len() + 9).then_silence(),
+        );
         service.answer(ready(&delivery));
 
         let error = picture.bytes().await.unwrap_err();
@@ -98,7 +101,9 @@ async fn a_refusal_that_says_expired_counts_at_any_age() {
 #[tokio::test(start_paused = true)]
 async fn other_refusals_are_not_called_expired() {
     let late = [&vec![b' '; 64 * 1024][..], b"expired"].concat();
-    for (status, body) in [(400, b"bad request".as_slice()), (404, &late), (500, b"expired"), (403, b"")] {
+    for (status, body) in
+        [(400, b"bad request".as_slice()), (404, &late), (500, b"expired"), (403, b"")]
+    {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         let body = body.to_vec();
@@ -131,7 +136,9 @@ async fn polling_for_a_fresh_address_is_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_error_is_kept_if_there_is_no_fresh_address() {
-    for answer in [|| Answer::html(502), || Answer::status(403), || samples::status("Task not found")] {
+    for answer in
+        [|| Answer::html(502), || Answer::status(403), || samples::status("Task not found")]
+    {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         delivery.answer(Answer::status(410));
@@ -165,14 +172,16 @@ async fn fresh_addresses_that_do_not_work_come_to_an_end() {
     assert!(delivery.received().len() <= 4, "{}", delivery.received().len());
 }
 
-/// The wall clock is asked each time: a machine that slept, or whose clock was set, is not told by an old offset.
+/// The wall clock is asked each time: a machine that slept, or whose clock was set, is not told by
+/// an old offset.
 #[tokio::test(start_paused = true)]
 async fn expiry_follows_the_wall_clock() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let start = SystemTime::UNIX_EPOCH + seconds(1_800_000_000);
     let clock = Arc::new(Mutex::new(start));
     let now = Arc::clone(&clock);
-    let client = samples::builder(&service).wall_clock(move || *now.lock().unwrap()).build().unwrap();
+    let client =
+        samples::builder(&service).wall_clock(move || *now.lock().unwrap()).build().unwrap();
     let first = picture(&client, &service, &delivery).await;
     assert_eq!(first.expires_at(), start + DELIVERY_VALIDITY);
 

@@ -144,14 +144,15 @@ async fn a_polling_address_that_is_none_ends_the_wait() {
 async fn a_service_that_echoes_the_key_does_not_make_it_public() {
     for status in [400, 403, 429, 500] {
         let service = ScriptedServer::start().await;
-        let said =
-            json!({ "detail": [{ "loc": ["query", samples::KEY], "msg": samples::KEY, "type": "x" }] });
+        let said = json!({ "detail": [{ "loc": ["query", samples::KEY], "msg": samples::KEY, "type": "x" }] });
         service.answer(Answer::json(status, &said).header("X-Request-Id", samples::KEY));
 
         let error = task(&client(&service), &service).poll().await.unwrap_err();
 
         assert_kind(&error, error.kind());
-        assert!(!format!("{:?}{:?}", error.violations(), error.request_id()).contains(samples::KEY));
+        assert!(
+            !format!("{:?}{:?}", error.violations(), error.request_id()).contains(samples::KEY)
+        );
     }
 }
 
@@ -168,7 +169,10 @@ async fn pauses_between_polls_grow_to_their_bound() {
     let polls = service.polls();
     let pauses: Vec<_> = polls.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
     assert!(pauses[0] <= seconds(1) / 2 + seconds(1) / 500, "{pauses:?}");
-    assert!(pauses[11] > seconds(5) / 2 && pauses[11] <= seconds(5) + seconds(1) / 500, "{pauses:?}");
+    assert!(
+        pauses[11] > seconds(5) / 2 && pauses[11] <= seconds(5) + seconds(1) / 500,
+        "{pauses:?}"
+    );
 }
 
 /// Polls have a budget of their own. It never ends a wait: without it, the pauses are longer.
@@ -182,7 +186,9 @@ async fn many_tasks_do_not_storm_a_service_that_is_down() {
 
     let outcomes = futures_util::future::join_all(waits).await;
 
-    outcomes.iter().for_each(|outcome| assert_kind(outcome.as_ref().unwrap_err(), ErrorKind::Deadline));
+    outcomes
+        .iter()
+        .for_each(|outcome| assert_kind(outcome.as_ref().unwrap_err(), ErrorKind::Deadline));
     let polls = service.polls().len();
     assert!((200..500).contains(&polls), "{polls} polls within a minute");
 }

@@ -60,10 +60,14 @@ async fn is_polled_after_the_task_is_taken_up_by_a_client_that_allows_it() {
 
 #[tokio::test(start_paused = true)]
 async fn another_port_than_the_allowed_one_gets_nothing() {
-    let (service, allowed, foreign) =
-        (ScriptedServer::start().await, ScriptedServer::start().await, ScriptedServer::start().await);
+    let (service, allowed, foreign) = (
+        ScriptedServer::start().await,
+        ScriptedServer::start().await,
+        ScriptedServer::start().await,
+    );
     service.answer(samples::accepted(&foreign, "t1"));
-    let client = samples::builder(&service).allow_polling_host(allowed.authority()).build().unwrap();
+    let client =
+        samples::builder(&service).allow_polling_host(allowed.authority()).build().unwrap();
 
     let error = client.submit(fox()).await.unwrap().wait().await.unwrap_err();
 
@@ -100,7 +104,10 @@ async fn is_told_from_the_service_however_it_is_written() {
 async fn a_polling_address_without_a_host_is_at_the_service() {
     let service = ScriptedServer::start().await;
     service
-        .answer(Answer::json(200, &json!({ "id": "t1", "polling_url": "/v1/get_result?id=t1&part=2" })))
+        .answer(Answer::json(
+            200,
+            &json!({ "id": "t1", "polling_url": "/v1/get_result?id=t1&part=2" }),
+        ))
         .answer(ready(&service));
 
     client(&service).submit(fox()).await.unwrap().wait().await.unwrap();

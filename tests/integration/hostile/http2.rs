@@ -1,7 +1,8 @@
-//! HTTP/2: one connection carries everything, so one that stopped answering must not take everything with it; and what
-//! the protocol says was not processed is sent again.
+//! HTTP/2: one connection carries everything, so one that stopped answering must not take
+//! everything with it; and what the protocol says was not processed is sent again.
 //!
-//! HTTP/2 needs TLS, and TLS a certificate that the system trusts. So each test runs in a process whose system does.
+//! HTTP/2 needs TLS, and TLS a certificate that the system trusts. So each test runs in a process
+//! whose system does.
 
 use std::{env, fs};
 
@@ -28,7 +29,10 @@ fn trusted(test: &str) -> Option<CertifiedKey<KeyPair>> {
         let (trusted, key) = (path("cert.pem"), path("key.pem"));
         fs::write(&trusted, made.cert.pem()).unwrap();
         fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-        child::run(&format!("hostile::http2::{test}"), &[(TRUSTED_FILE, &trusted), (KEY_FILE, &key)]);
+        child::run(
+            &format!("hostile::http2::{test}"),
+            &[(TRUSTED_FILE, &trusted), (KEY_FILE, &key)],
+        );
         return None;
     }
     let read = |variable| fs::read_to_string(env::var(variable).unwrap()).unwrap();
@@ -46,7 +50,9 @@ fn accepted(server: &Http2Server) -> Step {
 }
 
 fn status(status: &str) -> Step {
-    Step::Answer(json!({ "status": status, "result": { "sample": "https://delivery.example/fox.png" } }))
+    Step::Answer(
+        json!({ "status": status, "result": { "sample": "https://delivery.example/fox.png" } }),
+    )
 }
 
 fn task(client: &Client, server: &Http2Server) -> Task {
@@ -66,7 +72,9 @@ async fn a_refused_stream_is_sent_again() {
 
 #[tokio::test(start_paused = true)]
 async fn streams_that_are_always_refused_are_not_billed() {
-    let Some(certificate) = trusted("streams_that_are_always_refused_are_not_billed") else { return };
+    let Some(certificate) = trusted("streams_that_are_always_refused_are_not_billed") else {
+        return;
+    };
     let server = Http2Server::start(&certificate).await;
     (0..6).for_each(|_| {
         server.then(Step::Refuse);
@@ -81,7 +89,8 @@ async fn streams_that_are_always_refused_are_not_billed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_goes_away_before_it_takes_the_request_is_replaced() {
-    let Some(certificate) = trusted("a_connection_that_goes_away_before_it_takes_the_request_is_replaced")
+    let Some(certificate) =
+        trusted("a_connection_that_goes_away_before_it_takes_the_request_is_replaced")
     else {
         return;
     };
@@ -90,14 +99,17 @@ async fn a_connection_that_goes_away_before_it_takes_the_request_is_replaced() {
 
     assert_eq!(client(&server).submit(fox()).await.unwrap().id(), "t1");
 
-    let connections: Vec<_> = server.requests().into_iter().map(|(_, connection)| connection).collect();
+    let connections: Vec<_> =
+        server.requests().into_iter().map(|(_, connection)| connection).collect();
     assert_eq!(connections, [1, 2]);
 }
 
 /// The connection accepts requests and answers pings, and nothing else. Another one works.
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_stopped_answering_is_abandoned() {
-    let Some(certificate) = trusted("a_connection_that_stopped_answering_is_abandoned") else { return };
+    let Some(certificate) = trusted("a_connection_that_stopped_answering_is_abandoned") else {
+        return;
+    };
     let server = Http2Server::start(&certificate).await;
     server.then(Step::NeverAnswer);
     let client = client(&server);
@@ -113,7 +125,8 @@ async fn a_connection_that_stopped_answering_is_abandoned() {
 
     server.then(status("Ready"));
     hung.await.unwrap().unwrap();
-    let connections: Vec<_> = server.requests().into_iter().map(|(_, connection)| connection).collect();
+    let connections: Vec<_> =
+        server.requests().into_iter().map(|(_, connection)| connection).collect();
     assert_eq!(connections, [1, 2, 2, 2]);
 }
 
@@ -130,6 +143,7 @@ async fn a_dead_connection_is_found_out_by_pings() {
     task.wait().await.unwrap();
 
     assert!(started.elapsed() < seconds(15), "{:?}", started.elapsed());
-    let connections: Vec<_> = server.requests().into_iter().map(|(_, connection)| connection).collect();
+    let connections: Vec<_> =
+        server.requests().into_iter().map(|(_, connection)| connection).collect();
     assert_eq!(connections, [1, 1, 2]);
 }

@@ -136,11 +136,19 @@ async fn that_are_the_text_of_a_path_are_refused() {
     )
     .await;
     assert_refused(fox().extra("input_image", "fox.png"), true, "input_image", listed).await;
-    assert_refused(fox().input_image(ImageInput::base64("fox.png")), true, "input_image", listed).await;
-    let read: Gen2Pro = serde_json::from_value(json!({ "prompt": "p", "input_image": "fox.png" })).unwrap();
+    assert_refused(fox().input_image(ImageInput::base64("fox.png")), true, "input_image", listed)
+        .await;
+    let read: Gen2Pro =
+        serde_json::from_value(json!({ "prompt": "p", "input_image": "fox.png" })).unwrap();
     assert_refused(read, true, "input_image", listed).await;
     let request = GenDev::new().image_prompt(ImageInput::base64("fox.png"));
-    assert_refused(request, true, "image_prompt", "is text that is not base64; use `ImageInput::path`").await;
+    assert_refused(
+        request,
+        true,
+        "image_prompt",
+        "is text that is not base64; use `ImageInput::path`",
+    )
+    .await;
     let request = fox().extra("input_image", STANDARD.encode("a text in base64"));
     assert_refused(request, true, "input_image", "does not start as an image does").await;
 
@@ -150,7 +158,10 @@ async fn that_are_the_text_of_a_path_are_refused() {
         STANDARD.encode(PNG),
         format!("data:image/png;base64,{}", STANDARD.encode(PNG)),
     ] {
-        assert_eq!(sent(fox().extra("input_image", text.as_str()), true).await["input_image"], text);
+        assert_eq!(
+            sent(fox().extra("input_image", text.as_str()), true).await["input_image"],
+            text
+        );
     }
 }
 
@@ -188,17 +199,39 @@ async fn that_are_urls_with_blanks_or_control_characters_are_refused() {
 #[tokio::test(start_paused = true)]
 async fn that_are_numbers_which_json_cannot_carry_are_refused() {
     for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        assert_refused_always(fox().extra("strength", number), "strength", "must be a finite number").await;
-        assert_refused_always(fox().extra("strength", number as f32), "strength", "must be a finite number")
-            .await;
-        assert_refused_always(fox().extra("strengths", vec![0.5, number]), "strengths", "has an item (at 1)")
-            .await;
+        assert_refused_always(
+            fox().extra("strength", number),
+            "strength",
+            "must be a finite number",
+        )
+        .await;
+        assert_refused_always(
+            fox().extra("strength", number as f32),
+            "strength",
+            "must be a finite number",
+        )
+        .await;
+        assert_refused_always(
+            fox().extra("strengths", vec![0.5, number]),
+            "strengths",
+            "has an item (at 1)",
+        )
+        .await;
         let request = gen_2_pro().field("prompt", "p").field("seed", Some(number));
         assert_refused_always(request, "seed", "must be a finite number").await;
         // Typed: a number, any JSON, and a type with nothing but fields that are not shown.
-        assert_refused_always(GenDev::new().guidance(number), "guidance", "must be a finite number").await;
-        assert_refused_always(GenToolsOutpaintingV1::new().width(number), "width", "must be a finite number")
-            .await;
+        assert_refused_always(
+            GenDev::new().guidance(number),
+            "guidance",
+            "must be a finite number",
+        )
+        .await;
+        assert_refused_always(
+            GenToolsOutpaintingV1::new().width(number),
+            "width",
+            "must be a finite number",
+        )
+        .await;
         assert_refused_always(
             Gen2Klein4b::new().extra("prompt", number),
             "prompt",
@@ -207,19 +240,30 @@ async fn that_are_numbers_which_json_cannot_carry_are_refused() {
         .await;
     }
     // Set again, it is gone.
-    let body = sent(fox().extra("strength", f64::NAN).extra("strength", 0.5).extra("seed", ()), true).await;
+    let body =
+        sent(fox().extra("strength", f64::NAN).extra("strength", 0.5).extra("seed", ()), true)
+            .await;
     assert_eq!(body, json!({ "prompt": "a red fox in the snow", "strength": 0.5, "seed": null }));
 }
 
 #[tokio::test(start_paused = true)]
 async fn that_would_change_the_path_are_refused_always() {
     for name in [".", "..", "a..b", "a/b", "a%2fb", "a b", "a?b", "a#b", "a\\b", "\u{e9}", "a\n"] {
-        assert_refused_always(BaseModelFinetuned::new(name), "path.base_model", "must be letters, digits")
-            .await;
+        assert_refused_always(
+            BaseModelFinetuned::new(name),
+            "path.base_model",
+            "must be letters, digits",
+        )
+        .await;
     }
     let finetuned = || Request::new(find_operation("{base_model}-finetuned").unwrap());
     assert_refused_always(finetuned(), "path.base_model", "is required").await;
-    assert_refused_always(finetuned().parameter("base_model", ""), "path.base_model", "is required").await;
+    assert_refused_always(
+        finetuned().parameter("base_model", ""),
+        "path.base_model",
+        "is required",
+    )
+    .await;
     let request = finetuned().parameter("base_model", "a").parameter("base_model", "b");
     assert_refused_always(request, "path.base_model", "is set twice").await;
     let request = finetuned().parameter("base_model", "a").parameter("model", "b");
@@ -240,8 +284,9 @@ async fn that_are_nested_too_deeply_to_be_read_are_refused_always() {
 /// With work for each pair of fields, this test would take minutes.
 #[test]
 fn of_many_fields_are_checked_in_one_pass() {
-    let many =
-        |count: usize| (0..count).fold(gen_2_pro().field("prompt", "p"), |r, n| r.field(n.to_string(), n));
+    let many = |count: usize| {
+        (0..count).fold(gen_2_pro().field("prompt", "p"), |r, n| r.field(n.to_string(), n))
+    };
     assert!(many(200_000).validate().is_ok());
     let twice = (0..100_000).fold(many(100_000), |request, n| request.field(n.to_string(), n));
     assert_eq!(twice.validate().unwrap_err().violations().len(), 100_000);

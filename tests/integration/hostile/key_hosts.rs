@@ -44,7 +44,8 @@ async fn an_allowed_loopback_host_is_known_by_another_name() {
     for name in ["localhost", "LOCALHOST.", "[::1]", "127.0.0.1"] {
         let polls = ScriptedServer::start().await;
         polls.answer(ready(&polls));
-        let client = https_builder().allow_polling_host(format!("{name}:{}", port(&polls))).build().unwrap();
+        let client =
+            https_builder().allow_polling_host(format!("{name}:{}", port(&polls))).build().unwrap();
 
         samples::task(&client, &polls).poll().await.unwrap();
 
@@ -102,9 +103,12 @@ fn an_allowed_host_that_is_not_a_host_is_an_error() {
 
 #[test]
 fn a_base_without_tls_on_another_machine_needs_permission() {
-    for base in
-        ["http://api.example.com", "http://10.0.0.7:4000", "http://api.localhost", "http://0.0.0.0:4000"]
-    {
+    for base in [
+        "http://api.example.com",
+        "http://10.0.0.7:4000",
+        "http://api.localhost",
+        "http://0.0.0.0:4000",
+    ] {
         for (variable, builder) in [
             ("IMAGEKILN_BASE_URL", https_builder().base_url(base)),
             ("IMAGEKILN_REGIONAL_BASE_URL", https_builder().regional_base_url(base)),
@@ -120,7 +124,9 @@ fn a_base_without_tls_on_another_machine_needs_permission() {
 
 #[test]
 fn a_base_without_tls_on_this_machine_needs_none() {
-    for base in ["http://localhost:4000", "http://127.0.0.1:4000", "http://[::1]:4000", "http://127.8.9.1"] {
+    for base in
+        ["http://localhost:4000", "http://127.0.0.1:4000", "http://[::1]:4000", "http://127.8.9.1"]
+    {
         https_builder().base_url(base).regional_base_url(base).build().unwrap();
     }
 }

@@ -1,7 +1,8 @@
-//! The SDK against a server that misbehaves: each test asserts what arrived on the wire, the key above all.
+//! The SDK against a server that misbehaves: each test asserts what arrived on the wire, the key
+//! above all.
 //!
-//! Client and server share one thread on a paused clock, which moves only when both wait; so each test takes
-//! milliseconds, whatever it waits for.
+//! Client and server share one thread on a paused clock, which moves only when both wait; so each
+//! test takes milliseconds, whatever it waits for.
 
 mod broken_submission;
 mod bytes_on_the_wire;

@@ -65,7 +65,8 @@ async fn ones_that_name_a_task_keep_it() {
 async fn other_statuses_of_success_are_success() {
     for status in [201, 202, 203] {
         let service = ScriptedServer::start().await;
-        let body = json!({ "id": "t1", "polling_url": samples::polling_url(&service, "t1"), "cost": 2.5 });
+        let body =
+            json!({ "id": "t1", "polling_url": samples::polling_url(&service, "t1"), "cost": 2.5 });
         service.answer(Answer::json(status, &body));
 
         let task = client(&service).submit(fox()).await.unwrap();
@@ -121,7 +122,8 @@ async fn to_a_webhook_is_polled_at_the_base() {
     let service = ScriptedServer::start().await;
     service.answer(webhook_answer()).answer(ready(&service));
     let client = samples::builder(&service).base_url(service.url("/api/")).build().unwrap();
-    let request = fox().webhook_url("https://hooks.example.com/done").webhook_secret(samples::WEBHOOK_SECRET);
+    let request =
+        fox().webhook_url("https://hooks.example.com/done").webhook_secret(samples::WEBHOOK_SECRET);
 
     let task = client.submit(request).await.unwrap();
     task.wait().await.unwrap();
@@ -152,5 +154,8 @@ async fn to_a_webhook_of_a_regional_operation_is_polled_at_the_regional_base() {
 }
 
 fn asked_id(url: &url::Url) -> String {
-    url.query_pairs().find(|(name, _)| name == "id").map(|(_, value)| value.into_owned()).unwrap_or_default()
+    url.query_pairs()
+        .find(|(name, _)| name == "id")
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
 }

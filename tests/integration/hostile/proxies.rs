@@ -1,7 +1,8 @@
-//! Loopback is reached without a proxy, and everything else through the system's, for one client at the same time.
+//! Loopback is reached without a proxy, and everything else through the system's, for one client at
+//! the same time.
 //!
-//! The HTTP client reads its proxies from the environment of the process, so the client runs in a child process. The
-//! servers, one of which is its proxy, run in this one.
+//! The HTTP client reads its proxies from the environment of the process, so the client runs in a
+//! child process. The servers, one of which is its proxy, run in this one.
 
 use std::env;
 
@@ -19,7 +20,10 @@ const LOCAL: &str = "IMAGEKILN_TEST_LOCAL_SERVER";
 async fn run_client(test: &'static str, proxy: &ScriptedServer, local: &ScriptedServer) {
     let (proxy, local) = (proxy.url(""), local.authority());
     let run = move || {
-        child::run(&format!("hostile::proxies::{test}"), &[("HTTP_PROXY", &proxy), (LOCAL, &local)]);
+        child::run(
+            &format!("hostile::proxies::{test}"),
+            &[("HTTP_PROXY", &proxy), (LOCAL, &local)],
+        );
     };
     tokio::task::spawn_blocking(run).await.unwrap();
 }
@@ -72,8 +76,10 @@ async fn of_the_system_are_used_for_remote_polls_of_a_local_service() {
         return client_of_a_local_service().await;
     }
     let (proxy, local) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    local
-        .answer(Answer::json(200, &serde_json::json!({ "id": "t1", "polling_url": "http://polls.test/t1" })));
+    local.answer(Answer::json(
+        200,
+        &serde_json::json!({ "id": "t1", "polling_url": "http://polls.test/t1" }),
+    ));
     // A redirect from another machine to this one: the proxy is chosen anew for each hop.
     proxy
         .answer(Answer::json(200, &ready_body("http://cdn.test/fox.png")))

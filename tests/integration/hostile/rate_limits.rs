@@ -66,12 +66,17 @@ async fn retry_after_as_a_date_is_waited_out() {
 async fn without_a_word_the_delays_grow() {
     for busy in [busy, || busy().header("Retry-After", "0")] {
         let service = ScriptedServer::start().await;
-        service.answer(busy()).answer(busy()).answer(busy()).answer(samples::accepted(&service, "t1"));
+        service
+            .answer(busy())
+            .answer(busy())
+            .answer(busy())
+            .answer(samples::accepted(&service, "t1"));
 
         client(&service).submit(fox()).await.unwrap();
 
         let posts = service.posts();
-        let delays: Vec<_> = posts.windows(2).map(|pair| (pair[1].at - pair[0].at).as_millis()).collect();
+        let delays: Vec<_> =
+            posts.windows(2).map(|pair| (pair[1].at - pair[0].at).as_millis()).collect();
         assert!((250..=501).contains(&delays[0]), "{delays:?}");
         assert!((500..=1001).contains(&delays[1]), "{delays:?}");
         assert!((1000..=2001).contains(&delays[2]), "{delays:?}");
@@ -82,7 +87,9 @@ async fn without_a_word_the_delays_grow() {
 async fn a_retry_after_that_nobody_can_read_is_none() {
     for value in ["soon", "-3", "1e3", "", "99999999999999999999999"] {
         let service = ScriptedServer::start().await;
-        service.answer(busy().header("Retry-After", value)).answer(samples::accepted(&service, "t1"));
+        service
+            .answer(busy().header("Retry-After", value))
+            .answer(samples::accepted(&service, "t1"));
         let started = Instant::now();
 
         client(&service).submit(fox()).await.unwrap();

@@ -74,7 +74,11 @@ async fn of_a_delivery_are_followed_without_the_key() {
     delivery.assert_no_request_has_the_key();
     let fetched = store.only_request();
     fetched.assert_has_no_key();
-    assert!(!fetched.contains(DELIVERY_SIGNATURE), "the signature went along: {:?}", fetched.headers);
+    assert!(
+        !fetched.contains(DELIVERY_SIGNATURE),
+        "the signature went along: {:?}",
+        fetched.headers
+    );
 }
 
 #[tokio::test(start_paused = true)]

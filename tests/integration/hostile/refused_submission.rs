@@ -1,4 +1,5 @@
-//! Answers to the POST that are no success: which of them may have been billed, and what is told of them.
+//! Answers to the POST that are no success: which of them may have been billed, and what is told of
+//! them.
 
 use imagekiln::{Billing, Error, ErrorKind, ImageInput, Location};
 use serde_json::{Value, json};
@@ -15,7 +16,8 @@ async fn refusal(answer: Answer) -> Error {
     let service = ScriptedServer::start().await;
     service.answer(answer);
     let started = Instant::now();
-    let request = fox().webhook_url("https://hooks.example.com/done").webhook_secret(WEBHOOK_SECRET);
+    let request =
+        fox().webhook_url("https://hooks.example.com/done").webhook_secret(WEBHOOK_SECRET);
 
     let error = client(&service).submit(request).await.unwrap_err();
 
@@ -30,7 +32,8 @@ async fn refusal(answer: Answer) -> Error {
 #[tokio::test(start_paused = true)]
 async fn failures_of_the_service_are_unknown_and_sent_once() {
     for status in [500, 502, 503, 504, 529, 408, 409, 410, 418, 423, 424, 451, 460, 499, 999] {
-        let answer = Answer::json(status, &json!({ "detail": "overloaded" })).header("Retry-After", "30");
+        let answer =
+            Answer::json(status, &json!({ "detail": "overloaded" })).header("Retry-After", "30");
 
         let error = refusal(answer).await;
 
@@ -75,7 +78,8 @@ async fn other_refusals_are_not_billed() {
         (415, ErrorKind::Service, "JSON"),
         (425, ErrorKind::Service, "early"),
     ] {
-        let error = refusal(Answer::json(status, &json!({ "message": "no", "id": "request-7" }))).await;
+        let error =
+            refusal(Answer::json(status, &json!({ "message": "no", "id": "request-7" }))).await;
 
         assert_kind(&error, kind);
         assert_eq!(error.billing(), Billing::NotBilled, "{error:?}");
@@ -107,7 +111,8 @@ async fn a_list_of_violations_is_told_whole() {
 
 #[tokio::test(start_paused = true)]
 async fn a_violation_in_plain_text_is_told() {
-    let error = refusal(Answer::json(422, &json!({ "detail": "the image can't be decoded" }))).await;
+    let error =
+        refusal(Answer::json(422, &json!({ "detail": "the image can't be decoded" }))).await;
 
     assert_kind(&error, ErrorKind::Validation);
     assert!(error.violations().is_empty() && !error.may_have_been_billed());
@@ -116,9 +121,14 @@ async fn a_violation_in_plain_text_is_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_violation_that_nobody_can_read_is_one_still() {
-    for body in
-        ["", "null", "[]", "{\"detail\":{\"loc\":5}}", "{\"detail\":[7,null,{\"msg\":1}]}", "\u{0}\u{1}"]
-    {
+    for body in [
+        "",
+        "null",
+        "[]",
+        "{\"detail\":{\"loc\":5}}",
+        "{\"detail\":[7,null,{\"msg\":1}]}",
+        "\u{0}\u{1}",
+    ] {
         let error = refusal(Answer::status(422).body(body)).await;
 
         assert_kind(&error, ErrorKind::Validation);
@@ -132,17 +142,24 @@ async fn a_violation_that_nobody_can_read_is_one_still() {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_echoes_the_secrets_does_not_make_them_public() {
     let said = format!("key {KEY} may not use webhook secret {WEBHOOK_SECRET}\u{1b}[31m");
-    let violation = json!({ "loc": ["body", KEY, { "x": 1 }], "msg": said, "type": WEBHOOK_SECRET });
+    let violation =
+        json!({ "loc": ["body", KEY, { "x": 1 }], "msg": said, "type": WEBHOOK_SECRET });
     let located = json!({ "loc": ["body", KEY], "msg": said, "type": WEBHOOK_SECRET });
-    for detail in [json!(said), json!([said]), json!([violation]), json!([located]), json!({ "msg": said })] {
+    for detail in
+        [json!(said), json!([said]), json!([violation]), json!([located]), json!({ "msg": said })]
+    {
         for status in [400, 403, 422, 500] {
-            let answer = Answer::json(status, &json!({ "detail": detail })).header("X-Request-Id", KEY);
+            let answer =
+                Answer::json(status, &json!({ "detail": detail })).header("X-Request-Id", KEY);
 
             let error = refusal(answer).await;
 
             assert_kind(&error, error.kind());
             let violations = format!("{:?} {:?}", error.violations(), error.request_id());
-            assert!(!violations.contains(KEY) && !violations.contains(WEBHOOK_SECRET), "{violations}");
+            assert!(
+                !violations.contains(KEY) && !violations.contains(WEBHOOK_SECRET),
+                "{violations}"
+            );
             assert!(!error.to_string().contains('\u{1b}'), "{error}");
         }
     }
@@ -200,9 +217,10 @@ async fn what_a_service_writes_is_shown_on_one_bounded_line() {
     let violation = json!({ "loc": ["body", wild], "msg": wild, "type": wild });
     let many: Vec<Value> = vec![violation; 500];
 
-    let error =
-        refusal(Answer::json(422, &json!({ "detail": many })).header("X-Request-Id", &"r".repeat(9_000)))
-            .await;
+    let error = refusal(
+        Answer::json(422, &json!({ "detail": many })).header("X-Request-Id", &"r".repeat(9_000)),
+    )
+    .await;
 
     let shown = error.to_string();
     assert!(shown.len() < 12_000, "{} bytes", shown.len());

@@ -1,4 +1,5 @@
-//! How pictures are saved: over what, with which permissions, through which links; and what killed processes left.
+//! How pictures are saved: over what, with which permissions, through which links; and what killed
+//! processes left.
 
 use std::{
     fs::{self, File},
@@ -41,7 +42,9 @@ async fn save_by(
 
 #[tokio::test(start_paused = true)]
 async fn without_a_check_whatever_arrived_is_saved() {
-    for (body, kind) in [(&PNG[..40], Some(FileKind::Png)), (b"<html>".as_slice(), None), (b"", None)] {
+    for (body, kind) in
+        [(&PNG[..40], Some(FileKind::Png)), (b"<html>".as_slice(), None), (b"", None)]
+    {
         let directory = TempDir::new().unwrap();
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&samples::client(&service), &service, &delivery).await;
@@ -165,7 +168,8 @@ mod unix {
         // A directory that is a link itself: `..` leads out of where it points to.
         symlink(at("links"), at("pictures/linked")).unwrap();
 
-        for link in ["links/relative", "links/absolute", "links/chain", "pictures/linked/relative"] {
+        for link in ["links/relative", "links/absolute", "links/chain", "pictures/linked/relative"]
+        {
             fs::write(at("pictures/fox.png"), "the old file").unwrap();
             save(&at(link), SaveOptions::default()).await.unwrap();
             assert!(fs::symlink_metadata(at(link)).unwrap().is_symlink(), "{link}");
@@ -229,9 +233,12 @@ mod unix {
 async fn temporary_files_of_killed_processes_are_deleted() {
     let directory = TempDir::new().unwrap();
     let at = |name: &str| directory.path().join(name);
-    for name in
-        [".imagekiln-dead1.part", ".imagekiln-dead2.part", ".imagekiln-alive.part", "imagekiln-x.part"]
-    {
+    for name in [
+        ".imagekiln-dead1.part",
+        ".imagekiln-dead2.part",
+        ".imagekiln-alive.part",
+        "imagekiln-x.part",
+    ] {
         fs::write(at(name), "half a picture").unwrap();
     }
     fs::create_dir(at(".imagekiln-directory.part")).unwrap();
@@ -246,7 +253,10 @@ async fn temporary_files_of_killed_processes_are_deleted() {
     );
     drop(alive);
     save(&at("fox.png"), SaveOptions::default()).await.unwrap();
-    assert_eq!(names(directory.path()), [".imagekiln-directory.part", "fox.png", "imagekiln-x.part"]);
+    assert_eq!(
+        names(directory.path()),
+        [".imagekiln-directory.part", "fox.png", "imagekiln-x.part"]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -267,7 +277,8 @@ async fn a_client_sweeps_a_directory_once() {
     assert!(!orphan(&two).exists());
 }
 
-/// The first picture is being written when another client, as in another process, saves into the same directory.
+/// The first picture is being written when another client, as in another process, saves into the
+/// same directory.
 #[tokio::test(start_paused = true)]
 async fn a_download_in_progress_is_not_swept() {
     let directory = TempDir::new().unwrap();

@@ -1,4 +1,5 @@
-//! Saving: the file at the path is a whole picture or what was there before, and no other file is left.
+//! Saving: the file at the path is a whole picture or what was there before, and no other file is
+//! left.
 
 use std::{fs, path::Path};
 
@@ -15,7 +16,8 @@ use crate::support::{
 /// The names in a directory, in order.
 pub(super) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -129,7 +131,8 @@ async fn a_path_that_cannot_be_written_is_an_error_before_the_download() {
 fn a_cancelled_save_leaves_nothing() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("fox.png");
-    let runtime = runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let runtime =
+        runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;

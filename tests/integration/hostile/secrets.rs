@@ -42,7 +42,9 @@ async fn are_in_no_debug_text() {
         shown(&request),
         shown(&imagekiln::Submit::into_request(request.clone())),
         shown(&WebhookSecret::from(WEBHOOK_SECRET)),
-        shown(&imagekiln::Client::builder().base_url(format!("https://u:{KEY}@a.example/?k={KEY}"))),
+        shown(
+            &imagekiln::Client::builder().base_url(format!("https://u:{KEY}@a.example/?k={KEY}")),
+        ),
     ];
 
     texts.iter().for_each(|text| assert_no_secret(text));
@@ -106,7 +108,9 @@ async fn are_in_no_event_and_no_span() {
     let log = events.text();
     assert_no_secret(&log);
     assert!(!log.contains("red fox"), "the prompt was logged");
-    for named in ["submit", "gen-2-pro", "t1", "attempt", "accepted", "poll", "saved", "not accepted"] {
+    for named in
+        ["submit", "gen-2-pro", "t1", "attempt", "accepted", "poll", "saved", "not accepted"]
+    {
         assert!(log.contains(named), "`{named}` was not logged:\n{log}");
     }
     delivery.assert_no_request_has_the_key();

@@ -1,4 +1,5 @@
-//! The slots of active tasks: held until the final status, whoever learns it, and never waited for in silence.
+//! The slots of active tasks: held until the final status, whoever learns it, and never waited for
+//! in silence.
 
 use imagekiln::{Billing, Client, ErrorKind, Region};
 use serde_json::json;
@@ -54,7 +55,10 @@ async fn a_dropped_task_is_active_until_a_poll_says_otherwise() {
     let client = with_slots(&service, 1);
     service.answer(samples::accepted(&service, "t1"));
     drop(client.submit(fox()).await.unwrap());
-    service.answer(samples::status("Pending")).answer(Answer::status(503)).answer(samples::status("Error"));
+    service
+        .answer(samples::status("Pending"))
+        .answer(Answer::status(503))
+        .answer(samples::status("Error"));
     service.answer(samples::accepted(&service, "t2"));
     let started = Instant::now();
     assert_eq!(done(client.submit(fox())).await.unwrap().id(), "t2");
@@ -113,8 +117,10 @@ async fn try_submit_does_not_wait() {
 async fn slots_held_by_tasks_that_can_not_be_polled_are_an_error() {
     let service = ScriptedServer::start().await;
     let client = with_slots(&service, 1);
-    service
-        .answer(Answer::json(200, &json!({ "id": "t1", "polling_url": "https://elsewhere.example/poll" })));
+    service.answer(Answer::json(
+        200,
+        &json!({ "id": "t1", "polling_url": "https://elsewhere.example/poll" }),
+    ));
     client.submit(fox()).await.unwrap();
     let error = done(client.submit(fox())).await.unwrap_err();
     assert_kind(&error, ErrorKind::RateLimited);

@@ -1,4 +1,5 @@
-//! Responses that never stop coming, and polls that hang: nothing blocks for ever, and no healthy task waits for them.
+//! Responses that never stop coming, and polls that hang: nothing blocks for ever, and no healthy
+//! task waits for them.
 
 use std::time::Duration;
 
@@ -19,7 +20,10 @@ async fn drip(pieces: Pieces) {
     }
 }
 
-async fn submit_while_it_drips(client: &Client, pieces: Pieces) -> Result<imagekiln::Task, imagekiln::Error> {
+async fn submit_while_it_drips(
+    client: &Client,
+    pieces: Pieces,
+) -> Result<imagekiln::Task, imagekiln::Error> {
     tokio::select! {
         outcome = client.submit(fox()) => outcome,
         () = drip(pieces) => unreachable!("it drips for ever"),

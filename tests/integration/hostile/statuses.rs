@@ -12,8 +12,16 @@ use crate::support::{
 
 #[tokio::test(start_paused = true)]
 async fn unknown_ones_are_kept_verbatim_and_polled_on() {
-    let unknown =
-        ["Pending", "ready", "READY", "Ready ", "error", "Task Not Found", "", "Queued (3/7) \u{1f98a}"];
+    let unknown = [
+        "Pending",
+        "ready",
+        "READY",
+        "Ready ",
+        "error",
+        "Task Not Found",
+        "",
+        "Queued (3/7) \u{1f98a}",
+    ];
     let service = ScriptedServer::start().await;
     for status in unknown {
         service.answer(samples::status(status));
@@ -49,7 +57,9 @@ async fn failures_end_the_wait_at_once() {
 
         assert_kind(&error, kind);
         let expected = TaskStatus::from(status);
-        assert!(matches!(error.wait_end(), Some(WaitEnd::Failed { status, .. }) if *status == expected));
+        assert!(
+            matches!(error.wait_end(), Some(WaitEnd::Failed { status, .. }) if *status == expected)
+        );
         assert_eq!(error.task(), Some(task.reference()));
         assert_eq!(error.is_moderated(), kind == ErrorKind::Moderated);
         assert!(error.to_string().contains(status), "{error}");
@@ -90,15 +100,21 @@ async fn task_not_found_counts_with_status_404_too() {
     let error = task(&client(&service), &service).wait().await.unwrap_err();
 
     assert_kind(&error, ErrorKind::TaskNotFound);
-    assert!(matches!(error.wait_end(), Some(WaitEnd::Failed { status: TaskStatus::TaskNotFound, .. })));
+    assert!(matches!(
+        error.wait_end(),
+        Some(WaitEnd::Failed { status: TaskStatus::TaskNotFound, .. })
+    ));
     service.only_request().assert_has_key();
 }
 
 #[tokio::test(start_paused = true)]
 async fn ready_without_an_image_is_polled_until_it_has_one() {
     let service = ScriptedServer::start().await;
-    for result in [json!(null), json!({}), json!({ "sample": null }), json!({ "sample": 7 }), json!("none")] {
-        service.answer(Answer::json(200, &json!({ "id": "t1", "status": "Ready", "result": result })));
+    for result in
+        [json!(null), json!({}), json!({ "sample": null }), json!({ "sample": 7 }), json!("none")]
+    {
+        service
+            .answer(Answer::json(200, &json!({ "id": "t1", "status": "Ready", "result": result })));
     }
     service.answer(Answer::json(200, &json!({ "status": "Ready" }))).answer(ready(&service));
 
@@ -111,8 +127,11 @@ async fn ready_without_an_image_is_polled_until_it_has_one() {
 #[tokio::test(start_paused = true)]
 async fn of_results_in_another_shape_are_read() {
     let service = ScriptedServer::start().await;
-    for result in [json!(null), json!({}), json!([]), json!("soon"), json!({ "sample": { "url": 1 } })] {
-        service.answer(Answer::json(200, &json!({ "id": 7, "status": "Pending", "result": result })));
+    for result in
+        [json!(null), json!({}), json!([]), json!("soon"), json!({ "sample": { "url": 1 } })]
+    {
+        service
+            .answer(Answer::json(200, &json!({ "id": 7, "status": "Pending", "result": result })));
     }
     let client = client(&service);
     let task = task(&client, &service);

@@ -71,7 +71,11 @@ async fn the_budget_of_retries_is_shared_by_the_submissions_of_a_client() {
     time::advance(seconds(200)).await;
     let started = Instant::now();
     client.submit(fox()).await.unwrap_err();
-    assert!(started.elapsed() > seconds(7), "time did not give the retries back: {:?}", started.elapsed());
+    assert!(
+        started.elapsed() > seconds(7),
+        "time did not give the retries back: {:?}",
+        started.elapsed()
+    );
 }
 
 /// Each purpose has its own budget: what submissions spend, a paid picture does not pay for.
@@ -98,6 +102,7 @@ async fn a_poll_that_reaches_nobody_is_tried_until_the_deadline() {
     let error = task.wait_with(samples::deadline(20)).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Deadline);
-    let cause = std::error::Error::source(&error).unwrap().downcast_ref::<imagekiln::Error>().unwrap();
+    let cause =
+        std::error::Error::source(&error).unwrap().downcast_ref::<imagekiln::Error>().unwrap();
     assert_eq!(cause.kind(), ErrorKind::Network);
 }

@@ -57,7 +57,10 @@ async fn of_every_form_of_image_arrive_as_plain_json() {
         "input_image_4": "https://example.com/moon.jpg?a=1&b=\"2\"",
         "seed": 7,
     });
-    assert!(serde_json::to_value(&request).unwrap() == expected, "the type itself serialises otherwise");
+    assert!(
+        serde_json::to_value(&request).unwrap() == expected,
+        "the type itself serialises otherwise"
+    );
 
     client(&service).submit(request).await.unwrap();
 
@@ -75,7 +78,9 @@ async fn of_every_length_are_exact() {
     for length in lengths {
         let bytes = &image[..length];
         let expected = json!({ "prompt": "p", "input_image": STANDARD.encode(bytes) });
-        for input in [ImageInput::bytes(bytes.to_vec()), ImageInput::path(file_in(&directory, bytes))] {
+        for input in
+            [ImageInput::bytes(bytes.to_vec()), ImageInput::path(file_in(&directory, bytes))]
+        {
             service.answer(samples::accepted(&service, "t1"));
 
             client.submit(Gen2Pro::new("p").input_image(input)).await.unwrap();
@@ -128,7 +133,8 @@ pub(super) async fn server_of_small_buffers() -> ScriptedServer {
 
 /// Every step of the server takes nearly the limit, and all of them many times it.
 ///
-/// The test moves the clock, because the system's buffers make both sides wait where nothing is wrong.
+/// The test moves the clock, because the system's buffers make both sides wait where nothing is
+/// wrong.
 async fn assert_not_cut_when_slow(request: Gen2Pro) {
     /// More than the system buffers on the way.
     const STEP: usize = 5 * 1024 * 1024;

@@ -62,7 +62,8 @@ async fn is_every_field_that_is_set() {
 async fn may_be_an_explicit_null_or_an_unknown_field() {
     let post = sent(fox().extra("seed", Value::Null).extra("new_in_v2", json!({ "a": [1] }))).await;
 
-    let expected = json!({ "prompt": "a red fox in the snow", "seed": null, "new_in_v2": { "a": [1] } });
+    let expected =
+        json!({ "prompt": "a red fox in the snow", "seed": null, "new_in_v2": { "a": [1] } });
     assert_eq!(post.json(), expected);
     post.assert_has_key();
 }
@@ -71,7 +72,8 @@ async fn may_be_an_explicit_null_or_an_unknown_field() {
 async fn is_nothing_where_a_field_is_set_twice() {
     let service = ScriptedServer::start().await;
 
-    let error = client(&service).submit(fox().seed(7).extra("seed", Value::Null)).await.unwrap_err();
+    let error =
+        client(&service).submit(fox().seed(7).extra("seed", Value::Null)).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Validation);
     assert_eq!(error.violations()[0].field(), Some("seed"));
@@ -99,7 +101,8 @@ async fn is_nothing_where_the_contract_is_broken() {
 
     assert_kind(&error, ErrorKind::Validation);
     assert!(!error.may_have_been_billed());
-    let fields: Vec<_> = error.violations().iter().filter_map(|violation| violation.field()).collect();
+    let fields: Vec<_> =
+        error.violations().iter().filter_map(|violation| violation.field()).collect();
     assert_eq!(fields, ["width", "safety_tolerance", "webhook_url"]);
     service.assert_received_nothing();
 }
@@ -119,8 +122,11 @@ async fn is_all_of_it_where_the_check_is_turned_off() {
 #[tokio::test(start_paused = true)]
 async fn goes_to_the_name_that_the_service_gives_its_models() {
     let service = ScriptedServer::start().await;
-    let client =
-        samples::builder(&service).model_prefix("xyz").base_url(service.url("/gen-x/")).build().unwrap();
+    let client = samples::builder(&service)
+        .model_prefix("xyz")
+        .base_url(service.url("/gen-x/"))
+        .build()
+        .unwrap();
     (0..3).for_each(|_| {
         service.answer(samples::accepted(&service, "t1"));
     });
@@ -132,7 +138,11 @@ async fn goes_to_the_name_that_the_service_gives_its_models() {
     let targets: Vec<_> = service.posts().into_iter().map(|post| post.target).collect();
     assert_eq!(
         targets,
-        ["/gen-x/v1/xyz-2-pro", "/gen-x/v1/xyz-tools/deblur-v1", "/gen-x/v1/xyz-2-klein-9b-kv-finetuned"]
+        [
+            "/gen-x/v1/xyz-2-pro",
+            "/gen-x/v1/xyz-tools/deblur-v1",
+            "/gen-x/v1/xyz-2-klein-9b-kv-finetuned"
+        ]
     );
     service.assert_every_request_has_the_key();
 }
@@ -155,7 +165,13 @@ async fn goes_to_the_regional_base_where_the_contract_says_so() {
     region.answer(samples::accepted(&region, "t1")).answer(samples::ready(&service));
     service.answer(samples::accepted(&service, "t2"));
 
-    client.submit(types::GenPro11UltraFinetuned::new("my-lora")).await.unwrap().wait().await.unwrap();
+    client
+        .submit(types::GenPro11UltraFinetuned::new("my-lora"))
+        .await
+        .unwrap()
+        .wait()
+        .await
+        .unwrap();
     client.submit(fox()).await.unwrap();
 
     assert_eq!(region.posts()[0].target, "/v1/gen-pro-1.1-ultra-finetuned");
@@ -169,7 +185,8 @@ async fn goes_to_the_regional_base_where_the_contract_says_so() {
 async fn is_nothing_where_no_regional_base_is_set() {
     let service = ScriptedServer::start().await;
 
-    let error = client(&service).submit(types::GenPro11UltraFinetuned::new("my-lora")).await.unwrap_err();
+    let error =
+        client(&service).submit(types::GenPro11UltraFinetuned::new("my-lora")).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Settings);
     assert!(error.to_string().contains("IMAGEKILN_REGIONAL_BASE_URL"), "{error}");

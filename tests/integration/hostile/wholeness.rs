@@ -23,7 +23,8 @@ async fn half_a_picture_with_a_matching_length_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     for half in [&large_png(9000)[..4000], &jpeg()[..300], &iso_file(b"avif", b"meta")[..28]] {
         for answer in [Answer::png, |half: &[u8]| Answer::png(half).until_close()] {
-            let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+            let (service, delivery) =
+                (ScriptedServer::start().await, ScriptedServer::start().await);
             let picture = picture(&client(&service), &service, &delivery).await;
             let half = half.to_vec();
             delivery.otherwise(move |_| answer(&half));
@@ -61,7 +62,8 @@ async fn bytes_after_the_end_are_kept() {
     for whole in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov"), iso_file(b"avif", b"meta")] {
         let with_trailer = [&whole[..], b"\r\n<!-- cached -->"].concat();
         for answer in [Answer::png, |body: &[u8]| Answer::png(body).until_close()] {
-            let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+            let (service, delivery) =
+                (ScriptedServer::start().await, ScriptedServer::start().await);
             let picture = picture(&client(&service), &service, &delivery).await;
             delivery.answer(answer(&with_trailer)).answer(answer(&with_trailer));
 
@@ -84,7 +86,8 @@ async fn a_connection_that_breaks_after_the_end_does_no_harm() {
             Answer::png(&whole).declaring_length(too_long).then_silence(),
             Answer::cut_chunks(&whole),
         ] {
-            let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+            let (service, delivery) =
+                (ScriptedServer::start().await, ScriptedServer::start().await);
             let picture = picture(&client(&service), &service, &delivery).await;
             delivery.answer(broken);
 
@@ -102,7 +105,8 @@ async fn a_connection_that_breaks_after_the_end_does_no_harm() {
 /// Its end is where the sender says, so a connection that breaks is not it.
 #[tokio::test(start_paused = true)]
 async fn a_video_without_an_end_of_its_own_is_retried_when_the_connection_breaks() {
-    let video = [&b"\0\0\0\x10ftypisom\0\0\0\0\0\0\0\x0cmoovabcd"[..], b"\0\0\0\0mdat", &[7; 500]].concat();
+    let video =
+        [&b"\0\0\0\x10ftypisom\0\0\0\0\0\0\0\x0cmoovabcd"[..], b"\0\0\0\0mdat", &[7; 500]].concat();
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     delivery
@@ -125,7 +129,8 @@ async fn the_kind_is_read_from_the_file() {
     ] {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
-        delivery.answer(Answer::status(200).header("Content-Type", "application/json").body(&bytes));
+        delivery
+            .answer(Answer::status(200).header("Content-Type", "application/json").body(&bytes));
 
         let saved = picture.save(directory.path().join("fox")).await.unwrap();
 

@@ -1,4 +1,5 @@
-//! The journal's file: private, locked, tolerant of a torn line, and never larger than it needs to be.
+//! The journal's file: private, locked, tolerant of a torn line, and never larger than it needs to
+//! be.
 
 use std::{fs, path::Path};
 
@@ -15,7 +16,8 @@ use crate::support::{
 
 /// Submits with a journal at `path`, so that it has a task of this id.
 async fn submit(service: &ScriptedServer, path: &Path, id: &str) -> TaskRef {
-    let client = samples::builder(service).journal(FileJournal::open(path).unwrap()).build().unwrap();
+    let client =
+        samples::builder(service).journal(FileJournal::open(path).unwrap()).build().unwrap();
     service.answer(samples::accepted(service, id));
     client.submit(fox()).await.unwrap().reference().clone()
 }
@@ -97,7 +99,8 @@ async fn what_is_closed_does_not_stay_in_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tasks.jsonl");
     submit(&service, &path, "t1").await;
-    let client = samples::builder(&service).journal(FileJournal::open(&path).unwrap()).build().unwrap();
+    let client =
+        samples::builder(&service).journal(FileJournal::open(&path).unwrap()).build().unwrap();
     service.otherwise(|_| Answer::status(422));
     for _ in 0..1_100 {
         client.submit(fox()).await.unwrap_err();

@@ -20,7 +20,8 @@ const JOURNAL: &str = "IMAGEKILN_TEST_JOURNAL";
 /// Submits and waits until it is killed.
 async fn submit_and_wait() {
     let journal = FileJournal::open(env::var(JOURNAL).unwrap()).unwrap();
-    let builder = Client::builder().api_key(KEY).base_url(env::var(SERVICE).unwrap()).journal(journal);
+    let builder =
+        Client::builder().api_key(KEY).base_url(env::var(SERVICE).unwrap()).journal(journal);
     builder.build().unwrap().submit(fox()).await.unwrap().wait().await.unwrap();
     unreachable!("it is killed before");
 }

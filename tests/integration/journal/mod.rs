@@ -1,4 +1,5 @@
-//! The journal: what is submitted is written down first, and nothing that was paid is lost with the process.
+//! The journal: what is submitted is written down first, and nothing that was paid is lost with the
+//! process.
 
 mod file;
 mod held;

@@ -1,4 +1,5 @@
-//! What a journal kept is resumed by the next process, and forgotten when nothing more is to be done.
+//! What a journal kept is resumed by the next process, and forgotten when nothing more is to be
+//! done.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,8 @@ impl Setting {
         client.submit(fox()).await.unwrap().reference().clone()
     }
 
-    /// The ids of the tasks that the next process resumes, and `unknown` for each submission of which that is unknown.
+    /// The ids of the tasks that the next process resumes, and `unknown` for each submission of
+    /// which that is unknown.
     async fn unfinished(&self, client: &Client) -> Vec<String> {
         let unfinished = client.resume().await.unwrap();
         let name = |unfinished: Unfinished| match unfinished {
@@ -60,7 +62,9 @@ async fn tasks_are_resumed_until_their_pictures_are_saved() {
 
     let client = setting.client();
     let resumed = client.resume().await.unwrap();
-    let [Unfinished::Task(first), Unfinished::Task(second), Unfinished::Task(_)] = resumed.as_slice() else {
+    let [Unfinished::Task(first), Unfinished::Task(second), Unfinished::Task(_)] =
+        resumed.as_slice()
+    else {
         panic!("{resumed:?}");
     };
     assert_eq!(first.reference(), &samples::reference(&setting.service));
@@ -142,7 +146,8 @@ async fn the_file_holds_no_secret_and_no_prompt() {
     let setting = Setting::new().await;
     let client = setting.client();
     setting.service.answer(samples::accepted(&setting.service, "t1"));
-    let request = fox().webhook_url("https://example.com/?token=hidden").webhook_secret(WEBHOOK_SECRET);
+    let request =
+        fox().webhook_url("https://example.com/?token=hidden").webhook_secret(WEBHOOK_SECRET);
     client.submit(request).await.unwrap();
     let text = read(&setting.path());
     for hidden in [KEY, WEBHOOK_SECRET, "hidden", "red fox"] {

@@ -3,7 +3,8 @@
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-/// One scripted answer: how much of the request is read, what is written, and what becomes of the connection.
+/// One scripted answer: how much of the request is read, what is written, and what becomes of the
+/// connection.
 pub struct Answer {
     pub(super) reading: Reading,
     head: String,

@@ -1,5 +1,5 @@
-//! A test that needs an environment of its own runs once more, in a child process: the environment of this one belongs to
-//! all tests.
+//! A test that needs an environment of its own runs once more, in a child process: the environment
+//! of this one belongs to all tests.
 
 use std::{
     env,
@@ -27,7 +27,8 @@ pub fn is_child() -> bool {
     env::var_os(IS_CHILD).is_some()
 }
 
-/// Runs the test `name` (with its modules) in a child with these variables, and waits until it has passed.
+/// Runs the test `name` (with its modules) in a child with these variables, and waits until it has
+/// passed.
 pub fn run(name: &str, variables: &[(&str, &str)]) {
     let output = command(name, variables).output().expect("the program runs");
     let said = String::from_utf8_lossy(&output.stdout);

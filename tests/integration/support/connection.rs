@@ -51,7 +51,8 @@ impl Connection {
         match answer.reading {
             Reading::HeadOnly => {}
             Reading::Whole => {
-                // The system may hold the rest of a large body back for a moment, in which neither side does anything.
+                // The system may hold the rest of a large body back for a moment, in which neither
+                // side does anything.
                 let _held = (length > 64 * 1024).then(hold_clock);
                 let body = self.take(length).await?;
                 shared.read(index, &body, length);

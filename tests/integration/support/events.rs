@@ -18,8 +18,8 @@ use tracing_subscriber::{
 pub struct Events {
     written: Arc<Mutex<Vec<u8>>>,
     _guard: DefaultGuard,
-    /// While there is only one subscriber, `tracing` lets the thread that comes to an event first decide for all
-    /// whether anybody wants it; and the threads of other tests have none.
+    /// While there is only one subscriber, `tracing` lets the thread that comes to an event first
+    /// decide for all whether anybody wants it; and the threads of other tests have none.
     _second: Dispatch,
 }
 

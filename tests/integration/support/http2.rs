@@ -1,4 +1,5 @@
-//! A server that speaks HTTP/2 over TLS, and that stops at the test's word to answer, to read, or to live.
+//! A server that speaks HTTP/2 over TLS, and that stops at the test's word to answer, to read, or
+//! to live.
 
 use std::sync::{
     Arc,
@@ -21,7 +22,8 @@ use tokio_rustls::{
     server::TlsStream,
 };
 
-/// What is done about the next request. Each belongs to one request, in the order in which requests arrive.
+/// What is done about the next request. Each belongs to one request, in the order in which requests
+/// arrive.
 pub enum Step {
     Answer(Value),
     /// The stream stays open, and the connection lives.
@@ -41,7 +43,8 @@ pub struct Http2Server {
 
 /// A certificate for `127.0.0.1`, and its key.
 pub fn certificate() -> CertifiedKey<KeyPair> {
-    rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate for this host")
+    rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])
+        .expect("a certificate for this host")
 }
 
 impl Http2Server {
@@ -53,7 +56,9 @@ impl Http2Server {
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .and_then(|builder| {
-                builder.with_no_client_auth().with_single_cert(vec![certificate.cert.der().clone()], key)
+                builder
+                    .with_no_client_auth()
+                    .with_single_cert(vec![certificate.cert.der().clone()], key)
             })
             .expect("the certificate fits its key");
         config.alpn_protocols = vec![b"h2".to_vec()];
@@ -67,7 +72,8 @@ impl Http2Server {
             let mut number = 0;
             while let Ok((stream, _)) = listener.accept().await {
                 number += 1;
-                // The system would hold back small frames for a moment, and a paused clock jumps over any moment.
+                // The system would hold back small frames for a moment, and a paused clock jumps
+                // over any moment.
                 stream.set_nodelay(true).expect("a TCP stream");
                 tokio::spawn(serve(acceptor.clone(), stream, number, Arc::clone(&accepting)));
             }
@@ -84,7 +90,8 @@ impl Http2Server {
         self
     }
 
-    /// The first connection shuts down in order once a request is there, and says that it took none.
+    /// The first connection shuts down in order once a request is there, and says that it took
+    /// none.
     pub fn goes_away_first(&self) -> &Self {
         self.shared.going_away.store(1, Ordering::Relaxed);
         self
@@ -141,7 +148,8 @@ fn answer(respond: &mut SendResponse<Bytes>, body: &Value) {
     }
 }
 
-/// Frames by hand: settings, and once a request is there, `GOAWAY` with 0 as the last stream that was taken.
+/// Frames by hand: settings, and once a request is there, `GOAWAY` with 0 as the last stream that
+/// was taken.
 async fn go_away(mut stream: TlsStream<TcpStream>, number: usize, shared: &Shared) {
     const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
     const GO_AWAY: &[u8] = &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -158,7 +166,9 @@ async fn go_away(mut stream: TlsStream<TcpStream>, number: usize, shared: &Share
         }
         // HEADERS: the request.
         if head[3] == 1 {
-            shared.seen.send_modify(|seen| seen.push(("a request that was not taken".to_owned(), number)));
+            shared
+                .seen
+                .send_modify(|seen| seen.push(("a request that was not taken".to_owned(), number)));
             let _ = stream.write_all(GO_AWAY).await;
             let _ = stream.shutdown().await;
         }

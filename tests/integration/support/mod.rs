@@ -1,4 +1,5 @@
-//! What the tests stand on: a server that answers by script, the answers, and what a subscriber of events saw.
+//! What the tests stand on: a server that answers by script, the answers, and what a subscriber of
+//! events saw.
 
 pub mod answer;
 pub mod child;
@@ -13,12 +14,16 @@ use std::{sync::mpsc, time::Duration};
 
 use tokio::time;
 
-/// The outcome of what must not hang: on a paused clock the limit passes when nothing moves any more.
+/// The outcome of what must not hang: on a paused clock the limit passes when nothing moves any
+/// more.
 pub async fn done<T>(future: impl Future<Output = T>) -> T {
-    time::timeout(Duration::from_secs(86_400), future).await.expect("nothing moves, and it is not done")
+    time::timeout(Duration::from_secs(86_400), future)
+        .await
+        .expect("nothing moves, and it is not done")
 }
 
-/// Returns when nothing is left to do for either side: a paused clock moves only when every task waits.
+/// Returns when nothing is left to do for either side: a paused clock moves only when every task
+/// waits.
 pub async fn settle() {
     time::sleep(Duration::from_millis(1)).await;
 }

@@ -31,12 +31,21 @@ impl Received {
             .filter_map(|line| line.split_once(':'))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
             .collect();
-        Self { connection, method, target, headers, body: Vec::new(), complete: false, at: Instant::now() }
+        Self {
+            connection,
+            method,
+            target,
+            headers,
+            body: Vec::new(),
+            complete: false,
+            at: Instant::now(),
+        }
     }
 
     /// The value of a header that stands at most once.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut values = self.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value);
+        let mut values =
+            self.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value);
         let value = values.next();
         assert!(values.next().is_none(), "`{name}` stands twice in {:?}", self.headers);
         value.map(String::as_str)
@@ -49,8 +58,12 @@ impl Received {
     /// That the key arrived, once, in its header and nowhere else.
     pub fn assert_has_key(&self) {
         assert_eq!(self.header("x-key"), Some(KEY), "{} {}", self.method, self.target);
-        let elsewhere = self.headers.iter().any(|(name, value)| name != "x-key" && value.contains(KEY));
-        assert!(!elsewhere && !self.target.contains(KEY), "the key stands in a wrong place: {self:?}");
+        let elsewhere =
+            self.headers.iter().any(|(name, value)| name != "x-key" && value.contains(KEY));
+        assert!(
+            !elsewhere && !self.target.contains(KEY),
+            "the key stands in a wrong place: {self:?}"
+        );
     }
 
     /// That neither the key nor a header for it is anywhere in the request.
@@ -60,7 +73,8 @@ impl Received {
     }
 
     pub fn contains(&self, text: &str) -> bool {
-        let within = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        let within =
+            |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
         within(self.target.as_bytes())
             || within(&self.body)
             || self.headers.iter().any(|(name, value)| name.contains(text) || value.contains(text))

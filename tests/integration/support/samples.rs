@@ -17,14 +17,13 @@ pub const POLLING_SIGNATURE: &str = "polling-signature-a90c44";
 /// In the query of delivery addresses.
 pub const DELIVERY_SIGNATURE: &str = "delivery-signature-2be617";
 
-/// A client of this server, with the same spread of delays at each run, and a wall clock that runs with tokio's.
+/// A client of this server, with the same spread of delays at each run, and a wall clock that runs
+/// with tokio's.
 pub fn builder(server: &ScriptedServer) -> ClientBuilder {
     let started = Instant::now();
-    Client::builder()
-        .api_key(KEY)
-        .base_url(server.url(""))
-        .random_seed(7)
-        .wall_clock(move || SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000) + started.elapsed())
+    Client::builder().api_key(KEY).base_url(server.url("")).random_seed(7).wall_clock(move || {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000) + started.elapsed()
+    })
 }
 
 pub fn client(server: &ScriptedServer) -> Client {
@@ -71,7 +70,11 @@ pub fn reference(server: &ScriptedServer) -> TaskRef {
 }
 
 /// A picture whose address is at `delivery`; `server` is asked for it once.
-pub async fn picture(client: &Client, server: &ScriptedServer, delivery: &ScriptedServer) -> Picture {
+pub async fn picture(
+    client: &Client,
+    server: &ScriptedServer,
+    delivery: &ScriptedServer,
+) -> Picture {
     server.answer(ready(delivery));
     task(client, server).wait().await.expect("the task is ready")
 }
@@ -85,7 +88,8 @@ pub fn deadline(seconds: u64) -> WaitOptions {
 }
 
 /// A PNG of 1 x 1 pixel.
-pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
+pub const PNG: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
     \0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
 
 /// The chunks of a PNG of this length, whose data differs all over.
@@ -98,7 +102,8 @@ pub fn large_png(length: usize) -> Vec<u8> {
     png
 }
 
-/// That an error tells its kind and nothing of the secrets, whether it is shown or debugged, its causes too.
+/// That an error tells its kind and nothing of the secrets, whether it is shown or debugged, its
+/// causes too.
 #[track_caller]
 pub fn assert_kind(error: &Error, kind: ErrorKind) {
     assert_eq!(error.kind(), kind, "{error:?}");

@@ -17,8 +17,9 @@ use super::{answer::Answer, connection, done, received::Received};
 
 type Rule = Box<dyn Fn(&Received) -> Answer + Send + Sync>;
 
-/// Answers in the order of the script. A request for which nothing is scripted is closed unanswered; both that and an
-/// answer that nobody asked for fail the test when the server is dropped.
+/// Answers in the order of the script. A request for which nothing is scripted is closed
+/// unanswered; both that and an answer that nobody asked for fail the test when the server is
+/// dropped.
 pub struct ScriptedServer {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -106,7 +107,10 @@ impl ScriptedServer {
 
     /// Waits until so many requests have arrived to their end.
     pub async fn wait_for_requests(&self, count: usize) {
-        self.wait_for(|received| received.iter().filter(|request| request.complete).count() >= count).await;
+        self.wait_for(|received| {
+            received.iter().filter(|request| request.complete).count() >= count
+        })
+        .await;
     }
 
     async fn wait_for(&self, condition: impl FnMut(&Vec<Received>) -> bool) {
@@ -131,7 +135,8 @@ impl Drop for ScriptedServer {
 impl Shared {
     pub(super) fn answer_to(&self, request: &Received) -> Option<Answer> {
         let scripted = self.script.lock().unwrap().pop_front();
-        let answer = scripted.or_else(|| self.rule.lock().unwrap().as_ref().map(|rule| rule(request)));
+        let answer =
+            scripted.or_else(|| self.rule.lock().unwrap().as_ref().map(|rule| rule(request)));
         if answer.is_none() {
             self.unscripted.lock().unwrap().push(line(request));
         }

@@ -36,7 +36,8 @@ async fn simulator() -> (Simulator, Client) {
     (sim, client.build().unwrap())
 }
 
-/// Submits a request that is answered with AsyncWebhookResponse, and confirms its event at its own region and at the other.
+/// Submits a request that is answered with AsyncWebhookResponse, and confirms its event at its own
+/// region and at the other.
 async fn confirm_at(region: Region, request: impl Submit) {
     let (sim, client) = simulator().await;
     let task: Task = client.submit(request).await.unwrap();
@@ -70,7 +71,8 @@ async fn a_task_without_a_polling_url_is_polled_at_the_global_address() {
 #[tokio::test]
 #[expect(deprecated, reason = "all regional operations are")]
 async fn a_task_without_a_polling_url_is_polled_at_the_regional_address() {
-    confirm_at(Region::Regional, types::GenPro11UltraFinetuned::new("fox-style").prompt("a fox")).await;
+    confirm_at(Region::Regional, types::GenPro11UltraFinetuned::new("fox-style").prompt("a fox"))
+        .await;
 }
 
 #[tokio::test]
@@ -78,7 +80,9 @@ async fn an_event_of_another_task_is_not_polled() {
     let service = ScriptedServer::start().await;
     let client = samples::client(&service);
     let task = samples::reference(&service);
-    for body in [r#"{"id": "t2"}"#, "{}", "[]", "7", r#"{"id": null}"#, r#"{"id": ""}"#, r#"{"id": {}}"#] {
+    for body in
+        [r#"{"id": "t2"}"#, "{}", "[]", "7", r#"{"id": null}"#, r#"{"id": ""}"#, r#"{"id": {}}"#]
+    {
         let error = client.confirm(&event(body), &task).await.unwrap_err();
         assert_kind(&error, ErrorKind::Webhook);
     }
@@ -148,8 +152,7 @@ fn a_body_that_nobody_signed_can_be_read_and_is_bounded_all_the_same() {
 
 #[test]
 fn an_event_prints_nothing_of_its_body() {
-    let body =
-        r#"{"id":"a\u001b[31m","status":"Ready","result":{"sample":"https://a.example/x?signature=hidden"}}"#;
+    let body = r#"{"id":"a\u001b[31m","status":"Ready","result":{"sample":"https://a.example/x?signature=hidden"}}"#;
     let shown = format!("{:?}", event(body));
     assert!(!shown.contains("hidden") && !shown.contains('\u{1b}'), "{shown}");
 }

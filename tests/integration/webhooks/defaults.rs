@@ -32,7 +32,10 @@ async fn are_sent_with_requests_that_set_none_of_their_own() {
     let service = ScriptedServer::start().await;
     let client = defaults(&service).build().unwrap();
     let own = "https://example.org/own";
-    assert_eq!(sent(&service, &client, Gen2Pro::new("a fox")).await, [json!(URL), json!(WEBHOOK_SECRET)]);
+    assert_eq!(
+        sent(&service, &client, Gen2Pro::new("a fox")).await,
+        [json!(URL), json!(WEBHOOK_SECRET)]
+    );
     assert_eq!(
         sent(&service, &client, Gen2Pro::new("a fox").webhook_url(own)).await,
         [json!(own), json!(WEBHOOK_SECRET)]
@@ -115,5 +118,8 @@ async fn come_from_the_environment() {
     }
     let service = ScriptedServer::start().await;
     let client = ClientBuilder::from_env().unwrap().base_url(service.url("")).build().unwrap();
-    assert_eq!(sent(&service, &client, Gen2Pro::new("a fox")).await, [json!(URL), json!(WEBHOOK_SECRET)]);
+    assert_eq!(
+        sent(&service, &client, Gen2Pro::new("a fox")).await,
+        [json!(URL), json!(WEBHOOK_SECRET)]
+    );
 }

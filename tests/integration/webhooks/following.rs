@@ -1,4 +1,5 @@
-//! From an event to the handler: confirmed by polls where the task was submitted, and handed over once.
+//! From an event to the handler: confirmed by polls where the task was submitted, and handed over
+//! once.
 
 use std::sync::{
     Arc,
@@ -81,7 +82,11 @@ async fn a_confirmation_that_fails_is_retried() {
     let (service, client, mut stage) = setting().await;
     submit(&client, &service, "t1").await;
     let denied = Answer::json(403, &json!({ "detail": "Forbidden" }));
-    service.answer(Answer::status(502)).answer(Answer::reset()).answer(denied).answer(Answer::close());
+    service
+        .answer(Answer::status(502))
+        .answer(Answer::reset())
+        .answer(denied)
+        .answer(Answer::close());
     service.answer(samples::ready(&service));
     assert_eq!(stage.deliver(READY).await, 204);
     assert!(stage.outcome().await.is_ok());
@@ -93,7 +98,8 @@ async fn an_event_that_was_never_confirmed_was_not_seen() {
     let client = samples::client(&service);
     let receiver = Receiver::new(client.clone(), verifier());
     let mut stage =
-        Stage::of(receiver.wait_options(WaitOptions::default().deadline(samples::seconds(20)))).await;
+        Stage::of(receiver.wait_options(WaitOptions::default().deadline(samples::seconds(20))))
+            .await;
     submit(&client, &service, "t1").await;
     service.otherwise(|_| Answer::status(500));
     assert_eq!(stage.deliver(READY).await, 204);
@@ -142,11 +148,14 @@ async fn an_event_finds_the_task_of_a_submission_whose_response_was_lost() {
 #[tokio::test(start_paused = true)]
 async fn an_event_is_not_held_for_longer_than_a_minute() {
     let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).silence_timeout(samples::seconds(3600)).build().unwrap();
+    let client =
+        samples::builder(&service).silence_timeout(samples::seconds(3600)).build().unwrap();
     let mut stage = Stage::of(Receiver::new(client.clone(), verifier())).await;
     service.answer(Answer::silence());
     let submission =
-        tokio::spawn(async move { client.submit(fox().webhook_url("https://example.com/hook")).await });
+        tokio::spawn(
+            async move { client.submit(fox().webhook_url("https://example.com/hook")).await },
+        );
     service.wait_for_requests(1).await;
     let delivered = Instant::now();
     service.answer(samples::ready(&service));

@@ -6,7 +6,8 @@ use proptest::{collection::vec, prelude::*};
 use serde_json::Value;
 
 use super::signed::{
-    BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, hmac_header, standard_at, standard_headers,
+    BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, hmac_header, standard_at,
+    standard_headers,
 };
 
 fn verifiers() -> Vec<Verifier> {
@@ -54,10 +55,12 @@ fn any_json() -> impl Strategy<Value = Value> {
         ".{0,8}".prop_map(Value::from),
     ];
     leaf.prop_recursive(4, 32, 6, |inner| {
-        let name = prop_oneof!["id", "task_id", "status", "data", "task", "response", "result", "[a-z]"];
+        let name =
+            prop_oneof!["id", "task_id", "status", "data", "task", "response", "result", "[a-z]"];
         prop_oneof![
             vec(inner.clone(), 0..4).prop_map(Value::from),
-            vec((name, inner), 0..6).prop_map(|members| Value::Object(members.into_iter().collect())),
+            vec((name, inner), 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
     })
 }

@@ -1,4 +1,5 @@
-//! Deliveries to the receiver over HTTP, up to their responses: bounded, refused, and behind a prefix.
+//! Deliveries to the receiver over HTTP, up to their responses: bounded, refused, and behind a
+//! prefix.
 
 use axum::Router;
 use imagekiln::{
@@ -62,7 +63,10 @@ async fn bodies_are_bounded_in_size_and_time() {
     let receiver = Receiver::new(samples::client(&service), verifier().max_body_bytes(100));
     let stage = Stage::of(receiver).await;
     let head = "POST /hook HTTP/1.1\r\nHost: a\r\n";
-    assert_eq!(stage.send(&format!("{head}Content-Length: 101\r\n\r\n{}", "x".repeat(101))).await, 413);
+    assert_eq!(
+        stage.send(&format!("{head}Content-Length: 101\r\n\r\n{}", "x".repeat(101))).await,
+        413
+    );
     let chunk = "7f\r\n".to_owned() + &"x".repeat(127) + "\r\n";
     assert_eq!(stage.send(&format!("{head}Transfer-Encoding: chunked\r\n\r\n{chunk}")).await, 413);
     assert_eq!(stage.send(&format!("{head}Content-Length: 100\r\n\r\nhalf")).await, 408);
@@ -81,7 +85,9 @@ async fn what_is_refused_is_answered_and_logged_without_secrets() {
     service.assert_received_nothing();
     let text = events.text();
     assert!(text.contains("webhook refused") && text.contains("names no task"), "{text}");
-    assert!(!text.contains(SECRET) && !text.contains(&hmac_header(SECRET, PENDING.as_bytes())[7..]));
+    assert!(
+        !text.contains(SECRET) && !text.contains(&hmac_header(SECRET, PENDING.as_bytes())[7..])
+    );
     assert_no_secret(&text);
 }
 

@@ -51,7 +51,10 @@ pub fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
     pairs
         .iter()
         .map(|(name, value)| {
-            (name.parse::<HeaderName>().unwrap(), HeaderValue::from_bytes(value.as_bytes()).unwrap())
+            (
+                name.parse::<HeaderName>().unwrap(),
+                HeaderValue::from_bytes(value.as_bytes()).unwrap(),
+            )
         })
         .collect()
 }

@@ -86,13 +86,15 @@ fn verifier(sim: &Simulator, scheme: WebhookScheme) -> Verifier {
 }
 
 async fn submit(client: &Client, stage: &Stage, prompt: &str) -> Task {
-    let request = Gen2Flex::new(prompt).width(64).height(64).webhook_url(stage.url()).webhook_secret(SECRET);
+    let request =
+        Gen2Flex::new(prompt).width(64).height(64).webhook_url(stage.url()).webhook_secret(SECRET);
     client.submit(request).await.unwrap()
 }
 
 /// The deliveries, once none of them waits any more.
 async fn settled(sim: &Simulator) -> Vec<WebhookDelivery> {
-    sim.webhooks_when(|all| all.iter().all(|delivery| delivery.state != WebhookState::Waiting)).await
+    sim.webhooks_when(|all| all.iter().all(|delivery| delivery.state != WebhookState::Waiting))
+        .await
 }
 
 /// Cause and status code of the last attempt.
@@ -109,7 +111,11 @@ async fn every_scheme_is_verified_and_its_task_handed_over() {
         let picture = house.stage.outcome().await.unwrap();
         assert_eq!(picture.task(), task.reference(), "{scheme:?}");
         assert!(!picture.bytes().await.unwrap().is_empty());
-        assert_eq!(ends(&settled(&house.sim).await), [(WebhookCause::Final, Some(204))], "{scheme:?}");
+        assert_eq!(
+            ends(&settled(&house.sim).await),
+            [(WebhookCause::Final, Some(204))],
+            "{scheme:?}"
+        );
     }
 }
 
@@ -148,14 +154,17 @@ async fn a_server_of_ones_own_gets_typed_reasons() {
             StatusCode::NO_CONTENT
         };
         let stage =
-            Stage::serving(Router::new().route("/hook", post(take)), mpsc::unbounded_channel().1).await;
+            Stage::serving(Router::new().route("/hook", post(take)), mpsc::unbounded_channel().1)
+                .await;
         let task = submit(&client, &stage, "[[webhook-forged]]").await;
         sim.clock().advance(SECOND);
         let mut verified = Vec::new();
         for _ in 0..2 {
             match results.recv().await.unwrap() {
                 Ok(event) => verified.push(event),
-                Err(refusal) => assert!(matches!(refusal, Refusal::Wrong { .. }), "{scheme:?}: {refusal}"),
+                Err(refusal) => {
+                    assert!(matches!(refusal, Refusal::Wrong { .. }), "{scheme:?}: {refusal}")
+                }
             }
         }
         let [event] = verified.as_slice() else { panic!("{scheme:?}: {verified:?}") };
@@ -178,7 +187,10 @@ async fn an_event_that_is_not_signed_is_refused() {
         let request = Gen2Flex::new("a fox").width(64).height(64).webhook_url(house.stage.url());
         house.client.submit(request).await.unwrap();
         house.sim.clock().advance(SECOND);
-        let log = house.sim.webhooks_when(|all| all[0].attempts.iter().any(|one| one.status.is_some())).await;
+        let log = house
+            .sim
+            .webhooks_when(|all| all[0].attempts.iter().any(|one| one.status.is_some()))
+            .await;
         assert_eq!(log[0].attempts[0].status, Some(401), "{scheme:?}");
         assert!(!house.stage.was_called());
     }
@@ -214,7 +226,8 @@ async fn an_event_that_is_delivered_again_a_day_later_is_answered_and_ignored() 
     }
 }
 
-/// Recorded, and sent again as it was: Standard Webhooks signs when it was sent, and the other schemes do not.
+/// Recorded, and sent again as it was: Standard Webhooks signs when it was sent, and the other
+/// schemes do not.
 #[tokio::test]
 async fn a_recorded_delivery_is_too_old_a_day_later() {
     let house = House::with(WebhookScheme::Standard).await;
@@ -228,8 +241,10 @@ async fn a_recorded_delivery_is_too_old_a_day_later() {
         ("webhook-timestamp", &sent_at.to_string()),
         ("webhook-signature", &signature),
     ]);
-    let recorded: String =
-        recorded.iter().map(|(name, value)| format!("{name}: {}\r\n", value.to_str().unwrap())).collect();
+    let recorded: String = recorded
+        .iter()
+        .map(|(name, value)| format!("{name}: {}\r\n", value.to_str().unwrap()))
+        .collect();
     house.sim.clock().advance(DAY);
     assert_eq!(house.stage.post("/hook", &recorded, &body).await, 401);
 }
@@ -243,9 +258,13 @@ async fn late_and_out_of_order_events_find_their_tasks() {
         house.sim.clock().advance(SECOND);
         let later = house.submit("a later fox").await;
         house.sim.clock().advance(SECOND);
-        let first_two = [house.stage.outcome().await.unwrap(), house.stage.outcome().await.unwrap()];
+        let first_two =
+            [house.stage.outcome().await.unwrap(), house.stage.outcome().await.unwrap()];
         for task in [&held, &later] {
-            assert!(first_two.iter().any(|picture| picture.task() == task.reference()), "{scheme:?}");
+            assert!(
+                first_two.iter().any(|picture| picture.task() == task.reference()),
+                "{scheme:?}"
+            );
         }
         house.sim.clock().advance(20 * SECOND);
         assert_eq!(house.stage.outcome().await.unwrap().task(), late.reference());
@@ -280,14 +299,16 @@ async fn a_delivery_that_is_retried_is_verified() {
         for attempts in 1..3 {
             let log = sim
                 .webhooks_when(|all| {
-                    all[0].attempts.len() == attempts && all[0].attempts[attempts - 1].status.is_some()
+                    all[0].attempts.len() == attempts
+                        && all[0].attempts[attempts - 1].status.is_some()
                 })
                 .await;
             sim.clock().advance_to(log[0].due_at);
         }
         assert_eq!(stage.outcome().await.unwrap().task(), task.reference(), "{scheme:?}");
         let log = settled(&sim).await;
-        let statuses: Vec<_> = log[0].attempts.iter().map(|attempt| attempt.status.unwrap()).collect();
+        let statuses: Vec<_> =
+            log[0].attempts.iter().map(|attempt| attempt.status.unwrap()).collect();
         assert_eq!(statuses, [500, 502, 204]);
     }
 }

@@ -62,7 +62,10 @@ impl Stage {
         Self::serving(lead(router.unwrap()), outcomes).await
     }
 
-    pub async fn serving(router: Router, outcomes: mpsc::UnboundedReceiver<Result<Picture, Error>>) -> Self {
+    pub async fn serving(
+        router: Router,
+        outcomes: mpsc::UnboundedReceiver<Result<Picture, Error>>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut server = JoinSet::new();

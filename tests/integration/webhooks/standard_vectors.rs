@@ -14,7 +14,8 @@ struct Vector {
     signature: &'static str,
 }
 
-/// The first is the one of the specification and of most libraries, the second that of the library for Rust.
+/// The first is the one of the specification and of most libraries, the second that of the library
+/// for Rust.
 const VECTORS: [Vector; 2] = [
     Vector {
         secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
@@ -104,15 +105,19 @@ fn extreme_timestamps_are_refused() {
     for timestamp in [i64::MIN, -1, 0, i64::MAX] {
         verifier.verify(&standard_headers(SECRET, "m1", timestamp, BODY), BODY).unwrap_err();
     }
-    for timestamp in ["", " ", "1e9", "+1800000000", "1800000000.0", "18446744073709551616", "0x6b49d200"] {
+    for timestamp in
+        ["", " ", "1e9", "+1800000000", "1800000000.0", "18446744073709551616", "0x6b49d200"]
+    {
         let mut headers = standard_headers(SECRET, "m1", SENT_AT as i64, BODY);
         headers.insert("webhook-timestamp", timestamp.parse().unwrap());
         let refusal = verifier.verify(&headers, BODY).unwrap_err();
         assert!(matches!(refusal, Refusal::Malformed { .. }), "{timestamp:?}: {refusal:?}");
     }
     let mut clock_before_1970 = Verifier::standard(SECRET);
-    clock_before_1970 = clock_before_1970.wall_clock(|| super::signed::at(0) - Duration::from_secs(1));
-    let refusal = clock_before_1970.verify(&standard_headers(SECRET, "m1", SENT_AT as i64, BODY), BODY);
+    clock_before_1970 =
+        clock_before_1970.wall_clock(|| super::signed::at(0) - Duration::from_secs(1));
+    let refusal =
+        clock_before_1970.verify(&standard_headers(SECRET, "m1", SENT_AT as i64, BODY), BODY);
     assert!(matches!(refusal, Err(Refusal::FromFuture { .. })));
 }
 

@@ -60,7 +60,11 @@ async fn every_wait_and_every_stream_of_a_task_is_woken_by_a_confirmation() {
     let started = Instant::now();
     let other = client.task(reference.clone());
     let stream = tokio::spawn(async move {
-        other.updates(seldom()).map(|update| update.unwrap().status().to_string()).collect::<Vec<_>>().await
+        other
+            .updates(seldom())
+            .map(|update| update.unwrap().status().to_string())
+            .collect::<Vec<_>>()
+            .await
     });
     let wait = tokio::spawn(async move { task.wait_with(seldom()).await });
     service.wait_for_requests(3).await;

@@ -4,7 +4,8 @@ use http::{HeaderMap, HeaderValue};
 use imagekiln::webhook::{Encoding, Refusal, Verifier};
 
 use super::signed::{
-    BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, hmac_header, standard_at, standard_headers,
+    BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, hmac_header, standard_at,
+    standard_headers,
 };
 
 /// The body with one byte changed, and as another program would serialise it.
@@ -43,17 +44,32 @@ fn of_hmac_sha256_are_refused() {
         ("prefix only", one("sha256="), BODY, "malformed"),
         ("empty", one(""), BODY, "malformed"),
         ("longer", one(&format!("{right}00")), BODY, "malformed"),
-        ("digits in upper case", one(&format!("sha256={}", digits.to_uppercase())), BODY, "malformed"),
+        (
+            "digits in upper case",
+            one(&format!("sha256={}", digits.to_uppercase())),
+            BODY,
+            "malformed",
+        ),
         ("prefix in upper case", one(&format!("SHA256={digits}")), BODY, "malformed"),
         ("without its prefix", one(&digits), BODY, "malformed"),
         ("prefix of another algorithm", one(&format!("sha512={digits}")), BODY, "malformed"),
         ("in base64", one(&format!("sha256={}", base64(&mac))), BODY, "malformed"),
         ("blanks around it", one(&format!("sha256= {digits}")), BODY, "malformed"),
-        ("a digit that is none", one(&right.replace(&right[right.len() - 1..], "g")), BODY, "malformed"),
+        (
+            "a digit that is none",
+            one(&right.replace(&right[right.len() - 1..], "g")),
+            BODY,
+            "malformed",
+        ),
         ("the secret itself", one(SECRET), BODY, "malformed"),
         ("unsigned", HeaderMap::new(), BODY, "missing"),
         ("in another header", headers(&[("x-signature", &right)]), BODY, "missing"),
-        ("of another scheme", standard_headers(SECRET, "m1", SENT_AT as i64, BODY), BODY, "missing"),
+        (
+            "of another scheme",
+            standard_headers(SECRET, "m1", SENT_AT as i64, BODY),
+            BODY,
+            "missing",
+        ),
         ("twice", headers(&[(SIGNATURE, &right), (SIGNATURE, &right)]), BODY, "malformed"),
         ("joined", one(&format!("{right}, {right}")), BODY, "malformed"),
         ("of another secret", one(&hmac_header("another", BODY)), BODY, "wrong"),
@@ -82,7 +98,12 @@ fn of_a_shared_secret_are_refused() {
         ("without its prefix", one(SECRET), BODY, "malformed"),
         ("missing", HeaderMap::new(), BODY, "missing"),
         ("of another scheme", headers(&[(SIGNATURE, &hmac_header(SECRET, BODY))]), BODY, "missing"),
-        ("twice", headers(&[("authorization", &right), ("authorization", &right)]), BODY, "malformed"),
+        (
+            "twice",
+            headers(&[("authorization", &right), ("authorization", &right)]),
+            BODY,
+            "malformed",
+        ),
     ];
     assert_reasons(&verifier, &table);
 }
@@ -123,12 +144,27 @@ fn of_standard_webhooks_are_refused() {
         ("empty id", with("webhook-id", ""), BODY, "malformed"),
         ("another timestamp", with("webhook-timestamp", "1800000001"), BODY, "wrong"),
         ("empty signature", with("webhook-signature", ""), BODY, "malformed"),
-        ("truncated", with("webhook-signature", &signature[..signature.len() - 4]), BODY, "malformed"),
-        ("without padding", with("webhook-signature", signature.trim_end_matches('=')), BODY, "malformed"),
+        (
+            "truncated",
+            with("webhook-signature", &signature[..signature.len() - 4]),
+            BODY,
+            "malformed",
+        ),
+        (
+            "without padding",
+            with("webhook-signature", signature.trim_end_matches('=')),
+            BODY,
+            "malformed",
+        ),
         ("in lower case", with("webhook-signature", &signature.to_lowercase()), BODY, "wrong"),
         ("in hexadecimal", with("webhook-signature", &in_hex), BODY, "malformed"),
         ("of a later version", with("webhook-signature", &format!("v2,{mac}")), BODY, "malformed"),
-        ("of an asymmetric version", with("webhook-signature", &format!("v1a,{mac}")), BODY, "malformed"),
+        (
+            "of an asymmetric version",
+            with("webhook-signature", &format!("v1a,{mac}")),
+            BODY,
+            "malformed",
+        ),
         ("without a version", with("webhook-signature", mac), BODY, "malformed"),
         ("of the body only", with("webhook-signature", &of_body_only), BODY, "wrong"),
         ("of another scheme", headers(&[(SIGNATURE, &hmac_header(SECRET, BODY))]), BODY, "missing"),
@@ -182,7 +218,10 @@ fn encodings_are_not_guessed() {
     let verifier = Verifier::hmac_sha256(SECRET).prefix("").encoding(Encoding::Base64);
     assert_eq!(reason(verifier.verify(&one(&base64(&mac)), BODY)), "verified");
     assert_eq!(reason(verifier.verify(&one(&hex(&mac)), BODY)), "malformed");
-    assert_eq!(reason(verifier.verify(&one(base64(&mac).trim_end_matches('=')), BODY)), "malformed");
+    assert_eq!(
+        reason(verifier.verify(&one(base64(&mac).trim_end_matches('=')), BODY)),
+        "malformed"
+    );
     let url_safe = base64(&mac).replace('+', "-").replace('/', "_");
     assert_ne!(url_safe, base64(&mac), "choose another body: this signature has neither + nor /");
     assert_eq!(reason(verifier.verify(&one(&url_safe), BODY)), "malformed");
@@ -236,7 +275,11 @@ fn settings_that_mean_nothing_are_errors() {
         Verifier::standard(SECRET).prefix("x"),
     ];
     for verifier in unusable {
-        assert_eq!(reason(verifier.verify(&one(&hmac_header("", BODY)), BODY)), "settings", "{verifier:?}");
+        assert_eq!(
+            reason(verifier.verify(&one(&hmac_header("", BODY)), BODY)),
+            "settings",
+            "{verifier:?}"
+        );
         let error = imagekiln::Error::from(verifier.check().unwrap_err());
         assert_eq!(error.kind(), imagekiln::ErrorKind::Settings);
     }

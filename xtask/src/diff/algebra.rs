@@ -1,4 +1,5 @@
-//! Two shapes made one: what both allow (`allOf`, a `$ref` beside other keywords), or what either allows (`anyOf`).
+//! Two shapes made one: what both allow (`allOf`, a `$ref` beside other keywords), or what either
+//! allows (`anyOf`).
 
 use super::model::{Field, Limit, Shape, Types};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +38,8 @@ pub fn both(a: Shape, b: Shape) -> Shape {
 
 /// The widest statement that covers both shapes.
 pub fn either(a: Shape, b: Shape) -> Shape {
-    // Nothing is known of what is not there: a branch that only adds null must not undo the other's limits.
+    // Nothing is known of what is not there: a branch that only adds null must not undo the other's
+    // limits.
     if a.holds_no_value() || b.holds_no_value() {
         let nullable = Some(a.nullable == Some(true) || b.nullable == Some(true));
         let other = if a.holds_no_value() { b } else { a };

@@ -64,13 +64,18 @@ impl Direction {
 pub fn differences(ours: &Service, theirs: &Service) -> Vec<Difference> {
     let mut found = Vec::new();
     for pair in pairs(&ours.operations, &theirs.operations) {
-        let (Pair::Both(_, operation, _) | Pair::Ours(_, operation) | Pair::Theirs(_, operation)) = pair;
+        let (Pair::Both(_, operation, _) | Pair::Ours(_, operation) | Pair::Theirs(_, operation)) =
+            pair;
         let mut comparison = Comparison { operation: &operation.name, found: &mut found };
         let what = || "operation".to_owned();
         match pair {
             Pair::Both(_, ours, theirs) => comparison.operations(ours, theirs),
-            Pair::Ours(..) => comparison.add(None, Change::Removed { what: what() }, Mark::Breaking),
-            Pair::Theirs(..) => comparison.add(None, Change::Added { what: what() }, Mark::Compatible),
+            Pair::Ours(..) => {
+                comparison.add(None, Change::Removed { what: what() }, Mark::Breaking)
+            }
+            Pair::Theirs(..) => {
+                comparison.add(None, Change::Added { what: what() }, Mark::Compatible)
+            }
         }
     }
     found
@@ -104,18 +109,32 @@ impl Comparison<'_> {
     fn operations(&mut self, ours: &Operation, theirs: &Operation) {
         if ours.deprecated != theirs.deprecated {
             let (ours, theirs) = (ours.deprecated.to_string(), theirs.deprecated.to_string());
-            self.add(None, Change::Changed { aspect: "deprecated", ours, theirs }, Mark::Compatible);
+            self.add(
+                None,
+                Change::Changed { aspect: "deprecated", ours, theirs },
+                Mark::Compatible,
+            );
         }
         self.fields(Direction::Request, "", &ours.request, &theirs.request);
         for pair in pairs(&ours.answers, &theirs.answers) {
             let what = "answer".to_owned();
             match pair {
-                Pair::Both(status, ours, theirs) => self.shapes(Direction::Answer, status, ours, theirs),
+                Pair::Both(status, ours, theirs) => {
+                    self.shapes(Direction::Answer, status, ours, theirs)
+                }
                 Pair::Ours(status, _) => {
-                    self.add(Some(status), Change::Removed { what }, Mark::breaking_if(is_success(status)));
+                    self.add(
+                        Some(status),
+                        Change::Removed { what },
+                        Mark::breaking_if(is_success(status)),
+                    );
                 }
                 Pair::Theirs(status, _) => {
-                    self.add(Some(status), Change::Added { what }, Mark::breaking_if(is_success(status)));
+                    self.add(
+                        Some(status),
+                        Change::Added { what },
+                        Mark::breaking_if(is_success(status)),
+                    );
                 }
             }
         }
@@ -133,12 +152,22 @@ impl Comparison<'_> {
                 Pair::Both(name, ours, theirs) => {
                     let place = format!("{prefix}{name}");
                     let relation = Relation::of_restrictions(ours.required, theirs.required);
-                    self.changed(direction, &place, "required", relation, [ours.required, theirs.required]);
+                    self.changed(
+                        direction,
+                        &place,
+                        "required",
+                        relation,
+                        [ours.required, theirs.required],
+                    );
                     self.shapes(direction, &place, &ours.shape, &theirs.shape);
                 }
                 Pair::Ours(name, field) => {
                     let what = told::field(field);
-                    self.add(Some(&format!("{prefix}{name}")), Change::Removed { what }, Mark::Breaking);
+                    self.add(
+                        Some(&format!("{prefix}{name}")),
+                        Change::Removed { what },
+                        Mark::Breaking,
+                    );
                 }
                 Pair::Theirs(name, field) => {
                     let what = told::field(field);
@@ -154,8 +183,10 @@ impl Comparison<'_> {
     }
 
     fn shapes(&mut self, direction: Direction, place: &str, ours: &Shape, theirs: &Shape) {
-        let relation =
-            Relation::of_sets(ours.types.spelled_out().as_ref(), theirs.types.spelled_out().as_ref());
+        let relation = Relation::of_sets(
+            ours.types.spelled_out().as_ref(),
+            theirs.types.spelled_out().as_ref(),
+        );
         self.changed(
             direction,
             place,
@@ -168,13 +199,21 @@ impl Comparison<'_> {
             self.changed(direction, place, "nullable", relation, [ours, theirs]);
         }
         let relation = Relation::of_sets(ours.choices.as_ref(), theirs.choices.as_ref());
-        let choices = [told::choices(ours.choices.as_ref()), told::choices(theirs.choices.as_ref())];
+        let choices =
+            [told::choices(ours.choices.as_ref()), told::choices(theirs.choices.as_ref())];
         self.changed(direction, place, "enum", relation, choices);
-        let keywords: BTreeSet<_> = ours.limits.keys().chain(theirs.limits.keys()).copied().collect();
+        let keywords: BTreeSet<_> =
+            ours.limits.keys().chain(theirs.limits.keys()).copied().collect();
         for keyword in keywords {
             let (ours, theirs) = (ours.limits.get(keyword), theirs.limits.get(keyword));
             let relation = Relation::of_limits(ours, theirs);
-            self.changed(direction, place, keyword, relation, [told::limit(ours), told::limit(theirs)]);
+            self.changed(
+                direction,
+                place,
+                keyword,
+                relation,
+                [told::limit(ours), told::limit(theirs)],
+            );
         }
         if direction == Direction::Request && ours.default != theirs.default {
             let change = Change::Changed {
@@ -185,13 +224,20 @@ impl Comparison<'_> {
             self.add(Some(place), change, Mark::breaking_if(ours.default.is_some()));
         }
         let relation = Relation::of_restrictions(ours.closed, theirs.closed);
-        self.changed(direction, place, "unknown fields allowed", relation, [!ours.closed, !theirs.closed]);
+        self.changed(
+            direction,
+            place,
+            "unknown fields allowed",
+            relation,
+            [!ours.closed, !theirs.closed],
+        );
         self.fields(direction, &format!("{place}."), &ours.fields, &theirs.fields);
         match (&ours.items, &theirs.items) {
             (None, None) => {}
             (ours, theirs) => {
                 let anything = Shape::default();
-                let [ours, theirs] = [ours, theirs].map(|items| items.as_deref().unwrap_or(&anything));
+                let [ours, theirs] =
+                    [ours, theirs].map(|items| items.as_deref().unwrap_or(&anything));
                 self.shapes(direction, &format!("{place}[]"), ours, theirs);
             }
         }
@@ -206,7 +252,8 @@ impl Comparison<'_> {
         [ours, theirs]: [Side; 2],
     ) {
         if relation != Relation::Same {
-            let change = Change::Changed { aspect, ours: ours.to_string(), theirs: theirs.to_string() };
+            let change =
+                Change::Changed { aspect, ours: ours.to_string(), theirs: theirs.to_string() };
             self.add(Some(place), change, direction.mark(relation));
         }
     }

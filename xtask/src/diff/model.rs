@@ -92,7 +92,9 @@ impl Relation {
     /// Of two restrictions by the same keyword, either of which may be missing.
     pub fn of_limits(ours: Option<&Limit>, theirs: Option<&Limit>) -> Self {
         match (ours, theirs) {
-            (Some(ours), Some(theirs)) => Self::from_inclusion(ours.includes(theirs), theirs.includes(ours)),
+            (Some(ours), Some(theirs)) => {
+                Self::from_inclusion(ours.includes(theirs), theirs.includes(ours))
+            }
             (ours, theirs) => Self::from_inclusion(ours.is_none(), theirs.is_none()),
         }
     }

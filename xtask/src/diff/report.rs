@@ -52,6 +52,8 @@ fn sentence(change: &Change) -> String {
     match change {
         Change::Added { what } => format!("added ({what})"),
         Change::Removed { what } => format!("removed ({what})"),
-        Change::Changed { aspect, ours, theirs } => format!("{aspect}: ours {ours}, theirs {theirs}"),
+        Change::Changed { aspect, ours, theirs } => {
+            format!("{aspect}: ours {ours}, theirs {theirs}")
+        }
     }
 }

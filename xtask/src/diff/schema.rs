@@ -15,7 +15,8 @@ pub fn shape(node: &Node) -> anyhow::Result<Shape> {
     within(node, &mut Vec::new(), 0)
 }
 
-/// `trail` holds the places of the components that are being read: one that contains itself ends there.
+/// `trail` holds the places of the components that are being read: one that contains itself ends
+/// there.
 fn within(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Shape> {
     node.count_schema()?;
     if depth > DEPTH {
@@ -89,13 +90,19 @@ fn own(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Sha
         types,
         nullable,
         choices: choices.map(|values| {
-            values.iter().filter(|value| !value.is_null()).map(|value| canonical(value).to_string()).collect()
+            values
+                .iter()
+                .filter(|value| !value.is_null())
+                .map(|value| canonical(value).to_string())
+                .collect()
         }),
         // Leaving a field out and sending null are one where null is the default.
         default: default.filter(|default| !default.is_null()),
         limits: limits(node)?,
         fields,
-        closed: node.get("additionalProperties").is_some_and(|other| other.value == &Value::Bool(false)),
+        closed: node
+            .get("additionalProperties")
+            .is_some_and(|other| other.value == &Value::Bool(false)),
         items,
     })
 }
@@ -110,7 +117,8 @@ fn choices<'a>(node: &Node<'a, '_>) -> anyhow::Result<Option<Vec<&'a Value>>> {
     }
 }
 
-/// The types besides null, and whether null is allowed; taken from the other keywords where no `type` is.
+/// The types besides null, and whether null is allowed; taken from the other keywords where no
+/// `type` is.
 fn types(node: &Node, choices: Option<&[&Value]>) -> anyhow::Result<(Types, Option<bool>)> {
     let mut names = BTreeSet::new();
     match node.get("type") {
@@ -126,7 +134,10 @@ fn types(node: &Node, choices: Option<&[&Value]>) -> anyhow::Result<(Types, Opti
             names.extend(choices.into_iter().flatten().map(|value| type_of(value).to_owned()));
             let implied = [("properties", "object"), ("items", "array")];
             names.extend(
-                implied.iter().filter(|(key, _)| node.get(key).is_some()).map(|(_, name)| (*name).to_owned()),
+                implied
+                    .iter()
+                    .filter(|(key, _)| node.get(key).is_some())
+                    .map(|(_, name)| (*name).to_owned()),
             );
         }
     }
@@ -169,7 +180,9 @@ fn limits(node: &Node) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
         limits.extend(length.map(|value| (keyword, Limit::Lower { value, exclusive: false })));
     }
     for keyword in ["maxLength", "maxItems"] {
-        limits.extend(number(keyword)?.map(|value| (keyword, Limit::Upper { value, exclusive: false })));
+        limits.extend(
+            number(keyword)?.map(|value| (keyword, Limit::Upper { value, exclusive: false })),
+        );
     }
     limits.extend(number("multipleOf")?.map(|value| ("multipleOf", Limit::Multiple(value))));
     for keyword in ["pattern", "format"] {
@@ -180,7 +193,8 @@ fn limits(node: &Node) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
     Ok(limits)
 }
 
-/// The inclusive and the exclusive bound: OpenAPI 3.0 makes the second a flag on the first, 3.1 a number of its own.
+/// The inclusive and the exclusive bound: OpenAPI 3.0 makes the second a flag on the first, 3.1 a
+/// number of its own.
 fn numeric_bound(
     node: &Node,
     inclusive: &str,

@@ -15,8 +15,10 @@ const TRANSPORT_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"]
 /// The headers, in lower case, in which the document's API keys travel.
 pub fn credential_headers(document: &Value) -> BTreeSet<String> {
     let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object);
-    let keys =
-        schemes.into_iter().flat_map(serde_json::Map::values).filter(|scheme| scheme["in"] == "header");
+    let keys = schemes
+        .into_iter()
+        .flat_map(serde_json::Map::values)
+        .filter(|scheme| scheme["in"] == "header");
     keys.filter_map(|scheme| scheme["name"].as_str()).map(str::to_lowercase).collect()
 }
 
@@ -25,7 +27,8 @@ pub fn read(document: &Value, credentials: &BTreeSet<String>) -> anyhow::Result<
     let source = Source::new(document);
     let root = source.root();
     root.object()?;
-    let version = root.get("openapi").context("this is no OpenAPI 3 document: it has no `openapi`")?;
+    let version =
+        root.get("openapi").context("this is no OpenAPI 3 document: it has no `openapi`")?;
     if !version.text()?.starts_with("3.") {
         bail!("{}: OpenAPI 3 is expected, not {}", version.place(), version.value);
     }
@@ -63,7 +66,9 @@ fn request(
     credentials: &BTreeSet<String>,
 ) -> anyhow::Result<BTreeMap<String, Field>> {
     let mut fields = BTreeMap::new();
-    for parameter in item.items_at("parameters")?.into_iter().chain(operation.items_at("parameters")?) {
+    for parameter in
+        item.items_at("parameters")?.into_iter().chain(operation.items_at("parameters")?)
+    {
         let parameter = parameter.resolved()?;
         if let Some((name, field)) = read_parameter(path, &parameter, credentials)? {
             fields.insert(name, field);
@@ -95,7 +100,9 @@ fn read_parameter(
         "path" => position(path, name),
         _ => name.to_owned(),
     };
-    if location == "header" && (credentials.contains(&name) || TRANSPORT_HEADERS.contains(&name.as_str())) {
+    if location == "header"
+        && (credentials.contains(&name) || TRANSPORT_HEADERS.contains(&name.as_str()))
+    {
         return Ok(None);
     }
     let shape = match parameter.get("schema") {
@@ -136,7 +143,11 @@ fn content(holder: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
 
 /// JSON goes without saying.
 fn named(what: &str, media_type: &str) -> String {
-    if media_type == "application/json" { what.to_owned() } else { format!("{what} ({media_type})") }
+    if media_type == "application/json" {
+        what.to_owned()
+    } else {
+        format!("{what} ({media_type})")
+    }
 }
 
 /// The path with its parameters' names taken out: they are the document's own affair.
@@ -153,5 +164,7 @@ fn anonymous(path: &str) -> String {
 /// A path parameter is known by where it stands.
 fn position(path: &str, name: &str) -> String {
     let mut names = path.split('{').skip(1).map(|part| part.split('}').next().unwrap_or_default());
-    names.position(|other| other == name).map_or_else(|| name.to_owned(), |index| (index + 1).to_string())
+    names
+        .position(|other| other == name)
+        .map_or_else(|| name.to_owned(), |index| (index + 1).to_string())
 }

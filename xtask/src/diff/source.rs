@@ -98,8 +98,9 @@ impl<'a, 's> Node<'a, 's> {
             let value = self.source.root.pointer(pointer)?;
             Some(Node { source: self.source, value, place: pointer.to_owned() })
         });
-        let found = target
-            .with_context(|| format!("{}: `{text}` leads nowhere in this document", reference.place()))?;
+        let found = target.with_context(|| {
+            format!("{}: `{text}` leads nowhere in this document", reference.place())
+        })?;
         Ok(Some(found))
     }
 
@@ -119,7 +120,10 @@ impl<'a, 's> Node<'a, 's> {
     pub fn count_schema(&self) -> anyhow::Result<()> {
         let left = self.source.schemas_left.get();
         if left == 0 {
-            bail!("{}: too large: more than {SCHEMAS} schemas, with all `$ref`s followed", self.place());
+            bail!(
+                "{}: too large: more than {SCHEMAS} schemas, with all `$ref`s followed",
+                self.place()
+            );
         }
         self.source.schemas_left.set(left - 1);
         Ok(())

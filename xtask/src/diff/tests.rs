@@ -17,7 +17,8 @@ fn compare(ours: &Value, theirs: &Value) -> Vec<Difference> {
 }
 
 fn try_compare(ours: &Value, theirs: &Value) -> anyhow::Result<Vec<Difference>> {
-    let listing = |name: &str, document: &Value| Listing { name: name.into(), document: document.clone() };
+    let listing =
+        |name: &str, document: &Value| Listing { name: name.into(), document: document.clone() };
     differences(&listing("ours.json", ours), &listing("theirs.json", theirs))
 }
 

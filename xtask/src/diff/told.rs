@@ -18,7 +18,10 @@ pub fn types(types: &Types) -> String {
 }
 
 pub fn choices(choices: Option<&BTreeSet<String>>) -> String {
-    choices.map_or_else(|| "none".into(), |values| values.iter().cloned().collect::<Vec<_>>().join(", "))
+    choices.map_or_else(
+        || "none".into(),
+        |values| values.iter().cloned().collect::<Vec<_>>().join(", "),
+    )
 }
 
 pub fn limit(limit: Option<&Limit>) -> String {

@@ -1,4 +1,5 @@
-//! `kiln webhook listen|verify`: looks at webhooks, live or recorded. Nothing is polled, and the key is not used.
+//! `kiln webhook listen|verify`: looks at webhooks, live or recorded. Nothing is polled, and the
+//! key is not used.
 
 mod claims;
 mod listen;
@@ -26,7 +27,8 @@ pub fn command() -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (action, matches) = matches.subcommand().ok_or_else(|| Failure::usage("give listen or verify"))?;
+    let (action, matches) =
+        matches.subcommand().ok_or_else(|| Failure::usage("give listen or verify"))?;
     if context.globals.simulate {
         return Err(Failure::usage("the simulator of --simulate ends with its command and sends no webhooks")
             .advise(

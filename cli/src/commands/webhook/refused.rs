@@ -34,7 +34,9 @@ fn advice(refusal: &Refusal) -> Option<&'static str> {
              headers the service sends"
         }
         Refusal::Malformed { .. } => "check --scheme, --prefix and --encoding, and each --header",
-        Refusal::Wrong { .. } => "check the secret, and that the body is byte for byte what was received",
+        Refusal::Wrong { .. } => {
+            "check the secret, and that the body is byte for byte what was received"
+        }
         Refusal::TooOld { .. } => "give a longer --max-age if the delivery is a recorded one",
         Refusal::FromFuture { .. } => "check this machine's clock, or give a longer --max-age",
         Refusal::TooLarge { .. } => "check that the file is the body of one webhook",

@@ -1,4 +1,5 @@
-//! How webhooks are signed: the options that both commands share, and the verifier that they describe.
+//! How webhooks are signed: the options that both commands share, and the verifier that they
+//! describe.
 
 use std::time::Duration;
 
@@ -15,13 +16,15 @@ use crate::{args::value::seconds, failure::Failure};
 #[derive(Args)]
 #[command(next_help_heading = "Signature")]
 pub struct SchemeOptions {
-    /// How the service signs: HMAC-SHA256 of the body, the secret itself in a header, or Standard Webhooks
+    /// How the service signs: HMAC-SHA256 of the body, the secret itself in a header, or Standard
+    /// Webhooks
     #[arg(long, value_name = "SCHEME", value_enum, default_value = "hmac-sha256")]
     scheme: Scheme,
     /// The header of the signature or of the secret [default: x-webhook-signature]
     #[arg(long, value_name = "NAME")]
     signature_header: Option<String>,
-    /// What precedes the signature or the secret in its header [default: `sha256=` with hmac-sha256, else nothing]
+    /// What precedes the signature or the secret in its header [default: `sha256=` with
+    /// hmac-sha256, else nothing]
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
     /// How the signature of hmac-sha256 is written [default: hex]
@@ -30,8 +33,8 @@ pub struct SchemeOptions {
     /// How long ago a webhook of the scheme standard may have been sent [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     max_age: Option<Duration>,
-    /// Where the body has the task's id, as a JSON pointer such as /data/id [default: `task_id` or `id`, at the top or in
-    /// `data`, `task`, `response` or `result`]
+    /// Where the body has the task's id, as a JSON pointer such as /data/id [default: `task_id` or
+    /// `id`, at the top or in `data`, `task`, `response` or `result`]
     #[arg(long, value_name = "POINTER", value_parser = pointer)]
     task_id: Option<String>,
     #[command(flatten)]

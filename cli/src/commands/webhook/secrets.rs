@@ -18,8 +18,8 @@ const LONGEST: u64 = 64 * 1024;
 #[command(next_help_heading = "Signature")]
 pub struct SecretOptions {
     /// A file with a secret; repeat it to accept several while a secret is replaced. The secret in
-    /// IMAGEKILN_WEBHOOK_SECRET is accepted too. No option takes the secret itself, because other users of the machine
-    /// can see arguments
+    /// IMAGEKILN_WEBHOOK_SECRET is accepted too. No option takes the secret itself, because other
+    /// users of the machine can see arguments
     #[arg(long = "secret-file", value_name = "FILE", action = ArgAction::Append)]
     files: Vec<PathBuf>,
 }
@@ -36,7 +36,9 @@ impl SecretOptions {
 /// An empty variable counts as not set, as it does for the client.
 fn from_environment() -> Result<Option<WebhookSecret>, Failure> {
     match env::var(WEBHOOK_SECRET_VARIABLE) {
-        Ok(secret) => Ok(Some(secret).filter(|secret| !secret.trim().is_empty()).map(WebhookSecret::from)),
+        Ok(secret) => {
+            Ok(Some(secret).filter(|secret| !secret.trim().is_empty()).map(WebhookSecret::from))
+        }
         Err(env::VarError::NotPresent) => Ok(None),
         // The error itself quotes the secret.
         Err(env::VarError::NotUnicode(_)) => {
@@ -47,15 +49,20 @@ fn from_environment() -> Result<Option<WebhookSecret>, Failure> {
 
 /// The newline with which editors end a file is not part of the secret.
 fn from_file(path: &Path) -> Result<WebhookSecret, Failure> {
-    let wrong = |problem: &str| Failure::settings(format!("the secret file {} {problem}", path.display()));
-    let bytes = read(path)
-        .map_err(|error| Failure::file(format!("the secret file {} can't be read", path.display()), error))?;
+    let wrong =
+        |problem: &str| Failure::settings(format!("the secret file {} {problem}", path.display()));
+    let bytes = read(path).map_err(|error| {
+        Failure::file(format!("the secret file {} can't be read", path.display()), error)
+    })?;
     if bytes.len() as u64 > LONGEST {
-        return Err(wrong("is larger than 64 KiB").advise("give a file that holds nothing but the secret"));
+        return Err(
+            wrong("is larger than 64 KiB").advise("give a file that holds nothing but the secret")
+        );
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong("is not valid UTF-8"))?;
-    let secret =
-        text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
+    let secret = text
+        .strip_suffix('\n')
+        .map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
     match secret.trim().is_empty() {
         true => Err(wrong("is empty")),
         false => Ok(secret.into()),

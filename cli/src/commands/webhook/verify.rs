@@ -36,7 +36,8 @@ pub fn command() -> Command {
 }
 
 pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let options = Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+    let options =
+        Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let headers = parse_headers(&options.headers)?;
     let Reading::Verified(verifier) = options.scheme.reading()? else {
         return Err(Failure::settings("there is no webhook secret")
@@ -44,9 +45,10 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     };
     let body = read_body(&options.file)?;
     let event = verifier.verify(&headers, body).map_err(|refusal| refused::failure(&refusal))?;
-    context
-        .voice
-        .result(|| format!("verified: {}", claims::to_people(&event)), || claims::to_programs(&event))
+    context.voice.result(
+        || format!("verified: {}", claims::to_people(&event)),
+        || claims::to_programs(&event),
+    )
 }
 
 fn parse_headers(given: &[String]) -> Result<HeaderMap, Failure> {
@@ -77,8 +79,10 @@ fn read_body(path: &Path) -> Result<Vec<u8>, Failure> {
     }
     let stdin = io::stdin().lock();
     if stdin.is_terminal() {
-        return Err(Failure::usage("`-` reads the body from standard input, which is a terminal here")
-            .advise("redirect a file to it: < body.json"));
+        return Err(Failure::usage(
+            "`-` reads the body from standard input, which is a terminal here",
+        )
+        .advise("redirect a file to it: < body.json"));
     }
     read_bounded(stdin).map_err(|error| Failure::file("standard input can't be read", error))
 }

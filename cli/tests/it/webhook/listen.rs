@@ -1,4 +1,5 @@
-//! `kiln webhook listen`: deliveries of a simulator, forged ones, and requests that are not deliveries.
+//! `kiln webhook listen`: deliveries of a simulator, forged ones, and requests that are not
+//! deliveries.
 
 use std::{net::Shutdown, process::Command, time::Duration};
 
@@ -16,7 +17,8 @@ use crate::{
 
 /// A simulator that sends each webhook once.
 fn simulator(scheme: WebhookScheme) -> Bench {
-    let webhooks = WebhookSettings { scheme, retry_after: Vec::new(), ..WebhookSettings::default() };
+    let webhooks =
+        WebhookSettings { scheme, retry_after: Vec::new(), ..WebhookSettings::default() };
     Bench::with(Config { ready_after: Duration::ZERO, webhooks, ..Config::default() })
 }
 
@@ -75,11 +77,17 @@ fn a_forged_webhook_is_refused() {
     events.sort_by_key(|event| event["event"] == "refused");
     let [received, refused] = events;
     assert_eq!(
-        (&received["event"], &received["verified"], &received["task_id"], &received["claimed_status"]),
+        (
+            &received["event"],
+            &received["verified"],
+            &received["task_id"],
+            &received["claimed_status"]
+        ),
         (&json!("received"), &json!(true), &json!(id), &json!("Ready"))
     );
     assert_eq!(received["body"]["id"], json!(id));
-    let bytes = bench.simulator.webhooks().iter().map(|webhook| webhook.body.len()).collect::<Vec<_>>();
+    let bytes =
+        bench.simulator.webhooks().iter().map(|webhook| webhook.body.len()).collect::<Vec<_>>();
     assert!(bytes.iter().any(|bytes| refused["bytes"] == json!(bytes)), "{refused} {bytes:?}");
     let expected = json!({
         "event": "refused",
@@ -106,7 +114,9 @@ fn refused_deliveries_are_shown_for_people_without_their_content() {
     );
     assert_eq!(listening.line(), expected);
     assert_eq!(listening.post(&[hmac_header("{}")], BODY), 401);
-    assert!(listening.line().starts_with("refused: the header x-webhook-signature does not fit any"));
+    assert!(
+        listening.line().starts_with("refused: the header x-webhook-signature does not fit any")
+    );
     assert_eq!(listening.post(&[hmac_header(BODY)], BODY), 204);
     assert_eq!(listening.line(), "verified: task a1, claims Ready");
 }
@@ -122,9 +132,15 @@ fn without_a_secret_deliveries_are_shown_as_unverified() {
     );
     let wrapped = r#"{"data":{"task_id":"b\u001b[31m2","id":"other"},"status":7}"#;
     assert_eq!(listening.post(&[], wrapped), 204);
-    assert_eq!(listening.line(), "unverified: task b [31m2, claims no status; headers: content-length, host");
+    assert_eq!(
+        listening.line(),
+        "unverified: task b [31m2, claims no status; headers: content-length, host"
+    );
     assert_eq!(listening.post(&[], "status=ready"), 400);
-    assert_eq!(listening.line(), "refused: the body is not JSON; 12 bytes; headers: content-length, host");
+    assert_eq!(
+        listening.line(),
+        "refused: the body is not JSON; 12 bytes; headers: content-length, host"
+    );
     let long = format!(r#"{{"id":"{}"}}"#, "x".repeat(1025));
     assert_eq!(listening.post(&[], &long), 204);
     assert!(listening.line().starts_with("unverified: no task id found, claims no status"));
@@ -182,8 +198,12 @@ fn a_body_that_is_too_large_is_refused() {
     }
     let largest = format!("{{\"id\":\"{}\"}}", "x".repeat(most - 9));
     assert_eq!(largest.len(), most);
-    let stream =
-        listening.connect(&request("POST", "/", &with_length(&[hmac_header(&largest)], most), &largest));
+    let stream = listening.connect(&request(
+        "POST",
+        "/",
+        &with_length(&[hmac_header(&largest)], most),
+        &largest,
+    ));
     // The response follows the line, which no pipe holds as a whole. The id is too long for one.
     assert_eq!(listening.json()["task_id"], Value::Null);
     assert_eq!(status(&head(stream)), 204);
@@ -237,7 +257,10 @@ fn an_address_for_other_machines_is_explained() {
     assert!(listening.url.starts_with("http://0.0.0.0:"), "{}", listening.url);
     listening.child.kill().unwrap();
     let (_, said) = listening.end();
-    assert!(said.starts_with("warning: 0.0.0.0 stands for every address of this machine"), "{said}");
+    assert!(
+        said.starts_with("warning: 0.0.0.0 stands for every address of this machine"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -23,7 +23,8 @@ impl Listening {
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut listening = Self { child, stdout: Some(stdout), greeting: String::new(), url: String::new() };
+        let mut listening =
+            Self { child, stdout: Some(stdout), greeting: String::new(), url: String::new() };
         listening.greeting = listening.line();
         listening.url = if listening.greeting.starts_with('{') {
             let greeting: Value = serde_json::from_str(&listening.greeting).unwrap();

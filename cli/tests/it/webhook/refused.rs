@@ -27,7 +27,8 @@ fn a_wrong_signature() {
 #[test]
 fn a_wrong_secret() {
     let (_place, mut command) = recorded(BODY, &[hmac_header(BODY)], &["--json"]);
-    let outcome = Outcome::of(command.env("IMAGEKILN_WEBHOOK_SECRET", "HUSH").output().unwrap()).fails(9);
+    let outcome =
+        Outcome::of(command.env("IMAGEKILN_WEBHOOK_SECRET", "HUSH").output().unwrap()).fails(9);
     assert!(!outcome.stderr.contains("HUSH"), "{}", outcome.stderr);
     assert_shown!("wrong_json", format!("{:#}", outcome.error()));
 }
@@ -35,7 +36,10 @@ fn a_wrong_secret() {
 #[test]
 fn headers_that_are_missing_or_malformed() {
     assert_shown!("missing", refused(BODY, &[], &[]));
-    assert_shown!("missing_standard", refused(BODY, &[hmac_header(BODY)], &["--scheme", "standard"]));
+    assert_shown!(
+        "missing_standard",
+        refused(BODY, &[hmac_header(BODY)], &["--scheme", "standard"])
+    );
     assert_shown!("malformed", refused(BODY, &[hmac_header(BODY)], &["--prefix", "v1="]));
     let twice = [hmac_header(BODY), hmac_header(BODY)];
     assert!(refused(BODY, &twice, &[]).contains("occurs more than once"));
@@ -47,7 +51,8 @@ fn headers_that_are_missing_or_malformed() {
 fn a_recorded_delivery_that_is_too_old_or_too_new() {
     let old = standard_headers("msg_1", now() - 1000, BODY);
     assert_shown!("too_old", without_seconds(&refused(BODY, &old, &["--scheme", "standard"])));
-    let (_place, mut command) = recorded(BODY, &old, &["--scheme", "standard", "--max-age", "2000"]);
+    let (_place, mut command) =
+        recorded(BODY, &old, &["--scheme", "standard", "--max-age", "2000"]);
     Outcome::of(command.output().unwrap()).ok();
     let new = standard_headers("msg_1", now() + 1000, BODY);
     assert_shown!("from_future", without_seconds(&refused(BODY, &new, &["--scheme", "standard"])));

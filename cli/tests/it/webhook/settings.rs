@@ -25,7 +25,8 @@ fn options_that_have_no_meaning_for_the_scheme() {
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         // Without a secret, too: the settings are checked before anything is received.
-        let listen = not_listening(&mut place.kiln(&[&["webhook", "listen"], &words[..]].concat())).fails(2);
+        let listen =
+            not_listening(&mut place.kiln(&[&["webhook", "listen"], &words[..]].concat())).fails(2);
         let (_place, mut verify) = recorded(BODY, &[hmac_header(BODY)], &words);
         let verify = Outcome::of(verify.output().unwrap()).fails(2);
         assert_eq!(listen.stderr, verify.stderr);
@@ -114,7 +115,9 @@ fn files_without_end_are_not_read_to_their_end() {
     let verify = |arguments: &str, code| {
         let line = format!("ulimit -v 4000000; exec \"$0\" webhook verify {arguments}");
         let mut command = place.command("sh");
-        command.args(["-c", &line, env!("CARGO_BIN_EXE_kiln")]).env("IMAGEKILN_WEBHOOK_SECRET", SECRET);
+        command
+            .args(["-c", &line, env!("CARGO_BIN_EXE_kiln")])
+            .env("IMAGEKILN_WEBHOOK_SECRET", SECRET);
         Outcome::of(command.output().unwrap()).fails(code).stderr
     };
     let secret = verify("body.json --secret-file /dev/zero", 2);

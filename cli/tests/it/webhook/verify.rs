@@ -44,7 +44,8 @@ fn each_scheme_is_verified() {
         assert_eq!(outcome.text(), "verified: task a1, claims Ready\n", "{options:?}");
         assert_eq!(outcome.stderr, "");
     }
-    let standard = verify(BODY, &standard_headers("msg_1", now(), BODY), &["--scheme", "standard"]).ok();
+    let standard =
+        verify(BODY, &standard_headers("msg_1", now(), BODY), &["--scheme", "standard"]).ok();
     assert_eq!(standard.text(), "verified: task a1, claims Ready, message msg_1\n");
 }
 
@@ -53,7 +54,8 @@ fn programs_get_the_event() {
     let headers = standard_headers("msg_1", now(), BODY);
     let event = verify(BODY, &headers, &["--scheme", "standard", "--json"]).ok().json();
     let body: Value = serde_json::from_str(BODY).unwrap();
-    let expected = json!({ "task_id": "a1", "claimed_status": "Ready", "message_id": "msg_1", "body": body });
+    let expected =
+        json!({ "task_id": "a1", "claimed_status": "Ready", "message_id": "msg_1", "body": body });
     assert_eq!(event, expected);
 }
 
@@ -70,7 +72,9 @@ fn the_body_may_come_from_standard_input() {
 
 #[test]
 fn several_secrets_are_accepted_while_one_is_replaced() {
-    for (new, old) in [("another secret\n", format!("{SECRET}\n")), (SECRET, "another\r\n".to_owned())] {
+    for (new, old) in
+        [("another secret\n", format!("{SECRET}\n")), (SECRET, "another\r\n".to_owned())]
+    {
         let options = ["--secret-file", "new", "--secret-file", "old"];
         let (place, mut command) = recorded(BODY, &[hmac_header(BODY)], &options);
         place.write("new", new);
@@ -88,7 +92,8 @@ fn only_the_newline_at_its_end_is_not_part_of_a_secret() {
     for (file, code) in
         [(format!("{SECRET}\r\n"), 0), (format!("{SECRET}\n\n"), 9), (format!(" {SECRET}"), 9)]
     {
-        let (place, mut command) = recorded(BODY, &[hmac_header(BODY)], &["--secret-file", "secret"]);
+        let (place, mut command) =
+            recorded(BODY, &[hmac_header(BODY)], &["--secret-file", "secret"]);
         place.write("secret", &file);
         Outcome::of(command.env_remove("IMAGEKILN_WEBHOOK_SECRET").output().unwrap()).fails(code);
     }
@@ -107,8 +112,7 @@ fn the_place_of_the_id_is_a_setting() {
 
 #[test]
 fn text_of_the_event_can_not_write_to_the_terminal() {
-    let body =
-        json!({ "id": format!("a\u{1b}]0;b\u{7}\n{}", "x".repeat(200)), "status": "\u{9b}31mReady\u{202e}" });
+    let body = json!({ "id": format!("a\u{1b}]0;b\u{7}\n{}", "x".repeat(200)), "status": "\u{9b}31mReady\u{202e}" });
     let body = body.to_string();
     let outcome = verify(&body, &[hmac_header(&body)], &[]).ok();
     let id = format!("a ]0;b  {}...", "x".repeat(92));

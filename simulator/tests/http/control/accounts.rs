@@ -19,7 +19,9 @@ async fn submit_with(bench: &Bench, key: &str) -> u16 {
 #[tokio::test]
 async fn a_key_is_made_shown_used_and_revoked() {
     let bench = Bench::new().await;
-    bench.change(Method::POST, &format!("{DEFAULT}/projects"), json!({ "name": "Night Shift" })).await;
+    bench
+        .change(Method::POST, &format!("{DEFAULT}/projects"), json!({ "name": "Night Shift" }))
+        .await;
     let keys = format!("{DEFAULT}/projects/night-shift/keys");
     let made = bench.change(Method::POST, &keys, json!({ "name": "ci" })).await;
     let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
@@ -33,7 +35,8 @@ async fn a_key_is_made_shown_used_and_revoked() {
     assert_eq!(revealed, made);
     bench.change(Method::DELETE, &format!("/api/keys/{id}"), json!({})).await;
     assert_eq!(submit_with(&bench, key).await, 403);
-    let own = bench.change(Method::POST, &keys, json!({ "name": "own", "key": "a-key-of-ours" })).await;
+    let own =
+        bench.change(Method::POST, &keys, json!({ "name": "own", "key": "a-key-of-ours" })).await;
     assert_eq!(
         (own["key"].as_str(), submit_with(&bench, "a-key-of-ours").await),
         (Some("a-key-of-ours"), 200)
@@ -53,7 +56,12 @@ async fn limits_endpoints_and_caps_take_effect_on_the_next_request() {
     for (setting, close, closed, open) in [
         ("limits", json!({ "daily": 1 }), 402, json!({})),
         ("endpoints", json!({ "endpoints": ["gen-dev"] }), 403, json!({ "endpoints": null })),
-        ("max_active_tasks", json!({ "max_active_tasks": 0 }), 429, json!({ "max_active_tasks": null })),
+        (
+            "max_active_tasks",
+            json!({ "max_active_tasks": 0 }),
+            429,
+            json!({ "max_active_tasks": null }),
+        ),
     ] {
         let path = format!("{PROJECT}/{setting}");
         let changed = bench.change(Method::PUT, &path, close).await;
@@ -67,11 +75,13 @@ async fn limits_endpoints_and_caps_take_effect_on_the_next_request() {
 #[tokio::test]
 async fn credits_are_given_and_transferred() {
     let bench = Bench::new().await;
-    let lab =
-        bench.change(Method::POST, "/api/organizations", json!({ "name": "Lab", "owner": "owner" })).await;
+    let lab = bench
+        .change(Method::POST, "/api/organizations", json!({ "name": "Lab", "owner": "owner" }))
+        .await;
     assert_eq!((&lab["id"], &lab["balance"]), (&json!("lab"), &json!(0.0)));
-    let granted =
-        bench.change(Method::POST, "/api/organizations/lab/credits", json!({ "amount": 12.5 })).await;
+    let granted = bench
+        .change(Method::POST, "/api/organizations/lab/credits", json!({ "amount": 12.5 }))
+        .await;
     assert_eq!(granted["balance"], 12.5);
     let transfer = json!({ "from": "default", "to": "lab", "amount": 7.25 });
     let both = bench.change(Method::POST, "/api/transfers", transfer).await;
@@ -90,10 +100,12 @@ async fn credits_are_given_and_transferred() {
     }
     let ledger = bench.show("/api/ledger?limit=1").await;
     assert_eq!(ledger["entries"][0]["amount"], 7.25);
-    let sum: f64 = ledger["balances"].as_object().unwrap().values().map(|sum| sum.as_f64().unwrap()).sum();
+    let sum: f64 =
+        ledger["balances"].as_object().unwrap().values().map(|sum| sum.as_f64().unwrap()).sum();
     assert_eq!(sum, 0.0);
     let audit = bench.show("/api/audit?limit=10").await;
-    let actions: Vec<_> = audit["entries"].as_array().unwrap().iter().map(|entry| &entry["done"]).collect();
+    let actions: Vec<_> =
+        audit["entries"].as_array().unwrap().iter().map(|entry| &entry["done"]).collect();
     assert!(actions.contains(&&json!(true)) && actions.contains(&&json!(false)), "{audit}");
 }
 
@@ -104,7 +116,8 @@ async fn a_user_does_what_the_role_permits() {
     let member = |user: &str| format!("{DEFAULT}/members/{user}");
     for row in table["roles"].as_array().unwrap() {
         let role = row["role"].as_str().unwrap();
-        let permits = |permission: &str| row["permissions"].as_array().unwrap().contains(&permission.into());
+        let permits =
+            |permission: &str| row["permissions"].as_array().unwrap().contains(&permission.into());
         bench.change(Method::PUT, &member(role), json!({ "role": role })).await;
         for (permission, method, path, body) in [
             ("manage-keys", Method::POST, format!("{PROJECT}/keys"), json!({ "name": role })),
@@ -114,13 +127,22 @@ async fn a_user_does_what_the_role_permits() {
                 format!("{DEFAULT}/finetunes/{role}"),
                 json!({ "shared": true }),
             ),
-            ("manage-projects", Method::POST, format!("{DEFAULT}/projects"), json!({ "name": role })),
+            (
+                "manage-projects",
+                Method::POST,
+                format!("{DEFAULT}/projects"),
+                json!({ "name": role }),
+            ),
             ("set-limits", Method::PUT, format!("{PROJECT}/limits"), json!({ "daily": 100 })),
             ("manage-credits", Method::POST, format!("{DEFAULT}/credits"), json!({ "amount": 1 })),
             ("manage-members", Method::PUT, member("viewer"), json!({ "role": "viewer" })),
         ] {
             let answer = bench.control_as(role, method, &path, Some(body)).await;
-            assert_eq!(answer.status == 200, permits(permission), "{role} {permission}: {answer:?}");
+            assert_eq!(
+                answer.status == 200,
+                permits(permission),
+                "{role} {permission}: {answer:?}"
+            );
             assert!(answer.status == 200 || answer.status == 403);
         }
         let seen = bench.control_as(role, Method::GET, "/api/audit", None).await.json();
@@ -142,8 +164,9 @@ async fn members_and_finetunes_come_and_go() {
     let path = format!("{DEFAULT}/members/mia");
     let changed = bench.change(Method::PUT, &path, json!({ "role": "viewer" })).await;
     assert_eq!(changed["members"], json!([{ "user": "mia", "role": "viewer", "projects": {} }]));
-    let changed =
-        bench.change(Method::PUT, &path, json!({ "role": "developer", "project": "default" })).await;
+    let changed = bench
+        .change(Method::PUT, &path, json!({ "role": "developer", "project": "default" }))
+        .await;
     assert_eq!(changed["members"][0]["projects"], json!({ "default": "developer" }));
     assert_eq!(bench.change(Method::DELETE, &path, json!({})).await["members"], json!([]));
     assert_eq!(bench.control(Method::DELETE, &path, None).await.status, 404);
@@ -156,9 +179,16 @@ async fn members_and_finetunes_come_and_go() {
     let changed = bench.change(Method::PUT, &path, json!({ "shared": true })).await;
     assert_eq!(names(&changed), ["fox-style", "owl-style"]);
     assert_eq!(names(&bench.change(Method::DELETE, &path, json!({})).await), ["fox-style"]);
-    for path in ["/api/organizations/nowhere", "/api/organizations/nowhere/credits", "/api/keys/none/reveal"]
-    {
+    for path in [
+        "/api/organizations/nowhere",
+        "/api/organizations/nowhere/credits",
+        "/api/keys/none/reveal",
+    ] {
         let method = if path.ends_with("nowhere") { Method::GET } else { Method::POST };
-        assert_eq!(bench.control(method, path, Some(json!({ "amount": 1 }))).await.status, 404, "{path}");
+        assert_eq!(
+            bench.control(method, path, Some(json!({ "amount": 1 }))).await.status,
+            404,
+            "{path}"
+        );
     }
 }

@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 use crate::bench::Bench;
 
 async fn submit(bench: &Bench) -> u16 {
-    bench.post("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await.status.as_u16()
+    bench
+        .post("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 }))
+        .await
+        .status
+        .as_u16()
 }
 
 #[tokio::test]
@@ -14,17 +18,28 @@ async fn rules_are_added_shown_and_removed() {
     let bench = Bench::new().await;
     let before = bench.show("/api/faults").await;
     assert_eq!((&before["rules"], &before["struck"]), (&json!([]), &json!({})));
-    let html = before["known"].as_array().unwrap().iter().find(|fault| fault["name"] == "html-502").unwrap();
+    let html = before["known"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|fault| fault["name"] == "html-502")
+        .unwrap();
     assert_eq!(html["places"], json!(["submission", "poll", "delivery"]));
 
-    let rule = bench.change(Method::POST, "/api/faults", json!({ "rule": "html-502@submission:once" })).await;
+    let rule = bench
+        .change(Method::POST, "/api/faults", json!({ "rule": "html-502@submission:once" }))
+        .await;
     assert_eq!((&rule["text"], &rule["left"]), (&json!("html-502@submission:once"), &json!(1)));
     bench.change(Method::POST, "/api/faults", json!({ "rule": "error-before@poll" })).await;
     assert_eq!((submit(&bench).await, submit(&bench).await), (502, 200));
     let shown = bench.show("/api/faults").await;
-    assert_eq!((&shown["rules"][0]["struck"], &shown["struck"]), (&json!(1), &json!({ "html-502": 1 })));
+    assert_eq!(
+        (&shown["rules"][0]["struck"], &shown["struck"]),
+        (&json!(1), &json!({ "html-502": 1 }))
+    );
 
-    let left = bench.change(Method::DELETE, &format!("/api/faults/{}", rule["id"]), json!({})).await;
+    let left =
+        bench.change(Method::DELETE, &format!("/api/faults/{}", rule["id"]), json!({})).await;
     assert_eq!(left["rules"].as_array().map(Vec::len), Some(1));
     assert_eq!(bench.change(Method::DELETE, "/api/faults", json!({})).await["rules"], json!([]));
     for (method, path, status) in [
@@ -60,8 +75,9 @@ async fn a_connection_that_a_fault_cuts_is_cut_also_where_the_service_is_tried()
 #[tokio::test]
 async fn the_clock_runs_as_fast_as_it_is_told() {
     let bench = Bench::new().await;
-    let set =
-        async |speed: Value| bench.control(Method::PUT, "/api/clock", Some(json!({ "speed": speed }))).await;
+    let set = async |speed: Value| {
+        bench.control(Method::PUT, "/api/clock", Some(json!({ "speed": speed }))).await
+    };
     for speed in [0.0, 60.0, 1.0] {
         assert_eq!(set(json!(speed)).await.json()["speed"], speed);
         assert_eq!(bench.sim.clock().speed(), speed);

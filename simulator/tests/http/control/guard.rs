@@ -25,7 +25,9 @@ fn assert_refused(answer: &Answer, status: u16) {
 #[tokio::test]
 async fn no_key_opens_it() {
     let bench = Bench::new().await;
-    for path in ["/", "/api/state", "/api/tasks", "/page.css", "/swagger-ui/swagger-ui.css", "/nothing"] {
+    for path in
+        ["/", "/api/state", "/api/tasks", "/page.css", "/swagger-ui/swagger-ui.css", "/nothing"]
+    {
         for key in [bench.sim.api_key(), "any", ""] {
             assert_refused(&get(&bench, path, &[("x-key", key)]).await, 403);
         }
@@ -41,7 +43,8 @@ async fn no_webhook_reaches_it() {
     let body = json!({ "prompt": "x", "width": 64, "height": 64, "webhook_url": url });
     bench.submit("/v1/gen-2-flex", &body).await;
     bench.sim.clock().advance(Duration::from_secs(1));
-    let answered = |all: &[WebhookDelivery]| all[0].attempts.iter().any(|attempt| attempt.status.is_some());
+    let answered =
+        |all: &[WebhookDelivery]| all[0].attempts.iter().any(|attempt| attempt.status.is_some());
     let webhooks = bench.sim.webhooks_when(answered).await;
     assert_eq!(webhooks[0].attempts[0].status, Some(403), "{webhooks:?}");
     let audit = get(&bench, "/api/audit", &[]).await.json().to_string();
@@ -57,7 +60,8 @@ async fn it_is_not_on_the_services_ports_and_the_service_not_on_its() {
             assert_eq!(bench.get(&url).await.status, 404, "{url}");
         }
     }
-    let submission = bench.control(Method::POST, "/v1/gen-2-pro", Some(json!({ "prompt": "x" }))).await;
+    let submission =
+        bench.control(Method::POST, "/v1/gen-2-pro", Some(json!({ "prompt": "x" }))).await;
     assert_refused(&submission, 404);
     assert_eq!(bench.sim.counts().accepted, 0);
 }
@@ -68,7 +72,10 @@ async fn it_listens_on_loopback_alone() {
     for allow_remote in [false, true] {
         let config = Config { control_listen: any, allow_remote, ..Config::default() };
         let refused = Simulator::start(config).await.err().unwrap();
-        assert!(matches!(refused, StartError::Setting { setting: "control_listen", .. }), "{refused}");
+        assert!(
+            matches!(refused, StartError::Setting { setting: "control_listen", .. }),
+            "{refused}"
+        );
     }
 }
 
@@ -83,7 +90,10 @@ async fn names_of_other_machines_are_refused() {
     for name in ["example.com", "localhost.example.com", "192.168.1.7", "127.0.0.1.nip.io"] {
         let name = format!("{name}:{port}");
         assert_refused(&get(&bench, "/api/state", &[("host", &name)]).await, 403);
-        assert_refused(&get(&bench, "/try/global/v1/get_result?id=x", &[("host", &name)]).await, 403);
+        assert_refused(
+            &get(&bench, "/try/global/v1/get_result?id=x", &[("host", &name)]).await,
+            403,
+        );
     }
     for name in ["localhost", "localhost:1", "127.0.0.1:80", "not a host"] {
         assert_refused(&get(&bench, "/", &[("host", name)]).await, 403);
@@ -109,12 +119,18 @@ async fn other_pages_are_refused() {
         assert_eq!(get(&bench, "/api/tasks", &[("sec-fetch-site", site)]).await.status, 200);
     }
     // A link to the page may be followed; a frame, or a link to anything else, may not.
-    let link =
-        [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+    let link = [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-dest", "document"),
+    ];
     assert_eq!(get(&bench, "/", &link).await.status, 200);
     assert_refused(&get(&bench, "/api/state", &link).await, 403);
-    let frame =
-        [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
+    let frame = [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-dest", "iframe"),
+    ];
     assert_refused(&get(&bench, "/", &frame).await, 403);
 }
 
@@ -124,7 +140,8 @@ async fn changes_come_as_json() {
     let url = format!("{}/api/clock/advance", bench.sim.control_url());
     let before = bench.sim.clock().now();
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
-        let answer = bench.send(Method::POST, &url, &[("content-type", kind)], r#"{"seconds":5000}"#).await;
+        let answer =
+            bench.send(Method::POST, &url, &[("content-type", kind)], r#"{"seconds":5000}"#).await;
         assert_refused(&answer, 400);
     }
     assert_refused(&bench.send(Method::POST, &url, &[], r#"{"seconds":5000}"#).await, 400);
@@ -168,11 +185,19 @@ async fn every_answer_confines_the_browser() {
         assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
         assert_eq!(header("x-content-type-options"), "nosniff");
         assert_eq!(header("cache-control"), "no-store");
-        assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control-")), "{path}");
+        assert!(
+            answer.headers.keys().all(|name| !name.as_str().starts_with("access-control-")),
+            "{path}"
+        );
     }
     let preflight = [("origin", "https://example.com"), ("access-control-request-method", "POST")];
     let answer = bench
-        .send(Method::OPTIONS, &format!("{}/api/clock/advance", bench.sim.control_url()), &preflight, "")
+        .send(
+            Method::OPTIONS,
+            &format!("{}/api/clock/advance", bench.sim.control_url()),
+            &preflight,
+            "",
+        )
         .await;
     assert_refused(&answer, 403);
     assert!(answer.headers.get("access-control-allow-origin").is_none());

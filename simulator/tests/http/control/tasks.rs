@@ -37,7 +37,8 @@ async fn tasks_are_listed_newest_first_and_by_the_page() {
         next = page["next"].clone();
     }
     assert_eq!(seen, submitted);
-    for (query, status) in [("before=unknown", 404), ("limit=x", 400), ("progress=odd", 400), ("odd=1", 400)]
+    for (query, status) in
+        [("before=unknown", 404), ("limit=x", 400), ("progress=odd", 400), ("odd=1", 400)]
     {
         let answer = bench.control(Method::GET, &format!("/api/tasks?{query}"), None).await;
         assert_eq!(answer.status, status, "{query}");
@@ -62,7 +63,8 @@ async fn tasks_are_found_by_progress_and_by_text() {
         ("", vec!["an owl", "a hen [[error]]", "a Fox"]),
     ] {
         let page = bench.show(&format!("/api/tasks?{query}")).await;
-        let prompts: Vec<_> = page["tasks"].as_array().unwrap().iter().map(|task| &task["prompt"]).collect();
+        let prompts: Vec<_> =
+            page["tasks"].as_array().unwrap().iter().map(|task| &task["prompt"]).collect();
         assert_eq!(prompts, found, "{query}");
     }
 }
@@ -126,11 +128,15 @@ async fn the_state_counts_and_the_clock_moves() {
     assert!(!state.to_string().contains(bench.sim.api_key()), "{state}");
 
     let before = bench.show("/api/clock").await["now"].as_f64().unwrap();
-    let moved = bench.change(Method::POST, "/api/clock/advance", json!({ "seconds": 86400.5 })).await;
+    let moved =
+        bench.change(Method::POST, "/api/clock/advance", json!({ "seconds": 86400.5 })).await;
     assert!(moved["now"].as_f64().unwrap() >= before + 86400.5);
     assert!(bench.sim.clock().now() >= Duration::from_secs_f64(86400.5));
     let counts = &bench.show("/api/state").await["counts"];
-    assert_eq!((&counts["active"], &counts["ready"], &counts["failed"]), (&json!(0), &json!(1), &json!(1)));
+    assert_eq!(
+        (&counts["active"], &counts["ready"], &counts["failed"]),
+        (&json!(0), &json!(1), &json!(1))
+    );
 }
 
 #[tokio::test]
@@ -146,7 +152,11 @@ async fn the_contract_is_served_under_its_prefix_and_its_examples_fit() {
         let Some(operation) = item.get("post") else { continue };
         let example = &operation["requestBody"]["content"]["application/json"]["example"];
         let server = operation["servers"][0]["url"].as_str().unwrap_or(bench.sim.base_url());
-        assert_eq!(operation["x-region"] == "regional", server == bench.sim.regional_base_url(), "{path}");
+        assert_eq!(
+            operation["x-region"] == "regional",
+            server == bench.sim.regional_base_url(),
+            "{path}"
+        );
         let url = format!("{server}{}", path.replace("{base_model}", "xyz-2-klein-9b-kv"));
         let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
         let answer = bench.send(Method::POST, &url, &headers, example.to_string()).await;
@@ -159,20 +169,26 @@ async fn the_contract_is_served_under_its_prefix_and_its_examples_fit() {
 #[tokio::test]
 async fn the_service_can_be_tried_through_the_control_port() {
     let bench = Bench::new().await;
-    for (region, base) in [("global", bench.sim.base_url()), ("regional", bench.sim.regional_base_url())] {
+    for (region, base) in
+        [("global", bench.sim.base_url()), ("regional", bench.sim.regional_base_url())]
+    {
         let url = format!("{}/try/{region}/v1/gen-2-pro", bench.sim.control_url());
         let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
         let answer = bench.send(Method::POST, &url, &headers, small("x").to_string()).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         assert!(answer.json()["polling_url"].as_str().unwrap().starts_with(base));
-        assert_eq!(bench.send(Method::POST, &url, &headers[1..], small("x").to_string()).await.status, 403);
+        assert_eq!(
+            bench.send(Method::POST, &url, &headers[1..], small("x").to_string()).await.status,
+            403
+        );
     }
     assert_eq!(bench.sim.counts().accepted, 2);
 }
 
 #[tokio::test]
 async fn changes_are_pushed_also_when_only_time_passes() {
-    let bench = Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
+    let bench =
+        Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
     let client = Client::builder(TokioExecutor::new()).build_http();
     let request = Request::get(format!("{}/api/events", bench.sim.control_url()))
         .body(Empty::<axum::body::Bytes>::new());
@@ -185,7 +201,10 @@ async fn changes_are_pushed_also_when_only_time_passes() {
     };
     bench.submit("/v1/gen-2-pro", &small("x")).await;
     let event = next().await;
-    assert!(event.starts_with("event: change\ndata: [\"tasks\",\"counts\",\"accounts\"]"), "{event}");
+    assert!(
+        event.starts_with("event: change\ndata: [\"tasks\",\"counts\",\"accounts\"]"),
+        "{event}"
+    );
     for seconds in [1800, 1800] {
         bench.sim.clock().advance(Duration::from_secs(seconds));
         let event = next().await;

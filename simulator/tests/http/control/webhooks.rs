@@ -11,7 +11,8 @@ use crate::bench::Bench;
 #[tokio::test]
 async fn webhooks_are_listed_with_their_bodies_and_sent_again() {
     let bench = Bench::new().await;
-    let refusing = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let refusing =
+        tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let task = bench
         .submit(
             "/v1/gen-2-pro",

@@ -49,7 +49,10 @@ fn damaged_structures_are_not_whole() {
 fn sizes_without_bounds_are_waited_for() {
     for (name, bytes) in [
         ("a WebP of 4 GiB", b"RIFF\xff\xff\xff\xffWEBPVP8 ".to_vec()),
-        ("a box of 16 EiB", [&ftyp(b"isom")[..], b"\0\0\0\x01mdat\xff\xff\xff\xff\xff\xff\xff\xff"].concat()),
+        (
+            "a box of 16 EiB",
+            [&ftyp(b"isom")[..], b"\0\0\0\x01mdat\xff\xff\xff\xff\xff\xff\xff\xff"].concat(),
+        ),
         ("a box of 4 GiB", [&ftyp(b"isom")[..], b"\0\0\0\x01mdat\0\0\0\x01\0\0\0\0"].concat()),
         ("an ftyp of 4 GiB", b"\xff\xff\xff\xffftypisom\0\0\0\0".to_vec()),
         ("an index to the end", [&ftyp(b"isom")[..], b"\0\0\0\0moov"].concat()),
@@ -69,7 +72,9 @@ fn sizes_without_bounds_are_waited_for() {
 
 #[test]
 fn a_partial_box_of_a_known_type_at_the_end_is_cut_off() {
-    for (name, rest) in [("MP4", "moov"), ("MP4", "free"), ("fragmented MP4", "moof"), ("AVIF", "mdat")] {
+    for (name, rest) in
+        [("MP4", "moov"), ("MP4", "free"), ("fragmented MP4", "moof"), ("AVIF", "mdat")]
+    {
         let rest = iso_box(rest.as_bytes().try_into().unwrap(), &[0; 20]);
         let (whole, cut) = (sample(name), &rest[..20]);
         assert_eq!(extent_of([&whole[..], cut]), Extent::Partial, "{name}");
@@ -92,9 +97,12 @@ fn a_video_is_not_whole_by_an_index_of_images() {
 fn an_element_cut_off_in_a_segment_of_an_unknown_size_is_not_whole() {
     for name in ["WebM, segment of an unknown size", "WebM, clusters of an unknown size"] {
         let bytes = sample(name);
-        for cut in
-            [b"\x1c\x53\xbb\x6b".as_slice(), b"\x1c\x53\xbb\x6b\x40", b"\xec\x85abc", b"\x1f\x43\xb6\x75\xff"]
-        {
+        for cut in [
+            b"\x1c\x53\xbb\x6b".as_slice(),
+            b"\x1c\x53\xbb\x6b\x40",
+            b"\xec\x85abc",
+            b"\x1f\x43\xb6\x75\xff",
+        ] {
             assert_eq!(extent_of([&bytes[..], cut]), Extent::Partial, "{name}, {cut:?}");
         }
         let cues = b"\x1c\x53\xbb\x6b\x83abc";

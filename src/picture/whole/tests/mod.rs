@@ -31,7 +31,11 @@ fn every_sample_is_whole_and_of_its_kind() {
 fn no_prefix_that_ends_before_the_end_is_whole() {
     for Sample { name, bytes, end, .. } in samples() {
         for length in 0..end {
-            assert_eq!(extent_of([&bytes[..length]]), Extent::Partial, "{name}, {length} of {end} bytes");
+            assert_eq!(
+                extent_of([&bytes[..length]]),
+                Extent::Partial,
+                "{name}, {length} of {end} bytes"
+            );
         }
         assert_ne!(extent_of([&bytes[..end]]), Extent::Partial, "{name}");
     }

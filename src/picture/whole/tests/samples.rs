@@ -1,4 +1,5 @@
-//! Small files of every format: from an encoder, or put together by hand where an encoder would not write such a one.
+//! Small files of every format: from an encoder, or put together by hand where an encoder would not
+//! write such a one.
 
 use image::{ImageFormat, RgbImage};
 
@@ -26,21 +27,29 @@ pub fn samples() -> Vec<Sample> {
         RgbImage::from_fn(24, 16, pixel).write_to(&mut bytes, format).unwrap();
         bytes.into_inner()
     };
-    let (ftyp, moov, mdat) = (ftyp(b"isom"), iso_box(b"moov", &[7; 40]), iso_box(b"mdat", &[0; 90]));
+    let (ftyp, moov, mdat) =
+        (ftyp(b"isom"), iso_box(b"moov", &[7; 40]), iso_box(b"mdat", &[0; 90]));
     let (moof, free) = (iso_box(b"moof", &[1; 20]), iso_box(b"free", &[2; 12]));
     let mdat_to_the_end = [b"\0\0\0\0mdat", &[9; 30][..]].concat();
-    let meta =
-        iso_box(b"meta", &[&[0; 4][..], &iso_box(b"hdlr", &[3; 25]), &iso_box(b"iloc", &[4; 9])].concat());
-    let meta_with_data =
-        iso_box(b"meta", &[&[0; 4][..], &iso_box(b"iloc", &[4; 9]), &iso_box(b"idat", &[5; 50])].concat());
+    let meta = iso_box(
+        b"meta",
+        &[&[0; 4][..], &iso_box(b"hdlr", &[3; 25]), &iso_box(b"iloc", &[4; 9])].concat(),
+    );
+    let meta_with_data = iso_box(
+        b"meta",
+        &[&[0; 4][..], &iso_box(b"iloc", &[4; 9]), &iso_box(b"idat", &[5; 50])].concat(),
+    );
     let fragments = [&ftyp[..], &moov, &moof, &mdat, &moof, &mdat].concat();
     let first_fragment = ftyp.len() + moov.len() + moof.len() + mdat.len();
-    let streamed = [&ebml_header()[..], &SEGMENT, &UNKNOWN_SIZE, &info(), &cluster(), &cluster()].concat();
+    let streamed =
+        [&ebml_header()[..], &SEGMENT, &UNKNOWN_SIZE, &info(), &cluster(), &cluster()].concat();
     let live =
-        [&ebml_header()[..], &SEGMENT, &UNKNOWN_SIZE, &info(), &open_cluster(), &open_cluster()].concat();
+        [&ebml_header()[..], &SEGMENT, &UNKNOWN_SIZE, &info(), &open_cluster(), &open_cluster()]
+            .concat();
     let before_clusters = streamed.len() - 2 * cluster().len();
 
-    let sample = |name, kind, extent, bytes: Vec<u8>| Sample { name, end: bytes.len(), bytes, kind, extent };
+    let sample =
+        |name, kind, extent, bytes: Vec<u8>| Sample { name, end: bytes.len(), bytes, kind, extent };
     vec![
         sample("PNG", Png, Complete, encoded(ImageFormat::Png)),
         sample("JPEG", Jpeg, Complete, encoded(ImageFormat::Jpeg)),
@@ -48,19 +57,44 @@ pub fn samples() -> Vec<Sample> {
         sample("GIF", Gif, Complete, gif()),
         sample("WebP", Webp, Complete, encoded(ImageFormat::WebP)),
         sample("MP4", Mp4, Complete, [&ftyp[..], &moov, &mdat].concat()),
-        sample("MP4, index at the end", Mp4, Complete, [&ftyp[..], &free, &large_mdat(), &moov].concat()),
+        sample(
+            "MP4, index at the end",
+            Mp4,
+            Complete,
+            [&ftyp[..], &free, &large_mdat(), &moov].concat(),
+        ),
         Sample {
             end: ftyp.len() + moov.len() + mdat.len(),
-            ..sample("MP4, free space at the end", Mp4, Complete, [&ftyp[..], &moov, &mdat, &free].concat())
+            ..sample(
+                "MP4, free space at the end",
+                Mp4,
+                Complete,
+                [&ftyp[..], &moov, &mdat, &free].concat(),
+            )
         },
         Sample {
             end: ftyp.len() + moov.len() + 8,
-            ..sample("MP4, data to the end", Mp4, Open, [&ftyp[..], &moov, &mdat_to_the_end].concat())
+            ..sample(
+                "MP4, data to the end",
+                Mp4,
+                Open,
+                [&ftyp[..], &moov, &mdat_to_the_end].concat(),
+            )
         },
         Sample { end: first_fragment, ..sample("fragmented MP4", Mp4, Open, fragments) },
         sample("AVIF", Avif, Complete, [&self::ftyp(b"avif")[..], &meta, &mdat].concat()),
-        sample("AVIF, data in the index", Avif, Open, [&self::ftyp(b"avif")[..], &meta_with_data].concat()),
-        sample("HEIF, data first", Heif, Complete, [&self::ftyp(b"heic")[..], &mdat, &meta].concat()),
+        sample(
+            "AVIF, data in the index",
+            Avif,
+            Open,
+            [&self::ftyp(b"avif")[..], &meta_with_data].concat(),
+        ),
+        sample(
+            "HEIF, data first",
+            Heif,
+            Complete,
+            [&self::ftyp(b"heic")[..], &mdat, &meta].concat(),
+        ),
         sample("WebM", Webm, Complete, webm()),
         Sample {
             end: before_clusters + cluster().len(),
@@ -97,10 +131,12 @@ pub fn progressive_jpeg() -> Vec<u8> {
     .concat()
 }
 
-/// An animation of two images with color tables, a comment of two sub-blocks, and trailers in the data.
+/// An animation of two images with color tables, a comment of two sub-blocks, and trailers in the
+/// data.
 pub fn gif() -> Vec<u8> {
     let image = |flags: u8, table: &[u8]| {
-        [b"\x2c\0\0\0\0\x02\0\x02\0", &[flags][..], table, b"\x02\x03\x3b\x3b\x3b\x02\x84\x51\0"].concat()
+        [b"\x2c\0\0\0\0\x02\0\x02\0", &[flags][..], table, b"\x02\x03\x3b\x3b\x3b\x02\x84\x51\0"]
+            .concat()
     };
     [
         b"GIF89a\x02\0\x02\0\x81\0\0".to_vec(),

@@ -16,7 +16,8 @@ fn object(field: &Value, required: bool) -> Value {
 
 #[test]
 fn all_parts_keep_the_narrower_bound() {
-    let parts = json!([{ "minimum": 1, "maximum": 9 }, { "minimum": 2, "maximum": 8 }, { "minimum": 0 }]);
+    let parts =
+        json!([{ "minimum": 1, "maximum": 9 }, { "minimum": 2, "maximum": 8 }, { "minimum": 0 }]);
     assert_means(
         &json!({ "type": "integer", "allOf": parts }),
         &json!({ "type": "integer", "minimum": 2, "maximum": 8 }),
@@ -39,9 +40,14 @@ fn all_parts_must_allow_null() {
 
 #[test]
 fn all_parts_add_their_fields_and_flags() {
-    let parts =
-        json!([object(&json!({ "maxLength": 9 }), true), object(&json!({ "type": "string" }), false)]);
-    assert_means(&json!({ "allOf": parts }), &object(&json!({ "type": "string", "maxLength": 9 }), true));
+    let parts = json!([
+        object(&json!({ "maxLength": 9 }), true),
+        object(&json!({ "type": "string" }), false)
+    ]);
+    assert_means(
+        &json!({ "allOf": parts }),
+        &object(&json!({ "type": "string", "maxLength": 9 }), true),
+    );
 }
 
 #[test]
@@ -53,8 +59,7 @@ fn a_pattern_in_each_part_counts_twice_in_whatever_order() {
 
 #[test]
 fn alternatives_keep_the_wider_bound() {
-    let branches =
-        json!([{ "type": "integer", "minimum": 2, "maximum": 8 }, { "type": "integer", "minimum": 1 }]);
+    let branches = json!([{ "type": "integer", "minimum": 2, "maximum": 8 }, { "type": "integer", "minimum": 1 }]);
     assert_means(&json!({ "anyOf": branches }), &json!({ "type": "integer", "minimum": 1 }));
 }
 
@@ -67,7 +72,8 @@ fn alternatives_join_their_values() {
 #[test]
 fn a_field_is_required_where_every_alternative_requires_it() {
     let string = json!({ "type": "string" });
-    let branches = |first, second| json!({ "anyOf": [object(&string, first), object(&string, second)] });
+    let branches =
+        |first, second| json!({ "anyOf": [object(&string, first), object(&string, second)] });
     assert_means(&branches(true, true), &object(&string, true));
     assert_means(&branches(true, false), &object(&string, false));
 }
@@ -96,7 +102,10 @@ fn alternatives_refuse_unknown_fields_together_or_not_at_all() {
 
 #[test]
 fn a_null_among_the_values_allows_null() {
-    assert_means(&json!({ "enum": ["a", null] }), &json!({ "type": ["string", "null"], "enum": ["a"] }));
+    assert_means(
+        &json!({ "enum": ["a", null] }),
+        &json!({ "type": ["string", "null"], "enum": ["a"] }),
+    );
     assert_means(
         &json!({ "type": "string", "enum": ["a", null] }),
         &json!({ "type": "string", "nullable": true, "enum": ["a"] }),

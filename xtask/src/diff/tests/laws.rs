@@ -37,8 +37,9 @@ fn any_json() -> impl Strategy<Value = Value> {
         "name",
         "in",
     ]);
-    let text =
-        prop::sample::select(vec!["3.0.3", "string", "#", "#/paths", "query", "path", "{", "}{", "ü~/"]);
+    let text = prop::sample::select(vec![
+        "3.0.3", "string", "#", "#/paths", "query", "path", "{", "}{", "ü~/",
+    ]);
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -72,7 +73,8 @@ fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         number,
         choice,
-        prop_oneof![Just("string"), Just("number"), Just("boolean")].prop_map(|name| json!({ "type": name })),
+        prop_oneof![Just("string"), Just("number"), Just("boolean")]
+            .prop_map(|name| json!({ "type": name })),
         Just(json!({})),
     ];
     leaf.prop_recursive(3, 24, 4, |inner| {
@@ -92,19 +94,20 @@ fn schema() -> impl Strategy<Value = Value> {
 }
 
 fn document() -> impl Strategy<Value = Value> {
-    let operation = (any::<bool>(), prop::option::of(schema()), prop::option::of(schema()), any::<bool>())
-        .prop_map(|(deprecated, request, answer, required)| {
-            let mut operation = json!({ "deprecated": deprecated });
-            if let Some(schema) = request {
-                let content = json!({ "application/json": { "schema": schema } });
-                operation["requestBody"] = json!({ "required": required, "content": content });
-            }
-            if let Some(schema) = answer {
-                let content = json!({ "application/json": { "schema": schema } });
-                operation["responses"] = json!({ "200": { "content": content }, "422": {} });
-            }
-            operation
-        });
+    let operation =
+        (any::<bool>(), prop::option::of(schema()), prop::option::of(schema()), any::<bool>())
+            .prop_map(|(deprecated, request, answer, required)| {
+                let mut operation = json!({ "deprecated": deprecated });
+                if let Some(schema) = request {
+                    let content = json!({ "application/json": { "schema": schema } });
+                    operation["requestBody"] = json!({ "required": required, "content": content });
+                }
+                if let Some(schema) = answer {
+                    let content = json!({ "application/json": { "schema": schema } });
+                    operation["responses"] = json!({ "200": { "content": content }, "422": {} });
+                }
+                operation
+            });
     let path = prop::sample::select(vec!["/v1/a", "/v1/b", "/v1/{c}"]);
     let paths = prop::collection::vec((path, operation), 0..3);
     paths.prop_map(|paths| {
@@ -127,7 +130,9 @@ fn mirrored(change: Change) -> Change {
     match change {
         Change::Added { what } => Change::Removed { what },
         Change::Removed { what } => Change::Added { what },
-        Change::Changed { aspect, ours, theirs } => Change::Changed { aspect, ours: theirs, theirs: ours },
+        Change::Changed { aspect, ours, theirs } => {
+            Change::Changed { aspect, ours: theirs, theirs: ours }
+        }
     }
 }
 

@@ -18,7 +18,10 @@ fn null_is_said_in_many_ways() {
     let branch = json!({ "anyOf": [{ "type": "integer", "minimum": 64 }, { "type": "null" }], "title": "F" });
     assert_same(flag.clone(), branch);
     assert_same(flag.clone(), json!({ "type": ["integer", "null"], "minimum": 64 }));
-    assert_same(flag, json!({ "oneOf": [{ "type": "null" }, { "type": "integer", "minimum": 64 }] }));
+    assert_same(
+        flag,
+        json!({ "oneOf": [{ "type": "null" }, { "type": "integer", "minimum": 64 }] }),
+    );
     let listed = json!({ "type": "string", "nullable": true, "enum": ["a", null] });
     assert_same(listed, json!({ "anyOf": [{ "enum": ["a"] }, { "type": "null" }] }));
 }
@@ -88,8 +91,7 @@ fn components_have_any_name_or_none() {
         &json!({ "$ref": "#/components/schemas/Request" }),
         &json!({ "$ref": "#/components/schemas/Answer" }),
     );
-    let wrapped =
-        json!({ "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Format" }], "default": "jpeg" });
+    let wrapped = json!({ "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Format" }], "default": "jpeg" });
     ours["components"]["schemas"] = json!({
         "Format": format,
         "Request": { "type": "object", "properties": { "format": wrapped } },
@@ -107,8 +109,7 @@ fn components_have_any_name_or_none() {
 fn alternatives_cover_each_other() {
     let known = json!({ "anyOf": [{ "type": "string", "enum": ["Ready", "Error"] }, { "type": "string" }] });
     assert_same(known, json!({ "type": "string" }));
-    let limited =
-        json!({ "anyOf": [{ "type": "string", "maxLength": 9 }, { "type": "integer", "minimum": 1 }] });
+    let limited = json!({ "anyOf": [{ "type": "string", "maxLength": 9 }, { "type": "integer", "minimum": 1 }] });
     assert_same(limited, json!({ "type": ["integer", "string"], "minimum": 1, "maxLength": 9 }));
 }
 
@@ -146,8 +147,7 @@ fn the_key_is_no_parameter() {
     let mut ours = service(json!({ "/v1/a": { "get": {} } }));
     ours["components"]["securitySchemes"]["Key"] =
         json!({ "type": "apiKey", "in": "header", "name": "x-key" });
-    let header =
-        json!([{ "name": "X-Key", "in": "header", "required": true, "schema": { "type": "string" } }]);
+    let header = json!([{ "name": "X-Key", "in": "header", "required": true, "schema": { "type": "string" } }]);
     let theirs = service(json!({ "/v1/a": { "get": { "parameters": header } } }));
     assert_eq!(told(&compare(&ours, &theirs)), []);
     assert_eq!(told(&compare(&theirs, &ours)), []);
@@ -155,8 +155,7 @@ fn the_key_is_no_parameter() {
 
 #[test]
 fn what_goes_without_saying_may_be_said() {
-    let parameter =
-        |location: &str, name: &str| json!({ "name": name, "in": location, "schema": { "type": "string" } });
+    let parameter = |location: &str, name: &str| json!({ "name": name, "in": location, "schema": { "type": "string" } });
     let with = |path: Value, extra: Value, media_type: &str| {
         service(json!({ "/v1/{id}": { "parameters": [path, extra], "post": {
             "requestBody": { "content": { media_type: { "schema": {} } } },
@@ -179,8 +178,10 @@ fn our_document_in_other_notation_is_our_document() {
     fn translate(value: &Value) -> Value {
         match value {
             Value::Object(members) => {
-                let mut members: serde_json::Map<_, _> =
-                    members.iter().map(|(name, member)| (name.clone(), translate(member))).collect();
+                let mut members: serde_json::Map<_, _> = members
+                    .iter()
+                    .map(|(name, member)| (name.clone(), translate(member)))
+                    .collect();
                 if let Some(default) = members.remove("x-default") {
                     members.insert("default".into(), default);
                 }
@@ -200,8 +201,8 @@ fn our_document_in_other_notation_is_our_document() {
             other => other.clone(),
         }
     }
-    let ours: Value =
-        serde_json::from_str(include_str!("../../../../openapi.json")).expect("openapi.json is JSON");
+    let ours: Value = serde_json::from_str(include_str!("../../../../openapi.json"))
+        .expect("openapi.json is JSON");
     let theirs = translate(&ours);
     assert_ne!(ours, theirs);
     assert_eq!(told(&compare(&ours, &theirs)), []);

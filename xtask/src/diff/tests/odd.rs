@@ -1,4 +1,5 @@
-//! Documents that no one should write: an error that says where, or a sensible reading, and never a panic.
+//! Documents that no one should write: an error that says where, or a sensible reading, and never a
+//! panic.
 
 use super::{compare, exchange, in_request, service, told, try_compare};
 use serde_json::{Value, json};
@@ -13,7 +14,10 @@ fn assert_unreadable(document: &Value, expected: &str) {
 fn what_is_no_openapi_document_is_told_so() {
     assert_unreadable(&json!([]), "the document: an object is expected here, not an array");
     assert_unreadable(&json!({}), "this is no OpenAPI 3 document: it has no `openapi`");
-    assert_unreadable(&json!({ "openapi": 3 }), "/openapi: a string is expected here, not a number");
+    assert_unreadable(
+        &json!({ "openapi": 3 }),
+        "/openapi: a string is expected here, not a number",
+    );
     assert_unreadable(&json!({ "openapi": "2.0" }), "/openapi: OpenAPI 3 is expected, not \"2.0\"");
     assert_unreadable(&json!({ "openapi": "3.0.0" }), "this document has no `paths`");
 }
@@ -34,9 +38,17 @@ fn misplaced_values_are_told_with_their_place() {
         (json!({ "minimum": "1" }), "/minimum", "a number is expected here, not a string"),
         (json!({ "type": null }), "/type", "a string is expected here, not null"),
         (json!({ "required": true }), "/required", "an array is expected here, not true or false"),
-        (json!({ "properties": { "f": [] } }), "/properties/f", "an object is expected here, not an array"),
+        (
+            json!({ "properties": { "f": [] } }),
+            "/properties/f",
+            "an object is expected here, not an array",
+        ),
         (json!({ "$ref": "#/nowhere" }), "/$ref", "`#/nowhere` leads nowhere in this document"),
-        (json!({ "$ref": "other.json#/A" }), "/$ref", "`other.json#/A` leads nowhere in this document"),
+        (
+            json!({ "$ref": "other.json#/A" }),
+            "/$ref",
+            "`other.json#/A` leads nowhere in this document",
+        ),
     ];
     for (schema, at, complaint) in cases {
         assert_unreadable(&exchange(&schema, &json!({})), &format!("{place}{at}: {complaint}"));
@@ -72,8 +84,10 @@ fn a_schema_that_holds_itself_is_followed_once_round() {
         document
     };
     assert_eq!(told(&compare(&tree("string"), &tree("string"))), []);
-    let places: Vec<_> =
-        told(&compare(&tree("string"), &tree("integer"))).into_iter().map(|(_, line)| line).collect();
+    let places: Vec<_> = told(&compare(&tree("string"), &tree("integer")))
+        .into_iter()
+        .map(|(_, line)| line)
+        .collect();
     assert_eq!(places, ["body.name: type string -> integer", "200.name: type string -> integer"]);
 }
 
@@ -88,7 +102,8 @@ fn references_that_fan_out_are_too_many() {
     document["components"]["schemas"]["S40"] = json!({});
     let error = try_compare(&document, &document).expect_err("2^40 schemas");
     assert!(
-        format!("{error:#}").ends_with("too large: more than 200000 schemas, with all `$ref`s followed"),
+        format!("{error:#}")
+            .ends_with("too large: more than 200000 schemas, with all `$ref`s followed"),
         "{error:#}"
     );
 }
@@ -118,6 +133,7 @@ fn missing_parts_are_read_as_nothing() {
 #[test]
 fn boolean_schemas_allow_all_or_nothing() {
     assert_eq!(in_request(&json!(true), &json!({})), []);
-    let lines: Vec<_> = in_request(&json!(true), &json!(false)).into_iter().map(|(_, line)| line).collect();
+    let lines: Vec<_> =
+        in_request(&json!(true), &json!(false)).into_iter().map(|(_, line)| line).collect();
     assert_eq!(lines, ["body: type any type -> no type"]);
 }

@@ -62,7 +62,8 @@ fn the_exit_code_tells_whether_there_are_differences() {
 
 #[test]
 fn what_cannot_be_read_is_an_error_that_says_where() {
-    let complaint = |name: &str| format!("{:#}", report_of(fixture(name), false).expect_err("unreadable"));
+    let complaint =
+        |name: &str| format!("{:#}", report_of(fixture(name), false).expect_err("unreadable"));
     let missing = complaint("nowhere.json");
     assert!(missing.contains("nowhere.json cannot be read: "), "{missing}");
     let broken = complaint("broken.json");

@@ -38,21 +38,48 @@ fn fields_come_and_go() {
     let without = object(json!({}), &[]);
     let optional = object(json!({ "f": { "type": "string" } }), &[]);
     let required = object(json!({ "f": { "type": "string" } }), &["f"]);
-    assert_eq!(in_request(&optional, &without), [(Breaking, "body.f: removed optional, string".into())]);
-    assert_eq!(in_request(&without, &optional), [(Compatible, "body.f: added optional, string".into())]);
-    assert_eq!(in_request(&without, &required), [(Breaking, "body.f: added required, string".into())]);
-    assert_eq!(in_answer(&required, &without), [(Breaking, "200.f: removed required, string".into())]);
-    assert_eq!(in_answer(&without, &required), [(Compatible, "200.f: added required, string".into())]);
+    assert_eq!(
+        in_request(&optional, &without),
+        [(Breaking, "body.f: removed optional, string".into())]
+    );
+    assert_eq!(
+        in_request(&without, &optional),
+        [(Compatible, "body.f: added optional, string".into())]
+    );
+    assert_eq!(
+        in_request(&without, &required),
+        [(Breaking, "body.f: added required, string".into())]
+    );
+    assert_eq!(
+        in_answer(&required, &without),
+        [(Breaking, "200.f: removed required, string".into())]
+    );
+    assert_eq!(
+        in_answer(&without, &required),
+        [(Compatible, "200.f: added required, string".into())]
+    );
 }
 
 #[test]
 fn a_required_flag_narrows() {
     let optional = object(json!({ "f": { "type": "string" } }), &[]);
     let required = object(json!({ "f": { "type": "string" } }), &["f"]);
-    assert_eq!(in_request(&optional, &required), [(Breaking, "body.f: required false -> true".into())]);
-    assert_eq!(in_request(&required, &optional), [(Compatible, "body.f: required true -> false".into())]);
-    assert_eq!(in_answer(&optional, &required), [(Compatible, "200.f: required false -> true".into())]);
-    assert_eq!(in_answer(&required, &optional), [(Breaking, "200.f: required true -> false".into())]);
+    assert_eq!(
+        in_request(&optional, &required),
+        [(Breaking, "body.f: required false -> true".into())]
+    );
+    assert_eq!(
+        in_request(&required, &optional),
+        [(Compatible, "body.f: required true -> false".into())]
+    );
+    assert_eq!(
+        in_answer(&optional, &required),
+        [(Compatible, "200.f: required false -> true".into())]
+    );
+    assert_eq!(
+        in_answer(&required, &optional),
+        [(Breaking, "200.f: required true -> false".into())]
+    );
 }
 
 #[test]
@@ -78,10 +105,28 @@ fn bounds_narrow_and_widen() {
 #[test]
 fn lengths_narrow_and_widen() {
     let string = |keyword: &str, value: u32| json!({ "type": "string", keyword: value });
-    assert_marks(string("maxLength", 9), string("maxLength", 8), Breaking, Compatible, "maxLength 9 -> 8");
-    assert_marks(string("minLength", 2), string("minLength", 1), Compatible, Breaking, "minLength 2 -> 1");
+    assert_marks(
+        string("maxLength", 9),
+        string("maxLength", 8),
+        Breaking,
+        Compatible,
+        "maxLength 9 -> 8",
+    );
+    assert_marks(
+        string("minLength", 2),
+        string("minLength", 1),
+        Compatible,
+        Breaking,
+        "minLength 2 -> 1",
+    );
     let array = |keyword: &str, value: u32| json!({ "type": "array", keyword: value });
-    assert_marks(array("maxItems", 9), array("maxItems", 8), Breaking, Compatible, "maxItems 9 -> 8");
+    assert_marks(
+        array("maxItems", 9),
+        array("maxItems", 8),
+        Breaking,
+        Compatible,
+        "maxItems 9 -> 8",
+    );
 }
 
 #[test]
@@ -148,13 +193,15 @@ fn a_default_is_a_promise_of_requests() {
 #[test]
 fn statuses_come_and_go() {
     let answering = |statuses: &[&str]| {
-        let responses: Value = statuses.iter().map(|status| ((*status).to_owned(), json!({}))).collect();
+        let responses: Value =
+            statuses.iter().map(|status| ((*status).to_owned(), json!({}))).collect();
         service(json!({ "/v1/a": { "post": { "responses": responses } } }))
     };
     let (one, more) = (answering(&["200"]), answering(&["200", "202", "429"]));
     let added = [(Breaking, "202: added answer".into()), (Compatible, "429: added answer".into())];
     assert_eq!(told(&compare(&one, &more)), added);
-    let removed = [(Breaking, "202: removed answer".into()), (Compatible, "429: removed answer".into())];
+    let removed =
+        [(Breaking, "202: removed answer".into()), (Compatible, "429: removed answer".into())];
     assert_eq!(told(&compare(&more, &one)), removed);
 }
 
@@ -166,7 +213,8 @@ fn parameters_and_other_bodies_count() {
             "requestBody": { "content": { media_type: { "schema": { "type": "object" } } } },
         } } }))
     };
-    let found = told(&compare(&with(false, "application/json"), &with(true, "multipart/form-data")));
+    let found =
+        told(&compare(&with(false, "application/json"), &with(true, "multipart/form-data")));
     let expected = [
         (Breaking, "body: removed optional, object"),
         (Compatible, "body (multipart/form-data): added optional, object"),

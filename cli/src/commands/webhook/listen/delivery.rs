@@ -12,7 +12,8 @@ use super::super::{
 };
 use crate::shown::one_line;
 
-/// What became of a delivery. Of one that was not verified, the names of the headers are known, never their values.
+/// What became of a delivery. Of one that was not verified, the names of the headers are known,
+/// never their values.
 pub enum Delivery {
     Verified(Event),
     Unverified { event: Event, headers: Vec<String> },
@@ -104,7 +105,12 @@ impl Why {
             Refusal::NotJson => StatusCode::BAD_REQUEST,
             _ => StatusCode::UNAUTHORIZED,
         };
-        Self { status, reason: refused::reason(refusal), message: refusal.to_string(), bytes: Some(bytes) }
+        Self {
+            status,
+            reason: refused::reason(refusal),
+            message: refusal.to_string(),
+            bytes: Some(bytes),
+        }
     }
 
     fn of_unread(status: StatusCode) -> Self {
@@ -112,14 +118,17 @@ impl Why {
             StatusCode::PAYLOAD_TOO_LARGE => {
                 ("too_large", format!("the body is larger than {MAX_BODY} bytes"))
             }
-            StatusCode::REQUEST_TIMEOUT => ("too_slow", "the body did not arrive in time".to_owned()),
+            StatusCode::REQUEST_TIMEOUT => {
+                ("too_slow", "the body did not arrive in time".to_owned())
+            }
             _ => ("broken_off", "the body is not complete".to_owned()),
         };
         Self { status, reason, message, bytes: None }
     }
 }
 
-/// The names of the headers in alphabetical order. The HTTP server refuses requests with more than a hundred.
+/// The names of the headers in alphabetical order. The HTTP server refuses requests with more than
+/// a hundred.
 fn names(headers: &HeaderMap) -> Vec<String> {
     let mut names: Vec<String> = headers.keys().map(|name| one_line(name.as_str())).collect();
     names.sort();

@@ -38,7 +38,8 @@ pub fn command() -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let options = Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+    let options =
+        Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let reading = options.scheme.reading()?;
     let interrupts = Interrupts::listen()?;
     let (listener, address) = bind(options.listen).await?;

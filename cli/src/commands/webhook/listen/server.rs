@@ -46,14 +46,17 @@ impl Server {
 
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
         // A route of the router would give braces in the path a meaning, and panic at some of them.
-        let router =
-            Router::new().fallback(receive).layer(DefaultBodyLimit::max(MAX_BODY)).with_state(Arc::new(self));
+        let router = Router::new()
+            .fallback(receive)
+            .layer(DefaultBodyLimit::max(MAX_BODY))
+            .with_state(Arc::new(self));
         axum::serve(listener, router).await
     }
 
     /// Prints a delivery before it is answered: the service repeats one that nobody has seen.
     async fn print(&self, delivery: &Delivery) -> StatusCode {
-        let line = if self.json { json_line(&delivery.to_programs()) } else { delivery.to_people() };
+        let line =
+            if self.json { json_line(&delivery.to_programs()) } else { delivery.to_people() };
         // A pipe that nobody reads blocks the write, which must not block Ctrl-C.
         match spawn_blocking(move || line_on_stdout(&line)).await {
             Ok(Ok(())) => delivery.status(),
