@@ -93,7 +93,7 @@ async fn compare(
         of_bare.push(started.elapsed(count));
         let started = Mark::now();
         for _ in 0..count {
-            client.submit(request()).await.expect("it is accepted");
+            let _task = client.submit(request()).await.expect("it is accepted");
         }
         of_sdk.push(started.elapsed(count));
     }

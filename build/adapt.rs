@@ -14,11 +14,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{contract::Contract, contract::Submission, field::Field, field::Kind, limits};
+use super::{
+    contract::{Contract, Submission},
+    field::Field,
+    kind::Kind,
+    limits,
+};
 
 /// Schemas that stand for hand-written types: the name in the adapted document, and the type.
-pub const REPLACED: [(&str, &str); 7] = [
-    ("OutputFormat", "crate::OutputFormat"),
+pub const REPLACED: [(&str, &str); 6] = [
     ("TaskStatus", "crate::TaskStatus"),
     ("ValidationError", "crate::Violation"),
     ("ImageInput", "crate::ImageInput"),
@@ -26,6 +30,10 @@ pub const REPLACED: [(&str, &str); 7] = [
     ("WebhookSecret", "crate::WebhookSecret"),
     ("Address", "crate::Address"),
 ];
+
+/// A field that keeps progenitor from turning a type without fields into a tuple: the type must keep
+/// its shape when the contract shows its first field. It is removed from the generated code.
+pub const PLACEHOLDER: &str = "placeholder_of_a_type_without_fields";
 
 pub fn adapt(document: &Value, contract: &Contract) -> Value {
     let mut paths = Map::new();
@@ -62,7 +70,8 @@ pub fn adapt(document: &Value, contract: &Contract) -> Value {
             schemas.insert(name.clone(), open(schema));
         }
     }
-    for (name, _) in REPLACED {
+    let choices = contract.choices.iter().map(|choice| choice.type_name.as_str());
+    for name in REPLACED.iter().map(|(name, _)| *name).chain(choices) {
         schemas.insert(name.to_owned(), json!({ "type": "string" }));
     }
     json!({
@@ -96,6 +105,9 @@ fn request_schema(submission: &Submission, originals: &Map<String, Value>) -> Va
         properties.insert(field.name.clone(), request_field(field));
     }
     let description = originals.get(&submission.schema).map(|schema| &schema["description"]);
+    if properties.is_empty() {
+        properties.insert(PLACEHOLDER.to_owned(), json!({}));
+    }
     json!({
         "type": "object",
         "description": description,
@@ -111,8 +123,7 @@ fn request_field(field: &Field) -> Value {
         Kind::Integer => json!({ "type": "integer", "format": "int64" }),
         Kind::Number => json!({ "type": "number", "format": "double" }),
         Kind::Boolean => json!({ "type": "boolean" }),
-        Kind::Choice { shared_type: Some(name), .. } => reference(name),
-        Kind::Choice { values, shared_type: None } => json!({ "type": "string", "enum": values }),
+        Kind::Choice { type_name, .. } => reference(type_name),
         Kind::Image { .. } => reference("ImageInput"),
         Kind::AspectRatio { .. } => reference("AspectRatio"),
         Kind::Address => reference("Address"),

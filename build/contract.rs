@@ -1,6 +1,9 @@
 //! The document's operations, as the later steps need them.
 
+use serde_json::{Map, Value};
+
 use super::{
+    choice::{self, Choice},
     fault::{Fault, Place},
     field::{self, Field},
 };
@@ -9,6 +12,7 @@ const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "
 
 pub struct Contract {
     pub operations: Vec<Operation>,
+    pub choices: Vec<Choice>,
 }
 
 pub struct Operation {
@@ -34,14 +38,17 @@ pub struct Submission {
     pub schema: String,
     pub path_parameters: Vec<PathParameter>,
     pub fields: Vec<Field>,
+    /// An example of the body.
+    pub example: Option<Map<String, Value>>,
 }
 
 pub struct PathParameter {
     pub name: String,
     pub description: String,
+    pub example: Option<String>,
 }
 
-pub fn read(document: &serde_json::Value) -> Result<Contract, Fault> {
+pub fn read(document: &Value) -> Result<Contract, Fault> {
     let root = Place::root(document);
     let version = root.need("openapi")?;
     if !version.string()?.starts_with("3.0.") {
@@ -55,12 +62,12 @@ pub fn read(document: &serde_json::Value) -> Result<Contract, Fault> {
             }
             let operation = read_operation(&root, path, method, &place)?;
             if operations.iter().any(|other| other.id == operation.id) {
-                return Err(place.fault(format!("the operationId `{}` stands twice", operation.id)));
+                return Err(place.fault(format!("the operationId `{}` occurs twice", operation.id)));
             }
             operations.push(operation);
         }
     }
-    Ok(Contract { operations })
+    Ok(Contract { choices: choice::all(&operations)?, operations })
 }
 
 fn read_operation(
@@ -71,9 +78,10 @@ fn read_operation(
 ) -> Result<Operation, Fault> {
     let id = place.need("operationId")?;
     if syn::parse_str::<syn::Ident>(id.string()?).is_err() {
-        return Err(id.fault("an operationId is a Rust identifier here, for example `gen_2_pro`"));
+        return Err(id.fault("an operationId must be a Rust identifier, for example `gen_2_pro`"));
     }
-    let name = path.strip_prefix("/v1/").ok_or_else(|| place.fault("paths start with `/v1/`"))?;
+    let name =
+        path.strip_prefix("/v1/").ok_or_else(|| place.fault("a path must start with `/v1/`"))?;
     let submission = match method {
         "post" => Some(read_submission(root, name, place)?),
         "get" => None,
@@ -88,7 +96,7 @@ fn read_operation(
     if let Some(region) = &region
         && region.string()? != "regional"
     {
-        return Err(region.fault("the one region known is `regional`"));
+        return Err(region.fault("the only supported region is `regional`"));
     }
     let mut not_shown = read_not_shown(place)?;
     if method == "post" {
@@ -121,7 +129,11 @@ fn read_not_shown(place: &Place) -> Result<Vec<String>, Fault> {
 }
 
 fn request_schema<'a>(operation: &Place<'a>) -> Result<Place<'a>, Fault> {
-    operation.need("requestBody")?.need("content")?.need("application/json")?.need("schema")
+    json_body(operation)?.need("schema")
+}
+
+fn json_body<'a>(operation: &Place<'a>) -> Result<Place<'a>, Fault> {
+    operation.need("requestBody")?.need("content")?.need("application/json")
 }
 
 fn read_submission(root: &Place, name: &str, place: &Place) -> Result<Submission, Fault> {
@@ -137,23 +149,28 @@ fn read_submission(root: &Place, name: &str, place: &Place) -> Result<Submission
     };
     let type_name = type_name(name);
     if syn::parse_str::<syn::Ident>(&type_name).is_err() {
-        return Err(place.fault(format!("`{name}` gives no name of a Rust type")));
+        return Err(place.fault(format!("`{name}` can't become the name of a Rust type")));
     }
     Ok(Submission {
         type_name,
         schema: schema_name.to_owned(),
         path_parameters,
-        fields: field::read_all(root, &schema.resolve(root)?)?,
+        fields: field::read_all(root, &schema.resolve(root)?, schema_name)?,
+        example: json_body(place)?.get("example").map(|example| example.object()).transpose()?,
     })
 }
 
 fn read_path_parameter(place: &Place) -> Result<PathParameter, Fault> {
     if place.need("in")?.string()? != "path" {
-        return Err(place.fault("a submission's parameters stand in its path"));
+        return Err(place.fault("a submission's parameters must be in its path"));
     }
     Ok(PathParameter {
         name: place.need("name")?.string()?.to_owned(),
         description: place.need("description")?.string()?.to_owned(),
+        example: match place.get("example") {
+            Some(example) => Some(example.string()?.to_owned()),
+            None => None,
+        },
     })
 }
 

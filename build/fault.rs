@@ -66,6 +66,10 @@ impl<'a> Place<'a> {
         Ok(array.iter().enumerate().map(place).collect())
     }
 
+    pub fn object(&self) -> Result<serde_json::Map<String, Value>, Fault> {
+        self.value.as_object().cloned().ok_or_else(|| self.expected("an object"))
+    }
+
     pub fn string(&self) -> Result<&'a str, Fault> {
         self.value.as_str().ok_or_else(|| self.expected("a string"))
     }
@@ -89,20 +93,20 @@ impl<'a> Place<'a> {
     /// Follows `#/...` references to the end.
     pub fn resolve(&self, root: &Place<'a>) -> Result<Place<'a>, Fault> {
         let mut place = self.clone();
-        // A chain longer than this is a circle.
+        // A chain longer than this is a cycle.
         for _ in 0..16 {
             let Some(reference) = place.get("$ref") else { return Ok(place) };
             let target = reference.string()?;
             let pointer = target
                 .strip_prefix('#')
-                .ok_or_else(|| reference.fault(format!("`{target}` leads out of the document")))?;
+                .ok_or_else(|| reference.fault(format!("`{target}` refers to another document")))?;
             let value = root
                 .value
                 .pointer(pointer)
-                .ok_or_else(|| reference.fault(format!("`{target}` leads nowhere")))?;
+                .ok_or_else(|| reference.fault(format!("`{target}` does not exist")))?;
             place = Place { value, pointer: pointer.to_owned() };
         }
-        Err(self.fault("the reference leads in a circle"))
+        Err(self.fault("the references form a cycle"))
     }
 
     fn expected(&self, what: &str) -> Fault {

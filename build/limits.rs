@@ -3,9 +3,12 @@
 
 use serde_json::Value;
 
-use super::field::{Encodings, Field, Kind};
+use super::{
+    field::Field,
+    kind::{Encodings, Kind},
+};
 
-/// For instance `1.5 to 10; default 5`; empty where there is nothing to say.
+/// For instance `1.5 to 10; default 5`; empty if there are none.
 pub fn describe(field: &Field) -> String {
     let limits = &field.limits;
     let mut parts = Vec::new();

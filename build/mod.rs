@@ -1,17 +1,19 @@
 //! From the contract to code, in four steps: read the document into a model of its operations
-//! (`contract`), adapt it for progenitor (`adapt`), let progenitor write types and client
-//! (`client`), and add what progenitor does not write: constructors, setters, `Submit`, the table
-//! of operations (`emit`).
+//! (`contract`), adapt it for progenitor (`adapt`), let progenitor write types and client (`client`),
+//! and add what progenitor does not write (`emit`).
 //!
 //! `build.rs` runs it at compile time; `cargo xtask` runs the same code to show what it makes.
 
 mod adapt;
+mod choice;
 mod client;
 mod contract;
 mod emit;
 mod fault;
 mod field;
+mod kind;
 mod limits;
+mod patch;
 
 pub use fault::Fault;
 
@@ -27,13 +29,7 @@ pub fn generate(document: &str, options: &Options) -> Result<String, Fault> {
         .map_err(|error| Fault::new("", format!("not JSON: {error}")))?;
     let contract = contract::read(&document)?;
     let adapted = adapt::adapt(&document, &contract);
-    let deprecated: Vec<&str> = contract
-        .operations
-        .iter()
-        .filter(|operation| operation.deprecated)
-        .filter_map(|operation| Some(operation.submission.as_ref()?.type_name.as_str()))
-        .collect();
-    let mut file = client::generate(&adapted, &deprecated, options)?;
-    file.items.extend(emit::emit(&contract)?);
+    let mut file = client::generate(&adapted, &contract, options)?;
+    file.items.extend(emit::items(&contract)?);
     Ok(prettyplease::unparse(&file))
 }

@@ -37,6 +37,10 @@ mod generated {
     include!(concat!(env!("OUT_DIR"), "/generated.rs"));
 }
 pub mod journal;
+/// Code of the program around every HTTP exchange.
+pub mod middleware {
+    pub use crate::transport::middleware::{Exchange, HeaderMap, Middleware, Outcome, Purpose};
+}
 mod picture;
 mod settings;
 mod task;
@@ -56,13 +60,16 @@ pub use error::{Billing, Error, ErrorKind, WaitEnd};
 /// The types of requests and answers, made from the contract: one request type for every operation.
 #[doc(inline)]
 pub use generated::types;
-pub use picture::{DELIVERY_VALIDITY, Picture, SaveOptions, Saved};
+#[doc(inline)]
+pub use generated::types::OutputFormat;
+pub use picture::{DELIVERY_VALIDITY, Picture, PictureStream, SaveOptions, Saved};
 pub use settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
-pub use task::{Task, Unfinished, Update, Updates, WaitOptions};
+pub use task::{Answer, Task, Unfinished, Update, Updates, WaitOptions};
+pub use transport::retry::RetryPolicy;
 pub use values::{
-    Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource, Location,
-    OutputFormat, Region, TaskRef, TaskStatus, Violation, WebhookSecret,
+    Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource,
+    ImageUrlError, Location, Region, TaskRef, TaskStatus, Violation, WebhookSecret,
 };

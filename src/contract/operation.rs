@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::Region;
+
 /// An operation of the contract.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
@@ -31,6 +33,8 @@ pub struct Operation {
     pub fields: &'static [Field],
     /// What the contract does not show of the operation.
     pub not_shown: &'static [&'static str],
+    /// The body of the contract's example, as JSON text.
+    pub(crate) example_json: Option<&'static str>,
 }
 
 /// A parameter in the path of an operation; always required.
@@ -41,6 +45,8 @@ pub struct PathParameter {
     pub name: &'static str,
     /// What it is.
     pub description: &'static str,
+    /// A value for example, if the contract has one.
+    pub example: Option<&'static str>,
 }
 
 /// A field of a request.
@@ -138,6 +144,11 @@ pub struct Limits {
 }
 
 impl Operation {
+    /// The region that serves it.
+    pub fn region(&self) -> Region {
+        if self.regional { Region::Regional } else { Region::Global }
+    }
+
     /// The field of this name.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)

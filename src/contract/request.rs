@@ -1,13 +1,16 @@
 //! A request in the form that is checked and sent, whether it came from a generated type or was
 //! built at run time.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
-use serde::Serialize;
 use serde_json::Value;
 
-use super::{form, json::IntoJson, operation::Operation, validate};
-use crate::{Error, Extra, ImageInput, ImageSource, Violation};
+use super::{
+    field_value::{FieldValue, IntoFieldValue},
+    json::IntoJson,
+    operation::Operation,
+};
+use crate::{Extra, ImageInput, ImageSource, Violation};
 
 /// How much text is checked and written within an async task: about a millisecond of work.
 const LIGHT: usize = 1024 * 1024;
@@ -30,7 +33,11 @@ pub trait Submit {
 /// let request = request.field("seed", "seven").field("height", 16);
 /// assert_eq!(request.validate().unwrap_err().violations().len(), 2);
 /// ```
+///
+/// Two requests are equal if they say the same, in whatever order their fields were set.
+/// [`to_json`](Self::to_json) and [`from_json`](Self::from_json) store a request and read it back.
 #[derive(Clone)]
+#[must_use = "a request does nothing until it is submitted"]
 pub struct Request {
     pub(crate) operation: &'static Operation,
     pub(crate) path_parameters: Vec<(String, String)>,
@@ -38,13 +45,6 @@ pub struct Request {
     pub(crate) fields: Vec<(String, FieldValue)>,
     /// Faults found while the request was put together.
     pub(crate) faults: Vec<Violation>,
-}
-
-/// The value of a field; images stay apart, because they are streamed.
-#[derive(Clone)]
-pub(crate) enum FieldValue {
-    Json(Value),
-    Image(ImageInput),
 }
 
 impl Request {
@@ -79,25 +79,6 @@ impl Request {
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.path_parameter(&name.into(), value.into());
         self
-    }
-
-    /// Checks every limit of the contract and reports all violations at once. Submitting does this
-    /// too.
-    ///
-    /// Images are checked by their first bytes, as [`ImageInput`] describes. An image file that
-    /// can't be read is not a violation: submitting the request fails with an error of kind
-    /// [`File`](crate::ErrorKind::File).
-    ///
-    /// Reads the first bytes of image files, so it may block for as long as that takes: see
-    /// [`reads_files`](Self::reads_files).
-    pub fn validate(&self) -> Result<(), Error> {
-        self.fit(validate::violations(self))
-    }
-
-    /// Checks what does not depend on the contract's limits. Such requests would not say what the
-    /// caller meant, so they are not sent even if validation is turned off.
-    pub(crate) fn validate_form(&self) -> Result<(), Error> {
-        self.fit(form::violations(self))
     }
 
     /// Whether an image of the request is a file. Otherwise, [`validate`](Self::validate) does not
@@ -143,13 +124,6 @@ impl Request {
         self.fields.push((name, value));
     }
 
-    fn fit(&self, violations: Vec<Violation>) -> Result<(), Error> {
-        match violations.is_empty() {
-            true => Ok(()),
-            false => Err(Error::invalid(self.operation, violations)),
-        }
-    }
-
     pub(crate) fn path_parameter(&mut self, name: &str, value: String) {
         self.path_parameters.push((name.to_owned(), value));
     }
@@ -179,6 +153,20 @@ impl Request {
     }
 }
 
+impl PartialEq for Request {
+    fn eq(&self, other: &Self) -> bool {
+        fn by_name<T>(values: &[(String, T)]) -> BTreeMap<&str, Vec<&T>> {
+            let mut map: BTreeMap<&str, Vec<&T>> = BTreeMap::new();
+            values.iter().for_each(|(name, value)| map.entry(name).or_default().push(value));
+            map
+        }
+        self.operation.id == other.operation.id
+            && by_name(&self.path_parameters) == by_name(&other.path_parameters)
+            && by_name(&self.fields) == by_name(&other.fields)
+            && self.faults == other.faults
+    }
+}
+
 impl Submit for Request {
     fn into_request(self) -> Request {
         self
@@ -192,41 +180,5 @@ impl fmt::Debug for Request {
             .field("operation", &self.operation.name)
             .field("fields", &self.fields.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .finish_non_exhaustive()
-    }
-}
-
-/// What a field of a generated type can become: an image, or the JSON of anything that serialises.
-/// The error is what is wrong with the value.
-pub(crate) trait IntoFieldValue {
-    fn into_field_value(self) -> Result<FieldValue, String>;
-}
-
-impl IntoFieldValue for ImageInput {
-    fn into_field_value(self) -> Result<FieldValue, String> {
-        Ok(FieldValue::Image(self))
-    }
-}
-
-impl IntoFieldValue for f64 {
-    fn into_field_value(self) -> Result<FieldValue, String> {
-        self.into_json().map(FieldValue::Json)
-    }
-}
-
-/// Marks the types of fields that are JSON; `ImageInput` serialises too, and must not go this way.
-pub(crate) trait JsonValue: Serialize {}
-
-impl JsonValue for String {}
-impl JsonValue for i64 {}
-impl JsonValue for bool {}
-impl JsonValue for Value {}
-impl JsonValue for crate::OutputFormat {}
-impl JsonValue for crate::AspectRatio {}
-impl JsonValue for crate::Address {}
-impl JsonValue for crate::WebhookSecret {}
-
-impl<T: JsonValue> IntoFieldValue for T {
-    fn into_field_value(self) -> Result<FieldValue, String> {
-        serde_json::to_value(self).map(FieldValue::Json).map_err(|error| error.to_string())
     }
 }

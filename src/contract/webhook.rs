@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::request::{FieldValue, Request};
+use super::{field_value::FieldValue, request::Request};
 use crate::{Address, WebhookSecret};
 
 const URL: &str = "webhook_url";

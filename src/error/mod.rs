@@ -7,7 +7,7 @@ use std::{error, time::Duration};
 
 pub use kind::{Billing, ErrorKind, WaitEnd};
 
-use crate::{Operation, TaskRef, Violation};
+use crate::{TaskRef, Violation, types::HttpValidationError};
 
 type Source = Box<dyn error::Error + Send + Sync>;
 
@@ -34,6 +34,7 @@ struct Details {
     request_id: Option<String>,
     retry_after: Option<Duration>,
     violations: Vec<Violation>,
+    answer: Option<HttpValidationError>,
     billing_unknown: bool,
     end: Option<WaitEnd>,
     withheld_host: Option<String>,
@@ -52,18 +53,12 @@ impl Error {
             request_id: None,
             retry_after: None,
             violations: Vec::new(),
+            answer: None,
             billing_unknown: false,
             end: None,
             withheld_host: None,
             source: None,
         }))
-    }
-
-    pub(crate) fn invalid(operation: &'static Operation, violations: Vec<Violation>) -> Self {
-        Self::new(ErrorKind::Validation, format!("the request does not fit {}", operation.name))
-            .with_advice("nothing was sent")
-            .with_operation(operation.name)
-            .with_violations(violations)
     }
 
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
@@ -98,6 +93,11 @@ impl Error {
 
     pub(crate) fn with_violations(mut self, violations: Vec<Violation>) -> Self {
         self.0.violations = violations;
+        self
+    }
+
+    pub(crate) fn with_answer(mut self, answer: Option<HttpValidationError>) -> Self {
+        self.0.answer = answer;
         self
     }
 
@@ -194,6 +194,12 @@ impl Error {
     /// What does not fit; empty for other kinds of error.
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
+    }
+
+    /// The response of the service to an invalid request, with all that it said. It is missing if
+    /// the violations were found before anything was sent.
+    pub fn answer(&self) -> Option<&HttpValidationError> {
+        self.0.answer.as_ref()
     }
 
     /// How the wait ended, for an error of a wait.

@@ -24,12 +24,9 @@ use crate::{
 /// rest of it.
 const LEAST_PROGRESS: u64 = 1024;
 
-/// How long a try may take in all.
-const TRY_LIMIT: Duration = Duration::from_secs(3600);
-
 /// A download in progress.
-pub(super) struct Download<'a> {
-    picture: &'a Picture,
+pub(super) struct Download {
+    picture: Picture,
     url: Url,
     connection: Connection,
     response: Response,
@@ -40,21 +37,22 @@ pub(super) struct Download<'a> {
 
 impl Picture {
     /// Sends the request and waits for the response.
-    pub(super) async fn open(&self) -> Result<Download<'_>, Failure> {
+    pub(super) async fn open(&self, until: Instant) -> Result<Download, Failure> {
         let url = self.address.parse().map_err(|error| {
             Failure::Permanent(self.failed("the delivery URL is not a URL").with_source(error))
         })?;
-        let client = &self.client.0;
-        let pace = Pace::new(client.silence);
+        let service = self.client.service();
+        let pace = Pace::new(service.silence, until);
         // Without the key: the signature in the URL is the permission.
-        let fetching = delivery::get(&client.delivery, &client.connections, url, pace.deadline());
+        let rules = &self.client.deliveries().rules;
+        let fetching = delivery::get(service, rules, &self.task, url, pace.deadline());
         let Delivery { url, connection, response } =
             fetching.await.map_err(|fault| self.not_fetched(fault))?;
         if response.status() != StatusCode::OK {
             return Err(self.refused(response).await);
         }
         let download = Download {
-            picture: self,
+            picture: self.clone(),
             url,
             connection,
             checker: Checker::default(),
@@ -80,7 +78,7 @@ impl Picture {
                 Failure::Transient(self.failed("the delivery URL redirects too often"))
             }
             DeliveryFault::Silent => {
-                let silence = self.client.0.silence.as_secs();
+                let silence = self.client.service().silence.as_secs();
                 Failure::Transient(self.failed(format!("no response within {silence} s")))
             }
             DeliveryFault::Http(error) => Failure::Transient(
@@ -90,7 +88,7 @@ impl Picture {
     }
 }
 
-impl Download<'_> {
+impl Download {
     /// The next chunk; none at the end of the response.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         let failure = match time::timeout_at(self.pace.deadline(), self.response.chunk()).await {
@@ -106,8 +104,12 @@ impl Download<'_> {
                 .failed(format!("the connection broke after {} bytes", self.received))
                 .with_source(error.without_url()),
             Err(_) => {
-                self.picture.client.0.connections.abandon(&self.url, &self.connection);
-                self.failed(format!("the download stalled after {} bytes", self.received))
+                self.picture.client.service().connections.abandon(&self.url, &self.connection);
+                let arrived = self.received;
+                self.failed(match self.pace.is_over() {
+                    true => format!("it took longer than {} s ({arrived} bytes)", self.deadline()),
+                    false => format!("the download stalled after {arrived} bytes"),
+                })
             }
         };
         // A server may declare too large a length, or break off in bytes that follow the picture.
@@ -145,8 +147,13 @@ impl Download<'_> {
         self.received
     }
 
+    /// How long the download may take, in seconds.
+    fn deadline(&self) -> f32 {
+        self.picture.client.deliveries().settings.deadline.as_secs_f32()
+    }
+
     fn check_size(&self, bytes: u64) -> Result<(), Failure> {
-        let limit = self.picture.client.0.max_picture_bytes;
+        let limit = self.picture.client.deliveries().settings.max_picture_bytes;
         if bytes <= limit {
             return Ok(());
         }
@@ -167,20 +174,13 @@ struct Pace {
     silence: Duration,
     window_ends: Instant,
     missing: u64,
-    try_ends: Instant,
+    until: Instant,
 }
 
 impl Pace {
-    fn new(silence: Duration) -> Self {
-        let now = Instant::now();
-        // Anything longer is the same, and could not be added to an instant.
-        let silence = silence.min(TRY_LIMIT);
-        Self {
-            silence,
-            window_ends: now + silence,
-            missing: LEAST_PROGRESS,
-            try_ends: now + TRY_LIMIT,
-        }
+    fn new(silence: Duration, until: Instant) -> Self {
+        let window_ends = Instant::now() + silence;
+        Self { silence, window_ends, missing: LEAST_PROGRESS, until }
     }
 
     /// With a new window, in the same try.
@@ -196,7 +196,12 @@ impl Pace {
         }
     }
 
+    /// Whether the deadline of the download has passed.
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
     fn deadline(&self) -> Instant {
-        self.window_ends.min(self.try_ends)
+        self.window_ends.min(self.until)
     }
 }

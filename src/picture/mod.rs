@@ -1,12 +1,15 @@
 //! The picture of a task that is ready: its delivery URL, how long that is valid, and how the
 //! picture is fetched.
 
+mod deliveries;
 mod download;
+mod name;
 mod options;
 mod part;
 mod place;
 mod refusal;
 mod save;
+mod stream;
 mod tries;
 mod whole;
 
@@ -16,10 +19,13 @@ use std::{
 };
 
 use bytes::Bytes;
+use tokio::time::Instant;
 
+pub(crate) use deliveries::{Deliveries, DeliverySettings};
 pub use options::SaveOptions;
-pub(crate) use part::Swept;
+use part::Swept;
 pub use save::Saved;
+pub use stream::PictureStream;
 
 use crate::{Address, Client, Error, TaskRef};
 use tries::{Failure, Tries};
@@ -34,12 +40,13 @@ pub const DELIVERY_VALIDITY: Duration = Duration::from_secs(600);
 /// URL if the service refuses the one it had and signs a new one. A try fails if the download
 /// stalls (less than 1 KiB within
 /// [`ClientBuilder::silence_timeout`](crate::ClientBuilder::silence_timeout), unless that was the
-/// rest of the picture), if it takes longer than an hour, or if the response is not a picture or
-/// only a part of one. The structure of the file decides that, not the length that the server
+/// rest of the picture), or if the response is not a picture or only a part of one. All tries end
+/// with [`ClientBuilder::download_deadline`](crate::ClientBuilder::download_deadline). The structure of the file decides that, not the length that the server
 /// declares: bytes after the end of the picture are kept and do no harm.
 ///
 /// Anyone who has the delivery URL can fetch the picture, so `Debug` prints it without its query.
 #[derive(Clone)]
+#[must_use = "the picture is paid for: fetch it before its delivery URL expires"]
 pub struct Picture {
     client: Client,
     task: TaskRef,
@@ -102,15 +109,15 @@ impl Picture {
     async fn fetch(&self, check: bool) -> Result<Bytes, Error> {
         let mut tries = Tries::of(self);
         loop {
-            match tries.picture().fetch_once(check).await {
+            match tries.picture().fetch_once(check, tries.until).await {
                 Ok(bytes) => return Ok(bytes),
                 Err(failure) => tries.again_after(failure).await?,
             }
         }
     }
 
-    async fn fetch_once(&self, check: bool) -> Result<Bytes, Failure> {
-        let mut download = self.open().await?;
+    async fn fetch_once(&self, check: bool, until: Instant) -> Result<Bytes, Failure> {
+        let mut download = self.open(until).await?;
         let mut bytes = Vec::new();
         while let Some(chunk) = download.next().await? {
             bytes.extend_from_slice(&chunk);

@@ -79,9 +79,10 @@ impl Part {
         Ok(())
     }
 
-    /// Flushes the file and renames it to its place.
-    pub(super) fn finish(self) -> io::Result<()> {
+    /// Flushes the file and renames it to its place, with an extension if one is to be added.
+    pub(super) fn finish(self, extension: Option<&str>) -> io::Result<()> {
         let Place { path, directory, overwrite, permissions } = self.place;
+        let path = with_extension(path, extension);
         if let Some(permissions) = permissions
             // Some filesystems have the same permissions for every file and refuse to change them.
             && self.file.as_file().metadata()?.permissions() != permissions
@@ -104,6 +105,15 @@ impl Part {
         }
         Ok(())
     }
+}
+
+/// Adds an extension; a dot within the name does not begin one.
+pub(super) fn with_extension(path: PathBuf, extension: Option<&str>) -> PathBuf {
+    let Some(extension) = extension else { return path };
+    let mut path = path.into_os_string();
+    path.push(".");
+    path.push(extension);
+    path.into()
 }
 
 /// Follows the links at the end of a path. The target of the last one need not exist.

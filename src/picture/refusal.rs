@@ -16,7 +16,7 @@ impl Picture {
     /// The failure that a response with another status code than 200 stands for.
     pub(super) async fn refused(&self, response: Response) -> Failure {
         let status = response.status();
-        let is_overdue = self.client.0.clock.now() >= self.expires_at;
+        let is_overdue = self.client.service().clock.now() >= self.expires_at;
         let has_expired = match status {
             StatusCode::GONE => true,
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND

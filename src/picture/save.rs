@@ -7,12 +7,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::{sync::mpsc, task};
+use tokio::{sync::mpsc, task, time::Instant};
 
 use super::{
     Picture, SaveOptions,
     download::Download,
-    place::Place,
+    name::file_stem,
+    place::{Place, with_extension},
     tries::{Failure, Tries},
 };
 use crate::{Error, ErrorKind, FileKind};
@@ -32,6 +33,14 @@ pub struct Saved {
     pub kind: Option<FileKind>,
     /// Its size in bytes.
     pub bytes: u64,
+}
+
+/// Where a picture is saved.
+enum Target {
+    /// At this path.
+    File(PathBuf),
+    /// At this path, with the extension of the file that came.
+    In(PathBuf),
 }
 
 impl Picture {
@@ -69,10 +78,33 @@ impl Picture {
         path: impl AsRef<Path>,
         options: SaveOptions,
     ) -> Result<Saved, Error> {
-        let path = path.as_ref();
+        self.save_to(&Target::File(path.as_ref().to_owned()), &options).await
+    }
+
+    /// Fetches the picture and saves it in a directory, under a name made of the operation and the
+    /// task's id, with the extension of the file that came: `gen-2-pro-f7a1c9.png`. A file of this
+    /// name is replaced: it is an earlier copy of the same picture.
+    ///
+    /// ```
+    /// # async fn save(task: imagekiln::Task) -> Result<(), imagekiln::Error> {
+    /// let saved = task.wait().await?.save_in("pictures").await?;
+    /// println!("{}", saved.path.display());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`save_with`](Self::save_with). The directory must exist.
+    pub async fn save_in(&self, directory: impl AsRef<Path>) -> Result<Saved, Error> {
+        let target = Target::In(directory.as_ref().join(file_stem(&self.task)));
+        self.save_to(&target, &SaveOptions::default()).await
+    }
+
+    async fn save_to(&self, target: &Target, options: &SaveOptions) -> Result<Saved, Error> {
         let mut tries = Tries::of(self);
         let saved = loop {
-            match tries.picture().save_once(path, &options).await {
+            match tries.picture().save_once(target, options, tries.until).await {
                 Ok(saved) => break saved,
                 Err(failure) => tries.again_after(failure).await?,
             }
@@ -82,16 +114,22 @@ impl Picture {
         Ok(saved)
     }
 
-    async fn save_once(&self, path: &Path, options: &SaveOptions) -> Result<Saved, Failure> {
+    async fn save_once(
+        &self,
+        target: &Target,
+        options: &SaveOptions,
+        until: Instant,
+    ) -> Result<Saved, Failure> {
+        let (Target::File(path) | Target::In(path)) = target;
         let unwritable = |error| self.unwritable(path, error);
         // First of all, so that a target that can't be written costs no download.
         let mut part = blocking({
             let (client, path, options) = (self.client.clone(), path.to_owned(), options.clone());
-            move || Place::find(&path, &options)?.start(&client.0.swept)
+            move || Place::find(&path, &options)?.start(&client.deliveries().swept)
         })
         .await
         .map_err(unwritable)?;
-        let mut download = self.open().await?;
+        let mut download = self.open(until).await?;
         let (chunks, received) = mpsc::channel(AHEAD);
         let writing = blocking(move || part.write(received).map(|()| part));
         let came = pass_on(&mut download, chunks).await;
@@ -100,8 +138,13 @@ impl Picture {
         let part = writing.await.map_err(unwritable)?;
         came?;
         let kind = if options.check { Some(download.check()?) } else { download.kind() };
-        blocking(move || part.finish()).await.map_err(unwritable)?;
-        Ok(Saved { path: path.to_owned(), kind, bytes: download.received() })
+        let extension = match target {
+            Target::File(_) => None,
+            Target::In(_) => kind.map(FileKind::extension),
+        };
+        blocking(move || part.finish(extension)).await.map_err(unwritable)?;
+        let path = with_extension(path.clone(), extension);
+        Ok(Saved { path, kind, bytes: download.received() })
     }
 
     fn unwritable(&self, path: &Path, error: io::Error) -> Failure {
@@ -129,7 +172,7 @@ fn blocking<T: Send + 'static>(
 }
 
 /// Returns at the end of the download, or when the writer is gone because writing failed.
-async fn pass_on(download: &mut Download<'_>, chunks: mpsc::Sender<Bytes>) -> Result<(), Failure> {
+async fn pass_on(download: &mut Download, chunks: mpsc::Sender<Bytes>) -> Result<(), Failure> {
     while let Some(chunk) = download.next().await? {
         if chunks.send(chunk).await.is_err() {
             break;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time;
+use tokio::time::{self, Instant};
 
 use super::Picture;
 use crate::{Error, ErrorKind, WaitOptions, transport::retry};
@@ -23,15 +23,32 @@ pub(super) enum Failure {
     Permanent(Error),
 }
 
+impl Failure {
+    pub(super) fn into_error(self) -> Error {
+        match self {
+            Self::Transient(error) | Self::Refused(error) | Self::Permanent(error) => error,
+        }
+    }
+}
+
 /// Counts the tries, and moves on to a fresh delivery URL when one was refused.
 pub(super) struct Tries {
     picture: Picture,
     made: u32,
+    most: u32,
+    /// When the last try must be at its end.
+    pub(super) until: Instant,
 }
 
 impl Tries {
     pub(super) fn of(picture: &Picture) -> Self {
-        Self { picture: picture.clone(), made: 0 }
+        let client = &picture.client;
+        Self {
+            picture: picture.clone(),
+            made: 0,
+            most: MAX_TRIES.min(client.service().retry.attempts),
+            until: Instant::now() + client.deliveries().settings.deadline,
+        }
     }
 
     /// The picture at the delivery URL that the next try should use.
@@ -42,24 +59,22 @@ impl Tries {
     /// Returns when it is time for another try, or with the error if there is none.
     pub(super) async fn again_after(&mut self, failure: Failure) -> Result<(), Error> {
         self.made += 1;
-        let is_last = self.made == MAX_TRIES;
+        let is_last = self.made >= self.most || Instant::now() >= self.until;
         let client = &self.picture.client;
         match failure {
             Failure::Refused(error) if !is_last => {
                 self.picture = self.picture.at_fresh_url().await.ok_or(error)?;
             }
-            Failure::Transient(error) if !is_last && client.0.download_retries.take() => {
+            Failure::Transient(error) if !is_last && client.deliveries().retries.take() => {
                 tracing::debug!(
                     task_id = self.picture.task.id(),
                     tries = self.made,
                     kind = ?error.kind(),
                     "a download failed; retrying"
                 );
-                time::sleep(retry::delay(self.made, &client.0.random)).await;
+                time::sleep(retry::delay(self.made, &client.service().random)).await;
             }
-            Failure::Refused(error) | Failure::Transient(error) | Failure::Permanent(error) => {
-                return Err(error);
-            }
+            failure => return Err(failure.into_error()),
         }
         Ok(())
     }

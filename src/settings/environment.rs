@@ -3,7 +3,7 @@
 use std::env;
 
 use super::{ClientBuilder, wrong};
-use crate::{Address, Error, WebhookSecret, contract::WebhookDefaults};
+use crate::{Address, Error, WebhookSecret, contract::WebhookDefaults, task::TaskSettings};
 
 /// The environment variable with the API key.
 pub const API_KEY_VARIABLE: &str = "IMAGEKILN_API_KEY";
@@ -32,15 +32,16 @@ impl ClientBuilder {
     /// Kind [`Settings`](crate::ErrorKind::Settings) if a variable is not valid Unicode, or if
     /// `IMAGEKILN_ALLOW_HTTP` is not one of `1`, `true`, `0` and `false`.
     pub fn from_env() -> Result<Self, Error> {
+        let webhook = WebhookDefaults {
+            url: variable(WEBHOOK_URL_VARIABLE)?.map(Address::from),
+            secret: variable(WEBHOOK_SECRET_VARIABLE)?.map(WebhookSecret::from),
+        };
         Ok(Self {
             api_key: variable(API_KEY_VARIABLE)?,
             base_url: variable(BASE_URL_VARIABLE)?,
             regional_base_url: variable(REGIONAL_BASE_URL_VARIABLE)?,
             model_prefix: variable(MODEL_PREFIX_VARIABLE)?,
-            webhook: WebhookDefaults {
-                url: variable(WEBHOOK_URL_VARIABLE)?.map(Address::from),
-                secret: variable(WEBHOOK_SECRET_VARIABLE)?.map(WebhookSecret::from),
-            },
+            tasks: TaskSettings { webhook, ..TaskSettings::default() },
             allow_http: flag(ALLOW_HTTP_VARIABLE)?,
             ..Self::default()
         })

@@ -3,35 +3,46 @@
 use serde_json::Value;
 use url::Url;
 
-use super::{Charge, TaskRef};
+use super::TaskRef;
 use crate::{
     Address, Operation,
     client::result_url,
+    contract::ReadAnswer,
     transport::{redaction::Redaction, response::Response},
+    types::{AsyncResponse, AsyncWebhookResponse},
 };
 
 /// Members of the outermost object that may hold the one that describes the task, in a response or
 /// in a webhook.
 pub(crate) const WRAPPERS: [&str; 4] = ["data", "task", "response", "result"];
 
-/// What the submission costs, if the response says so.
-pub(super) fn charge(response: &Response) -> Charge {
-    Charge {
-        cost: response.number("cost"),
-        input_mp: response.number("input_mp"),
-        output_mp: response.number("output_mp"),
-    }
+/// The response to an accepted submission, in one of the two shapes that the contract has. Fields
+/// that the contract does not name, or that are not of its type, are in `extra`.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// The usual one. Its `polling_url` is the one at which the task is polled, also if the response
+    /// had none.
+    Async(AsyncResponse),
+    /// The one for a submission that named a webhook.
+    Webhook(AsyncWebhookResponse),
 }
 
-/// The task that a response to a submission names: by its id, by its polling URL, or by both. A
-/// task without a polling URL (a submission with a webhook) is polled by its id, at the base that
-/// took it.
-pub(super) fn named_task(
-    response: &Response,
+/// A task that a response names, and the object that names it.
+pub(super) struct Named<'a> {
+    pub(super) task: TaskRef,
+    object: &'a Value,
+}
+
+/// The task that a response to a submission names: by its id, by its polling URL, or by both. A task
+/// without a polling URL (a submission with a webhook) is polled by its id, at the base that
+/// accepted it.
+pub(super) fn named_task<'a>(
+    response: &'a Response,
     operation: &'static Operation,
     base: &Url,
     redaction: &Redaction,
-) -> Option<TaskRef> {
+) -> Option<Named<'a>> {
     let document = response.object()?;
     let wrapped = WRAPPERS.iter().filter_map(|name| document.get(name));
     std::iter::once(document).chain(wrapped).find_map(|object| {
@@ -48,8 +59,29 @@ pub(super) fn named_task(
             (None, _) => return None,
         };
         // A service that repeats the key as an id must not make it public.
-        Some(TaskRef::new(redaction.redact(&id), polling_url, Some(operation.name.to_owned())))
+        let id = redaction.redact(&id);
+        let task = TaskRef::new(id, polling_url, Some(operation.name.to_owned()))
+            .in_region(operation.region())
+            .with_cost(object.get("cost").and_then(Value::as_f64));
+        Some(Named { task, object })
     })
+}
+
+impl Named<'_> {
+    /// The response, as its type.
+    pub(super) fn answer(&self, redaction: &Redaction) -> Option<Answer> {
+        let mut value = self.object.clone();
+        redaction.redact_json(&mut value);
+        value.as_object_mut()?.insert("id".to_owned(), self.task.id().into());
+        if value.get("polling_url").is_none_or(Value::is_null)
+            && let Some(answer) = AsyncWebhookResponse::read(&value)
+        {
+            return Some(Answer::Webhook(answer));
+        }
+        let polling_url = self.task.polling_url().reveal().into();
+        value.as_object_mut()?.insert("polling_url".to_owned(), polling_url);
+        AsyncResponse::read(&value).map(Answer::Async)
+    }
 }
 
 /// Whether the response has a polling URL, which nothing but a task has.

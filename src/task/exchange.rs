@@ -10,6 +10,7 @@ use crate::{
     Client, Request, generated,
     transport::{
         body::{BodyPlan, Progress},
+        hooks::Hooks,
         response::{Ending, Limits, Response},
     },
 };
@@ -47,20 +48,22 @@ pub(super) async fn exchange(
     request: &Request,
     plan: &Arc<BodyPlan>,
 ) -> Result<Response, NoResponse> {
-    let silence = client.0.silence;
+    let service = client.service();
+    let silence = service.silence;
     let progress = Progress::start();
-    let connection = client.0.connections.to(base);
-    let service = generated::Client::new_with_client(
+    let connection = service.connections.to(base);
+    let operation = request.operation();
+    let generated = generated::Client::new_with_client(
         base.as_str().trim_end_matches('/'),
         connection.http.clone(),
-        client.0.hooks.clone(),
+        Hooks { service: Arc::clone(service), operation: operation.name },
     );
     let (path, body) = (|name: &str| request.path_value(name), plan.body(&progress));
     let until = || progress.last_move() + silence + held_back(plan, &progress);
     // Boxed: the future of the generated client is large, and a submission should not carry it.
-    let sending = Box::pin(generated::send(&service, request.operation(), path, body));
+    let sending = Box::pin(generated::send(&generated, operation, path, body));
     let watched =
-        client.0.connections.watch((base, &connection), || progress.last_move(), until, sending);
+        service.connections.watch((base, &connection), || progress.last_move(), until, sending);
     let failed = |why| NoResponse { why, was_sent: progress.is_handed_over() };
     let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
     let limits = Limits { silence, until: Instant::now() + silence * LONGEST_RESPONSE };
@@ -71,7 +74,7 @@ pub(super) async fn exchange(
         })
     })?;
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
-        client.0.connections.abandon(base, &connection);
+        service.connections.abandon(base, &connection);
     }
     Ok(response)
 }

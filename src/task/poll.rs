@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::header::HeaderMap;
 use tokio::time::{self, Instant};
 use tracing::{Instrument, field};
 use url::Url;
@@ -15,15 +16,13 @@ use super::{
 use crate::{
     Client, Error, ErrorKind, WaitEnd,
     transport::{
-        key::KEY_HEADER,
+        middleware::Purpose,
         redaction::Redaction,
         response::{Ending, Limits, Response},
+        service::Service,
         status::Poll,
     },
 };
-
-/// A poll that takes longer than this has failed, and another one may do better.
-const POLL_LIMIT: Duration = Duration::from_secs(30);
 
 /// A poll that takes longer than this lets another one begin, so that hung polls do not delay those
 /// of healthy tasks.
@@ -81,10 +80,11 @@ pub(super) async fn poll(
     // Boxed: the future of an HTTP exchange is large, and a waiting task should not carry it
     // between polls.
     let polling = Box::pin(async {
-        let Ok(turn) = time::timeout_at(until, client.0.polls.acquire()).await else {
+        let Ok(turn) = time::timeout_at(until, client.tasks().polls.acquire()).await else {
             return Err(took_too_long(task));
         };
-        let polling = get(client, task, until.min(Instant::now() + POLL_LIMIT));
+        let limit = client.tasks().settings.poll_deadline;
+        let polling = get(client, task, until.min(Instant::now() + limit));
         let mut polling = std::pin::pin!(polling);
         match time::timeout(TURN, polling.as_mut()).await {
             Ok(outcome) => outcome,
@@ -95,7 +95,7 @@ pub(super) async fn poll(
         }
     });
     let update = polling.instrument(span).await?;
-    if let Some(slots) = client.0.slots.as_ref().filter(|_| update.status().is_final()) {
+    if let Some(slots) = client.tasks().slots.as_ref().filter(|_| update.status().is_final()) {
         slots.release(task);
     }
     if has_failed(update.status()) {
@@ -106,22 +106,23 @@ pub(super) async fn poll(
 
 async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, PollError> {
     let url = polling_url(client, task)?;
+    let service = client.service();
     // Taken before the service signs a delivery URL: counted from here it expires too early rather
     // than too late.
-    let asked_at = client.0.clock.now();
+    let asked_at = service.clock.now();
     let started = Instant::now();
-    let connection = client.0.connections.to(&url);
-    let sending = connection.http.get(url.clone()).header(KEY_HEADER, client.0.key.header()).send();
-    let watched = client.0.connections.watch((&url, &connection), || started, || until, sending);
+    let connection = service.connections.to(&url);
+    let sending = send(service, &connection.http, &url, task);
+    let watched = service.connections.watch((&url, &connection), || started, || until, sending);
     let response =
         watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
     let (status, headers) = (response.status(), response.headers().clone());
-    let limits = Limits { silence: client.0.silence, until };
+    let limits = Limits { silence: service.silence, until };
     let response = Response::read(status, headers, response.bytes_stream(), limits).await;
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
-        client.0.connections.abandon(&url, &connection);
+        service.connections.abandon(&url, &connection);
     }
-    let redaction = Redaction::of_poll(client, task);
+    let redaction = Redaction::of_poll(service, task);
     // `Task not found` may come with status code 404: if the body has a status, the body counts.
     let update = match status.is_success() || status.as_u16() == 404 {
         true => read_update(client, task, &response, &redaction, asked_at),
@@ -133,6 +134,20 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
     }
     tracing::debug!(http_status = status.as_u16(), "polled");
     update
+}
+
+async fn send(
+    service: &Service,
+    http: &reqwest::Client,
+    url: &Url,
+    task: &TaskRef,
+) -> reqwest::Result<reqwest::Response> {
+    let mut headers = HeaderMap::new();
+    let subject = (task.operation(), Some(task.id()));
+    let observation = service.begin(Purpose::Poll, url, subject, &mut headers);
+    let response = http.get(url.clone()).headers(headers).send().await;
+    observation.finish(&response);
+    response
 }
 
 /// The polling URL, if it may be polled with the key.
@@ -147,7 +162,7 @@ fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
                 .with_source(error),
         )
     })?;
-    if client.0.key_origins.may_receive_key(&url) {
+    if client.service().key_origins.may_receive_key(&url) {
         return Ok(url);
     }
     let host = url.host_str().unwrap_or_default();

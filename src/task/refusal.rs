@@ -62,8 +62,9 @@ pub(super) fn error_of(
     let error = Error::new(kind, message)
         .with_status(response.status.as_u16())
         .with_request_id(response.request_id(redaction))
-        .with_retry_after(retry_after(&response.headers, client.0.clock.now()))
-        .with_violations(complaint.violations);
+        .with_retry_after(retry_after(&response.headers, client.service().clock.now()))
+        .with_violations(complaint.violations)
+        .with_answer(complaint.answer);
     (error, meaning)
 }
 
@@ -74,14 +75,14 @@ pub(super) fn refusal(
     request: &Request,
     response: &Response,
 ) -> Attempt {
-    let redaction = Redaction::of_request(client, request);
+    let redaction = Redaction::of_request(client.service(), request);
     let (error, meaning) = error_of(client, Refused::Submission, response, &redaction);
     // A refusal that tells where to poll the task contradicts itself, and what was paid is not sent
     // again.
     if meaning.submission == Submission::Unknown || has_polling_url(response) {
         let candidate = named_task(response, request.operation(), base, &redaction);
         return Attempt::Failed(match candidate {
-            Some(task) => unknown(error).with_task(&task),
+            Some(named) => unknown(error).with_task(&named.task),
             None => unknown(error),
         });
     }

@@ -28,11 +28,11 @@ impl Client {
     ///
     /// Kind [`Journal`](ErrorKind::Journal): the journal could not be read.
     pub async fn resume(&self) -> Result<Vec<Unfinished>, Error> {
-        let Some(journal) = &self.0.journal else { return Ok(Vec::new()) };
-        let before = self.0.submissions.intents();
+        let Some(journal) = &self.tasks().settings.journal else { return Ok(Vec::new()) };
+        let before = self.tasks().submissions.intents();
         let entries =
             journal.entries().await.map_err(|error| failed("could not read the journal", error))?;
-        let after = self.0.submissions.intents();
+        let after = self.tasks().submissions.intents();
         let is_under_way =
             |intent: &Intent| before.contains(intent.id()) || after.contains(intent.id());
         let unfinished = entries.into_iter().filter_map(|entry| match entry {
@@ -52,7 +52,7 @@ impl Client {
     /// Kind [`Journal`](ErrorKind::Journal): the journal could not be written. The task is still in
     /// it.
     pub async fn settle(&self, task: &TaskRef) -> Result<(), Error> {
-        let Some(journal) = &self.0.journal else { return Ok(()) };
+        let Some(journal) = &self.tasks().settings.journal else { return Ok(()) };
         let settled = journal.settle(task).await;
         settled.map_err(|error| failed("could not write the journal", error).with_task(task))
     }
@@ -72,7 +72,7 @@ impl Client {
     /// Kind [`Journal`](ErrorKind::Journal): the journal could not be written. The submission is
     /// still in it.
     pub async fn dismiss(&self, intent: &Intent) -> Result<(), Error> {
-        let Some(journal) = &self.0.journal else { return Ok(()) };
+        let Some(journal) = &self.tasks().settings.journal else { return Ok(()) };
         journal.withdraw(intent).await.map_err(|error| failed("could not write the journal", error))
     }
 }

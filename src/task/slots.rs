@@ -24,9 +24,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// A submission that has waited for this long says so in the log.
 const LONG_WAIT: Duration = Duration::from_secs(10);
 
-/// How long one poll for a slot may take.
-const POLL_LIMIT: Duration = Duration::from_secs(30);
-
 pub(crate) struct Slots {
     capacity: usize,
     free: Arc<Semaphore>,
@@ -71,8 +68,10 @@ impl Slots {
         let Ok(_turn) = self.turn.try_lock() else { return Ok(()) };
         let held: Vec<TaskRef> = self.lock().values().map(|held| held.task.clone()).collect();
         let mut hopeless = Vec::new();
-        for task in held.iter().filter(|task| !client.0.waits.has(task.id())) {
-            if let Err(PollError::Lasting(error)) = poll(client, task, POLL_LIMIT).await {
+        for task in held.iter().filter(|task| !client.tasks().waits.has(task.id())) {
+            if let Err(PollError::Lasting(error)) =
+                poll(client, task, client.tasks().settings.poll_deadline).await
+            {
                 hopeless.push(error);
             }
         }
@@ -93,7 +92,7 @@ impl Slots {
 impl Client {
     /// A slot among the active tasks, as soon as one is free.
     pub(super) async fn slot(&self) -> Result<Option<OwnedSemaphorePermit>, Error> {
-        let Some(slots) = &self.0.slots else { return Ok(None) };
+        let Some(slots) = &self.tasks().slots else { return Ok(None) };
         let mut free = pin!(Arc::clone(&slots.free).acquire_owned());
         let started = Instant::now();
         let (mut pause, mut is_said) = (FIRST_PAUSE, false);
@@ -122,7 +121,7 @@ impl Client {
 
     /// A slot among the active tasks, if one is free.
     pub(super) fn try_slot(&self) -> Result<Option<OwnedSemaphorePermit>, Error> {
-        let Some(slots) = &self.0.slots else { return Ok(None) };
+        let Some(slots) = &self.tasks().slots else { return Ok(None) };
         Arc::clone(&slots.free).try_acquire_owned().map(Some).map_err(|_| {
             let message = format!("all slots of active tasks are taken ({})", slots.capacity);
             Error::new(ErrorKind::RateLimited, message).with_advice(

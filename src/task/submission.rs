@@ -11,8 +11,8 @@ use tracing::Span;
 use url::Url;
 
 use super::{
-    Charge, Task, TaskRef,
-    acceptance::{charge, named_task},
+    Answer, Task, TaskRef,
+    acceptance::named_task,
     exchange::exchange,
     refusal::{Attempt, no_response, refusal, unknown},
     submissions::UnderWay,
@@ -25,6 +25,7 @@ use crate::{
         redaction::Redaction,
         response::{Ending, Response},
         retry,
+        service::Service,
     },
 };
 
@@ -39,6 +40,12 @@ pub(super) struct Submission {
     pub(super) under_way: UnderWay,
 }
 
+/// What the service accepted.
+struct Accepted {
+    task: TaskRef,
+    answer: Option<Arc<Answer>>,
+}
+
 /// Who waits for the task.
 type Caller = oneshot::Sender<Result<Task, Error>>;
 
@@ -49,13 +56,13 @@ impl Submission {
         let outcome = self.send_journalled(&mut caller).await;
         let Self { client, slot, under_way, request, .. } = self;
         if let Some(task) = accepted_task(&outcome) {
-            if let (Some(slots), Some(slot)) = (&client.0.slots, slot) {
+            if let (Some(slots), Some(slot)) = (&client.tasks().slots, slot) {
                 slots.hold(task, slot);
             }
             under_way.accepted(task);
         }
         let outcome = match outcome {
-            Ok((reference, charge)) => Ok(Task { client, reference, charge }),
+            Ok(Accepted { task, answer }) => Ok(Task { client, reference: task, answer }),
             Err(error) => {
                 // With the last client its journal is closed, and the caller may open it again.
                 drop(client);
@@ -63,7 +70,7 @@ impl Submission {
             }
         };
         let Err(outcome) = caller.send(outcome) else { return };
-        let outcome = outcome.map(|task| (task.reference, task.charge));
+        let outcome = outcome.map(|task| Accepted { task: task.reference, answer: task.answer });
         match (accepted_task(&outcome), &outcome) {
             (Some(task), _) => {
                 tracing::warn!(task_id = task.id(), "accepted after `submit` was dropped");
@@ -78,8 +85,9 @@ impl Submission {
     }
 
     /// Sends the request between its intent and what became of it.
-    async fn send_journalled(&self, caller: &mut Caller) -> Result<(TaskRef, Charge), Error> {
-        let (Some(journal), Some(intent)) = (&self.client.0.journal, &self.intent) else {
+    async fn send_journalled(&self, caller: &mut Caller) -> Result<Accepted, Error> {
+        let (Some(journal), Some(intent)) = (&self.client.tasks().settings.journal, &self.intent)
+        else {
             return self.send(caller).await;
         };
         journal.intend(intent).await.map_err(|error| {
@@ -89,7 +97,7 @@ impl Submission {
         })?;
         let sent = self.send(caller).await;
         match &sent {
-            Ok((task, _)) => journal.accept(intent, task).await.map_err(|error| {
+            Ok(Accepted { task, .. }) => journal.accept(intent, task).await.map_err(|error| {
                 let message = "the service accepted the task, and the journal could not keep it";
                 Error::new(ErrorKind::Journal, message)
                     .with_task(task)
@@ -108,7 +116,7 @@ impl Submission {
     }
 
     /// Sends the request until the service has taken it, or may have.
-    async fn send(&self, caller: &mut Caller) -> Result<(TaskRef, Charge), Error> {
+    async fn send(&self, caller: &mut Caller) -> Result<Accepted, Error> {
         let mut attempt = 1;
         loop {
             Span::current().record("attempt", attempt);
@@ -120,10 +128,10 @@ impl Submission {
             // A service that asks for no wait at all still gets one: six attempts at once are a
             // storm.
             let asked = asked.filter(|asked| !asked.is_zero());
-            let random = &self.client.0.random;
-            if attempt == retry::MAX_ATTEMPTS
-                || asked.is_some_and(|asked| asked > retry::LONGEST_RETRY_AFTER)
-                || !self.client.0.submission_retries.take()
+            let Service { random, retry: policy, .. } = &**self.client.service();
+            if attempt == policy.attempts
+                || asked.is_some_and(|asked| asked > policy.longest_retry_after)
+                || !self.client.tasks().submission_retries.take()
             {
                 return Err(error);
             }
@@ -152,16 +160,19 @@ impl Submission {
 
     /// Reads the response to an accepted submission. However damaged it is, the task that it names
     /// is not lost.
-    fn accepted(&self, response: &Response) -> Result<(TaskRef, Charge), Error> {
-        let redaction = Redaction::of_request(&self.client, &self.request);
-        if let Some(task) = named_task(response, self.request.operation(), &self.base, &redaction) {
+    fn accepted(&self, response: &Response) -> Result<Accepted, Error> {
+        let service = self.client.service();
+        let redaction = Redaction::of_request(service, &self.request);
+        if let Some(named) = named_task(response, self.request.operation(), &self.base, &redaction)
+        {
+            let task = named.task.clone().submitted(service.clock.now());
             if !matches!(response.ending, Ending::Complete) {
                 tracing::warn!(
                     task_id = task.id(),
                     "the response to the submission is truncated; the task is known"
                 );
             }
-            return Ok((task, charge(response)));
+            return Ok(Accepted { task, answer: named.answer(&redaction).map(Arc::new) });
         }
         let status = response.status.as_u16();
         let (kind, message) = match &response.ending {
@@ -183,9 +194,9 @@ impl Submission {
 }
 
 /// The task, also if the journal could not keep it.
-fn accepted_task(outcome: &Result<(TaskRef, Charge), Error>) -> Option<&TaskRef> {
+fn accepted_task(outcome: &Result<Accepted, Error>) -> Option<&TaskRef> {
     match outcome {
-        Ok((task, _)) => Some(task),
+        Ok(Accepted { task, .. }) => Some(task),
         Err(error) => match error.billing() {
             Billing::Accepted(task) => Some(task),
             _ => None,

@@ -110,7 +110,7 @@ pub(super) struct UnderWay {
 
 impl UnderWay {
     pub(super) fn new(client: &Client, asks_for_webhook: bool, intent: Option<String>) -> Self {
-        let submissions = Arc::clone(&client.0.submissions);
+        let submissions = Arc::clone(&client.tasks().submissions);
         let mut state = submissions.lock();
         let number = state.next;
         state.next += 1;
@@ -170,7 +170,7 @@ impl Client {
     /// # }
     /// ```
     pub async fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
-        let submissions = &self.0.submissions;
+        let submissions = &self.tasks().submissions;
         if time::timeout(deadline, submissions.all_ended()).await.is_err() {
             let left = submissions.lock().under_way.len();
             let message =

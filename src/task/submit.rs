@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::{Instrument, Span, field};
 use url::Url;
 
-use super::{Task, refusal::unknown, submission::Submission, submissions::UnderWay};
+use super::{
+    Task, deadline::Deadline, refusal::unknown, submission::Submission, submissions::UnderWay,
+};
 use crate::{
-    Client, Error, ErrorKind, Operation, Region, Request, Submit, client::no_regional_address,
-    journal::Intent, transport::body::BodyPlan,
+    Client, Error, ErrorKind, Request, Submit, journal::Intent, transport::body::BodyPlan,
 };
 
 impl Client {
@@ -18,7 +19,8 @@ impl Client {
     ///
     /// Dropping the future does not cut the submission, which may be paid already: it comes to its
     /// end in a task of its own, and [`drain`](Self::drain) returns what was accepted. A submission
-    /// that the service did not take is not sent again then.
+    /// that the service did not take is not sent again then. The same holds when
+    /// [`ClientBuilder::submit_deadline`](crate::ClientBuilder::submit_deadline) has passed.
     ///
     /// # Errors
     ///
@@ -76,49 +78,52 @@ impl Client {
     ) -> Result<Task, Error> {
         let operation = request.operation();
         if !operation.submits {
-            return Err(Error::new(
-                ErrorKind::Settings,
-                format!("{operation} does not submit anything"),
-            )
-            .with_advice("poll a task with Client::task or Client::task_by_id")
-            .with_operation(operation.name));
+            let message = format!("{operation} does not submit anything");
+            return Err(Error::new(ErrorKind::Settings, message)
+                .with_advice("poll a task with Client::task or Client::task_by_id")
+                .with_operation(operation.name));
         }
         let base = self.base_of(operation)?;
-        self.0.webhook.fill(&mut request);
+        self.tasks().settings.webhook.fill(&mut request);
         let (request, plan) = self.prepare(request).await?;
+        let deadline = Deadline::new(self.tasks().settings.submit_deadline);
         let slot = match waits_for_slot {
-            true => self.slot().await,
+            true => deadline.limit(self.slot()).await.unwrap_or_else(|| Err(deadline.no_slot())),
             false => self.try_slot(),
         };
         let slot = slot.map_err(|error| error.with_operation(operation.name))?;
-        let intent =
-            self.0.journal.as_ref().map(|_| Intent::new(operation.name, self.0.clock.now()));
-        let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
-        let under_way = UnderWay::new(self, request.asks_for_webhook(), intent_id);
-        let (client, base) = (self.clone(), base.clone());
-        let submission = Submission { client, base, request, plan, slot, intent, under_way };
+        let submission = self.submission(request, plan, slot, base.clone());
         let (caller, outcome) = oneshot::channel();
         tokio::spawn(submission.run(caller).in_current_span());
-        outcome.await.unwrap_or_else(|_| {
-            let error =
-                Error::new(ErrorKind::Network, "the submission was cut by the end of the runtime");
-            Err(unknown(error).with_operation(operation.name))
-        })
+        let error = match deadline.limit(outcome).await {
+            Some(Ok(outcome)) => return outcome,
+            Some(Err(_)) => {
+                let message = "the submission was cut by the end of the runtime";
+                unknown(Error::new(ErrorKind::Network, message))
+            }
+            None => deadline.no_response(),
+        };
+        Err(error.with_operation(operation.name))
     }
 
-    fn base_of(&self, operation: &'static Operation) -> Result<&Url, Error> {
-        let region = if operation.regional { Region::Regional } else { Region::Global };
-        self.base(region).ok_or_else(|| {
-            no_regional_address(format!(
-                "{operation} is served from a regional address, and none is set"
-            ))
-            .with_operation(operation.name)
-        })
+    fn submission(
+        &self,
+        request: Request,
+        plan: Arc<BodyPlan>,
+        slot: Option<OwnedSemaphorePermit>,
+        base: Url,
+    ) -> Submission {
+        let journal = self.tasks().settings.journal.as_ref();
+        let now = || self.service().clock.now();
+        let intent = journal.map(|_| Intent::new(request.operation().name, now()));
+        let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
+        let under_way = UnderWay::new(self, request.asks_for_webhook(), intent_id);
+        Submission { client: self.clone(), base, request, plan, slot, intent, under_way }
     }
 
     /// Checks the request, and plans its body.
     async fn prepare(&self, request: Request) -> Result<(Request, Arc<BodyPlan>), Error> {
-        let validation = self.0.validation;
+        let validation = self.tasks().settings.validation;
         // A hop to another thread costs more than all the rest of a small submission.
         if !request.is_heavy() {
             return prepare(request, validation);

@@ -7,15 +7,17 @@ use serde_json::Value;
 use super::TaskRef;
 use crate::{
     Address, Client, Extra, Picture, TaskStatus,
+    contract::ReadAnswer,
     transport::{redaction::Redaction, response::Response},
+    types::{PollResult, TaskResult},
 };
 
 /// What a poll saw.
 #[derive(Debug, Clone)]
 pub struct Update {
     status: TaskStatus,
+    answer: PollResult,
     picture: Option<Picture>,
-    extra: Extra,
 }
 
 impl Update {
@@ -29,9 +31,20 @@ impl Update {
         self.picture.as_ref()
     }
 
-    /// What else the service said: fields that the contract does not name, for instance a progress.
+    /// The result of the task, which is present once the status is [`Ready`](TaskStatus::Ready).
+    pub fn result(&self) -> Option<&TaskResult> {
+        self.answer.result.as_ref()
+    }
+
+    /// The poll response, with all that the service said. Fields that are not of the contract's type
+    /// are in its `extra`.
+    pub fn answer(&self) -> &PollResult {
+        &self.answer
+    }
+
+    /// Fields of the poll response that the contract does not name, for instance a progress.
     pub fn extra(&self) -> &Extra {
-        &self.extra
+        &self.answer.extra
     }
 
     pub(super) fn into_picture(self) -> Option<Picture> {
@@ -57,9 +70,9 @@ pub(super) fn read_update(
         }
         _ => None,
     };
-    let mut extra = response.object()?.as_object()?.clone();
-    extra.retain(|name, _| !["id", "status", "result"].contains(&name.as_str()));
-    Some(Update { status, picture, extra: Extra::from(extra) })
+    let mut object = response.object()?.clone();
+    redaction.redact_json(&mut object);
+    Some(Update { status, answer: PollResult::read(&object)?, picture })
 }
 
 fn delivery_url(sample: &Value) -> Option<Address> {

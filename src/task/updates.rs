@@ -9,7 +9,7 @@ use std::{
 use futures_core::Stream;
 
 use super::{Task, WaitOptions, update::Update, wait::Polling};
-use crate::{Error, TaskRef};
+use crate::{Error, TaskRef, types::PollResult};
 
 type Step = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;
 
@@ -22,6 +22,8 @@ type Step = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send
 pub struct Updates {
     task: TaskRef,
     step: Option<Step>,
+    only_changes: bool,
+    last: Option<PollResult>,
 }
 
 impl Task {
@@ -45,7 +47,46 @@ impl Task {
         Updates {
             task: self.reference.clone(),
             step: Some(next(Polling::new(&self.client, &self.reference, options))),
+            only_changes: false,
+            last: None,
         }
+    }
+
+    /// As [`updates`](Self::updates), for a task that is not needed otherwise.
+    pub fn into_updates(self, options: WaitOptions) -> Updates {
+        self.updates(options)
+    }
+}
+
+impl Updates {
+    /// Only the updates that differ from the one before: in their status, or in anything else that
+    /// the service said, such as a progress.
+    ///
+    /// ```
+    /// # use imagekiln::{Task, Error, WaitOptions};
+    /// use futures_util::TryStreamExt;
+    ///
+    /// async fn show(task: &Task) -> Result<(), Error> {
+    ///     let mut changes = task.updates(WaitOptions::default()).changes();
+    ///     while let Some(update) = changes.try_next().await? {
+    ///         println!("{}", update.status());
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn changes(mut self) -> Self {
+        self.only_changes = true;
+        self
+    }
+
+    /// Whether this update is an item of the stream.
+    fn is_news(&mut self, update: &Update) -> bool {
+        if !self.only_changes {
+            return true;
+        }
+        let is_news = self.last.as_ref() != Some(update.answer());
+        self.last = Some(update.answer().clone());
+        is_news
     }
 }
 
@@ -60,14 +101,19 @@ impl Stream for Updates {
     type Item = Result<Update, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some(step) = self.step.as_mut() else { return Poll::Ready(None) };
-        let Poll::Ready((polling, outcome)) = step.as_mut().poll(cx) else { return Poll::Pending };
-        self.step = match &outcome {
-            Ok(update) if update.status().is_final() => None,
-            Ok(_) => Some(next(polling)),
-            Err(_) => None,
-        };
-        Poll::Ready(Some(outcome))
+        while let Some(step) = self.step.as_mut() {
+            let Poll::Ready((polling, outcome)) = step.as_mut().poll(cx) else {
+                return Poll::Pending;
+            };
+            self.step = match &outcome {
+                Ok(update) if !update.status().is_final() => Some(next(polling)),
+                _ => None,
+            };
+            if outcome.as_ref().map_or(true, |update| self.is_news(update)) {
+                return Poll::Ready(Some(outcome));
+            }
+        }
+        Poll::Ready(None)
     }
 }
 

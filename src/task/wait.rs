@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Client, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
-    transport::retry::{LONGEST_DELAY, LONGEST_RETRY_AFTER},
+    transport::retry::LONGEST_DELAY,
     values::{MAX_NAME, one_line},
 };
 
@@ -194,7 +194,7 @@ impl Polling {
                     let task_id = self.task.id();
                     tracing::debug!(task_id, kind = ?error.kind(), "a poll failed; polling again");
                     self.asked_to_wait = error.retry_after();
-                    if !self.client.0.poll_retries.take() {
+                    if !self.client.tasks().poll_retries.take() {
                         self.asked_to_wait = self.asked_to_wait.max(Some(LONGEST_DELAY));
                     }
                     last_failure = Some(error);
@@ -222,8 +222,9 @@ impl Polling {
     }
 
     fn next_pause(&mut self, asked: Option<Duration>) -> Duration {
-        let random = &self.client.0.random;
-        let asked = asked.map(|asked| random.after(asked.min(LONGEST_RETRY_AFTER)));
+        let service = self.client.service();
+        let (random, longest) = (&service.random, service.retry.longest_retry_after);
+        let asked = asked.map(|asked| random.after(asked.min(longest)));
         let pause = random.spread(self.interval).max(asked.unwrap_or_default()).max(SHORTEST_PAUSE);
         self.interval = self.interval.saturating_add(self.interval / 2).min(self.max_interval);
         pause

@@ -48,7 +48,7 @@ pub(super) struct Wake {
 
 impl Wake {
     pub(super) fn new(client: &Client, task_id: &str) -> Self {
-        let mut waits = client.0.waits.lock();
+        let mut waits = client.tasks().waits.lock();
         let waiting = waits.entry(task_id.to_owned()).or_default();
         waiting.count += 1;
         let events = waiting.events.subscribe();
@@ -67,7 +67,7 @@ impl Wake {
 
 impl Drop for Wake {
     fn drop(&mut self) {
-        let mut waits = self.client.0.waits.lock();
+        let mut waits = self.client.tasks().waits.lock();
         if let Some(waiting) = waits.get_mut(&self.task_id) {
             waiting.count -= 1;
             if waiting.count == 0 {
@@ -87,8 +87,8 @@ mod tests {
             Client::builder().api_key("key").base_url("http://127.0.0.1:9").build().unwrap();
         let (first, second) = (Wake::new(&client, "t1"), Wake::new(&client, "t1"));
         drop(first);
-        assert_eq!(client.0.waits.lock().len(), 1);
+        assert_eq!(client.tasks().waits.lock().len(), 1);
         drop(second);
-        assert_eq!(client.0.waits.lock().len(), 0);
+        assert_eq!(client.tasks().waits.lock().len(), 0);
     }
 }

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::{redaction::Redaction, response::Response};
 use crate::{
-    Location, Violation,
+    Extra, Location, Violation,
+    contract::ReadAnswer,
+    types::HttpValidationError,
     values::{MAX_MESSAGE, MAX_NAME},
 };
 
@@ -19,12 +21,14 @@ const MOST_VIOLATIONS: usize = 100;
 pub(crate) struct Complaint {
     pub(crate) message: Option<String>,
     pub(crate) violations: Vec<Violation>,
+    /// All that the service said, if it is the contract's response to an invalid request.
+    pub(crate) answer: Option<HttpValidationError>,
 }
 
 impl Complaint {
     pub(crate) fn of(response: &Response, redaction: &Redaction) -> Self {
         let clean = |text: &str| redaction.line(text, MAX_MESSAGE);
-        let message = |text: &str| Self { message: Some(clean(text)), violations: Vec::new() };
+        let message = |text: &str| Self { message: Some(clean(text)), ..Self::default() };
         let Some(body) = response.document() else { return Self::default() };
         match body.get("detail").unwrap_or(body) {
             Value::Array(list) => {
@@ -36,7 +40,7 @@ impl Complaint {
                     .collect();
                 let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
                 let message = (!texts.is_empty()).then(|| clean(&texts.join("; ")));
-                Self { message, violations }
+                Self { message, violations, answer: answer(body, redaction) }
             }
             Value::String(text) => message(text),
             other => ["message", "error", "msg"]
@@ -60,6 +64,12 @@ pub(crate) fn named(status: StatusCode) -> String {
     }
 }
 
+fn answer(body: &Value, redaction: &Redaction) -> Option<HttpValidationError> {
+    let mut body = body.clone();
+    redaction.redact_json(&mut body);
+    HttpValidationError::read(&body)
+}
+
 fn cleaned(violation: Violation, redaction: &Redaction) -> Violation {
     let step = |step| match step {
         Location::Name(name) => Location::Name(redaction.line(&name, MAX_NAME)),
@@ -69,5 +79,15 @@ fn cleaned(violation: Violation, redaction: &Redaction) -> Violation {
         loc: violation.loc.into_iter().take(MOST_VIOLATIONS).map(step).collect(),
         msg: redaction.line(&violation.msg, MAX_MESSAGE),
         kind: redaction.line(&violation.kind, MAX_NAME),
+        extra: cleaned_extra(violation.extra, redaction),
+    }
+}
+
+fn cleaned_extra(extra: Extra, redaction: &Redaction) -> Extra {
+    let mut members = Value::Object(extra.into());
+    redaction.redact_json(&mut members);
+    match members {
+        Value::Object(members) => members.into(),
+        _ => Extra::default(),
     }
 }

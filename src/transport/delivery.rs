@@ -3,14 +3,21 @@
 
 use std::error;
 
-use reqwest::{Response, header::LOCATION};
+use reqwest::{
+    Response,
+    header::{HeaderMap, LOCATION},
+};
 use tokio::time::Instant;
 use url::Url;
 
 use super::{
-    connections::{Connection, Connections},
+    connections::Connection,
     hosts::{DeliveryRules, Refusal},
+    key::KEY_HEADER,
+    middleware::Purpose,
+    service::Service,
 };
+use crate::TaskRef;
 
 const MAX_REDIRECTS: usize = 5;
 
@@ -33,17 +40,28 @@ pub(crate) struct Delivery {
 
 /// Fetches by `until`, following at most five redirects. No request has the key or a `Referer`.
 pub(crate) async fn get(
+    service: &Service,
     rules: &DeliveryRules,
-    connections: &Connections,
+    task: &TaskRef,
     mut url: Url,
     until: Instant,
 ) -> Result<Delivery, DeliveryFault> {
+    let connections = &service.connections;
     for _ in 0..=MAX_REDIRECTS {
         rules.check(&url).map_err(DeliveryFault::Refused)?;
         let connection =
             if rules.trusts(&url) { connections.to(&url) } else { connections.to_foreign(&url) };
+        let mut headers = HeaderMap::new();
+        let subject = (task.operation(), Some(task.id()));
+        let observation = service.middlewares.begin(Purpose::Download, &url, subject, &mut headers);
+        // A hook that adds the key to every exchange would send it to another host here.
+        headers.remove(KEY_HEADER);
         let started = Instant::now();
-        let sending = connection.http.get(url.clone()).send();
+        let sending = async {
+            let response = connection.http.get(url.clone()).headers(headers).send().await;
+            observation.finish(&response);
+            response
+        };
         let watched = connections.watch((&url, &connection), || started, || until, sending);
         let response = watched.await.ok_or(DeliveryFault::Silent)?.map_err(fault_of)?;
         match redirect_target(&url, &response) {

@@ -1,38 +1,56 @@
-//! What every submission of the generated client gets before it leaves: the key, the content type,
-//! the model prefix.
+//! What every submission of the generated client gets before it leaves: headers and the model prefix.
+
+use std::{fmt, sync::Arc};
 
 use progenitor_client::{ClientHooks, ClientInfo, Error, OperationInfo};
 use reqwest::{
-    Request,
+    Request, Response,
     header::{CONTENT_TYPE, HeaderValue},
 };
 
-use super::key::{ApiKey, KEY_HEADER};
+use super::{middleware::Purpose, service::Service};
 use crate::generated::Client;
 
 /// The neutral prefix of model names in the contract.
 pub(crate) const NEUTRAL_PREFIX: &str = "gen";
 
-#[derive(Debug, Clone)]
+/// One submission.
+#[derive(Clone)]
 pub(crate) struct Hooks {
-    pub(crate) key: ApiKey,
-    pub(crate) prefix: String,
+    pub(crate) service: Arc<Service>,
+    pub(crate) operation: &'static str,
+}
+
+/// The generated client derives `Debug`.
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks").field("operation", &self.operation).finish_non_exhaustive()
+    }
 }
 
 impl ClientHooks<Hooks> for Client {
     async fn pre<E>(&self, request: &mut Request, _: &OperationInfo) -> Result<(), Error<E>> {
-        let Hooks { key, prefix } = self.inner();
-        request.headers_mut().insert(KEY_HEADER, key.header());
-        // The generated client declares opaque bytes, which is what makes it take a stream.
-        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let path = with_prefix(request.url().path(), prefix);
+        let path = with_prefix(request.url().path(), &self.inner().service.model_prefix);
         request.url_mut().set_path(&path);
         Ok(())
     }
+
+    async fn exec(&self, mut request: Request, _: &OperationInfo) -> reqwest::Result<Response> {
+        let Hooks { service, operation } = self.inner();
+        let url = request.url().clone();
+        let subject = (Some(*operation), None);
+        let headers = request.headers_mut();
+        let observation = service.begin(Purpose::Submission, &url, subject, headers);
+        // The generated client declares opaque bytes, which is what makes it take a stream.
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let response = self.client().execute(request).await;
+        observation.finish(&response);
+        response
+    }
 }
 
-/// `/v1/gen-2-pro` is `/v1/xyz-2-pro` where the prefix is `xyz`; what does not start with the
-/// neutral prefix stays.
+/// `/v1/gen-2-pro` with the prefix `xyz` is `/v1/xyz-2-pro`. A path without the neutral prefix stays
+/// as it is.
 fn with_prefix(path: &str, prefix: &str) -> String {
     // The last one: the base address may have a path of its own in front.
     let Some(at) = path.rfind("/v1/") else { return path.to_owned() };
@@ -48,7 +66,7 @@ mod tests {
     use super::with_prefix;
 
     #[test]
-    fn replaces_the_head_of_the_model_only() {
+    fn only_the_prefix_of_the_model_name_is_replaced() {
         assert_eq!(with_prefix("/v1/gen-2-pro", "xyz"), "/v1/xyz-2-pro");
         assert_eq!(
             with_prefix("/proxy/v1/gen-tools/deblur-v1", "xyz"),

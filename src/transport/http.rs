@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use reqwest::{ClientBuilder, redirect};
+use reqwest::{ClientBuilder, Proxy, redirect};
 
 use super::tls::Tls;
 
@@ -24,13 +24,16 @@ pub(crate) type Customize = Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + 
 pub(crate) struct HttpSettings {
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
+    pub(crate) user_agent: String,
+    /// Replaces the proxies of the environment.
+    pub(crate) proxy: Option<Proxy>,
     pub(crate) customize: Option<Customize>,
 }
 
 impl HttpSettings {
     pub(crate) fn builder(&self) -> ClientBuilder {
         let builder = reqwest::Client::builder()
-            .user_agent(concat!("imagekiln/", env!("CARGO_PKG_VERSION")))
+            .user_agent(&self.user_agent)
             .connect_timeout(self.connect_timeout)
             .http2_initial_stream_window_size(STREAM_WINDOW)
             .http2_initial_connection_window_size(CONNECTION_WINDOW)
@@ -43,7 +46,11 @@ impl HttpSettings {
             Some(customize) => customize(builder),
             None => builder,
         };
-        // The rules of the SDK come last, so that they can't be lost.
+        let builder = match &self.proxy {
+            Some(proxy) => builder.no_proxy().proxy(proxy.clone()),
+            None => builder,
+        };
+        // The SDK's own rules come last, so that nothing undoes them.
         builder
             // A redirect would take the key along. Those of deliveries are followed hop by hop, in
             // `delivery`.

@@ -4,8 +4,9 @@
 use serde_json::Value;
 use url::Url;
 
+use super::service::Service;
 use crate::{
-    Address, Client, FieldKind, ImageSource, Request, TaskRef,
+    Address, FieldKind, ImageSource, Request, TaskRef,
     contract::FieldValue,
     values::{REDACTED, one_line},
 };
@@ -18,8 +19,8 @@ pub(crate) struct Redaction(Vec<String>);
 
 impl Redaction {
     /// For a submission: the key, the request's secrets, and the queries of its URLs.
-    pub(crate) fn of_request(client: &Client, request: &Request) -> Self {
-        let mut redaction = Self::of_key(client);
+    pub(crate) fn of_request(service: &Service, request: &Request) -> Self {
+        let mut redaction = Self::of_service(service);
         for (name, value) in &request.fields {
             match value {
                 FieldValue::Json(value) => {
@@ -41,15 +42,19 @@ impl Redaction {
     }
 
     /// For a poll: the key, and the query of the polling URL.
-    pub(crate) fn of_poll(client: &Client, task: &TaskRef) -> Self {
-        let mut redaction = Self::of_key(client);
+    pub(crate) fn of_poll(service: &Service, task: &TaskRef) -> Self {
+        let mut redaction = Self::of_service(service);
         redaction.add_query(task.polling_url(), task.id());
         redaction
     }
 
-    fn of_key(client: &Client) -> Self {
+    /// The key, and the values of the headers that the program adds: they may be secrets.
+    fn of_service(service: &Service) -> Self {
         let mut redaction = Self(Vec::new());
-        redaction.add(client.0.key.text());
+        redaction.add(service.key.text());
+        for value in service.default_headers.values() {
+            redaction.add_signed(value.to_str().unwrap_or_default(), "");
+        }
         redaction
     }
 
@@ -61,6 +66,19 @@ impl Redaction {
     /// `text` without the secrets, on one line of at most `limit` characters.
     pub(crate) fn line(&self, text: &str, limit: usize) -> String {
         one_line(&self.redact(text), limit)
+    }
+
+    /// Removes the secrets from every text in `value`. URLs stay whole: an
+    /// [`Address`] is printed without its query.
+    pub(crate) fn redact_json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) if !is_url(text) && self.is_in(text) => *text = self.redact(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.redact_json(value)),
+            Value::Object(members) => {
+                members.values_mut().for_each(|value| self.redact_json(value));
+            }
+            _ => {}
+        }
     }
 
     pub(crate) fn is_in(&self, text: &str) -> bool {
@@ -82,7 +100,7 @@ impl Redaction {
 
     /// The query and the user information of a URL; other text has neither.
     fn add_url(&mut self, text: &str) {
-        if text.starts_with("http://") || text.starts_with("https://") {
+        if is_url(text) {
             self.add_query(&Address::from(text), "");
         }
     }
@@ -120,6 +138,10 @@ impl Redaction {
             }
         }
     }
+}
+
+fn is_url(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
 }
 
 fn encoded(text: &str) -> String {

@@ -136,10 +136,6 @@ impl Response {
         }
     }
 
-    pub(crate) fn number(&self, name: &str) -> Option<f64> {
-        self.get(name)?.as_f64()
-    }
-
     pub(crate) fn document(&self) -> Option<&Value> {
         self.document.as_ref()
     }

@@ -1,28 +1,60 @@
-//! When and how long to wait before another attempt: the growing delay, the service's own word, and
-//! a budget that keeps many callers from storming a service that is down.
+//! When and how long to wait before another attempt: the growing delay, the service's own word, and a
+//! budget that keeps many callers from storming a service that is down.
 
 use std::{
-    sync::Mutex,
+    sync::{Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use tokio::time::Instant;
 
-/// Attempts of one submission: the first, and what follows after a refused connection or a 429.
-pub(crate) const MAX_ATTEMPTS: u32 = 6;
+use super::random::Random;
 
-/// The longest wait that the service can ask for. A submission returns an error if it asks for
-/// more, because the caller should decide on that; a poll comes back after this time.
-pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(120);
+/// How often the client tries, and how long it waits when the service asks it to wait.
+///
+/// A submission is sent again only if the service certainly did not take it, whatever the policy:
+/// see [`Billing`](crate::Billing). Polls are repeated until the deadline of the wait.
+///
+/// ```
+/// use std::time::Duration;
+/// use imagekiln::{Client, RetryPolicy};
+///
+/// let policy = RetryPolicy::default().attempts(3).longest_retry_after(Duration::from_secs(30));
+/// let builder = Client::builder().retry(policy);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub struct RetryPolicy {
+    pub(crate) attempts: u32,
+    pub(crate) longest_retry_after: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { attempts: 6, longest_retry_after: Duration::from_secs(120) }
+    }
+}
+
+impl RetryPolicy {
+    /// How often a submission is sent at most, and a picture fetched, the first attempt included; 6
+    /// by default, at least 1. A picture is fetched at most 4 times.
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts.max(1);
+        self
+    }
+
+    /// The longest wait that the service can ask for with `Retry-After`; 2 minutes by default. If it
+    /// asks for more, a submission fails with an error that says for how much, and a poll is
+    /// repeated after this time.
+    pub fn longest_retry_after(mut self, wait: Duration) -> Self {
+        self.longest_retry_after = wait;
+        self
+    }
+}
 
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(30);
-
-/// Bounds of what is added to a `Retry-After`, so that callers who were refused together do not
-/// come back together.
-const LEAST_SPREAD: Duration = Duration::from_millis(100);
-const MOST_SPREAD: Duration = Duration::from_secs(5);
 
 /// What the service asked us to wait: seconds, or a date (RFC 9110, 10.2.3). A date counts from the
 /// service's own clock, if the response tells it, because ours may be wrong.
@@ -44,30 +76,6 @@ pub(crate) fn delay(attempt: u32, random: &Random) -> Duration {
     let full =
         FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(10)).min(LONGEST_DELAY);
     random.spread(full)
-}
-
-/// Randomness that tests can seed.
-#[derive(Debug)]
-pub(crate) struct Random(Mutex<fastrand::Rng>);
-
-impl Random {
-    pub(crate) fn new(seed: Option<u64>) -> Self {
-        Self(Mutex::new(seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed)))
-    }
-
-    /// Between half of `full` and all of it.
-    pub(crate) fn spread(&self, full: Duration) -> Duration {
-        full.mul_f64(0.5 + self.share() / 2.0)
-    }
-
-    /// No earlier than the service asked for, and up to a quarter later.
-    pub(crate) fn after(&self, asked: Duration) -> Duration {
-        asked.saturating_add((asked / 4).clamp(LEAST_SPREAD, MOST_SPREAD).mul_f64(self.share()))
-    }
-
-    fn share(&self) -> f64 {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).f64()
-    }
 }
 
 /// The retries that all requests of one purpose share: submissions, polls or downloads. A retry
@@ -94,7 +102,7 @@ impl RetryBudget {
 
     /// Whether another retry is within the budget.
     pub(crate) fn take(&self) -> bool {
-        let mut level = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut level = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let refilled = now.duration_since(level.at).div_duration_f64(REFILL);
         *level = Level { left: (level.left + refilled).min(FULL), at: now };
@@ -152,21 +160,6 @@ mod tests {
         for attempt in 1..100 {
             let delay = delay(attempt, &random);
             assert!(delay >= FIRST_DELAY / 2 && delay <= LONGEST_DELAY, "{delay:?}");
-        }
-    }
-
-    #[test]
-    fn what_the_service_asks_for_is_spread_a_little_later() {
-        let random = Random::new(Some(1));
-        for asked in [0, 1, 17, 120, 86_400].map(Duration::from_secs) {
-            let delays: Vec<_> = (0..20).map(|_| random.after(asked)).collect();
-            let spread = (asked / 4).clamp(LEAST_SPREAD, MOST_SPREAD);
-            assert!(
-                delays.iter().all(|delay| (asked..=asked + spread).contains(delay)),
-                "{delays:?}"
-            );
-            let (first, last) = (delays.iter().min().unwrap(), delays.iter().max().unwrap());
-            assert!(*last - *first > spread / 2, "{delays:?}");
         }
     }
 }

@@ -47,6 +47,18 @@ impl Extra {
         }
     }
 
+    /// Remembers as a violation of the field `name` that there are more reference images than the
+    /// type has fields for.
+    pub(crate) fn limit_references(&mut self, name: &str, most: usize, too_many: usize) {
+        self.faults.remove(name);
+        if too_many > 0 {
+            let given = most + too_many;
+            let fault =
+                format!("is the first of {given} reference images; at most {most} are taken");
+            self.faults.insert(name.to_owned(), fault);
+        }
+    }
+
     /// The fields, and what is wrong with those that could not be set.
     pub(crate) fn into_parts(self) -> (Map<String, Value>, BTreeMap<String, String>) {
         (self.fields, self.faults)

@@ -1,19 +1,15 @@
 use std::{
-    fmt,
-    io::Read,
+    error, fmt,
     path::{Path, PathBuf},
 };
 
 use base64::Engine;
 use bytes::Bytes;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde_json::Value;
 use url::Url;
 
-use super::{
-    Address,
-    base64_text::{self, Sendable},
-    image_file,
-};
+use super::{Address, base64_text, web_url};
 
 /// An image that a request carries: a file, bytes, base64 text, or the URL of an image.
 ///
@@ -35,10 +31,13 @@ use super::{
 /// use imagekiln::{ImageInput, types::Gen2Pro};
 /// let request = Gen2Pro::new("the same fox at night")
 ///     .input_image(ImageInput::path("fox.png"))
-///     .input_image_2(ImageInput::url("https://example.com/moon.jpg"));
+///     .input_image_2("https://example.com/moon.jpg");
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct ImageInput(ImageSource);
+
+/// The schemes of URLs that the service fetches.
+const WEB: [&str; 2] = ["http://", "https://"];
 
 /// Where the bytes of an [`ImageInput`] come from.
 #[derive(Clone, PartialEq)]
@@ -84,17 +83,77 @@ impl ImageInput {
         Self(ImageSource::Url(url.into()))
     }
 
+    /// The http, https or `data:` URL of an image, checked at once: for text from elsewhere, such
+    /// as a form of a web application. Text can't name a file of this machine.
+    ///
+    /// ```
+    /// use imagekiln::ImageInput;
+    /// assert!(ImageInput::try_url("https://example.com/fox.png").is_ok());
+    /// let error = ImageInput::try_url("/etc/passwd").unwrap_err();
+    /// assert_eq!(error.to_string(), "not the URL of an image: must be an http, https or data: URL");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The text is not such a URL, or the data of a `data:` URL is not base64.
+    pub fn try_url(text: impl Into<String>) -> Result<Self, ImageUrlError> {
+        let text = text.into();
+        if starts_with(&text, &["data:"]) {
+            return match base64_text::is_base64(text.as_bytes()) {
+                true => Ok(Self::base64(text)),
+                false => Err(ImageUrlError("must be `data:TYPE;base64,` followed by base64")),
+            };
+        }
+        if !starts_with(&text, &WEB) {
+            return Err(ImageUrlError("must be an http, https or data: URL"));
+        }
+        match web_url::check(&text) {
+            Ok(()) => Ok(Self::url(text)),
+            Err(problem) => Err(ImageUrlError(problem)),
+        }
+    }
+
     /// What text means as the value of an image field: a URL or base64.
     pub(crate) fn from_text(text: String) -> Self {
-        let is_url = ["http://", "https://"].iter().any(|scheme| {
-            text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
-        });
-        if is_url { Self::url(text) } else { Self::base64(text) }
+        if starts_with(&text, &WEB) { Self::url(text) } else { Self::base64(text) }
     }
 
     /// Where the bytes come from.
     pub fn source(&self) -> &ImageSource {
         &self.0
+    }
+}
+
+fn starts_with(text: &str, schemes: &[&str]) -> bool {
+    schemes.iter().any(|scheme| {
+        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    })
+}
+
+/// Why text is not the URL of an image: see [`ImageInput::try_url`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageUrlError(&'static str);
+
+impl fmt::Display for ImageUrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not the URL of an image: {}", self.0)
+    }
+}
+
+impl error::Error for ImageUrlError {}
+
+/// An http, https or `data:` URL. Other text is a violation: it does not name a file of this machine,
+/// for which there are [`ImageInput::path`] and `Path`, and base64 needs [`ImageInput::base64`].
+impl From<String> for ImageInput {
+    fn from(text: String) -> Self {
+        if starts_with(&text, &["data:"]) { Self::base64(text) } else { Self::url(text) }
+    }
+}
+
+/// As from a `String`.
+impl From<&str> for ImageInput {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
     }
 }
 
@@ -145,39 +204,76 @@ impl fmt::Debug for ImageInput {
     }
 }
 
-/// As the contract writes it: base64 text or a URL. Reads all of a file into memory; submitting
-/// does not.
+/// What an image is stored as, if it is not plain text.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stored {
+    /// A file.
+    Path(PathBuf),
+    /// Base64 of bytes.
+    Bytes(String),
+    /// Text that the caller said is base64.
+    Base64(String),
+    /// Text that the caller said is a URL.
+    Url(String),
+}
+
+/// As it is stored: the text of a URL or of base64, `{"path": ...}` for a file, `{"bytes": ...}` with
+/// base64 for bytes. A file is not read.
 impl Serialize for ImageInput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            ImageSource::Path(path) => {
-                let mut bytes = Vec::new();
-                image_file::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(
-                    |error| {
-                        serde::ser::Error::custom(format!(
-                            "could not read {}: {error}",
-                            path.display()
-                        ))
-                    },
-                )?;
-                serializer.serialize_str(&base64_text::STANDARD.encode(&bytes))
-            }
-            ImageSource::Bytes(bytes) => {
-                serializer.serialize_str(&base64_text::STANDARD.encode(bytes))
-            }
+        let plain = |text: &str| Self::from_text(text.to_owned()) == *self;
+        let stored = match &self.0 {
+            ImageSource::Path(path) => Stored::Path(path.clone()),
+            ImageSource::Bytes(bytes) => Stored::Bytes(base64_text::STANDARD.encode(bytes)),
             ImageSource::Base64(text) => {
-                let (Sendable::Plain(text) | Sendable::Escaped(text)) = base64_text::sendable(text);
-                serializer.serialize_str(&String::from_utf8_lossy(&text))
+                let text = String::from_utf8_lossy(text);
+                if plain(&text) {
+                    return serializer.serialize_str(&text);
+                }
+                Stored::Base64(text.into_owned())
             }
-            ImageSource::Url(url) => serializer.serialize_str(url.reveal()),
+            ImageSource::Url(url) if plain(url.reveal()) => {
+                return serializer.serialize_str(url.reveal());
+            }
+            ImageSource::Url(url) => Stored::Url(url.reveal().to_owned()),
+        };
+        stored.serialize(serializer)
+    }
+}
+
+impl ImageInput {
+    /// Reads the stored form, in which a path names a file of this machine.
+    pub(crate) fn from_stored(value: Value) -> Result<Self, String> {
+        if let Value::String(text) = value {
+            return Ok(Self::from_text(text));
+        }
+        let expected = "must be text, or an object with one of `path`, `bytes`, `base64`, `url`";
+        match serde_json::from_value(value).map_err(|_| expected)? {
+            Stored::Path(path) => Ok(Self::path(path)),
+            Stored::Bytes(text) => match base64_text::STANDARD.decode(text) {
+                Ok(bytes) => Ok(Self::bytes(bytes)),
+                Err(error) => Err(format!("has `bytes` that are not base64: {error}")),
+            },
+            Stored::Base64(text) => Ok(Self::base64(text)),
+            Stored::Url(url) => Ok(Self::url(url)),
         }
     }
 }
 
-/// Text that starts with `http://` or `https://` is a URL, everything else base64.
+/// Text that starts with `http://` or `https://` is a URL, other text is base64. A path is refused,
+/// because the text may come from a stranger: only
+/// [`Request::from_json`](crate::Request::from_json) reads paths.
 impl<'de> Deserialize<'de> for ImageInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from_text)
+        let image =
+            Self::from_stored(Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
+        match image.source() {
+            ImageSource::Path(_) => Err(D::Error::custom(
+                "an image can't be a path here; `from_json` reads requests with paths",
+            )),
+            _ => Ok(image),
+        }
     }
 }
 

@@ -13,14 +13,14 @@ mod task_ref;
 mod task_status;
 mod text;
 mod violation;
+pub(crate) mod web_url;
 mod webhook_secret;
 
 pub use address::Address;
 pub use aspect_ratio::{AspectRatio, AspectRatioError};
 pub use extra::Extra;
 pub use file_kind::FileKind;
-pub use image_input::{ImageInput, ImageSource};
-pub use output_format::OutputFormat;
+pub use image_input::{ImageInput, ImageSource, ImageUrlError};
 pub use region::Region;
 pub use task_ref::TaskRef;
 pub use task_status::TaskStatus;

@@ -1,38 +1,80 @@
+use std::{
+    hash::{Hash, Hasher},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
 use serde::{Deserialize, Serialize};
 
-use crate::Address;
+use super::{Address, Region};
 
-/// All that is needed to come back to a task: its id, its polling address, and the operation that
-/// it was submitted to.
+/// What is needed to resume a task: its id and its polling URL, and what is known of its submission.
 ///
-/// It serialises, so that another process can take the task up with
-/// [`Client::task`](crate::Client::task). Keep it as you keep the picture: the polling address is
-/// written whole.
+/// It serialises, so that another process can resume the task with
+/// [`Client::task`](crate::Client::task). The polling URL is written in full, and whoever has it and
+/// the key can fetch the picture.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let line = r#"{"id":"a1","polling_url":"https://api.example.com/v1/get_result?id=a1","operation":"gen-2-pro"}"#;
+/// let line = r#"{"id":"a1","polling_url":"https://api.example.com/v1/get_result?id=a1"}"#;
 /// let task: imagekiln::TaskRef = serde_json::from_str(line)?;
 /// assert_eq!(task.id(), "a1");
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskRef {
     id: String,
     polling_url: Address,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     operation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    region: Option<Region>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
+    /// Seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    submitted_at: Option<u64>,
+}
+
+/// The cost is never NaN: JSON can't carry it, and the setter refuses it.
+impl Eq for TaskRef {}
+
+impl Hash for TaskRef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.id, &self.polling_url).hash(state);
+    }
 }
 
 impl TaskRef {
-    /// A reference from its parts. `operation` is a name such as `gen-2-pro`, where it is known.
+    /// A reference from its parts. `operation` is a name such as `gen-2-pro`, if it is known.
     pub fn new(
         id: impl Into<String>,
         polling_url: impl Into<Address>,
         operation: Option<String>,
     ) -> Self {
-        Self { id: id.into(), polling_url: polling_url.into(), operation }
+        Self {
+            id: id.into(),
+            polling_url: polling_url.into(),
+            operation,
+            region: None,
+            cost: None,
+            submitted_at: None,
+        }
+    }
+
+    pub(crate) fn in_region(mut self, region: Region) -> Self {
+        self.region = Some(region);
+        self
+    }
+
+    pub(crate) fn with_cost(mut self, credits: Option<f64>) -> Self {
+        self.cost = credits.filter(|credits| credits.is_finite());
+        self
+    }
+
+    pub(crate) fn submitted(mut self, at: SystemTime) -> Self {
+        self.submitted_at = at.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
+        self
     }
 
     /// The service's identifier of the task.
@@ -45,8 +87,24 @@ impl TaskRef {
         &self.polling_url
     }
 
-    /// The name of the operation that the task was submitted to, where it is known.
+    /// The name of the operation that the task was submitted to, if it is known.
     pub fn operation(&self) -> Option<&str> {
         self.operation.as_deref()
+    }
+
+    /// The region that accepted the task, if it is known.
+    pub fn region(&self) -> Option<Region> {
+        self.region
+    }
+
+    /// What the submission cost, in credits, if the service said so.
+    pub fn cost(&self) -> Option<f64> {
+        self.cost
+    }
+
+    /// When the service accepted the task, to the second by this machine's clock, if this SDK
+    /// submitted it.
+    pub fn submitted_at(&self) -> Option<SystemTime> {
+        UNIX_EPOCH.checked_add(Duration::from_secs(self.submitted_at?))
     }
 }

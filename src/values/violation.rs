@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_MESSAGE, MAX_NAME, one_line};
+use super::{Extra, MAX_MESSAGE, MAX_NAME, one_line};
 
 /// How much of the way to a place is shown. A request is less deep.
 const MOST_STEPS: usize = 10;
@@ -11,6 +11,7 @@ const MOST_STEPS: usize = 10;
 /// before anything was sent, or reported by the service with status 422.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Violation {
     /// Where in the request: `["body", "width"]`.
     pub loc: Vec<Location>,
@@ -19,9 +20,13 @@ pub struct Violation {
     /// What kind of violation it is, for programs: `missing`, `greater_than_equal`, ...
     #[serde(rename = "type")]
     pub kind: String,
+    /// What else the service said of it.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// A step on the way to a place in a request: the name of a field, or an index.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -34,10 +39,20 @@ pub enum Location {
 
 impl Violation {
     pub(crate) fn of_field(name: &str, kind: &str, msg: impl Into<String>) -> Self {
+        Self::at(["body", name], kind, msg)
+    }
+
+    /// Of a parameter in the path.
+    pub(crate) fn of_parameter(name: &str, kind: &str, msg: impl Into<String>) -> Self {
+        Self::at(["path", name], kind, msg)
+    }
+
+    fn at(place: [&str; 2], kind: &str, msg: impl Into<String>) -> Self {
         Self {
-            loc: vec![Location::Name("body".to_owned()), Location::Name(name.to_owned())],
+            loc: place.map(|step| Location::Name(step.to_owned())).into(),
             msg: msg.into(),
             kind: kind.to_owned(),
+            extra: Extra::default(),
         }
     }
 

@@ -25,7 +25,7 @@ impl Client {
             .with_advice("look up the reference of the event's own task")
             .with_task(task));
         }
-        self.0.waits.wake(id);
+        self.tasks().waits.wake(id);
         self.task(task.clone()).poll().await
     }
 
@@ -36,7 +36,7 @@ impl Client {
     ///
     /// `None`: another process submitted it. See [`confirm_in`](Self::confirm_in).
     pub async fn task_of(&self, event: &Event) -> Option<TaskRef> {
-        self.0.submissions.find(event.task_id()?).await
+        self.tasks().submissions.find(event.task_id()?).await
     }
 
     /// As [`confirm`](Self::confirm), for a task of which only the event is known: it is polled by

@@ -1,5 +1,6 @@
 //! The SDK over real HTTP.
 
+mod answers;
 mod bounds;
 mod documented;
 mod error_parts;
@@ -8,7 +9,10 @@ mod hostile;
 mod journal;
 mod limits;
 mod operations;
+mod pictures;
 mod requests;
+mod stored;
 mod support;
+mod transport;
 mod webhooks;
 mod wire;

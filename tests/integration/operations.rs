@@ -54,13 +54,8 @@ async fn every_operation_brings_a_picture_and_is_paid_once() {
         assert!(task.cost().is_some_and(|cost| cost > 0.0), "{operation} tells no cost");
         called.push(operation.name);
 
-        // `get_result`, the one operation that is no submission. Regional tasks are polled at their
-        // own address only.
-        let by_id = if operation.regional {
-            client.task(task.reference().clone())
-        } else {
-            client.task_by_id(task.id())
-        };
+        // `get_result`, the one operation that is not a submission.
+        let by_id = client.task_by_id(operation, task.id()).unwrap();
         assert_eq!(by_id.poll().await.unwrap().status(), &TaskStatus::Ready, "{operation}");
     }
     let polling = find_operation("get_result").expect("polling is an operation");
@@ -82,7 +77,20 @@ async fn every_minimal_request_is_accepted() {
     let client = client_of(&simulator);
     for request in requests::minimal() {
         let operation = request.operation();
-        client.submit(request).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
+        let _ = client.submit(request).await.unwrap_or_else(|error| panic!("{operation}: {error}"));
+    }
+    assert_eq!(simulator.counts().accepted, 28);
+}
+
+/// The documentation of each request type shows the contract's example.
+#[tokio::test(start_paused = true)]
+async fn every_example_of_the_contract_is_accepted() {
+    let simulator = simulator().await;
+    let client = client_of(&simulator);
+    for operation in operations().iter().filter(|operation| operation.submits) {
+        let example = operation.example().expect("every submission has an example");
+        let task = client.submit(example).await;
+        let _ = task.unwrap_or_else(|error| panic!("{operation}: {error}"));
     }
     assert_eq!(simulator.counts().accepted, 28);
 }

@@ -56,7 +56,7 @@ async fn received(request: Request) -> Received {
     ));
     let client =
         samples::builder(&server).regional_base_url(server.url("/regional")).build().unwrap();
-    client.submit(request).await.unwrap();
+    let _ = client.submit(request).await.unwrap();
     server.only_request()
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{Arg, ArgMatches, Command};
-use imagekiln::{Task, TaskRef};
+use imagekiln::{Region, Task, TaskRef};
 use serde_json::json;
 
 use crate::{
@@ -57,7 +57,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let session = Session::open(&context.globals).await?;
     let task = match reference {
         Reference::Whole(reference) => session.client.task(reference),
-        Reference::Id(id) => session.client.task_by_id(id),
+        Reference::Id(id) => session.client.task_in(Region::Global, id)?,
     };
     match action {
         "status" => status(context, &task).await,

@@ -11,6 +11,9 @@ use crate::{
     transport::retry,
 };
 
+/// How often a task is polled that the service sent an event about and does not know.
+const MOST_POLLS: u32 = 6;
+
 /// What confirmed an event.
 struct Confirmation {
     task: TaskRef,
@@ -57,13 +60,13 @@ async fn confirm(
     loop {
         let options = shared.wait_options.deadline(left());
         let confirmed = confirm_once(shared, task_id, claimed, options).await;
-        let may_lag = claimed != Some(&TaskStatus::TaskNotFound) && attempt < retry::MAX_ATTEMPTS;
+        let may_lag = claimed != Some(&TaskStatus::TaskNotFound) && attempt < MOST_POLLS;
         let is_settled = match confirmed.as_ref().map_err(Error::kind) {
             Ok(confirmation) => !(may_lag && is_unknown(&confirmation.update)),
             Err(ErrorKind::TaskNotFound) => !may_lag,
             Err(kind) => kind == ErrorKind::KeyWithheld,
         };
-        let pause = retry::delay(attempt, &shared.client.0.random);
+        let pause = retry::delay(attempt, &shared.client.service().random);
         if is_settled || pause >= left() {
             return confirmed;
         }
@@ -79,7 +82,7 @@ async fn confirm_once(
     options: WaitOptions,
 ) -> Result<Confirmation, Error> {
     let client = &shared.client;
-    if let Some(task) = client.0.submissions.find(task_id).await {
+    if let Some(task) = client.tasks().submissions.find(task_id).await {
         let update = poll(shared, &task, claimed, options).await?;
         return Ok(Confirmation { task, update });
     }

@@ -120,7 +120,7 @@ async fn a_connection_that_was_closed_while_idle_is_not_used_again() {
         service.answer(if reset { first.then_reset() } else { first.then_close() });
         service.answer(samples::accepted(&service, "t2"));
         let client = client(&service);
-        client.submit(fox()).await.unwrap();
+        let _ = client.submit(fox()).await.unwrap();
 
         drop(connection);
         settle().await;
@@ -141,7 +141,7 @@ async fn a_kept_connection_that_closes_on_the_next_post_is_unknown() {
         let service = ScriptedServer::start().await;
         service.answer(samples::accepted(&service, "t1")).answer(answer);
         let client = client(&service);
-        client.submit(Gen2Pro::new("the first")).await.unwrap();
+        let _ = client.submit(Gen2Pro::new("the first")).await.unwrap();
         settle().await;
 
         let error = client.submit(Gen2Pro::new("the second")).await.unwrap_err();
@@ -163,7 +163,7 @@ async fn an_answer_nobody_asked_for_is_no_answer() {
     let forged = samples::accepted(&service, "forged");
     service.answer(samples::accepted(&service, "t1").followed_by(&forged).then_silence());
     let client = client(&service);
-    client.submit(fox()).await.unwrap();
+    let _ = client.submit(fox()).await.unwrap();
     settle().await;
 
     service.answer(samples::accepted(&service, "t2"));

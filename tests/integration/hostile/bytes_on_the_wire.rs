@@ -29,7 +29,7 @@ async fn are_not_added_to_by_text_that_says_it_is_base64() {
 
         service.answer(samples::accepted(&service, "t1"));
         let loose = samples::builder(&service).validation(false).build().unwrap();
-        loose.submit(request).await.unwrap();
+        let _ = loose.submit(request).await.unwrap();
         let body = service.only_request().json();
         assert_eq!(body, json!({ name: INJECTION }));
     }
@@ -47,7 +47,7 @@ async fn have_base64_without_its_whitespace() {
         .input_image_3(ImageInput::base64(text.trim_end_matches('=')))
         .extra("input_image_4", format!("{front}\t{back}"));
 
-    client(&service).submit(request).await.unwrap();
+    let _ = client(&service).submit(request).await.unwrap();
 
     let body = service.only_request().json();
     assert_eq!(body["input_image"], text);

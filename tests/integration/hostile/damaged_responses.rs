@@ -94,7 +94,7 @@ async fn to_a_submission_still_name_its_task() {
             .submit(fox())
             .await
             .unwrap_or_else(|error| panic!("{damage}: {error:?}"));
-        task.wait().await.unwrap();
+        let _ = task.wait().await.unwrap();
 
         assert_eq!(task.id(), "t1", "{damage}");
         assert_eq!(service.posts().len(), 1, "{damage}");
@@ -130,7 +130,7 @@ async fn are_read_up_to_the_damage() {
     service.answer(Answer::status(200).body(cut).until_close()).answer(ready(&service));
 
     let task = client(&service).submit(fox()).await.unwrap();
-    task.wait().await.unwrap();
+    let _ = task.wait().await.unwrap();
 
     assert_eq!(service.polls()[0].target, "/v1/get_result?id=t1");
 }
@@ -148,7 +148,7 @@ async fn with_a_polling_url_and_no_id_are_enough() {
         service.answer(Answer::json(200, &body)).answer(ready(&service));
 
         let task = client(&service).submit(fox()).await.unwrap();
-        task.wait().await.unwrap();
+        let _ = task.wait().await.unwrap();
 
         assert_eq!(task.id(), id, "{body}");
         service.assert_every_request_has_the_key();
@@ -175,7 +175,7 @@ async fn of_failures_with_an_id_name_a_candidate() {
         assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
         let candidate = error.task().expect("the response named an id").clone();
         assert_eq!(candidate.id(), "t1");
-        client.task(candidate).wait().await.unwrap();
+        let _ = client.task(candidate).wait().await.unwrap();
         assert_eq!(service.posts().len(), 1);
     }
 }

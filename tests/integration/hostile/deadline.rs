@@ -44,7 +44,7 @@ async fn ends_a_wait_and_the_task_is_taken_up_again() {
     let reference: TaskRef = serde_json::from_str(&kept).unwrap();
     assert_eq!(&reference, submitted.reference());
     service.answer(ready(&service));
-    client(&service).task(reference).wait().await.unwrap();
+    let _ = client(&service).task(reference).wait().await.unwrap();
 
     assert_eq!(service.posts().len(), 1);
     service.assert_every_request_has_the_key();
@@ -96,7 +96,7 @@ async fn leaves_time_for_another_poll_after_one_that_is_never_answered() {
     let service = ScriptedServer::start().await;
     service.answer(Answer::silence()).answer(ready(&service));
 
-    task(&client(&service), &service).wait_with(deadline(60)).await.unwrap();
+    let _ = task(&client(&service), &service).wait_with(deadline(60)).await.unwrap();
 
     let polls = service.polls();
     assert_eq!((polls[1].at - polls[0].at).as_secs(), 30);
@@ -162,7 +162,7 @@ async fn is_not_all_given_to_a_service_that_asks_for_hours() {
         .answer(Answer::json(429, &json!({})).header("Retry-After", "86400"))
         .answer(ready(&service));
 
-    task(&client(&service), &service).wait_with(deadline(3600)).await.unwrap();
+    let _ = task(&client(&service), &service).wait_with(deadline(3600)).await.unwrap();
 
     let polls = service.polls();
     let pause = (polls[1].at - polls[0].at).as_secs();
@@ -205,7 +205,7 @@ async fn no_interval_is_too_long_to_count_with() {
 
     let longest = Duration::MAX;
     let options = WaitOptions::default().deadline(longest).interval(longest).max_interval(longest);
-    task(&client(&service), &service).wait_with(options).await.unwrap();
+    let _ = task(&client(&service), &service).wait_with(options).await.unwrap();
 
     assert_eq!(service.polls().len(), 3);
 }

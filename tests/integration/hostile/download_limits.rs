@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use imagekiln::{ErrorKind, Picture};
+use serde_json::json;
 use tokio::time::{self, Instant};
 
 use crate::support::{
@@ -88,12 +89,12 @@ async fn a_small_picture_in_pieces_is_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_try_takes_an_hour_at_most() {
+async fn a_download_takes_an_hour_at_most() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     let png = large_png(3_000_000);
     let (answer, pieces) = Answer::png(b"").declaring_length(png.len()).in_pieces();
-    delivery.answer(answer).answer(Answer::png(&png));
+    delivery.answer(answer);
     let started = Instant::now();
     let download = tokio::spawn(async move { (picture.bytes().await, started.elapsed()) });
 
@@ -103,8 +104,25 @@ async fn a_try_takes_an_hour_at_most() {
     }
 
     let (bytes, took) = download.await.unwrap();
-    assert!(bytes.unwrap() == png);
+    let error = bytes.unwrap_err();
+    assert_kind(&error, ErrorKind::Delivery);
+    assert!(error.message().contains("took longer than 3600 s"), "{error}");
     assert!((3600..3602).contains(&took.as_secs()), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_of_a_download_holds_over_all_its_tries() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let client = samples::builder(&service).download_deadline(seconds(2)).build().unwrap();
+    let picture = picture(&client, &service, &delivery).await;
+    delivery.answer(Answer::json(503, &json!({}))).answer(Answer::silence());
+    let started = Instant::now();
+
+    let error = picture.bytes().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Delivery);
+    assert!((1900..2100).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
+    assert_eq!(delivery.received().len(), 2);
 }
 
 /// `Duration::MAX` could not be added to an instant.

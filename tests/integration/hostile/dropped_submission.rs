@@ -2,7 +2,7 @@
 
 use std::{pin::pin, time::Duration};
 
-use imagekiln::{Billing, ErrorKind};
+use imagekiln::{Billing, ErrorKind, TaskRef};
 use tokio::{
     runtime::Runtime,
     time::{self, Instant},
@@ -26,7 +26,7 @@ async fn comes_to_its_end_and_its_task_is_drained() {
     rest.send(samples::accepted(&service, "t1").bytes());
 
     let tasks = client.drain(seconds(60)).await.unwrap();
-    assert_eq!(tasks, [samples::reference(&service)]);
+    assert_eq!(tasks.iter().map(TaskRef::id).collect::<Vec<_>>(), ["t1"]);
     assert_eq!(service.posts().len(), 1);
     assert_eq!(client.drain(seconds(60)).await.unwrap(), [], "each task is returned once");
 }
@@ -66,7 +66,7 @@ async fn is_not_drained_if_the_caller_has_its_task() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
     service.answer(samples::accepted(&service, "t1")).answer(Answer::status(422));
-    client.submit(fox()).await.unwrap();
+    let _ = client.submit(fox()).await.unwrap();
     client.submit(fox()).await.unwrap_err();
     assert_eq!(client.drain(Duration::ZERO).await.unwrap(), []);
 }

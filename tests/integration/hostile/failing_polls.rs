@@ -85,7 +85,7 @@ async fn retry_after_is_waited_out() {
         let service = ScriptedServer::start().await;
         service.answer(Answer::status(status).header("Retry-After", "33")).answer(ready(&service));
 
-        task(&client(&service), &service).wait().await.unwrap();
+        let _ = task(&client(&service), &service).wait().await.unwrap();
 
         let polls = service.polls();
         // And a little longer, so that many clients do not come back at once.
@@ -164,7 +164,7 @@ async fn pauses_between_polls_grow_to_their_bound() {
     });
     service.answer(ready(&service));
 
-    task(&client(&service), &service).wait().await.unwrap();
+    let _ = task(&client(&service), &service).wait().await.unwrap();
 
     let polls = service.polls();
     let pauses: Vec<_> = polls.windows(2).map(|pair| pair[1].at - pair[0].at).collect();

@@ -35,7 +35,7 @@ async fn is_polled_with_the_key_where_the_user_allows_it() {
     polls.answer(samples::status("Pending")).answer(ready(&polls));
     let client = samples::builder(&service).allow_polling_host(polls.authority()).build().unwrap();
 
-    client.submit(fox()).await.unwrap().wait().await.unwrap();
+    let _ = client.submit(fox()).await.unwrap().wait().await.unwrap();
 
     assert_eq!(polls.polls().len(), 2);
     polls.assert_every_request_has_the_key();
@@ -52,7 +52,7 @@ async fn is_polled_after_the_task_is_taken_up_by_a_client_that_allows_it() {
     polls.answer(ready(&polls));
     let client = samples::builder(&service).allow_polling_host(polls.authority()).build().unwrap();
     let reference: TaskRef = serde_json::from_str(&kept).unwrap();
-    client.task(reference).wait().await.unwrap();
+    let _ = client.task(reference).wait().await.unwrap();
 
     polls.only_request().assert_has_key();
     service.only_request();
@@ -110,7 +110,7 @@ async fn a_polling_address_without_a_host_is_at_the_service() {
         ))
         .answer(ready(&service));
 
-    client(&service).submit(fox()).await.unwrap().wait().await.unwrap();
+    let _ = client(&service).submit(fox()).await.unwrap().wait().await.unwrap();
 
     let poll = &service.polls()[0];
     assert_eq!(poll.target, "/v1/get_result?id=t1&part=2");

@@ -120,7 +120,7 @@ async fn a_connection_that_stopped_answering_is_abandoned() {
 
     server.then(accepted(&server)).then(status("Ready"));
     let started = Instant::now();
-    client.submit(fox()).await.unwrap().wait().await.unwrap();
+    let _ = client.submit(fox()).await.unwrap().wait().await.unwrap();
     assert!(started.elapsed() < seconds(1), "{:?}", started.elapsed());
 
     server.then(status("Ready"));
@@ -140,7 +140,7 @@ async fn a_dead_connection_is_found_out_by_pings() {
     let task = task(&client, &server);
     let started = Instant::now();
 
-    task.wait().await.unwrap();
+    let _ = task.wait().await.unwrap();
 
     assert!(started.elapsed() < seconds(15), "{:?}", started.elapsed());
     let connections: Vec<_> =

@@ -41,7 +41,7 @@ async fn sent(request: impl Submit, validation: bool) -> Value {
     let service = ScriptedServer::start().await;
     service.answer(samples::accepted(&service, "t1"));
     let client = samples::builder(&service).validation(validation).build().unwrap();
-    client.submit(request).await.unwrap();
+    let _ = client.submit(request).await.unwrap();
     service.only_request().json()
 }
 

@@ -34,7 +34,7 @@ async fn the_base_is_known_by_another_loopback_name() {
         .answer(Answer::json(200, &json!({ "id": "t1", "polling_url": polling_url })))
         .answer(ready(&service));
 
-    client(&service).submit(fox()).await.unwrap().wait().await.unwrap();
+    let _ = client(&service).submit(fox()).await.unwrap().wait().await.unwrap();
 
     service.polls()[0].assert_has_key();
 }

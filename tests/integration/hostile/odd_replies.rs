@@ -51,7 +51,7 @@ async fn ones_that_name_a_task_keep_it() {
         service.answer(Answer::json(200, &body)).answer(ready(&service));
 
         let task = client(&service).submit(fox()).await.unwrap();
-        task.wait().await.unwrap();
+        let _ = task.wait().await.unwrap();
 
         assert_eq!(task.id(), id, "{body}");
         let poll = &service.polls()[0];
@@ -126,7 +126,7 @@ async fn to_a_webhook_is_polled_at_the_base() {
         fox().webhook_url("https://hooks.example.com/done").webhook_secret(samples::WEBHOOK_SECRET);
 
     let task = client.submit(request).await.unwrap();
-    task.wait().await.unwrap();
+    let _ = task.wait().await.unwrap();
 
     assert_eq!(task.cost(), Some(4.0));
     let received = service.received();
@@ -144,7 +144,7 @@ async fn to_a_webhook_of_a_regional_operation_is_polled_at_the_regional_base() {
     let client = samples::builder(&service).regional_base_url(region.url("")).build().unwrap();
 
     let task = client.submit(types::GenPro11UltraFinetuned::new("my-lora")).await.unwrap();
-    task.wait().await.unwrap();
+    let _ = task.wait().await.unwrap();
 
     let received = region.received();
     assert_eq!(received[0].target, "/v1/gen-pro-1.1-ultra-finetuned");

@@ -53,7 +53,7 @@ async fn retry_after_as_a_date_is_waited_out() {
     service.answer(busy().header("Retry-After", &date)).answer(samples::accepted(&service, "t2"));
     let started = Instant::now();
 
-    client.submit(fox()).await.unwrap();
+    let _ = client.submit(fox()).await.unwrap();
 
     // Such a date has no fractions of a second.
     assert_waited(started, 39..=45);
@@ -72,7 +72,7 @@ async fn without_a_word_the_delays_grow() {
             .answer(busy())
             .answer(samples::accepted(&service, "t1"));
 
-        client(&service).submit(fox()).await.unwrap();
+        let _ = client(&service).submit(fox()).await.unwrap();
 
         let posts = service.posts();
         let delays: Vec<_> =
@@ -92,7 +92,7 @@ async fn a_retry_after_that_nobody_can_read_is_none() {
             .answer(samples::accepted(&service, "t1"));
         let started = Instant::now();
 
-        client(&service).submit(fox()).await.unwrap();
+        let _ = client(&service).submit(fox()).await.unwrap();
 
         assert!(started.elapsed() <= seconds(1), "{value}: {:?}", started.elapsed());
     }

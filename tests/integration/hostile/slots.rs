@@ -44,7 +44,7 @@ async fn a_loop_that_submits_more_than_there_are_slots_and_waits_afterwards_does
         tasks.push(done(client.submit(fox())).await.unwrap());
     }
     for task in &tasks {
-        task.wait().await.unwrap();
+        let _ = task.wait().await.unwrap();
     }
     assert_eq!(service.posts().len(), 5);
 }
@@ -81,7 +81,7 @@ async fn a_task_that_somebody_waits_for_is_not_polled_for_its_slot() {
     time::sleep(seconds(20)).await;
     assert_eq!(service.polls().len(), 1);
     service.answer(ready(&service)).answer(samples::accepted(&service, "t2"));
-    wait.await.unwrap().unwrap();
+    let _ = wait.await.unwrap().unwrap();
     assert_eq!(done(second).await.unwrap().unwrap().id(), "t2");
 }
 
@@ -94,11 +94,11 @@ async fn a_resumed_task_gives_the_slot_back_too() {
     service.answer(ready(&service));
     client.clone().task(reference).poll().await.unwrap();
     service.answer(samples::accepted(&service, "t2"));
-    client.try_submit(fox()).await.unwrap();
+    let _ = client.try_submit(fox()).await.unwrap();
     service.answer(samples::status("Error"));
     client.task_in(Region::Global, "t2").unwrap().poll().await.unwrap();
     service.answer(samples::accepted(&service, "t3"));
-    client.try_submit(fox()).await.unwrap();
+    let _ = client.try_submit(fox()).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,7 +121,7 @@ async fn slots_held_by_tasks_that_can_not_be_polled_are_an_error() {
         200,
         &json!({ "id": "t1", "polling_url": "https://elsewhere.example/poll" }),
     ));
-    client.submit(fox()).await.unwrap();
+    let _ = client.submit(fox()).await.unwrap();
     let error = done(client.submit(fox())).await.unwrap_err();
     assert_kind(&error, ErrorKind::RateLimited);
     assert_eq!(error.billing(), Billing::NotBilled);
@@ -135,7 +135,7 @@ async fn a_long_wait_for_a_slot_is_logged() {
     let service = ScriptedServer::start().await;
     let client = with_slots(&service, 1);
     service.answer(samples::accepted(&service, "t1"));
-    client.submit(fox()).await.unwrap();
+    let _ = client.submit(fox()).await.unwrap();
     service.otherwise(|_| samples::status("Pending"));
     assert!(time::timeout(seconds(9), client.submit(fox())).await.is_err());
     assert!(!events.text().contains("still waits for a slot"));

@@ -137,7 +137,7 @@ async fn a_poll_that_hangs_is_followed_by_one_on_another_connection() {
     service.answer(samples::status("Pending")).answer(Answer::silence()).answer(ready(&service));
     let client = client(&service);
 
-    samples::task(&client, &service).wait().await.unwrap();
+    let _ = samples::task(&client, &service).wait().await.unwrap();
 
     let connections: Vec<_> = service.polls().iter().map(|poll| poll.connection).collect();
     assert_eq!(connections, [1, 1, 2]);

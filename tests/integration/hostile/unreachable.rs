@@ -1,6 +1,6 @@
 //! A service that can't be reached: nothing was sent, so the submission may be tried again.
 
-use imagekiln::{Client, ErrorKind};
+use imagekiln::{Client, ErrorKind, Region};
 use serde_json::json;
 use tokio::{
     net::TcpSocket,
@@ -97,7 +97,7 @@ async fn refused_submissions_do_not_cost_a_download_its_retries() {
 #[tokio::test(start_paused = true)]
 async fn a_poll_that_reaches_nobody_is_tried_until_the_deadline() {
     let (_socket, client) = closed_port();
-    let task = client.task_by_id("t1");
+    let task = client.task_in(Region::Global, "t1").unwrap();
 
     let error = task.wait_with(samples::deadline(20)).await.unwrap_err();
 

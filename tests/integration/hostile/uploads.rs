@@ -57,12 +57,8 @@ async fn of_every_form_of_image_arrive_as_plain_json() {
         "input_image_4": "https://example.com/moon.jpg?a=1&b=\"2\"",
         "seed": 7,
     });
-    assert!(
-        serde_json::to_value(&request).unwrap() == expected,
-        "the type itself serialises otherwise"
-    );
 
-    client(&service).submit(request).await.unwrap();
+    let _ = client(&service).submit(request).await.unwrap();
 
     assert_is_whole_json(&service.only_request(), &expected);
 }
@@ -83,7 +79,7 @@ async fn of_every_length_are_exact() {
         {
             service.answer(samples::accepted(&service, "t1"));
 
-            client.submit(Gen2Pro::new("p").input_image(input)).await.unwrap();
+            let _ = client.submit(Gen2Pro::new("p").input_image(input)).await.unwrap();
 
             assert_is_whole_json(service.posts().last().unwrap(), &expected);
         }
@@ -100,9 +96,12 @@ async fn are_made_again_for_a_retry() {
         .answer(Answer::json(429, &json!({})))
         .answer(Answer::json(429, &json!({})))
         .answer(samples::accepted(&service, "t1"));
-    let expected = serde_json::to_value(&request).unwrap();
+    let encoded = STANDARD.encode(&image);
+    let expected = json!({
+        "prompt": "a red fox in the snow", "input_image": encoded, "input_image_2": encoded,
+    });
 
-    client(&service).submit(request).await.unwrap();
+    let _ = client(&service).submit(request).await.unwrap();
 
     let posts = service.posts();
     assert_eq!(posts.len(), 3);

@@ -67,7 +67,7 @@ async fn tasks_are_resumed_until_their_pictures_are_saved() {
     else {
         panic!("{resumed:?}");
     };
-    assert_eq!(first.reference(), &samples::reference(&setting.service));
+    assert_eq!(first.reference(), &samples::submitted(&setting.service));
     setting.service.answer(samples::ready(&setting.service)).answer(Answer::png(samples::PNG));
     first.wait().await.unwrap().save(setting.directory.path().join("fox.png")).await.unwrap();
     // In memory only: the program says when it has what it wants.
@@ -128,7 +128,7 @@ async fn what_is_under_way_is_not_called_unknown() {
     setting.service.wait_for_requests(1).await;
     assert_eq!(setting.unfinished(&client).await, [""; 0]);
     rest.send(samples::accepted(&setting.service, "t1").bytes());
-    done(submission).await.unwrap().unwrap();
+    let _ = done(submission).await.unwrap().unwrap();
     assert_eq!(setting.unfinished(&client).await, ["t1"]);
     settle().await;
 }
@@ -148,7 +148,7 @@ async fn the_file_holds_no_secret_and_no_prompt() {
     setting.service.answer(samples::accepted(&setting.service, "t1"));
     let request =
         fox().webhook_url("https://example.com/?token=hidden").webhook_secret(WEBHOOK_SECRET);
-    client.submit(request).await.unwrap();
+    let _ = client.submit(request).await.unwrap();
     let text = read(&setting.path());
     for hidden in [KEY, WEBHOOK_SECRET, "hidden", "red fox"] {
         assert!(!text.contains(hidden), "{hidden}: {text}");
@@ -158,7 +158,7 @@ async fn the_file_holds_no_secret_and_no_prompt() {
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0]["intent"]["operation"], "gen-2-pro");
     assert_eq!(lines[1]["accepted"]["intent"], lines[0]["intent"]["id"]);
-    assert_eq!(lines[1]["accepted"]["task"], json!(samples::reference(&setting.service)));
+    assert_eq!(lines[1]["accepted"]["task"], json!(samples::submitted(&setting.service)));
 }
 
 fn read(path: &Path) -> String {

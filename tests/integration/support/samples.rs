@@ -69,6 +69,19 @@ pub fn reference(server: &ScriptedServer) -> TaskRef {
     TaskRef::new("t1", polling_url(server, "t1"), Some("gen-2-pro".to_owned()))
 }
 
+/// The reference of a task whose submission was answered by [`accepted`].
+pub fn submitted(server: &ScriptedServer) -> TaskRef {
+    let known = json!({
+        "id": "t1",
+        "polling_url": polling_url(server, "t1"),
+        "operation": "gen-2-pro",
+        "region": "global",
+        "cost": 4.0,
+        "submitted_at": 1_800_000_000,
+    });
+    serde_json::from_value(known).expect("a reference as it is stored")
+}
+
 /// A picture whose address is at `delivery`; `server` is asked for it once.
 pub async fn picture(
     client: &Client,

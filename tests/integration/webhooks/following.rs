@@ -59,7 +59,7 @@ async fn a_task_is_handed_over_once_whichever_events_come() {
     });
     // The picture is ready before the event that says otherwise has arrived.
     assert_eq!(stage.deliver(PENDING).await, 204);
-    stage.outcome().await.unwrap();
+    let _ = stage.outcome().await.unwrap();
     assert_eq!(stage.deliver(READY).await, 204);
     assert_eq!(stage.deliver(PENDING).await, 204);
     settle().await;
@@ -220,7 +220,7 @@ async fn a_key_that_must_be_withheld_ends_the_confirmation() {
     let (service, client, stage) = setting().await;
     let elsewhere = json!({ "id": "t1", "polling_url": "https://elsewhere.example/poll" });
     service.answer(Answer::json(200, &elsewhere));
-    client.submit(fox().webhook_url("https://example.com/hook")).await.unwrap();
+    let _ = client.submit(fox().webhook_url("https://example.com/hook")).await.unwrap();
     let events = Events::capture();
     assert_eq!(stage.deliver(READY).await, 204);
     settle().await;

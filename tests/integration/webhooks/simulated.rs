@@ -173,7 +173,7 @@ async fn a_server_of_ones_own_gets_typed_reasons() {
         assert_eq!(update.status(), &TaskStatus::Ready);
 
         let unsigned = Gen2Flex::new("a fox").width(64).height(64).webhook_url(stage.url());
-        client.submit(unsigned).await.unwrap();
+        let _ = client.submit(unsigned).await.unwrap();
         sim.clock().advance(SECOND);
         let refusal = results.recv().await.unwrap().unwrap_err();
         assert!(matches!(refusal, Refusal::Missing { .. }), "{scheme:?}: {refusal}");
@@ -185,7 +185,7 @@ async fn an_event_that_is_not_signed_is_refused() {
     for scheme in SCHEMES {
         let house = House::with(scheme).await;
         let request = Gen2Flex::new("a fox").width(64).height(64).webhook_url(house.stage.url());
-        house.client.submit(request).await.unwrap();
+        let _ = house.client.submit(request).await.unwrap();
         house.sim.clock().advance(SECOND);
         let log = house
             .sim
@@ -213,9 +213,9 @@ async fn a_duplicate_is_handed_over_once() {
 async fn an_event_that_is_delivered_again_a_day_later_is_answered_and_ignored() {
     for scheme in SCHEMES {
         let mut house = House::with(scheme).await;
-        house.submit("a fox").await;
+        let _ = house.submit("a fox").await;
         house.sim.clock().advance(SECOND);
-        house.stage.outcome().await.unwrap();
+        let _ = house.stage.outcome().await.unwrap();
         let log = settled(&house.sim).await;
         house.sim.clock().advance(DAY);
         house.sim.redeliver_webhook(log[0].id).unwrap();

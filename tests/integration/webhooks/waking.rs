@@ -76,7 +76,7 @@ async fn every_wait_and_every_stream_of_a_task_is_woken_by_a_confirmation() {
     let headers = headers(&[(SIGNATURE, &hmac_header(SECRET, READY.as_bytes()))]);
     let event = Verifier::hmac_sha256(SECRET).verify(&headers, READY).unwrap();
     client.confirm(&event, &reference).await.unwrap();
-    wait.await.unwrap().unwrap();
+    let _ = wait.await.unwrap().unwrap();
     assert_eq!(stream.await.unwrap(), ["Pending", "Ready"]);
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
@@ -100,7 +100,7 @@ async fn an_event_of_another_task_or_a_forged_one_wakes_nobody() {
 
     // Without an event the wait still ends, by polling.
     service.answer(samples::ready(&service));
-    wait.await.unwrap().unwrap();
+    let _ = wait.await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,6 +120,6 @@ async fn an_event_does_not_cut_short_a_wait_that_the_service_asked_for() {
     let headers = headers(&[(SIGNATURE, &hmac_header(SECRET, READY.as_bytes()))]);
     let event = Verifier::hmac_sha256(SECRET).verify(&headers, READY).unwrap();
     client.confirm(&event, &reference).await.unwrap();
-    wait.await.unwrap().unwrap();
+    let _ = wait.await.unwrap().unwrap();
     assert!(started.elapsed() >= Duration::from_secs(60));
 }

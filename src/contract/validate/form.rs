@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::request::{FieldValue, Request};
-use crate::{Location, Violation};
+use super::super::{field_value::FieldValue, request::Request};
+use crate::Violation;
 
 /// serde_json reads 127 levels, and the body itself is one of them.
 const MAX_LEVELS: usize = 126;
@@ -53,11 +53,11 @@ fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
             ),
             _ => continue,
         };
-        found.push(of_parameter(parameter.name, kind, msg));
+        found.push(Violation::of_parameter(parameter.name, kind, msg));
     }
     for (name, _) in &request.path_parameters {
         if !known.iter().any(|parameter| parameter.name == name) {
-            found.push(of_parameter(
+            found.push(Violation::of_parameter(
                 name,
                 "extra_forbidden",
                 "is not a parameter of this operation's path",
@@ -70,12 +70,4 @@ fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
 fn is_segment(value: &str) -> bool {
     let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
     is_plain && value != "." && !value.contains("..")
-}
-
-fn of_parameter(name: &str, kind: &str, msg: &str) -> Violation {
-    Violation {
-        loc: vec![Location::Name("path".to_owned()), Location::Name(name.to_owned())],
-        msg: msg.to_owned(),
-        kind: kind.to_owned(),
-    }
 }

@@ -7,9 +7,11 @@
 use std::collections::HashMap;
 
 use super::{
+    super::{
+        field_value::FieldValue,
+        operation::{FieldKind, Operation},
+    },
     image_content,
-    operation::{FieldKind, Operation},
-    request::FieldValue,
 };
 use crate::Violation;
 

@@ -1,50 +1,17 @@
-//! The check of a request against the contract's limits: all violations at once, in the shape in
-//! which the service reports them.
-
-use std::collections::HashMap;
+//! The check of one field against its limits.
 
 use serde_json::Value;
-use url::Url;
 
 use super::{
-    form,
+    super::{
+        field_value::FieldValue,
+        operation::{Field, FieldKind, ImageEncodings},
+    },
     image_content::{self, Wanted},
-    image_size,
-    operation::{Field, FieldKind, ImageEncodings},
-    request::{FieldValue, Request},
 };
-use crate::{AspectRatio, ImageInput, ImageSource, Violation};
+use crate::{AspectRatio, ImageInput, ImageSource, Violation, values::web_url};
 
-pub(super) fn violations(request: &Request) -> Vec<Violation> {
-    let mut found = form::violations(request);
-    // A field that is set twice is checked by its first value.
-    let mut values = HashMap::new();
-    let mut in_order = Vec::new();
-    for (name, value) in &request.fields {
-        values.entry(name.as_str()).or_insert_with(|| {
-            in_order.push((name.as_str(), value));
-            value
-        });
-    }
-    for field in request.operation.fields.iter().filter(|field| field.required) {
-        if !values.contains_key(field.name) && !found.iter().any(|v| v.field() == Some(field.name))
-        {
-            found.push(Violation::of_field(field.name, "missing", "is required"));
-        }
-    }
-    for (name, value) in in_order {
-        let checked = match (request.operation.field(name), value) {
-            (Some(field), value) => check(field, value),
-            (None, FieldValue::Image(image)) => check_unlisted(name, image),
-            (None, FieldValue::Json(_)) => Ok(()),
-        };
-        found.extend(checked.err());
-    }
-    image_size::violations(request.operation, &values, &mut found);
-    found
-}
-
-fn check(field: &Field, value: &FieldValue) -> Result<(), Violation> {
+pub(super) fn check(field: &Field, value: &FieldValue) -> Result<(), Violation> {
     let wrong = |kind: &str, msg: String| Err(Violation::of_field(field.name, kind, msg));
     match (&field.kind, value) {
         (FieldKind::Image { encodings, .. }, FieldValue::Image(image)) => {
@@ -139,7 +106,7 @@ fn check_image(
     let takes_url = encodings != ImageEncodings::Base64;
     match image.source() {
         ImageSource::Url(_) if !takes_url => {
-            let msg = "takes the image itself, not a URL; give a file or its bytes";
+            let msg = "takes the image itself, not a URL; use `ImageInput::path` or its bytes";
             Err(Violation::of_field(field.name, "value_error", msg))
         }
         ImageSource::Url(url) => check_url(field.name, url.reveal()),
@@ -148,7 +115,7 @@ fn check_image(
 }
 
 /// The contract does not say what such a field holds.
-fn check_unlisted(name: &str, image: &ImageInput) -> Result<(), Violation> {
+pub(super) fn check_unlisted(name: &str, image: &ImageInput) -> Result<(), Violation> {
     match image.source() {
         ImageSource::Url(url) => check_url(name, url.reveal()),
         _ => image_content::check(name, image, Wanted::AnyMedia),
@@ -156,20 +123,5 @@ fn check_unlisted(name: &str, image: &ImageInput) -> Result<(), Violation> {
 }
 
 fn check_url(name: &str, text: &str) -> Result<(), Violation> {
-    let wrong = |msg: &str| Err(Violation::of_field(name, "url_parsing", msg));
-    // `Url` would silently repair all of what is refused here.
-    if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
-        return wrong(
-            "must be a URL without blanks, control characters and backslashes; percent-encode them",
-        );
-    }
-    let has_authority = |scheme: &str| {
-        text[scheme.len()..].strip_prefix("://").is_some_and(|rest| !rest.starts_with('/'))
-    };
-    match Url::parse(text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && has_authority(url.scheme()) => {
-            Ok(())
-        }
-        _ => wrong("must be an http or https URL"),
-    }
+    web_url::check(text).map_err(|problem| Violation::of_field(name, "url_parsing", problem))
 }

@@ -1,0 +1,47 @@
+//! Other words for what an operation does, so that rustdoc's search finds its request type.
+
+use super::super::{
+    contract::{Operation, Submission},
+    field::Field,
+    kind::Kind,
+};
+
+/// Parts of operation names, and words that people search for.
+const WORDS: &[(&str, &[&str])] = &[
+    ("canny", &["edges", "controlnet", "structural conditioning"]),
+    ("deblur", &["sharpen", "restore", "upscale", "enhance"]),
+    ("depth", &["depth map", "controlnet", "structural conditioning"]),
+    ("draft", &["preview"]),
+    ("erase", &["remove object", "object removal", "cleanup"]),
+    ("expand", &["outpaint", "outpainting", "uncrop", "extend"]),
+    ("fill", &["inpaint", "inpainting", "masked edit"]),
+    ("finetune", &["lora", "fine-tune", "custom model"]),
+    ("outpainting", &["outpaint", "expand", "uncrop", "extend"]),
+    ("ultra", &["high resolution", "upscale"]),
+    ("video", &["text-to-video", "image-to-video", "t2v", "i2v", "animate"]),
+    ("vto", &["try-on", "virtual try-on", "garment", "clothes"]),
+];
+
+pub fn aliases(operation: &Operation, submission: &Submission) -> Vec<String> {
+    let mut aliases = Vec::new();
+    let mut add = |words: &[&str]| {
+        for word in words {
+            // rustdoc refuses an alias that occurs twice, or that is the name of the type.
+            if *word != submission.type_name && !aliases.iter().any(|known| known == word) {
+                aliases.push((*word).to_owned());
+            }
+        }
+    };
+    add(&[&operation.name, &operation.path, &operation.id]);
+    let matching = WORDS.iter().filter(|(part, _)| operation.name.contains(part));
+    matching.for_each(|(_, words)| add(words));
+    let is_image = |field: &Field| matches!(field.kind, Kind::Image { .. });
+    let has = |name: &str| submission.fields.iter().any(|field| field.name == name);
+    if has("prompt") && !has("image") {
+        add(&["text-to-image"]);
+    }
+    if submission.fields.iter().any(is_image) {
+        add(&["image-to-image", "edit"]);
+    }
+    aliases
+}

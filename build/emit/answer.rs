@@ -1,0 +1,48 @@
+//! How the types of responses are read: field by field, so that one that is not as the contract says
+//! neither hides the others nor is lost.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+
+/// The reader of a type that progenitor wrote.
+pub fn reader(item: &syn::ItemStruct) -> TokenStream {
+    let name = &item.ident;
+    let members = item.fields.iter().filter_map(|field| {
+        let member = field.ident.as_ref()?;
+        let key = renamed(field).unwrap_or_else(|| member.to_string());
+        let ty = field.ty.to_token_stream().to_string().replace(' ', "");
+        Some(if ty == "crate::Extra" {
+            quote!(#member: fields.rest())
+        } else if ty.starts_with("::std::option::Option<") {
+            quote!(#member: fields.take(#key))
+        } else if ty.starts_with("::std::vec::Vec<") {
+            quote!(#member: fields.take(#key).unwrap_or_default())
+        } else {
+            quote!(#member: fields.take(#key)?)
+        })
+    });
+    quote! {
+        impl crate::contract::ReadAnswer for types::#name {
+            fn read(value: &serde_json::Value) -> Option<Self> {
+                let mut fields = crate::contract::AnswerFields::of(value)?;
+                // In this order, because what is left is read last.
+                Some(Self { #(#members),* })
+            }
+        }
+    }
+}
+
+/// The name in JSON, if it is not the name of the member.
+fn renamed(field: &syn::Field) -> Option<String> {
+    let mut renamed = None;
+    for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        // Other arguments end the parse early; they come after the name.
+        let _ = attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("rename") {
+                renamed = Some(meta.value()?.parse::<syn::LitStr>()?.value());
+            }
+            Ok(())
+        });
+    }
+    renamed
+}

@@ -1,0 +1,81 @@
+//! What the generator adds to progenitor's output: constructors and setters for every request type,
+//! the conversions between typed and dynamic requests, the enums, and the table of operations that
+//! validation, the command line and everything dynamic work from.
+
+mod aliases;
+mod answer;
+mod attributes;
+mod choice;
+mod convert;
+mod example;
+mod references;
+mod request;
+mod send;
+mod table;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+pub use answer::reader;
+pub use attributes::attributes;
+
+use super::{Options, contract::Contract, fault::Fault, field::Field, kind::Kind};
+
+/// Items for the end of the file.
+pub fn items(contract: &Contract) -> Result<Vec<syn::Item>, Fault> {
+    let table = table::table(contract);
+    let send = send::send(contract);
+    let requests = contract.operations.iter().enumerate().filter_map(|(index, operation)| {
+        let submission = operation.submission.as_ref()?;
+        let request = request::methods(operation, submission);
+        let conversions = convert::conversions(index, submission);
+        Some(quote!(#request #conversions))
+    });
+    parse(quote! {
+        #table
+        #send
+        #(#requests)*
+    })
+}
+
+/// Items for the module `types`.
+pub fn types(contract: &Contract, options: &Options) -> Result<Vec<syn::Item>, Fault> {
+    let choices = contract.choices.iter().map(|choice| choice::enum_of(choice, options));
+    parse(quote!(#(#choices)*))
+}
+
+fn parse(tokens: TokenStream) -> Result<Vec<syn::Item>, Fault> {
+    let file: syn::File = syn::parse2(tokens)
+        .map_err(|error| Fault::new("", format!("the generator produced invalid Rust: {error}")))?;
+    Ok(file.items)
+}
+
+fn option(value: Option<impl quote::ToTokens>) -> TokenStream {
+    match value {
+        Some(value) => quote!(Some(#value)),
+        None => quote!(None),
+    }
+}
+
+fn ident(field: &Field) -> Ident {
+    format_ident!("{}", field.name)
+}
+
+/// The type that progenitor gives the field.
+fn value_type(field: &Field) -> TokenStream {
+    match &field.kind {
+        Kind::Text => quote!(String),
+        Kind::Integer => quote!(i64),
+        Kind::Number => quote!(f64),
+        Kind::Boolean => quote!(bool),
+        Kind::Choice { type_name, .. } => {
+            let name = format_ident!("{type_name}");
+            quote!(types::#name)
+        }
+        Kind::Image { .. } => quote!(crate::ImageInput),
+        Kind::AspectRatio { .. } => quote!(crate::AspectRatio),
+        Kind::Address => quote!(crate::Address),
+        Kind::Secret => quote!(crate::WebhookSecret),
+        Kind::Json => quote!(serde_json::Value),
+    }
+}

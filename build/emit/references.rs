@@ -1,0 +1,44 @@
+//! The setter for all reference images at once, for types with numbered image fields: `input_image`,
+//! `input_image_2`, ...
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{
+    super::{field::Field, kind::Kind},
+    ident,
+};
+
+/// The numbered image fields, in their order.
+pub fn numbered(fields: &[Field]) -> Vec<&Field> {
+    let image = |name: &str| {
+        let is_image = |field: &&Field| matches!(field.kind, Kind::Image { .. });
+        fields.iter().filter(is_image).find(|field| field.name == name && !field.required)
+    };
+    let second = fields.iter().find_map(|field| field.name.strip_suffix("_2"));
+    let Some(first) = second.and_then(image) else { return Vec::new() };
+    let further = (2..).map_while(|number| image(&format!("{}_{number}", first.name)));
+    std::iter::once(first).chain(further).collect()
+}
+
+pub fn setter(fields: &[Field]) -> Option<TokenStream> {
+    let fields = numbered(fields);
+    let first = &fields.first()?.name;
+    let (most, names) = (fields.len(), fields.iter().map(|field| ident(field)));
+    let documentation = format!(
+        "Sets the reference images, in their order: `{first}`, `{first}_2` and so on. Replaces those \
+         that were set before; at most {most}, and more are a violation."
+    );
+    Some(quote! {
+        #[doc = #documentation]
+        pub fn references(
+            mut self,
+            images: impl IntoIterator<Item = impl Into<crate::ImageInput>>,
+        ) -> Self {
+            let mut images = images.into_iter().map(Into::into);
+            #(self.#names = images.next();)*
+            self.extra.limit_references(#first, #most, images.count());
+            self
+        }
+    })
+}

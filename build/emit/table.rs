@@ -1,0 +1,120 @@
+//! The table of operations.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::Value;
+
+use super::{
+    super::{
+        contract::{Contract, Operation},
+        field::{Field, Limits},
+        kind::{Encodings, Kind},
+        limits,
+    },
+    option,
+};
+
+pub fn table(contract: &Contract) -> TokenStream {
+    let operations = contract.operations.iter().map(operation);
+    quote! {
+        /// Every operation of the contract, in the order of the document.
+        pub static OPERATIONS: &[crate::Operation] = &[#(#operations),*];
+    }
+}
+
+fn operation(operation: &Operation) -> TokenStream {
+    let Operation { id, path, name, summary, description, .. } = operation;
+    let Operation { deprecated, regional, not_shown, .. } = operation;
+    let max_reference_images = option(operation.max_reference_images);
+    let submission = operation.submission.as_ref();
+    let submits = submission.is_some();
+    let parameters = submission.iter().flat_map(|s| &s.path_parameters).map(|p| {
+        let (name, description, example) = (&p.name, &p.description, option(p.example.as_ref()));
+        quote!(crate::PathParameter { name: #name, description: #description, example: #example })
+    });
+    let fields = submission.iter().flat_map(|s| &s.fields).map(field);
+    let example = submission.and_then(|submission| submission.example.clone());
+    let example = option(example.map(|example| Value::Object(example).to_string()));
+    quote! {
+        crate::Operation {
+            id: #id,
+            name: #name,
+            path: #path,
+            summary: #summary,
+            description: #description,
+            submits: #submits,
+            deprecated: #deprecated,
+            regional: #regional,
+            max_reference_images: #max_reference_images,
+            path_parameters: &[#(#parameters),*],
+            fields: &[#(#fields),*],
+            not_shown: &[#(#not_shown),*],
+            example_json: #example,
+        }
+    }
+}
+
+fn field(field: &Field) -> TokenStream {
+    let Field { name, description, required, nullable, .. } = field;
+    let (kind, limits) = (kind(&field.kind), bounds(&field.limits));
+    let default = option(field.default.as_ref().map(ToString::to_string));
+    let limits_text = limits::describe(field);
+    quote! {
+        crate::Field {
+            name: #name,
+            description: #description,
+            required: #required,
+            nullable: #nullable,
+            kind: #kind,
+            default: #default,
+            limits: #limits,
+            limits_text: #limits_text,
+        }
+    }
+}
+
+fn bounds(limits: &Limits) -> TokenStream {
+    let (minimum, maximum) = (option(limits.minimum), option(limits.maximum));
+    let (min_length, max_length) = (option(limits.min_length), option(limits.max_length));
+    let multiple_of = option(limits.multiple_of);
+    quote! {
+        crate::Limits {
+            minimum: #minimum,
+            maximum: #maximum,
+            multiple_of: #multiple_of,
+            min_length: #min_length,
+            max_length: #max_length,
+        }
+    }
+}
+
+fn kind(kind: &Kind) -> TokenStream {
+    match kind {
+        Kind::Text => quote!(crate::FieldKind::Text),
+        Kind::Integer => quote!(crate::FieldKind::Integer),
+        Kind::Number => quote!(crate::FieldKind::Number),
+        Kind::Boolean => quote!(crate::FieldKind::Boolean),
+        Kind::Choice { values, .. } => quote!(crate::FieldKind::Choice { values: &[#(#values),*] }),
+        Kind::Image { encodings, mask_of, max_megapixels } => {
+            let encodings = match encodings {
+                Encodings::Base64 => quote!(crate::ImageEncodings::Base64),
+                Encodings::Base64OrUrl => quote!(crate::ImageEncodings::Base64OrUrl),
+                Encodings::NotShown => quote!(crate::ImageEncodings::NotShown),
+            };
+            let (mask_of, max_megapixels) = (option(mask_of.as_ref()), option(*max_megapixels));
+            quote! {
+                crate::FieldKind::Image {
+                    encodings: #encodings,
+                    mask_of: #mask_of,
+                    max_megapixels: #max_megapixels
+                }
+            }
+        }
+        Kind::AspectRatio { narrowest: (a, b), widest: (c, d) } => {
+            quote!(crate::FieldKind::AspectRatio { narrowest: (#a, #b), widest: (#c, #d) })
+        }
+        Kind::Address => quote!(crate::FieldKind::Address),
+        Kind::Secret => quote!(crate::FieldKind::Secret),
+        Kind::Json => quote!(crate::FieldKind::Json),
+    }
+}

@@ -1,0 +1,196 @@
+//! The stored form of a request: JSON text that is read back without loss, except for secrets.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    field_value::FieldValue,
+    operation::{Field, FieldKind, Operation, find_operation, operations},
+    request::Request,
+    validate::invalid,
+};
+use crate::{Error, ErrorKind, ImageInput, Violation};
+
+/// The field that is left out, because it is a secret.
+const SECRET: &str = "webhook_secret";
+
+/// How similar two names are, from 0 to 1, if one may be a misspelling of the other.
+const SIMILAR: f64 = 0.4;
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    operation: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    path: BTreeMap<String, String>,
+    #[serde(default)]
+    fields: Map<String, Value>,
+    /// Values of fields that the contract does not name, or that are not of the contract's type.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    extra: Map<String, Value>,
+    /// Images in fields that the contract does not name.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    extra_images: Map<String, Value>,
+    #[serde(flatten)]
+    unknown: Map<String, Value>,
+}
+
+impl Request {
+    /// The request as JSON text that [`from_json`](Self::from_json) reads. Image files are stored as
+    /// their paths, images in memory as base64.
+    ///
+    /// The webhook secret is left out: a client adds
+    /// [its own](crate::ClientBuilder::webhook_secret) when the request is submitted. Whatever else
+    /// the request holds, such as a signed webhook URL, is in the text.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use imagekiln::{Request, types::Gen2Pro};
+    ///
+    /// # fn main() -> Result<(), imagekiln::Error> {
+    /// let request = Gen2Pro::new("the same fox at night").references([Path::new("fox.png")]);
+    /// let text = request.to_json()?;
+    /// assert_eq!(
+    ///     text,
+    ///     r#"{"operation":"gen-2-pro","fields":{"input_image":{"path":"fox.png"},"prompt":"the same fox at night"}}"#
+    /// );
+    /// assert_eq!(Gen2Pro::from_json(&text)?, request);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Validation`](ErrorKind::Validation): a field is set twice or has a value that JSON
+    /// can't carry, or a path is not valid Unicode.
+    pub fn to_json(&self) -> Result<String, Error> {
+        self.validate_form()?;
+        let mut stored = Stored {
+            operation: self.operation.name.to_owned(),
+            path: self.path_parameters.iter().cloned().collect(),
+            fields: Map::new(),
+            extra: Map::new(),
+            extra_images: Map::new(),
+            unknown: Map::new(),
+        };
+        for (name, value) in &self.fields {
+            let field = self.operation.field(name);
+            let (place, value) = match value {
+                FieldValue::Json(_) if is_secret(name, field) => continue,
+                FieldValue::Json(value) if is_plain(field) => (&mut stored.fields, value.clone()),
+                FieldValue::Json(value) => (&mut stored.extra, value.clone()),
+                FieldValue::Image(image) => {
+                    let is_named = self.operation.has_image_field(name);
+                    let place =
+                        if is_named { &mut stored.fields } else { &mut stored.extra_images };
+                    (place, stored_image(self.operation, name, image)?)
+                }
+            };
+            place.insert(name.clone(), value);
+        }
+        serde_json::to_string(&stored).map_err(unwritable)
+    }
+
+    /// Reads a request from the text that [`to_json`](Self::to_json) wrote, or that a person wrote
+    /// in this form. Nothing is checked against the contract's limits yet.
+    ///
+    /// The text can name files of this machine, which are sent to the service. Do not read text
+    /// from strangers with it: deserialize one of the [`types`](crate::types) instead, which
+    /// refuses paths.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Validation`](ErrorKind::Validation): the text is not a request, or names an operation
+    /// or a field that the contract does not have; the error names the nearest one.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let stored: Stored = serde_json::from_str(text).map_err(|error| {
+            Error::new(ErrorKind::Validation, format!("could not read the request: {error}"))
+        })?;
+        let operation = find_operation(&stored.operation).ok_or_else(|| {
+            let names = operations().iter().map(|operation| operation.name);
+            let hint = hint(&stored.operation, names);
+            let message = format!("`{}` is not an operation{hint}", stored.operation);
+            Error::new(ErrorKind::Validation, message)
+        })?;
+        stored.into_request(operation).map_err(|violations| invalid(operation.name, violations))
+    }
+}
+
+impl Stored {
+    fn into_request(self, operation: &'static Operation) -> Result<Request, Vec<Violation>> {
+        const PARTS: [&str; 5] = ["operation", "path", "fields", "extra", "extra_images"];
+        let mut request = Request::new(operation);
+        let mut violations = Vec::new();
+        for name in self.unknown.keys() {
+            violations.push(unknown(name, "a part of a stored request", PARTS.into_iter()));
+        }
+        for (name, value) in self.path {
+            request.path_parameter(&name, value);
+        }
+        for (name, value) in self.fields {
+            let value = match operation.field(&name) {
+                None => {
+                    let names = operation.fields.iter().map(|field| field.name);
+                    violations.push(unknown(&name, &format!("a field of {operation}"), names));
+                    continue;
+                }
+                Some(field) => field_value(field, value),
+            };
+            match value {
+                Ok(value) => request.fields.push((name, value)),
+                Err(fault) => violations.push(Violation::of_field(&name, "value_error", fault)),
+            }
+        }
+        let extra = self.extra.into_iter().map(|(name, value)| (name, FieldValue::Json(value)));
+        request.fields.extend(extra);
+        for (name, value) in self.extra_images {
+            match ImageInput::from_stored(value) {
+                Ok(image) => request.fields.push((name, FieldValue::Image(image))),
+                Err(fault) => violations.push(Violation::of_field(&name, "value_error", fault)),
+            }
+        }
+        if violations.is_empty() { Ok(request) } else { Err(violations) }
+    }
+}
+
+fn is_secret(name: &str, field: Option<&Field>) -> bool {
+    name == SECRET || field.is_some_and(|field| field.kind == FieldKind::Secret)
+}
+
+/// Whether JSON is the usual form of the field's value.
+fn is_plain(field: Option<&Field>) -> bool {
+    field.is_some_and(|field| !matches!(field.kind, FieldKind::Image { .. }))
+}
+
+fn field_value(field: &Field, value: Value) -> Result<FieldValue, String> {
+    match field.kind {
+        FieldKind::Image { .. } => ImageInput::from_stored(value).map(FieldValue::Image),
+        _ => Ok(FieldValue::Json(value)),
+    }
+}
+
+fn stored_image(operation: &Operation, name: &str, image: &ImageInput) -> Result<Value, Error> {
+    serde_json::to_value(image).map_err(|error| {
+        let violation = Violation::of_field(name, "value_error", error.to_string());
+        invalid(operation.name, vec![violation])
+    })
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Validation, format!("could not write the request as JSON: {error}"))
+}
+
+fn unknown(name: &str, what: &str, known: impl Iterator<Item = &'static str>) -> Violation {
+    Violation::of_field(name, "extra_forbidden", format!("is not {what}{}", hint(name, known)))
+}
+
+/// The known name that is most similar to `name`.
+fn hint(name: &str, known: impl Iterator<Item = &'static str>) -> String {
+    let similarity = |known: &str| strsim::normalized_damerau_levenshtein(name, known);
+    let rated = known.map(|known| (similarity(known), known)).filter(|(rate, _)| *rate > SIMILAR);
+    match rated.max_by(|(one, _), (two, _)| one.total_cmp(two)) {
+        Some((_, nearest)) => format!("; did you mean `{nearest}`?"),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,44 @@
+//! How long the caller of `submit` waits. The submission itself is not cut.
+
+use std::time::Duration;
+
+use tokio::time::{self, Instant};
+
+use super::refusal::unknown;
+use crate::{Error, ErrorKind};
+
+pub(super) struct Deadline {
+    limit: Duration,
+    until: Option<Instant>,
+}
+
+impl Deadline {
+    /// From now on.
+    pub(super) fn new(limit: Option<Duration>) -> Self {
+        let until = limit.map(|limit| Instant::now() + limit);
+        Self { limit: limit.unwrap_or_default(), until }
+    }
+
+    /// The outcome of `future`, unless the deadline passes first.
+    pub(super) async fn limit<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        match self.until {
+            Some(until) => time::timeout_at(until, future).await.ok(),
+            None => Some(future.await),
+        }
+    }
+
+    pub(super) fn no_slot(&self) -> Error {
+        let message = format!("no slot became free within {} s", self.limit.as_secs_f32());
+        Error::new(ErrorKind::Deadline, message).with_advice(
+            "nothing was sent; wait for a task, or raise ClientBuilder::max_active_tasks",
+        )
+    }
+
+    pub(super) fn no_response(&self) -> Error {
+        let message =
+            format!("no response to the submission within {} s", self.limit.as_secs_f32());
+        unknown(Error::new(ErrorKind::Deadline, message)).with_advice(
+            "the submission goes on; Client::drain returns its task if the service accepts it",
+        )
+    }
+}

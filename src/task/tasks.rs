@@ -1,0 +1,59 @@
+//! What the tasks of a client share.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::Semaphore;
+
+use super::{Slots, Submissions, Waits};
+use crate::{contract::WebhookDefaults, journal::Journal, transport::retry::RetryBudget};
+
+/// The settings of submissions and polls.
+#[derive(Clone)]
+pub(crate) struct TaskSettings {
+    /// Whether requests are checked against the contract.
+    pub(crate) validation: bool,
+    pub(crate) max_concurrent_polls: usize,
+    pub(crate) max_active_tasks: Option<usize>,
+    pub(crate) submit_deadline: Option<Duration>,
+    pub(crate) poll_deadline: Duration,
+    pub(crate) webhook: WebhookDefaults,
+    pub(crate) journal: Option<Arc<dyn Journal>>,
+}
+
+impl Default for TaskSettings {
+    fn default() -> Self {
+        Self {
+            validation: true,
+            max_concurrent_polls: 64,
+            max_active_tasks: None,
+            submit_deadline: None,
+            poll_deadline: Duration::from_secs(30),
+            webhook: WebhookDefaults::default(),
+            journal: None,
+        }
+    }
+}
+
+pub(crate) struct Tasks {
+    pub(super) settings: TaskSettings,
+    pub(super) polls: Semaphore,
+    pub(super) slots: Option<Slots>,
+    pub(super) submission_retries: RetryBudget,
+    pub(super) poll_retries: RetryBudget,
+    pub(crate) waits: Waits,
+    pub(crate) submissions: Arc<Submissions>,
+}
+
+impl Tasks {
+    pub(crate) fn new(settings: TaskSettings) -> Self {
+        Self {
+            polls: Semaphore::new(settings.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
+            slots: settings.max_active_tasks.map(Slots::new),
+            submission_retries: RetryBudget::new(),
+            poll_retries: RetryBudget::new(),
+            waits: Waits::default(),
+            submissions: Arc::default(),
+            settings,
+        }
+    }
+}

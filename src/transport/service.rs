@@ -1,0 +1,65 @@
+//! The service as a client reaches it: where it is, with which key and headers, over which
+//! connections.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use url::Url;
+
+use super::{
+    clock::WallClock,
+    connections::Connections,
+    hosts::KeyOrigins,
+    key::{ApiKey, KEY_HEADER},
+    middleware::{Middlewares, Observation, Purpose},
+    random::Random,
+    retry::RetryPolicy,
+};
+use crate::Region;
+
+pub(crate) struct Service {
+    pub(crate) key: ApiKey,
+    /// Replaces the neutral prefix of model names.
+    pub(crate) model_prefix: String,
+    pub(crate) base_url: Url,
+    pub(crate) regional_url: Option<Url>,
+    /// Sent with every submission and every poll.
+    pub(crate) default_headers: HeaderMap,
+    /// They follow no redirect, because a redirect would take the key along.
+    pub(crate) connections: Connections,
+    pub(crate) key_origins: KeyOrigins,
+    /// How long the service may be silent.
+    pub(crate) silence: Duration,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) random: Random,
+    pub(crate) clock: WallClock,
+    pub(crate) middlewares: Middlewares,
+}
+
+impl Service {
+    /// The address of a region, if it is set.
+    pub(crate) fn base(&self, region: Region) -> Option<&Url> {
+        match region {
+            Region::Global => Some(&self.base_url),
+            Region::Regional => self.regional_url.as_ref(),
+        }
+    }
+
+    /// Adds the headers of a request to the service, and calls the hooks of the program. The key
+    /// comes last, so that nothing replaces it. `subject` is the name of the operation and the id of
+    /// the task.
+    pub(crate) fn begin(
+        &self,
+        purpose: Purpose,
+        url: &Url,
+        subject: (Option<&str>, Option<&str>),
+        headers: &mut HeaderMap,
+    ) -> Observation {
+        for (name, value) in &self.default_headers {
+            headers.insert(name, value.clone());
+        }
+        let observation = self.middlewares.begin(purpose, url, subject, headers);
+        headers.insert(KEY_HEADER, self.key.header());
+        observation
+    }
+}

@@ -1,0 +1,23 @@
+//! The check of a URL that the service fetches or calls.
+
+use url::Url;
+
+/// What is wrong with `text` as an http or https URL.
+pub(crate) fn check(text: &str) -> Result<(), &'static str> {
+    // `Url` would silently repair all of what is refused here.
+    if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
+        return Err(concat!(
+            "must be a URL without blanks, control characters and backslashes; ",
+            "percent-encode them"
+        ));
+    }
+    match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && has_authority(text, &url) => Ok(()),
+        _ => Err("must be an http or https URL"),
+    }
+}
+
+fn has_authority(text: &str, url: &Url) -> bool {
+    let rest = text[url.scheme().len()..].strip_prefix("://");
+    rest.is_some_and(|rest| !rest.starts_with('/'))
+}

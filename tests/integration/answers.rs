@@ -1,0 +1,151 @@
+//! Responses are kept whole: the contract is walked, and every field of every response that it
+//! describes is reached through the public API.
+
+use imagekiln::{Answer, Error, WaitOptions, types::*};
+use serde_json::{Map, Value, json};
+
+use crate::support::{
+    answer,
+    samples::{client, fox, polling_url, task},
+    scripted::ScriptedServer,
+};
+
+fn contract() -> Value {
+    serde_json::from_str(include_str!("../../openapi.json")).unwrap()
+}
+
+/// An object with every field that the schema describes, and one that it does not.
+fn whole(contract: &Value, name: &str) -> Value {
+    let properties = contract["components"]["schemas"][name]["properties"].as_object().unwrap();
+    assert!(!properties.is_empty(), "{name} has no fields");
+    let fields = properties.iter().map(|(field, schema)| (field.clone(), value(contract, schema)));
+    let mut object: Map<String, Value> = fields.collect();
+    object.insert("not_described".to_owned(), json!({ "of": name }));
+    Value::Object(object)
+}
+
+fn value(contract: &Value, schema: &Value) -> Value {
+    let reference = schema["$ref"].as_str().or(schema["allOf"][0]["$ref"].as_str());
+    if let Some(reference) = reference {
+        let name = reference.rsplit('/').next().unwrap();
+        let target = &contract["components"]["schemas"][name];
+        return if target["properties"].is_object() {
+            whole(contract, name)
+        } else {
+            value(contract, target)
+        };
+    }
+    if let Some(first) = schema["anyOf"].as_array().and_then(|parts| parts.first()) {
+        return value(contract, first);
+    }
+    match schema["type"].as_str().unwrap_or_else(|| panic!("a type: {schema}")) {
+        "string" if schema["enum"].is_array() => schema["enum"][0].clone(),
+        "string" if schema["x-address"].is_boolean() || schema["format"] == "uri" => {
+            json!("http://127.0.0.1:9/a?b=c")
+        }
+        "string" => json!("text"),
+        "number" => json!(1.25),
+        "integer" => json!(7),
+        "boolean" => json!(true),
+        "array" => json!([value(contract, &schema["items"])]),
+        other => panic!("a value of type {other}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_field_of_a_submission_response_is_reached() {
+    let contract = contract();
+    let server = ScriptedServer::start().await;
+    let mut expected = whole(&contract, "AsyncResponse");
+    expected["polling_url"] = json!(polling_url(&server, "t1"));
+    server.answer(answer::Answer::json(200, &expected));
+    let task = client(&server).submit(fox()).await.unwrap();
+    let Some(Answer::Async(found)) = task.answer() else { panic!("{:?}", task.answer()) };
+    assert_eq!(serde_json::to_value(found).unwrap(), expected);
+    assert_eq!((task.cost(), task.input_mp()), (Some(1.25), Some(1.25)));
+
+    let expected = whole(&contract, "AsyncWebhookResponse");
+    server.answer(answer::Answer::json(200, &expected));
+    let request = fox().webhook_url("https://hooks.example.com/done");
+    let task = client(&server).submit(request).await.unwrap();
+    let Some(Answer::Webhook(found)) = task.answer() else { panic!("{:?}", task.answer()) };
+    assert_eq!(serde_json::to_value(found).unwrap(), expected);
+    assert_eq!((task.cost(), task.output_mp()), (Some(1.25), Some(1.25)));
+    assert_eq!(client(&server).task(task.reference().clone()).answer(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_field_of_a_poll_response_is_reached() {
+    let server = ScriptedServer::start().await;
+    let expected = whole(&contract(), "PollResult");
+    assert_eq!(expected["status"], "Ready", "{expected}");
+    server.answer(answer::Answer::json(200, &expected));
+    let update = task(&client(&server), &server).poll().await.unwrap();
+    assert_eq!(serde_json::to_value(update.answer()).unwrap(), expected);
+    let result: &TaskResult = update.result().unwrap();
+    assert_eq!(result.extra["not_described"], json!({ "of": "TaskResult" }));
+    assert_eq!(update.extra()["not_described"], json!({ "of": "PollResult" }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_field_of_a_validation_error_is_reached() {
+    let server = ScriptedServer::start().await;
+    let expected = whole(&contract(), "HTTPValidationError");
+    server.answer(answer::Answer::json(422, &expected));
+    let error: Error = client(&server).submit(fox()).await.unwrap_err();
+    let found: &HttpValidationError = error.answer().unwrap();
+    assert_eq!(serde_json::to_value(found).unwrap(), expected);
+    let [violation] = error.violations() else { panic!("{error}") };
+    assert_eq!(violation.extra["not_described"], json!({ "of": "ValidationError" }));
+}
+
+/// A field that is not of the contract's type neither hides the others nor is lost.
+#[tokio::test(start_paused = true)]
+async fn a_field_of_another_type_is_kept_in_extra() {
+    let server = ScriptedServer::start().await;
+    let polled = json!({ "id": 7, "status": "Pending", "result": "none yet", "progress": 0.5 });
+    let accepted = json!({
+        "id": "t1", "polling_url": polling_url(&server, "t1"), "cost": "4 credits", "input_mp": null,
+    });
+    server.answer(answer::Answer::json(200, &accepted)).answer(answer::Answer::json(200, &polled));
+    let task = client(&server).submit(fox()).await.unwrap();
+    let Some(Answer::Async(found)) = task.answer() else { panic!("{:?}", task.answer()) };
+    assert_eq!((found.cost, &found.extra["cost"]), (None, &json!("4 credits")));
+    assert!(!found.extra.contains_key("input_mp"));
+    let update = task.poll().await.unwrap();
+    assert_eq!(update.status().as_str(), "Pending");
+    assert_eq!(update.answer().id, None);
+    assert_eq!(update.extra()["id"], 7);
+    assert_eq!(update.extra()["result"], "none yet");
+    assert_eq!(update.extra()["progress"], 0.5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_leave_out_what_was_said_before() {
+    use futures_util::TryStreamExt;
+
+    let server = ScriptedServer::start().await;
+    for (status, progress) in [
+        ("Pending", 0.0),
+        ("Pending", 0.0),
+        ("Pending", 0.5),
+        ("Pending", 0.5),
+        ("Running", 0.5),
+        ("Error", 0.5),
+    ] {
+        let polled = json!({ "id": "t1", "status": status, "progress": progress });
+        server.answer(answer::Answer::json(200, &polled));
+    }
+    let updates = task(&client(&server), &server).into_updates(WaitOptions::default());
+    let changes: Vec<_> = updates.changes().try_collect().await.unwrap();
+    let seen: Vec<_> = changes
+        .iter()
+        .map(|update| (update.status().as_str(), update.extra()["progress"].as_f64()))
+        .collect();
+    let half = Some(0.5);
+    assert_eq!(
+        seen,
+        [("Pending", Some(0.0)), ("Pending", half), ("Running", half), ("Error", half)]
+    );
+    assert_eq!(server.polls().len(), 6);
+}
