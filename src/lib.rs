@@ -1,9 +1,9 @@
-//! The SDK of an asynchronous image generation and editing service.
+//! A client for an asynchronous image generation and editing service.
 //!
-//! A submission (one POST) creates a paid task; the task is polled until its status is final; the
-//! picture lies at a signed delivery address for ten minutes. Two promises hold this crate
-//! together: what the contract (`openapi.json`) says, the types say; and no paid picture is ever
-//! lost, and none is ever paid for twice.
+//! A submission (one POST) creates a paid task. The client polls the task until its status is final,
+//! and fetches the picture from a signed URL that is valid for ten minutes. Types, limits and checks
+//! come from the service's contract (`openapi.json`) at compile time. No paid picture is lost, and
+//! none is paid for twice.
 //!
 //! ```
 //! use imagekiln::{Client, types::Gen2Pro};
@@ -18,24 +18,34 @@
 //! }
 //! ```
 //!
-//! Every operation of the contract has a request type in [`types`], with a constructor that takes
-//! what is required and a setter for the rest. Programs that work with all operations at once start
-//! from [`operations()`] and [`Request`].
+//! # Where to start
 //!
-//! With a [`journal`], what was submitted outlives the process. With the feature `webhook`,
-//! deliveries of the service are verified and confirmed; with the feature `axum`, they are received
-//! as well.
+//! | to do this | use | guide |
+//! |---|---|---|
+//! | generate a picture from text | [`Client::submit`], [`Task::wait`], [`Picture::save`] | [generate](guide::generate) |
+//! | edit a picture with reference images | `references`, [`ImageInput`] | [edit](guide::edit) |
+//! | fill a masked area, erase, expand | [`GenPro10Fill`](types::GenPro10Fill), [`GenToolsEraseV1`](types::GenToolsEraseV1), [`GenPro10Expand`](types::GenPro10Expand) | [inpaint](guide::inpaint) |
+//! | make many pictures, and survive a crash | [`ClientBuilder::max_active_tasks`], [`journal`] | [many](guide::many) |
+//! | receive webhooks | `webhook::Receiver`, `webhook::Verifier` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
+//! | test a program without a key | the crate `imagekiln-simulator` | [testing](guide::testing) |
+//! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |
+//! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
+//! | work with every operation at run time | [`operations()`], [`Request`] | |
+//!
+//! Every operation of the contract has a request type in [`types`]. The search of this documentation
+//! finds it by its path (`gen-2-pro`) and by what it does (`inpaint`, `try-on`, `lora`).
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
 mod contract;
 mod error;
-/// Written by `build.rs` from `openapi.json`.
+/// `build.rs` writes it from `openapi.json`.
 #[allow(missing_docs, dead_code, deprecated, clippy::all, rustdoc::all, unused_imports, unused_mut)]
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/generated.rs"));
 }
+pub mod guide;
 pub mod journal;
 /// Code of the program around every HTTP exchange.
 pub mod middleware {
@@ -57,7 +67,7 @@ pub use contract::{
     find_operation, operations,
 };
 pub use error::{Billing, Error, ErrorKind, WaitEnd};
-/// The types of requests and answers, made from the contract: one request type for every operation.
+/// The types of requests and responses, made from the contract: one request type for each operation.
 #[doc(inline)]
 pub use generated::types;
 #[doc(inline)]

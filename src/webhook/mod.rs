@@ -20,7 +20,8 @@
 //! # }
 //! ```
 //!
-//! With the feature `axum`, [`Receiver`] does all of this for an HTTP server.
+//! With the feature `axum`, [`Receiver`] does all of this for an HTTP server. The
+//! [guide](crate::guide::webhooks) shows how.
 
 mod confirm;
 mod encoding;
@@ -41,8 +42,3 @@ pub use event::Event;
 pub use receiver::Receiver;
 pub use refusal::Refusal;
 pub use verifier::Verifier;
-
-/// The guide, whose examples are compiled.
-#[cfg(all(doctest, feature = "axum"))]
-#[doc = include_str!("../../docs/webhooks.md")]
-struct Guide;

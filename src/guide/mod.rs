@@ -1,0 +1,36 @@
+//! Eight guides, each with examples that run against the simulator when the documentation is tested.
+//!
+//! | guide | what it shows |
+//! |---|---|
+//! | [`generate`] | from a prompt to a file |
+//! | [`edit`] | editing with reference images |
+//! | [`inpaint`] | filling, erasing and expanding |
+//! | [`many`] | a hundred pictures with a cap, and what happens after a crash |
+//! | [`webhooks`] | receiving events instead of polling often |
+//! | [`testing`] | testing your own program without a key |
+//! | [`transport`] | TLS, proxies, headers, deadlines, hooks |
+//! | [`money`] | what each error means for the money, and what to do |
+
+#[doc = include_str!("generate.md")]
+pub mod generate {}
+
+#[doc = include_str!("edit.md")]
+pub mod edit {}
+
+#[doc = include_str!("inpaint.md")]
+pub mod inpaint {}
+
+#[doc = include_str!("many.md")]
+pub mod many {}
+
+#[cfg_attr(any(not(doctest), feature = "axum"), doc = include_str!("webhooks.md"))]
+pub mod webhooks {}
+
+#[doc = include_str!("testing.md")]
+pub mod testing {}
+
+#[doc = include_str!("transport.md")]
+pub mod transport {}
+
+#[doc = include_str!("money.md")]
+pub mod money {}
