@@ -34,6 +34,16 @@
 //!
 //! Every operation of the contract has a request type in [`types`]. The search of this documentation
 //! finds it by its path (`gen-2-pro`) and by what it does (`inpaint`, `try-on`, `lora`).
+//!
+//! # Cargo features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rustls` (default) | TLS by rustls with aws-lc-rs, as reqwest sets it up by itself |
+//! | `native-tls` | TLS by the library of the system; takes precedence over `rustls` |
+//! | `schemars` | `JsonSchema` for the types of requests and responses |
+//! | `webhook` | verifies webhooks, and confirms their events |
+//! | `axum` | a receiver of webhooks for axum; includes `webhook` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
