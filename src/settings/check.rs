@@ -17,7 +17,8 @@ use crate::{
     transport::{
         hooks::NEUTRAL_PREFIX,
         hosts::{AllowedHost, is_loopback, printable},
-        key::{ApiKey, KEY_HEADER},
+        key::ApiKey,
+        middleware::RESERVED_HEADERS,
     },
     values::web_url,
 };
@@ -27,19 +28,6 @@ const LONGEST_WEBHOOK_URL: usize = 2083;
 
 /// Longer durations mean the same, and could not be added to an instant.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
-
-/// Headers that the SDK or HTTP itself sets.
-const RESERVED_HEADERS: [&str; 9] = [
-    KEY_HEADER,
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "host",
-    "te",
-    "transfer-encoding",
-    "user-agent",
-];
 
 impl ClientBuilder {
     pub(super) fn check_limits(&self) -> Result<(), Error> {

@@ -13,7 +13,6 @@ use url::Url;
 use super::{
     connections::Connection,
     hosts::{DeliveryRules, Refusal},
-    key::KEY_HEADER,
     middleware::Purpose,
     service::Service,
 };
@@ -54,8 +53,6 @@ pub(crate) async fn get(
         let mut headers = HeaderMap::new();
         let subject = (task.operation(), Some(task.id()));
         let observation = service.middlewares.begin(Purpose::Download, &url, subject, &mut headers);
-        // A hook that adds the key to every exchange would send it to another host here.
-        headers.remove(KEY_HEADER);
         let started = Instant::now();
         let sending = async {
             let response = connection.http.get(url.clone()).headers(headers).send().await;

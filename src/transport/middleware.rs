@@ -7,6 +7,7 @@ pub use reqwest::header::HeaderMap;
 use tokio::time::Instant;
 use url::Url;
 
+use super::key::KEY_HEADER;
 use crate::Address;
 
 /// Code of the program around every HTTP exchange of a client: to add headers, such as the ones of
@@ -34,9 +35,9 @@ use crate::Address;
 /// let builder = imagekiln::Client::builder().middleware(Log);
 /// ```
 pub trait Middleware: Send + Sync {
-    /// Called before each request, with the headers that it will have. The API key, the content type
-    /// and the headers of the connection are set afterwards, so they can be neither read nor
-    /// changed.
+    /// Called before each request, with the headers that it will have. The API key can be neither
+    /// read nor set here. Headers that the SDK or HTTP itself sets, such as `content-type` and
+    /// `content-length`, keep their values.
     fn before(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) {
         let _ = (exchange, headers);
     }
@@ -83,6 +84,19 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
+/// Headers that the SDK or HTTP itself sets.
+pub(crate) const RESERVED_HEADERS: [&str; 9] = [
+    KEY_HEADER,
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "host",
+    "te",
+    "transfer-encoding",
+    "user-agent",
+];
+
 /// The hooks of a client, in the order in which they were set.
 #[derive(Clone, Default)]
 pub(crate) struct Middlewares(Arc<[Arc<dyn Middleware>]>);
@@ -111,8 +125,20 @@ impl Middlewares {
             task_id: task_id.map(str::to_owned),
             started: Instant::now(),
         };
+        let kept = headers.clone();
         self.0.iter().for_each(|hook| hook.before(&observed.exchange(), headers));
+        restore(headers, &kept);
         Observation(Some(observed))
+    }
+}
+
+/// Gives the reserved headers the values that they had.
+fn restore(headers: &mut HeaderMap, kept: &HeaderMap) {
+    for name in RESERVED_HEADERS {
+        headers.remove(name);
+        if let Some(value) = kept.get(name) {
+            headers.insert(name, value.clone());
+        }
     }
 }
 

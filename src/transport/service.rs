@@ -55,9 +55,7 @@ impl Service {
         subject: (Option<&str>, Option<&str>),
         headers: &mut HeaderMap,
     ) -> Observation {
-        for (name, value) in &self.default_headers {
-            headers.insert(name, value.clone());
-        }
+        headers.extend(self.default_headers.clone());
         let observation = self.middlewares.begin(purpose, url, subject, headers);
         headers.insert(KEY_HEADER, self.key.header());
         observation

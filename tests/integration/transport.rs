@@ -203,6 +203,8 @@ impl Middleware for Spy {
         assert!(!headers.values().any(|value| value == KEY), "the hook saw the key");
         headers.insert("x-trace", "4bf92f35".parse().unwrap());
         headers.insert("x-key", "another key".parse().unwrap());
+        headers.insert("content-length", "1".parse().unwrap());
+        headers.insert("content-type", "text/plain".parse().unwrap());
         let Exchange { purpose, url, operation, task_id, .. } = exchange;
         let path = url.to_string().rsplit('/').next().unwrap().to_owned();
         self.say(format!("{purpose:?} {path} {operation:?} {task_id:?}"));
@@ -241,6 +243,8 @@ async fn middleware_sees_every_exchange_and_no_secret() {
     for request in service.received() {
         assert_eq!(request.header("x-trace"), Some("4bf92f35"));
         request.assert_has_key();
+        assert_ne!(request.header("content-length"), Some("1"));
+        assert_ne!(request.header("content-type"), Some("text/plain"));
     }
     for request in delivery.received() {
         assert_eq!(request.header("x-trace"), Some("4bf92f35"));
