@@ -1,9 +1,8 @@
-//! Everything random, derived from one configured seed.
+//! Random values, all derived from one configured seed.
 
 use sha2::{Digest, Sha256};
 
-/// Draws that depend on the configured seed, the purpose and the number of the draw, and on nothing
-/// else.
+/// Random values that depend only on the configured seed, the purpose and the number of the draw.
 #[derive(Clone, Copy)]
 pub(crate) struct Chance {
     seed: u64,
@@ -14,7 +13,7 @@ impl Chance {
         Self { seed }
     }
 
-    /// 32 bytes for the draw `number` of `purpose`.
+    /// 32 bytes for draw `number` of `purpose`.
     pub(crate) fn bytes(self, purpose: &str, number: u64) -> [u8; 32] {
         let mut hash = Sha256::new();
         hash.update(self.seed.to_be_bytes());
@@ -34,7 +33,7 @@ impl Chance {
         format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
     }
 
-    /// The seed of a picture for which the request names none.
+    /// The seed of a picture whose request sets none.
     pub(crate) fn picture_seed(self, number: u64) -> u32 {
         let [a, b, c, d, ..] = self.bytes("picture seed", number);
         u32::from_be_bytes([a, b, c, d])

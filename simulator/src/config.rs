@@ -1,22 +1,26 @@
-//! Settings, with defaults that suit a test.
+//! Settings, with defaults for tests.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    net::{Ipv4Addr, SocketAddr},
+    time::Duration,
+};
 
 use serde::Deserialize;
 
-use crate::accounts::{Organization, is_sendable};
-use crate::clock::Clock;
-use crate::credits::Prices;
-use crate::error::{ConfigError, StartError};
-use crate::moderation::Moderation;
-use crate::outcome::Outcome;
-use crate::webhooks::WebhookSettings;
-use crate::{pattern, seconds};
+use crate::{
+    accounts::{Organization, is_sendable},
+    clock::Clock,
+    credits::Prices,
+    error::{ConfigError, StartError},
+    moderation::Moderation,
+    outcome::Outcome,
+    pattern, seconds,
+    webhooks::WebhookSettings,
+};
 
-/// How a simulator behaves. Fill in what matters and take the rest from [`Config::default`]:
+/// The settings of a simulator. Set what matters and take the rest from [`Config::default`]:
 ///
 /// ```
 /// use imagekiln_simulator::Config;
@@ -26,7 +30,7 @@ use crate::{pattern, seconds};
 /// # assert_eq!(config.model_prefix, "gen");
 /// ```
 ///
-/// From a file, the same settings under the same names, with times in seconds and credits as
+/// A TOML file has the same settings under the same names, with times in seconds and credits as
 /// decimal numbers:
 ///
 /// ```
@@ -37,89 +41,89 @@ use crate::{pattern, seconds};
 #[derive(Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where to listen; port 0 takes any free port. Default: `127.0.0.1:0`.
+    /// The address to listen on; port 0 picks a free port. Default: `127.0.0.1:0`.
     pub listen: SocketAddr,
-    /// Where the regional address listens; it must differ from `listen` unless the port is 0.
-    /// Default: `127.0.0.1:0`.
+    /// The address to listen on for regional models; it must differ from `listen` unless the port
+    /// is 0. Default: `127.0.0.1:0`.
     pub regional_listen: SocketAddr,
-    /// Where the control interface and its page listen; always loopback, also with `allow_remote`.
-    /// It must differ from the other two unless the port is 0. Default: `127.0.0.1:0`.
+    /// The address of the control interface and its page, which must be loopback even with
+    /// `allow_remote`. It must differ from the other two unless the port is 0. Default:
+    /// `127.0.0.1:0`.
     pub control_listen: SocketAddr,
-    /// Whether `listen` and `regional_listen` may be reached from other machines. Default: `false`,
-    /// which refuses every address that is not loopback.
+    /// Whether `listen` and `regional_listen` may be reachable from other machines. Default:
+    /// `false`, which accepts only loopback addresses.
     pub allow_remote: bool,
-    /// Keys from before there were projects, one at least, each of visible ASCII characters. They
-    /// belong to the project Default of the organization Default; the first is
+    /// Legacy keys, which belong to the project Default of the organization Default. There must be
+    /// at least one, and each consists of visible ASCII characters. The first is
     /// [`Simulator::api_key`](crate::Simulator::api_key). Default: `imagekiln-simulator-key`.
     pub api_keys: Vec<String>,
-    /// The organizations, with their credits, members, projects and keys. Default with a project
-    /// Default is added where none of that name is among them; it has a million credits and a
-    /// shared finetune, `fox-style`. Default: none.
+    /// The organizations, with their credits, members, projects and keys. If none is named Default,
+    /// one with a project Default is added; it has a million credits and a shared finetune,
+    /// `fox-style`. Default: none.
     pub organizations: Vec<Organization>,
-    /// What stands for `gen` at the head of model names: with `xyz` the service says
-    /// `/v1/xyz-2-pro` for `/v1/gen-2-pro`. One letter or digit at least, and nothing but letters,
-    /// digits, `_` and `.`. Default: `gen`.
+    /// The prefix of model names, instead of `gen`: with `xyz`, the service has `/v1/xyz-2-pro`
+    /// instead of `/v1/gen-2-pro`. It consists of letters, digits, `_` and `.`, and starts with a
+    /// letter or digit. Default: `gen`.
     pub model_prefix: String,
-    /// From a task's acceptance to its final status, by the simulator's clock. Default: 1 second.
+    /// The time from a task's acceptance to its final status, on the simulator's clock. Default: 1
+    /// second.
     #[serde(deserialize_with = "seconds::one")]
     pub ready_after: Duration,
-    /// The same for single operations: names such as `gen-2-pro`, as in the contract and without
-    /// `/v1/`, or beginnings such as `gen-2-*`, of which the longest that fits counts. Default:
+    /// `ready_after` for single operations: names such as `gen-2-pro`, as in the contract but
+    /// without `/v1/`, or prefixes such as `gen-2-*`, of which the longest match applies. Default:
     /// none.
     #[serde(deserialize_with = "seconds::table")]
     pub ready_after_of: BTreeMap<String, Duration>,
-    /// The statuses of a task in progress, in their order, one at least; each lasts an equal part
-    /// of `ready_after`. The interface shows none, so these are the simulator's own. Default:
-    /// `Pending`, `Processing`.
+    /// The statuses of a task in progress, in order; each lasts an equal part of `ready_after`.
+    /// There must be at least one. The contract lists none, so these are the simulator's own.
+    /// Default: `Pending`, `Processing`.
     pub in_progress: Vec<String>,
-    /// How many tasks without a final status a project may have, where the project has no number of
-    /// its own; one more submission is answered with 429 and `Retry-After`. Default: 1000.
+    /// The maximum number of tasks in progress of a project that sets no maximum itself. Further
+    /// submissions get a 429 with `Retry-After`. Default: 1000.
     pub max_active_tasks: usize,
     /// What submissions cost.
     pub prices: Prices,
-    /// How long a client may take to send the head of a request, or to send its body, or to take
-    /// any part of an answer, before it is cut off; where an answer can still be given, it is a
-    /// 408. In real time, or that of a paused tokio runtime: the simulator's clock does not move
-    /// it. Default: 30 seconds.
+    /// The time limit for a client to send the headers of a request, to send its body, or to read
+    /// any part of a response. After that the client is disconnected, with a 408 if a response is
+    /// still possible. This is real time, or that of a paused tokio runtime; the simulator's clock
+    /// does not affect it. Default: 30 seconds.
     #[serde(deserialize_with = "seconds::one")]
     pub client_timeout: Duration,
-    /// The status with which a submission is refused for which the credits do not suffice, or which
-    /// would lead over a spending limit: 402, or another from 400 to 499. Default: 402.
+    /// The status code of a submission for which the credits do not suffice, or that would exceed a
+    /// spending limit: 402, or another from 400 to 499. Default: 402.
     pub unpaid_status: u16,
     /// The words that stop a task.
     pub moderation: Moderation,
-    /// The largest request body in bytes; more is answered with 413. Default: 128 MiB, which holds
-    /// eight images of 8 MB in base64.
+    /// The maximum size of a request body in bytes; larger ones get a 413. Default: 128 MiB, enough
+    /// for eight images of 8 MB in base64.
     pub max_body_bytes: usize,
-    /// The largest area in pixels of an image in a request; more is answered with 422 before
-    /// anything is decoded. Default: 32 Mi (2^25), which holds 7680 x 4320.
+    /// The maximum area in pixels of an image in a request; larger ones get a 422 before anything
+    /// is decoded. Default: 32 Mi (2^25), enough for 7680 x 4320.
     pub max_input_pixels: u64,
-    /// The longest side in pixels of a picture asked for; more is answered with 422. At most 16383,
-    /// the longest side of a webp. Default: 8192.
+    /// The maximum side in pixels of a picture; larger ones get a 422. At most 16383, the maximum
+    /// of webp. Default: 8192.
     pub max_output_side: u32,
-    /// The largest area in pixels of a picture asked for; more is answered with 422. Default: 16 Mi
-    /// (2^24).
+    /// The maximum area in pixels of a picture; larger ones get a 422. Default: 16 Mi (2^24).
     pub max_output_pixels: u64,
-    /// How many bytes of requests, images and pictures are kept. Past that, tasks with a final
-    /// status are forgotten, the oldest first, and polling them answers `Task not found`. Tasks
-    /// without one are always kept. Default: 1 GiB.
+    /// The maximum number of bytes of requests, images and pictures to keep. Above it, tasks with a
+    /// final status are dropped, oldest first, and polling them returns `Task not found`. Tasks in
+    /// progress are always kept. Default: 1 GiB.
     pub max_kept_bytes: u64,
-    /// How long a delivery address is good for, from the moment the task became ready. Default: 10
-    /// minutes.
+    /// How long a delivery URL is valid after the task became ready. Default: 10 minutes.
     #[serde(deserialize_with = "seconds::one")]
     pub delivery_lifetime: Duration,
-    /// How fast the simulator's clock runs: 1 is real time, 60 is a minute a second, 0 stands
-    /// still. From 0 to [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
+    /// How fast the simulator's clock runs: 1 is real time, 60 is a minute per second, 0 stops it.
+    /// From 0 to [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
     pub speed: f64,
     /// How webhooks are sent.
     pub webhooks: WebhookSettings,
-    /// The faults that strike by themselves, each written as [`Faults`](crate::Faults) tells:
-    /// `html-502@poll:0.1`. Default: none.
+    /// The fault rules, each in the notation of [`Faults`](crate::Faults): `html-502@poll:0.1`.
+    /// Default: none.
     pub faults: Vec<String>,
-    /// From this number come task ids, the seeds of pictures for which none was asked, the draws of
-    /// faults by chance, and the secret that signs delivery addresses. Two simulators with the same
-    /// number and the same requests, in the same order, give the same ids and seeds. Default: none,
-    /// which is as 0.
+    /// The seed of task ids, of picture seeds that a request does not set, of faults by chance, and
+    /// of the secret that signs delivery URLs. Two simulators with the same seed and the same
+    /// requests in the same order produce the same ids and seeds. Default: none, which is the same
+    /// as 0.
     pub seed: Option<u64>,
 }
 
@@ -157,22 +161,22 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the settings from the text of a TOML file. What it leaves out keeps its default.
+    /// Reads the settings from the text of a TOML file. Missing settings keep their defaults.
     ///
     /// # Errors
     ///
-    /// When the text is not TOML, or names a setting that does not exist or a value that cannot be;
-    /// the message tells the line.
+    /// If the text is not TOML, or contains an unknown setting or an invalid value. The message
+    /// contains the line.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         toml::from_str(text).map_err(|error| ConfigError::new(text, &error))
     }
 
-    /// From acceptance to the final status, for an operation named without `/v1/`.
+    /// The time from acceptance to the final status, for an operation named without `/v1/`.
     pub(crate) fn time_of(&self, operation: &str) -> Duration {
         pattern::best(&self.ready_after_of, operation).copied().unwrap_or(self.ready_after)
     }
 
-    /// Refuses settings under which the simulator could not keep its word.
+    /// Rejects invalid settings.
     pub(crate) fn check(&self) -> Result<(), StartError> {
         for address in [self.listen, self.regional_listen] {
             if !self.allow_remote && !address.ip().is_loopback() {
@@ -183,13 +187,13 @@ impl Config {
             (
                 "control_listen",
                 self.control_listen.ip().is_loopback(),
-                "must be a loopback address: no other machine may reach it",
+                "must be a loopback address",
             ),
-            ("api_keys", !self.api_keys.is_empty(), "names no key"),
+            ("api_keys", !self.api_keys.is_empty(), "must contain at least one key"),
             (
                 "api_keys",
                 self.api_keys.iter().all(|key| is_sendable(key)),
-                "holds a key with other than visible ASCII characters",
+                "must contain only keys of visible ASCII characters",
             ),
             (
                 "model_prefix",
@@ -198,23 +202,23 @@ impl Config {
                         .model_prefix
                         .bytes()
                         .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte)),
-                "must be of letters, digits, `_` and `.`, and begin with a letter or digit",
+                "must consist of letters, digits, `_` and `.`, and start with a letter or digit",
             ),
-            ("in_progress", !self.in_progress.is_empty(), "names no status"),
+            ("in_progress", !self.in_progress.is_empty(), "must contain at least one status"),
             (
                 "in_progress",
                 !self
                     .in_progress
                     .iter()
                     .any(|status| status.is_empty() || Outcome::is_final(status)),
-                "names a final status, or none at all",
+                "must not contain a final or an empty status",
             ),
             (
                 "max_output_side",
                 (1..=16383).contains(&self.max_output_side),
                 "must be from 1 to 16383 pixels",
             ),
-            ("client_timeout", !self.client_timeout.is_zero(), "leaves a client no time at all"),
+            ("client_timeout", !self.client_timeout.is_zero(), "must not be zero"),
             ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
             ("unpaid_status", (400..=499).contains(&self.unpaid_status), "must be from 400 to 499"),
             (
@@ -222,7 +226,7 @@ impl Config {
                 [&self.moderation.input, &self.moderation.output]
                     .iter()
                     .all(|words| words.keys().all(|word| !word.is_empty())),
-                "has an empty word",
+                "must not contain an empty word",
             ),
         ];
         match settings.into_iter().chain(self.webhooks.checks()).find(|(_, holds, _)| !holds) {
@@ -269,13 +273,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistake_is_told_with_its_line_and_without_the_value() {
+    fn errors_contain_the_line_but_not_the_value() {
         for (text, line, part) in [
             ("seed = 1\n\nkeys = []", 3, "unknown field `keys`"),
             ("seed = 1\napi_keys = \"se\\\"cret\"", 2, "a string, expected a sequence"),
-            ("ready_after = -1", 1, "is no time in seconds"),
-            ("ready_after = 1e300", 1, "is no time in seconds"),
-            ("ready_after = nan", 1, "is no time in seconds"),
+            ("ready_after = -1", 1, "is not a time in seconds"),
+            ("ready_after = 1e300", 1, "is not a time in seconds"),
+            ("ready_after = nan", 1, "is not a time in seconds"),
             ("[prices]\nsubmission = 0.001", 2, "two decimal places"),
             ("[prices]\nsubmission = -3", 2, "two decimal places"),
             ("[prices]\nsubmission = 10000.123", 2, "two decimal places"),

@@ -1,35 +1,34 @@
-//! What the simulator counts, so that tests can hold it against what they did.
+//! Counters, for tests to compare with what they did.
 
 use std::collections::BTreeMap;
 
 use crate::credits::Credits;
 
 /// What happened since the start. Every accepted submission is charged once, at acceptance,
-/// whatever becomes of it.
+/// whatever its outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Submissions accepted: each made a task.
+    /// Accepted submissions; each created a task.
     pub accepted: u64,
     /// Credits charged for them.
     pub charged: Credits,
     /// Tasks that are `Ready` by now.
     pub ready: u64,
-    /// Tasks that ended in any other final status by now.
+    /// Tasks that have another final status by now.
     pub failed: u64,
-    /// Polls answered with a status, `Task not found` among them.
+    /// Polls answered with a status, including `Task not found`.
     pub polls: u64,
-    /// Pictures handed whole to the connection. A picture fetched twice counts twice.
+    /// Pictures handed completely to the connection. A picture fetched twice counts twice.
     pub delivered: u64,
-    /// Requests refused, by HTTP status.
+    /// Rejected requests, by status code.
     pub refused: BTreeMap<u16, u64>,
-    /// Faults that struck, by their names. What they answer with is counted here, and not as
-    /// refused.
+    /// Applied faults, by name. The responses they cause are counted here and not in `refused`.
     pub struck: BTreeMap<&'static str, u64>,
 }
 
 impl Counts {
-    /// Requests refused with this HTTP status.
+    /// Requests rejected with this status code.
     pub fn refused_with(&self, status: u16) -> u64 {
         self.refused.get(&status).copied().unwrap_or(0)
     }

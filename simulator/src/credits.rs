@@ -1,12 +1,8 @@
-//! Credits and megapixels, both in whole hundredths: sums never drift.
+//! Credits and megapixels, both in integer hundredths, so that sums are exact.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::iter::Sum;
-use std::ops::Add;
+use std::{collections::BTreeMap, fmt, iter::Sum, ops::Add};
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::pattern;
 
@@ -21,7 +17,7 @@ impl Credits {
     /// No credits.
     pub const ZERO: Self = Self(0);
 
-    /// So many hundredths of a credit.
+    /// An amount in hundredths of a credit.
     pub const fn from_hundredths(hundredths: u64) -> Self {
         Self(hundredths)
     }
@@ -59,16 +55,16 @@ impl Serialize for Credits {
 }
 
 impl<'de> Deserialize<'de> for Credits {
-    /// From a number of credits that is not negative and has two decimal places at most.
+    /// Accepts a number of credits that is not negative and has at most two decimal places.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let credits = f64::deserialize(deserializer)?;
         let hundredths = (credits * 100.0).round();
-        // Up to here, every hundredth is a number of its own, and the nearest to what was written.
+        // Up to this limit, every hundredth has its own nearest `f64`.
         if hundredths / 100.0 == credits && (0.0..=9e14).contains(&hundredths) {
             Ok(Self(hundredths as u64))
         } else {
             Err(D::Error::custom(format!(
-                "{credits} is no amount of credits with two decimal places"
+                "{credits} is not an amount of credits with at most two decimal places"
             )))
         }
     }
@@ -89,7 +85,7 @@ impl Megapixels {
         self.0 as f64 / 100.0
     }
 
-    /// What this area costs at a price a megapixel.
+    /// The cost of this area at a price per megapixel.
     fn at(self, price: Credits) -> Credits {
         let hundredths = (u128::from(price.0) * u128::from(self.0)).div_ceil(100);
         Credits(u64::try_from(hundredths).unwrap_or(u64::MAX))
@@ -102,29 +98,26 @@ impl Serialize for Megapixels {
     }
 }
 
-/// What submissions cost: a price for all operations, and others for some.
+/// What submissions cost: a price for all operations, and exceptions for some.
 ///
-/// In TOML: `[prices]` with `submission = 3`, and `[prices.of."gen-2-pro"]` with what is different
-/// there.
+/// In TOML: `[prices]` with `submission = 3`, and `[prices.of."gen-2-pro"]` with the exceptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "PriceTable")]
 pub struct Prices {
-    /// The price of every operation that has none of its own.
+    /// The price of every operation without an exception.
     pub each: Price,
-    /// Prices of single operations: by names such as `gen-2-pro`, as in the contract and without
-    /// `/v1/`, or beginnings such as `gen-2-*`, of which the longest that fits counts. Default:
-    /// none.
+    /// Prices of single operations: names such as `gen-2-pro`, as in the contract but without
+    /// `/v1/`, or prefixes such as `gen-2-*`, of which the longest match applies. Default: none.
     pub of: BTreeMap<String, Price>,
 }
 
-/// What a submission to an operation costs: a price for the task, and one for each megapixel in and
-/// out.
+/// The price of a submission: an amount per task, and amounts per input and output megapixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
     /// Charged for every accepted submission. Default: 3 credits.
     pub submission: Credits,
-    /// Charged for each megapixel (2^20 pixels) of images that come with the request besides, in
-    /// proportion, rounded up to the hundredth of a credit. Default: none.
+    /// Also charged for each megapixel (2^20 pixels) of the request's images, in proportion and
+    /// rounded up to the hundredth of a credit. Default: none.
     pub input_megapixel: Credits,
     /// The same for each output megapixel. Default: 1 credit.
     pub output_megapixel: Credits,
@@ -152,7 +145,7 @@ impl Prices {
     }
 }
 
-/// Prices as they are written: those of an operation leave out what is as everywhere.
+/// Prices as they are written: an exception lists only what differs.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct PriceTable {
@@ -199,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_read_as_people_write_them() {
+    fn amounts_are_written_as_decimal_numbers() {
         assert_eq!(Credits::from_hundredths(405).to_string(), "4.05");
         assert_eq!(serde_json::to_string(&Credits::from_hundredths(410)).unwrap(), "4.1");
         assert_eq!(serde_json::to_string(&Megapixels::of_pixels(1920 * 1088)).unwrap(), "1.99");
@@ -219,7 +212,8 @@ mod tests {
             let text = serde_json::to_string(&Credits::from_hundredths(hundredths)).unwrap();
             let read: f64 = text.parse().unwrap();
             prop_assert_eq!((read * 100.0).round() as u64, hundredths);
-            prop_assert_eq!(serde_json::from_str::<Credits>(&text).unwrap().hundredths(), hundredths);
+            let read: Credits = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(read.hundredths(), hundredths);
         }
     }
 }

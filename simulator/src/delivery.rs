@@ -1,34 +1,40 @@
-//! Delivery addresses: signed, good for a while, and what they answer with.
+//! Delivery URLs: signed URLs that expire, and their responses.
 
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, Method, Uri};
-use axum::response::Response;
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderMap, Method, Uri},
+    response::Response,
+};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http_body::{Frame, SizeHint};
 use sha2::Sha256;
 use tracing::debug;
 use url::form_urlencoded;
 
-use crate::answer::Refusal;
-use crate::chance::{Chance, hex};
-use crate::faults::{Asks, CutShort, FaultPlace, Strike};
-use crate::outcome::Outcome;
-use crate::part::Part;
-use crate::service::Service;
-use crate::tasks::Task;
+use crate::{
+    chance::{Chance, hex},
+    faults::{AppliedFaults, CutShort, FaultPlace, RequestedFaults},
+    outcome::Outcome,
+    part::Part,
+    response::Rejection,
+    service::Service,
+    tasks::Task,
+};
 
-/// What an address says whose time is over.
-pub(crate) const EXPIRED: &str = "The delivery address has expired";
+/// The response to an expired delivery URL.
+pub(crate) const EXPIRED: &str = "The delivery URL has expired";
 
-/// How much of a picture is handed over at once.
+/// The number of bytes of a picture to send at once.
 const CHUNK: usize = 64 << 10;
 
-/// Signs what an address tells.
+/// Signs delivery URLs.
 pub(crate) struct Signer {
     key: [u8; 64],
 }
@@ -68,8 +74,8 @@ impl Signer {
     }
 }
 
-/// The signed address of a task's picture. It is the same however often one polls: its time runs
-/// from the moment the task became ready, rounded up to the second.
+/// The signed URL of a task's picture. It is the same for every poll: it expires a fixed time after
+/// the task became ready, rounded up to the second.
 pub(crate) fn address(service: &Service, task: &Task) -> String {
     let until =
         service.clock.unix_at(task.final_at.saturating_add(service.config.delivery_lifetime));
@@ -79,16 +85,16 @@ pub(crate) fn address(service: &Service, task: &Task) -> String {
     format!("{}/delivery/{file}?expires={expires}&signature={signature}", service.base(task.region))
 }
 
-/// Answers a delivery address. No key is asked for: the signature is the right.
+/// Serves a delivery URL. It requires no key, because the URL is signed.
 pub(crate) async fn serve(
     service: &Arc<Service>,
     method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
     file: &str,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Rejection> {
     if method != Method::GET && method != Method::HEAD {
-        return Err(Refusal::OtherMethods("GET, HEAD".to_owned()));
+        return Err(Rejection::OtherMethods("GET, HEAD".to_owned()));
     }
     let parameter = |name: &str| {
         let mut parameters = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
@@ -99,30 +105,32 @@ pub(crate) async fn serve(
     };
     let expires = parameter("expires");
     if !service.signer.is_mine(file, &expires, &parameter("signature")) {
-        return Err(Refusal::Forbidden("The signature of the delivery address is not valid"));
+        return Err(Rejection::Forbidden("The signature of the delivery URL is not valid"));
     }
-    let expires = Duration::from_secs(expires.parse().map_err(|_| Refusal::NotFound)?);
+    let expires = Duration::from_secs(expires.parse().map_err(|_| Rejection::NotFound)?);
     if service.clock.unix_now() >= expires {
-        return Err(Refusal::Forbidden(EXPIRED));
+        return Err(Rejection::Forbidden(EXPIRED));
     }
     let id = file.split('.').next().unwrap_or_default();
-    let mut asks = Asks::in_header(headers, FaultPlace::Delivery)?;
+    let mut asks = RequestedFaults::in_header(headers, FaultPlace::Delivery)?;
     let (kind, bytes) = picture(service, id).await?;
-    let strike = match *method {
-        // Who asks for the head alone gets nothing that could be faulty.
-        Method::HEAD => Strike::default(),
+    let applied = match *method {
+        // A HEAD response has no body, so it gets no faults.
+        Method::HEAD => AppliedFaults::default(),
         _ => {
             let mut state = service.state();
-            let task = state.tasks.get_mut(id).map(|task| &mut task.wish.faults);
-            service.faults.strike(FaultPlace::Delivery, &mut asks, task)
+            let task = state.tasks.get_mut(id).map(|task| &mut task.directives.faults);
+            service.faults.apply(FaultPlace::Delivery, &mut asks, task)
         }
     };
-    let instead = strike.instead(FaultPlace::Delivery).or_else(|| strike.delivered_instead(kind));
+    let instead =
+        applied.replacement(FaultPlace::Delivery).or_else(|| applied.delivery_replacement(kind));
     let response = instead.unwrap_or_else(|| {
         debug!(task = id, bytes = bytes.len(), "delivering");
         let length = bytes.len();
-        let asked = if *method == Method::GET { Part::asked(headers, length) } else { Part::Whole };
-        asked.answer(kind, bytes, |part| match strike.cut_in_the_middle() {
+        let asked =
+            if *method == Method::GET { Part::requested(headers, length) } else { Part::Whole };
+        asked.response(kind, bytes, |part| match applied.cut() {
             Some(cut) => Body::new(CutShort::new(part, cut)),
             None => {
                 let (whole, service) = (part.len() == length, Arc::clone(service));
@@ -130,39 +138,42 @@ pub(crate) async fn serve(
             }
         })
     });
-    Ok(strike.hold_back(&service.clock, response).await)
+    Ok(applied.delay(&service.clock, response).await)
 }
 
-/// The picture of a task that is ready, with its media type. It is painted once, but for fetches at
-/// the same time.
-pub(crate) async fn picture(service: &Service, id: &str) -> Result<(&'static str, Bytes), Refusal> {
+/// The picture of a task that is ready, with its media type. It is rendered once, except for
+/// concurrent requests.
+pub(crate) async fn picture(
+    service: &Service,
+    id: &str,
+) -> Result<(&'static str, Bytes), Rejection> {
     let picture = {
         let state = service.state();
-        let task = state.tasks.get(id).ok_or(Refusal::NotFound)?;
+        let task = state.tasks.get(id).ok_or(Rejection::NotFound)?;
         let kind = task.picture.format.media_type();
         if task.outcome(service.clock.now()) != Some(Outcome::Ready) {
-            return Err(Refusal::NotFound);
+            return Err(Rejection::NotFound);
         }
         if let Some(painted) = &task.painted {
             return Ok((kind, painted.clone()));
         }
-        if task.images_let_go {
-            return Err(Refusal::NotFound);
+        if task.images_dropped {
+            return Err(Rejection::NotFound);
         }
         task.picture.clone()
     };
     let kind = picture.format.media_type();
     let painted =
-        service.painters.run(move || picture.paint()).await.map_err(|_| Refusal::Broken)?;
-    let bytes = Bytes::from(painted.map_err(|_| Refusal::Broken)?);
+        service.painters.run(move || picture.paint()).await.map_err(|_| Rejection::Broken)?;
+    let bytes = Bytes::from(painted.map_err(|_| Rejection::Broken)?);
     service.state().tasks.keep_picture(id, bytes.clone(), service.clock.now(), service.room());
     Ok((kind, bytes))
 }
 
-/// The bytes on their way, which know when the last of them has been taken.
+/// The body of a response, which detects when its last byte has been taken.
 struct Delivery {
     left: Bytes,
-    /// Whether it is the whole file.
+    /// Whether it is the complete file.
     whole: bool,
     id: String,
     service: Arc<Service>,
@@ -206,11 +217,10 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::config::Config;
-    use crate::contract::Contract;
+    use crate::{config::Config, contract::Contract};
 
     #[tokio::test]
-    async fn only_what_is_taken_whole_counts_as_delivered() {
+    async fn only_complete_deliveries_are_counted() {
         let contract = Contract::built_in().unwrap();
         let service = Arc::new(
             Service::new(Config::default(), contract, String::new(), String::new()).unwrap(),

@@ -1,4 +1,4 @@
-//! What can go wrong before and on starting. Whatever goes wrong later is an answer over HTTP.
+//! Errors before and during the start. Later errors are HTTP responses.
 
 use std::net::SocketAddr;
 
@@ -6,14 +6,14 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// An address is not loopback, and [`Config::allow_remote`](crate::Config::allow_remote) is not
+    /// An address is not loopback, but [`Config::allow_remote`](crate::Config::allow_remote) is not
     /// set.
-    #[error("{address} can be reached from other machines: set `allow_remote` if that is meant")]
+    #[error("{address} is reachable from other machines: set `allow_remote` if that is intended")]
     NotLoopback {
-        /// The address that was asked for.
+        /// The configured address.
         address: SocketAddr,
     },
-    /// A setting makes no sense.
+    /// A setting is invalid.
     #[error("the setting `{setting}` {problem}")]
     Setting {
         /// The field of [`Config`](crate::Config).
@@ -21,18 +21,18 @@ pub enum StartError {
         /// What is wrong with it.
         problem: String,
     },
-    /// The address could not be listened on.
-    #[error("cannot listen on {address}")]
+    /// The simulator could not listen on the address.
+    #[error("could not listen on {address}")]
     Listen {
-        /// The address that was asked for.
+        /// The configured address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The contract that is built in cannot be served.
-    #[error("the contract cannot be served: {place}: {problem}")]
+    /// The built-in contract cannot be served.
+    #[error("cannot serve the contract: {place}: {problem}")]
     Contract {
-        /// Where in the document.
+        /// The location in the document.
         place: String,
         /// What is wrong there.
         problem: String,
@@ -49,12 +49,11 @@ impl StartError {
     }
 }
 
-/// What is wrong with the text of a configuration. Nothing of the text is quoted, since it may hold
-/// keys.
+/// An error in a configuration. It does not quote the text, which may contain keys.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct ConfigError {
-    /// Counted from one; the last line where it is not known.
+    /// The line, counted from 1; the last line if the location is not known.
     pub line: usize,
     /// What is wrong there.
     pub problem: String,
@@ -70,7 +69,7 @@ impl ConfigError {
     }
 }
 
-/// serde quotes a text that stands where something else belongs, and that may be a key.
+/// Removes a string of the wrong type, which serde quotes and which may be a key.
 fn without_values(message: &str) -> String {
     let quoted = message.split_once("string \"").and_then(|(before, rest)| {
         let (_, after) = rest.rsplit_once("\", expected")?;

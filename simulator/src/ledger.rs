@@ -1,27 +1,27 @@
-//! Credits as they move: every amount leaves one account and reaches another, so that all accounts
-//! together are always at zero.
+//! Movements of credits between accounts. The sum of all balances is always zero.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde::{Serialize, Serializer};
 
 use crate::credits::Credits;
 
-/// More entries are let go of, the oldest first; the balances keep what they did.
+/// The maximum number of entries to keep. Dropping the oldest does not change the balances.
 const MAX_KEPT: usize = 10_000;
 
-/// Where credits are.
+/// An account of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Account {
-    /// Where credits come from when they are bought or given; its balance is below zero by what was
-    /// issued.
+    /// The source of credits that are bought or given; its balance is minus what was issued.
     Issued,
-    /// Where credits go when a submission is charged.
+    /// The destination of charged credits.
     Charged,
-    /// An organization's, by its id.
+    /// An organization's account, by its id.
     Organization(Arc<str>),
 }
 
@@ -39,15 +39,15 @@ impl Serialize for Account {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct LedgerEntry {
-    /// Counted from 1.
+    /// The number of the entry, counted from 1.
     pub number: u64,
-    /// Seconds since 1970-01-01 00:00 UTC, by the simulator's clock.
+    /// Seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
     pub unix_seconds: u64,
-    /// Where the credits came from.
+    /// The account that the credits left.
     pub from: Account,
-    /// Where they went.
+    /// The account that received them.
     pub to: Account,
-    /// How many.
+    /// The amount.
     pub amount: Credits,
     /// For a charge, the id of the project.
     pub project: Option<Arc<str>>,
@@ -55,11 +55,11 @@ pub struct LedgerEntry {
     pub task: Option<String>,
 }
 
-/// An account has too little.
+/// The balance of the account is too low.
 #[derive(Debug)]
-pub(crate) struct Short;
+pub(crate) struct InsufficientBalance;
 
-/// What a charge is for.
+/// The project and task of a charge.
 pub(crate) struct Purpose {
     pub(crate) project: Arc<str>,
     pub(crate) task: String,
@@ -67,14 +67,15 @@ pub(crate) struct Purpose {
 
 #[derive(Default)]
 pub(crate) struct Ledger {
-    /// In hundredths of a credit; below zero for [`Account::Issued`] alone.
+    /// In hundredths of a credit; only [`Account::Issued`] is negative.
     balances: BTreeMap<Account, i128>,
     entries: VecDeque<LedgerEntry>,
     written: u64,
 }
 
 impl Ledger {
-    /// Moves credits. Nothing moves where an account other than [`Account::Issued`] has too little.
+    /// Moves credits. Fails and moves nothing if the balance of an account other than
+    /// [`Account::Issued`] is too low.
     pub(crate) fn transfer(
         &mut self,
         unix: Duration,
@@ -82,10 +83,10 @@ impl Ledger {
         to: Account,
         amount: Credits,
         purpose: Option<Purpose>,
-    ) -> Result<(), Short> {
+    ) -> Result<(), InsufficientBalance> {
         let hundredths = i128::from(amount.hundredths());
         if from != Account::Issued && self.hundredths(&from) < hundredths {
-            return Err(Short);
+            return Err(InsufficientBalance);
         }
         *self.balances.entry(from.clone()).or_default() -= hundredths;
         *self.balances.entry(to.clone()).or_default() += hundredths;
@@ -106,7 +107,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What an account other than [`Account::Issued`] holds.
+    /// The balance of an account other than [`Account::Issued`].
     pub(crate) fn balance(&self, account: &Account) -> Credits {
         Credits::from_hundredths(u64::try_from(self.hundredths(account)).unwrap_or(u64::MAX))
     }
@@ -116,7 +117,7 @@ impl Ledger {
         self.balances.iter().map(|(account, balance)| (account, *balance))
     }
 
-    /// The newest first.
+    /// The entries, newest first.
     pub(crate) fn newest(&self) -> impl Iterator<Item = &LedgerEntry> {
         self.entries.iter().rev()
     }
@@ -142,29 +143,34 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_always_balances_and_nobody_owes(moves in prop::collection::vec((0u8..5, 0u8..5, 0u64..1000), 0..60)) {
+        fn balances_add_up_to_zero_and_are_never_negative(
+            moves in prop::collection::vec((0u8..5, 0u8..5, 0u64..1000), 0..60)
+        ) {
             let mut ledger = Ledger::default();
             let mut replayed = BTreeMap::<Account, i128>::new();
             for (from, to, amount) in moves {
                 let (from, to) = (account(from), account(to));
                 let had = ledger.hundredths(&from);
-                let moved = ledger.transfer(Duration::ZERO, from.clone(), to, Credits::from_hundredths(amount), None);
-                prop_assert_eq!(moved.is_err(), from != Account::Issued && had < i128::from(amount));
+                let fails = from != Account::Issued && had < i128::from(amount);
+                let amount = Credits::from_hundredths(amount);
+                let moved = ledger.transfer(Duration::ZERO, from, to, amount, None);
+                prop_assert_eq!(moved.is_err(), fails);
                 prop_assert_eq!(ledger.balances().map(|(_, balance)| balance).sum::<i128>(), 0);
                 for (account, balance) in ledger.balances() {
                     prop_assert!(balance >= 0 || *account == Account::Issued);
                 }
             }
             for entry in ledger.newest() {
-                *replayed.entry(entry.from.clone()).or_default() -= i128::from(entry.amount.hundredths());
-                *replayed.entry(entry.to.clone()).or_default() += i128::from(entry.amount.hundredths());
+                let amount = i128::from(entry.amount.hundredths());
+                *replayed.entry(entry.from.clone()).or_default() -= amount;
+                *replayed.entry(entry.to.clone()).or_default() += amount;
             }
             prop_assert_eq!(replayed, ledger.balances);
         }
     }
 
     #[test]
-    fn old_entries_go_and_balances_stay() {
+    fn dropping_old_entries_keeps_the_balances() {
         let mut ledger = Ledger::default();
         for _ in 0..MAX_KEPT + 5 {
             ledger

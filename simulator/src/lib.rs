@@ -1,5 +1,5 @@
-//! The asynchronous image generation and editing service on this machine: in memory, stateful, and
-//! true to its contract, for tests and for trying things out without a key or a credit.
+//! A local simulator of the asynchronous image generation and editing service: in memory, stateful
+//! and true to its contract, for tests and experiments without a key or credits.
 //!
 //! ```
 //! use imagekiln_simulator::{Config, Simulator};
@@ -8,54 +8,54 @@
 //! # async fn run() -> Result<(), imagekiln_simulator::StartError> {
 //! let sim = Simulator::start(Config::default()).await?;
 //! // Point a client at `sim.base_url()` with the key `sim.api_key()`, submit a task, and then:
-//! sim.clock().advance(Duration::from_secs(1)); // the task is ready, and nobody has slept
-//! assert_eq!(sim.counts().accepted, 0); // nothing was paid twice, nothing lost
+//! sim.clock().advance(Duration::from_secs(1)); // the task is ready without any sleep
+//! assert_eq!(sim.counts().accepted, 0); // and check what was charged
 //! sim.shutdown().await;
 //! # Ok(())
 //! # }
-//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run()).unwrap();
+//! # let mut runtime = tokio::runtime::Builder::new_current_thread();
+//! # runtime.enable_all().build().unwrap().block_on(run()).unwrap();
 //! ```
 //!
 //! # What it serves
 //!
 //! Paths, methods and limits are read from `openapi.json`, which is built in: an operation that is
-//! added to the document is served without new code. Requests are validated by a JSON Schema
-//! validator against that document, and not through anybody's types, so that a client's mistakes
-//! show. Clients in any language can use it.
+//! added to the document is served without new code. A JSON Schema validator checks requests
+//! against that document, independently of any client's types, so that a client's mistakes show.
+//! Clients in any language can use it.
 //!
-//! Pictures are real files of the kind and size that were asked for, worked from the images, the
-//! mask, the prompt and the seed of the request: the same request gives the same bytes. They are
-//! placeholders, and say so.
+//! Pictures are real files of the requested format and size, generated from the images, the mask,
+//! the prompt and the seed of the request. The same request produces the same bytes. They are
+//! placeholders, and labeled as such.
 //!
-//! # Words
+//! # Outcomes
 //!
-//! Words in a prompt, or in any other text of a request that is neither an image nor a secret,
-//! choose how its task ends:
+//! A word in a prompt, or in any other text of a request that is neither an image nor a secret,
+//! selects the outcome of its task:
 //!
-//! | word | what happens |
+//! | word | outcome |
 //! |---|---|
 //! | `[[error]]` | the task ends with `Error` |
 //! | `[[request-moderated]]` | the task ends with `Request Moderated` |
 //! | `[[content-moderated]]` | the task ends with `Content Moderated` |
 //! | `[[not-found]]` | the task ends with `Task not found` |
-//! | `[[unknown-status]]` | until it ends, the task shows the status `Warming the kiln` |
+//! | `[[unknown-status]]` | while in progress, the task has the status `Warming the kiln` |
 //!
 //! # Faults
 //!
-//! Other words, a header and rules make the service fail as real ones do: replies that are lost,
-//! proxies' pages, storms of 429, resets, pictures that are cut short. [`Faults`] tells all of it.
+//! Other words, a header and rules make the service fail in realistic ways: lost responses, error
+//! pages of proxies, series of 429, connection resets, truncated pictures. See [`Faults`].
 //!
-//! # What is the simulator's own
+//! # Where the contract is silent
 //!
-//! Where the interface does not say what the service does, the simulator does the plainest thing.
-//! `docs/simulator.md` in the repository tells all of it. The most important: in-progress statuses
-//! are `Pending` and `Processing`; a delivery address is good for ten minutes from the moment its
-//! task became ready; polling an id that is not known *at that address*, or not to that project,
-//! answers 200 with `Task not found`; what is not paid is refused with 402; images given by their
-//! address are not fetched; webhooks go to this machine alone unless the settings allow more.
+//! Where the contract does not define what the service does, the simulator behaves in the simplest
+//! way. `docs/simulator.md` in the repository lists all of it. In short: in-progress statuses are
+//! `Pending` and `Processing`; a delivery URL is valid for ten minutes after its task became ready;
+//! polling an id that is unknown *at that base URL*, or belongs to another project, returns 200
+//! with `Task not found`; a submission without sufficient credits gets a 402; image URLs are not
+//! fetched; webhooks are sent only to this machine unless the settings allow more.
 
 mod accounts;
-mod answer;
 mod chance;
 mod clock;
 mod config;
@@ -69,12 +69,13 @@ mod faults;
 mod ledger;
 mod moderation;
 mod open_fields;
-mod order;
 mod outcome;
 mod paint;
+mod parsed_request;
 mod part;
 mod pattern;
 mod poll;
+mod response;
 mod seconds;
 mod serve;
 mod server;
@@ -86,7 +87,7 @@ mod tasks;
 mod validation;
 mod video;
 mod webhooks;
-mod work;
+mod worker_pool;
 
 pub use accounts::{
     AuditEntry, Finetune, KeyView, Limits, Member, Organization, OrganizationView, Permission,

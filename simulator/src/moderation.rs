@@ -7,24 +7,24 @@ use serde_json::Value;
 
 use crate::outcome::Outcome;
 
-/// The strictness where neither the request nor the contract names one.
+/// The tolerance if neither the request nor the contract has one.
 const DEFAULT_TOLERANCE: f64 = 2.0;
 
-/// Words that stop a task, each with its severity: a word is moderated where its severity is above
-/// the request's `safety_tolerance` (0 is the strictest). A word of severity 1 stops a task at
-/// tolerance 0 only, one of severity 3 at the default tolerance of 2 too, one of severity 7 always.
-/// Words are found as whole words, in whichever case, in every text of a request that is neither an
-/// image nor a secret.
+/// Words that stop a task, each with a severity: a word is moderated if its severity is above the
+/// request's `safety_tolerance` (0 is the strictest). A word of severity 1 stops a task only at
+/// tolerance 0, one of severity 3 also at the default tolerance of 2, one of severity 7 always.
+/// Only whole words match, in any case, in every text of a request that is neither an image nor a
+/// secret.
 ///
 /// In TOML: `[moderation.input]` with lines such as `gore = 3`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Moderation {
-    /// Words that moderation of the input finds: the task ends with `Request Moderated`. Default:
-    /// `nudity` 5, `gore` 3.
+    /// Words that input moderation finds: the task ends with `Request Moderated`. Default: `nudity`
+    /// 5, `gore` 3.
     pub input: BTreeMap<String, u8>,
-    /// Words whose picture moderation of the output finds: the task ends with `Content Moderated`.
-    /// Default: `weapon` 3, `blood` 1.
+    /// Words that output moderation finds: the task ends with `Content Moderated`. Default:
+    /// `weapon` 3, `blood` 1.
     pub output: BTreeMap<String, u8>,
 }
 
@@ -41,7 +41,7 @@ impl Default for Moderation {
 }
 
 impl Moderation {
-    /// How moderation ends a request, if it does. Input comes before output.
+    /// The outcome of a moderated request. Input is checked before output.
     pub(crate) fn verdict(&self, request: &Value, tolerance: Option<&Value>) -> Option<Outcome> {
         let tolerance = tolerance.and_then(Value::as_f64).unwrap_or(DEFAULT_TOLERANCE);
         let stops = |words: &BTreeMap<String, u8>| {
@@ -65,7 +65,7 @@ fn mentions(value: &Value, word: &str) -> bool {
     }
 }
 
-/// Whether `word` stands in `text` with no letter or digit at either side. Both are in lower case.
+/// Whether `text` contains `word` without a letter or digit on either side. Both are in lower case.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, found)| {
         let before = text[..at].chars().next_back();
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn severity_is_held_against_tolerance() {
+    fn severity_is_compared_with_tolerance() {
         let moderation = Moderation::default();
         let verdict = |prompt: &str, tolerance: Value| {
             moderation.verdict(&json!({ "prompt": prompt }), Some(&tolerance))
@@ -105,7 +105,7 @@ mod tests {
             moderation.verdict(&json!({ "prompt": "gore" }), None),
             Some(Outcome::RequestModerated)
         );
-        for innocent in ["Gorezone is no word of the list", "categore", "bloody", "blood2"] {
+        for innocent in ["Gorezone is not on the list", "categore", "bloody", "blood2"] {
             assert_eq!(verdict(innocent, json!(0)), None, "{innocent}");
         }
     }

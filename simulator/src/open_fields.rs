@@ -1,30 +1,29 @@
-//! Fields whose type the contract leaves open and that the simulator reads all the same: their
-//! types and bounds here are the simulator's own.
+//! Fields whose type the contract leaves open. The simulator reads them; their types and bounds
+//! here are the simulator's own.
 
 use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use crate::paint::Work;
-use crate::validation::Violation;
+use crate::{paint::OperationKind, validation::Violation};
 
-/// The longest side of a webp, in pixels.
-const LONGEST: i64 = 16383;
+/// The maximum side of a webp, in pixels.
+const MAX_SIDE: i64 = 16383;
 
-/// By how many pixels a mask may be dilated.
+/// The range of pixels by which a mask may be dilated.
 const DILATION: RangeInclusive<i64> = 0..=256;
 
-/// The integer fields of this kind, each with its bounds.
-fn integers(work: Work) -> &'static [(&'static str, RangeInclusive<i64>)] {
-    match work {
-        Work::Erase => const { &[("dilation", DILATION)] },
-        Work::Outpaint => {
+/// The integer fields of this kind of operation, with their bounds.
+fn integers(kind: OperationKind) -> &'static [(&'static str, RangeInclusive<i64>)] {
+    match kind {
+        OperationKind::Erase => const { &[("dilation", DILATION)] },
+        OperationKind::Outpaint => {
             const {
                 &[
-                    ("width", 1..=LONGEST),
-                    ("height", 1..=LONGEST),
-                    ("reference_offset_x", -LONGEST..=LONGEST),
-                    ("reference_offset_y", -LONGEST..=LONGEST),
+                    ("width", 1..=MAX_SIDE),
+                    ("height", 1..=MAX_SIDE),
+                    ("reference_offset_x", -MAX_SIDE..=MAX_SIDE),
+                    ("reference_offset_y", -MAX_SIDE..=MAX_SIDE),
                 ]
             }
         }
@@ -32,13 +31,13 @@ fn integers(work: Work) -> &'static [(&'static str, RangeInclusive<i64>)] {
     }
 }
 
-/// What is wrong with these fields of a request.
-pub(crate) fn check(work: Work, body: &Value) -> Vec<Violation> {
+/// The violations of these fields.
+pub(crate) fn check(kind: OperationKind, body: &Value) -> Vec<Violation> {
     let wrong = |(name, bounds): &(&str, RangeInclusive<i64>)| {
         let (kind, msg) = problem(body.get(*name)?, bounds)?;
         Some(Violation::new(["body", *name], kind, msg))
     };
-    integers(work).iter().filter_map(wrong).collect()
+    integers(kind).iter().filter_map(wrong).collect()
 }
 
 fn problem(value: &Value, bounds: &RangeInclusive<i64>) -> Option<(&'static str, String)> {
@@ -66,8 +65,7 @@ fn problem(value: &Value, bounds: &RangeInclusive<i64>) -> Option<(&'static str,
     }
 }
 
-/// An integer in whichever form JSON has it: `7` and `7.0` are the same. Anything else counts as
-/// absent.
+/// An integer in any JSON notation: `7` and `7.0` are the same. Anything else counts as absent.
 pub(crate) fn integer(body: &Value, name: &str) -> Option<i64> {
     let value = body.get(name)?;
     let float =
@@ -82,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_wrong_value_has_its_type() {
+    fn each_invalid_value_has_its_violation() {
         for (value, kind) in [
             (json!(null), None),
             (json!(7), None),
@@ -98,17 +96,28 @@ mod tests {
             (json!({ "x": 7 }), Some("int_type")),
         ] {
             let body = json!({ "reference_offset_x": value });
-            let found: Vec<_> =
-                check(Work::Outpaint, &body).iter().map(|violation| violation.kind).collect();
+            let found: Vec<_> = check(OperationKind::Outpaint, &body)
+                .iter()
+                .map(|violation| violation.kind)
+                .collect();
             assert_eq!(found, kind.into_iter().collect::<Vec<_>>(), "{body}");
-            assert!(check(Work::Create, &body).is_empty(), "the field means nothing elsewhere");
+            assert!(
+                check(OperationKind::Create, &body).is_empty(),
+                "other operations ignore the field"
+            );
         }
-        assert_eq!(check(Work::Outpaint, &json!({ "width": 0 }))[0].kind, "greater_than_equal");
-        assert_eq!(check(Work::Erase, &json!({ "dilation": 257 }))[0].kind, "less_than_equal");
+        assert_eq!(
+            check(OperationKind::Outpaint, &json!({ "width": 0 }))[0].kind,
+            "greater_than_equal"
+        );
+        assert_eq!(
+            check(OperationKind::Erase, &json!({ "dilation": 257 }))[0].kind,
+            "less_than_equal"
+        );
     }
 
     #[test]
-    fn integers_are_the_same_in_every_form() {
+    fn integers_are_read_in_every_notation() {
         for (value, expected) in [
             (json!(7), Some(7)),
             (json!(-7.0), Some(-7)),

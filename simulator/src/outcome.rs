@@ -1,10 +1,10 @@
-//! How a task ends, which words in its request can choose.
+//! The outcome of a task, which words in its request can select.
 
 use serde_json::Value;
 
-use crate::faults::Asks;
+use crate::faults::RequestedFaults;
 
-/// How a task ends.
+/// The final status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Outcome {
     #[default]
@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Whether a status is one that a task ends with.
+    /// Whether a status is final.
     pub(crate) fn is_final(status: &str) -> bool {
         let all = [
             Self::Ready,
@@ -28,7 +28,7 @@ impl Outcome {
         all.into_iter().any(|outcome| outcome.status() == status)
     }
 
-    /// The status when polled, in the words of the contract.
+    /// The status in a poll response, as in the contract.
     pub(crate) fn status(self) -> &'static str {
         match self {
             Self::Ready => "Ready",
@@ -40,7 +40,7 @@ impl Outcome {
     }
 }
 
-/// The words that make a task fail, each with its outcome.
+/// The words that make a task fail.
 const WORDS: [(&str, Outcome); 4] = [
     ("[[error]]", Outcome::Error),
     ("[[request-moderated]]", Outcome::RequestModerated),
@@ -48,28 +48,28 @@ const WORDS: [(&str, Outcome); 4] = [
     ("[[not-found]]", Outcome::NotFound),
 ];
 
-/// The word that makes a task show [`ODD_STATUS`] while it is in progress.
-const ODD_WORD: &str = "[[unknown-status]]";
+/// The word that gives a task the status [`UNKNOWN_STATUS`] while it is in progress.
+const UNKNOWN_STATUS_WORD: &str = "[[unknown-status]]";
 
-/// An in-progress status that no client can know.
-pub(crate) const ODD_STATUS: &str = "Warming the kiln";
+/// An in-progress status that no client knows.
+pub(crate) const UNKNOWN_STATUS: &str = "Warming the kiln";
 
-/// What the words in a request ask for.
+/// What the words in a request select.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(crate) struct Wish {
+pub(crate) struct Directives {
     pub(crate) outcome: Outcome,
-    pub(crate) odd_status: bool,
-    pub(crate) faults: Asks,
+    pub(crate) unknown_status: bool,
+    pub(crate) faults: RequestedFaults,
 }
 
-impl Wish {
-    /// Looks into every string of a request, at any depth. The first word of the table above wins.
+impl Directives {
+    /// Searches every string of a request, at any depth. The first match in the table above wins.
     pub(crate) fn of(request: &Value) -> Self {
         let found = WORDS.iter().find(|(word, _)| mentions(request, word));
         Self {
             outcome: found.map_or(Outcome::Ready, |(_, outcome)| *outcome),
-            odd_status: mentions(request, ODD_WORD),
-            faults: Asks::in_words(request),
+            unknown_status: mentions(request, UNKNOWN_STATUS_WORD),
+            faults: RequestedFaults::in_words(request),
         }
     }
 }
@@ -93,8 +93,12 @@ mod tests {
     fn words_are_found_at_any_depth() {
         let request =
             json!({ "a": [1, { "b": "x [[not-found]] y" }], "prompt": "[[unknown-status]]" });
-        let wish = Wish { outcome: Outcome::NotFound, odd_status: true, faults: Asks::default() };
-        assert_eq!(Wish::of(&request), wish);
-        assert_eq!(Wish::of(&json!({ "prompt": "[error]" })), Wish::default());
+        let directives = Directives {
+            outcome: Outcome::NotFound,
+            unknown_status: true,
+            faults: RequestedFaults::default(),
+        };
+        assert_eq!(Directives::of(&request), directives);
+        assert_eq!(Directives::of(&json!({ "prompt": "[error]" })), Directives::default());
     }
 }

@@ -1,28 +1,30 @@
-//! The part of a file that a request asks for by the header `Range`: players of videos jump by it.
+//! The part of a file that the `Range` header of a request asks for. Video players seek with it.
 
 use std::ops::Range;
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::Response,
+};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// No part is asked for, or in a way that may be answered with the whole.
+    /// The complete file: no range was requested, or one that may be ignored.
     Whole,
     Of(Range<usize>),
-    /// What is asked for lies outside of the file.
+    /// The requested range is outside the file.
     Outside,
 }
 
 impl Part {
-    /// One range of bytes is understood. With `If-Range` the whole is sent, since no file has a tag
-    /// to compare with.
-    pub(crate) fn asked(headers: &HeaderMap, length: usize) -> Self {
-        let asked = headers
+    /// Parses the header. Only single byte ranges are supported. With `If-Range` the complete file
+    /// is sent, because files have no tag to compare.
+    pub(crate) fn requested(headers: &HeaderMap, length: usize) -> Self {
+        let requested = headers
             .get(header::RANGE)
             .and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
-        match asked
+        match requested
             .filter(|_| !headers.contains_key(header::IF_RANGE))
             .and_then(|range| range.split_once('-'))
         {
@@ -31,8 +33,8 @@ impl Part {
         }
     }
 
-    /// The part of a file as an answer; `body` makes its body of the bytes.
-    pub(crate) fn answer(
+    /// The response with this part of a file; `body` converts the bytes to a body.
+    pub(crate) fn response(
         self,
         kind: &'static str,
         file: Bytes,
@@ -45,8 +47,8 @@ impl Part {
                 (StatusCode::RANGE_NOT_SATISFIABLE, Some(format!("bytes */{length}")), Bytes::new())
             }
             Self::Of(Range { start, end }) => {
-                let told = format!("bytes {start}-{}/{length}", end.saturating_sub(1));
-                (StatusCode::PARTIAL_CONTENT, Some(told), file.slice(start..end))
+                let range = format!("bytes {start}-{}/{length}", end.saturating_sub(1));
+                (StatusCode::PARTIAL_CONTENT, Some(range), file.slice(start..end))
             }
         };
         let part_length = HeaderValue::from(part.len());
@@ -64,7 +66,7 @@ impl Part {
     fn between((first, last): (&str, &str), length: usize) -> Self {
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            // A number beyond counting lies beyond every file.
+            // A number too large to parse is beyond the end of every file.
             digits.then(|| text.parse().unwrap_or(usize::MAX))
         };
         let range = match (number(first), number(last)) {
@@ -82,9 +84,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_range_is_understood_and_everything_else_is_the_whole() {
-        let asked = |text: &str| {
-            Part::asked(&HeaderMap::from_iter([(header::RANGE, text.parse().unwrap())]), 10)
+    fn single_ranges_are_supported_and_everything_else_is_ignored() {
+        let requested = |text: &str| {
+            Part::requested(&HeaderMap::from_iter([(header::RANGE, text.parse().unwrap())]), 10)
         };
         for (text, part) in [
             ("bytes=0-", Part::Of(0..10)),
@@ -104,11 +106,11 @@ mod tests {
             ("bytes=+1-2", Part::Whole),
             ("lines=1-2", Part::Whole),
         ] {
-            assert_eq!(asked(text), part, "{text}");
+            assert_eq!(requested(text), part, "{text}");
         }
         let conditional = [(header::RANGE, "bytes=1-2"), (header::IF_RANGE, "\"a\"")];
         let headers =
             HeaderMap::from_iter(conditional.map(|(name, value)| (name, value.parse().unwrap())));
-        assert_eq!(Part::asked(&headers, 10), Part::Whole);
+        assert_eq!(Part::requested(&headers, 10), Part::Whole);
     }
 }

@@ -1,8 +1,8 @@
-//! Names of operations in settings: `gen-2-pro`, or `gen-2-*` for all that begin so.
+//! Names of operations in settings: `gen-2-pro`, or `gen-2-*` for all with that prefix.
 
 use std::collections::BTreeMap;
 
-/// Whether `pattern` is the operation's name, or its beginning with a `*` behind.
+/// Whether `pattern` is the operation's name, or a prefix of it followed by `*`.
 pub(crate) fn matches(pattern: &str, operation: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => operation.starts_with(beginning),
@@ -10,8 +10,8 @@ pub(crate) fn matches(pattern: &str, operation: &str) -> bool {
     }
 }
 
-/// The value for an operation: the longest pattern that matches wins, and a whole name over a
-/// pattern.
+/// The value for an operation. A full name takes precedence over a pattern, and a longer pattern
+/// over a shorter one.
 pub(crate) fn best<'a, T>(table: &'a BTreeMap<String, T>, operation: &str) -> Option<&'a T> {
     let matching = table.iter().filter(|(pattern, _)| matches(pattern, operation));
     matching
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_closest_pattern_wins() {
+    fn the_most_specific_pattern_wins() {
         let table = BTreeMap::from(
             [("*", 1), ("gen-2-*", 2), ("gen-2-pro", 3), ("gen-2-pro*", 4)]
                 .map(|(p, v)| (p.to_owned(), v)),

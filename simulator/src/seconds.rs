@@ -1,12 +1,10 @@
-//! Times in a configuration and in what is told: seconds, with a fraction where one is meant.
+//! Times in settings and JSON, in seconds with a fraction.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-/// No setting means more: a hundred years.
+/// The maximum of any setting: a hundred years.
 const MAX: f64 = 100.0 * 366.0 * 86_400.0;
 
 pub(crate) fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
@@ -28,10 +26,10 @@ pub(crate) fn write<S: Serializer>(time: &Duration, serializer: S) -> Result<S::
     serializer.serialize_f64(time.as_secs_f64())
 }
 
-/// So many seconds, from none to a hundred years.
+/// A duration from zero to a hundred years.
 fn duration<E: Error>(seconds: f64) -> Result<Duration, E> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if seconds <= MAX => Ok(time),
-        _ => Err(E::custom(format!("{seconds} is no time in seconds from 0 to {MAX}"))),
+        _ => Err(E::custom(format!("{seconds} is not a time in seconds from 0 to {MAX}"))),
     }
 }

@@ -1,20 +1,24 @@
-//! What all requests share: the contract, the keys, the tasks, the clock.
+//! The state that all requests share: the contract, the keys, the tasks, the clock.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use crate::accounts::{Accounts, Act, Actor, OrganizationView};
-use crate::chance::Chance;
-use crate::clock::Clock;
-use crate::config::Config;
-use crate::contract::{Contract, Region};
-use crate::counts::Counts;
-use crate::delivery::Signer;
-use crate::error::StartError;
-use crate::faults::Faults;
-use crate::tasks::{Room, Tasks};
-use crate::webhooks::Webhooks;
-use crate::work::Workshop;
+use crate::{
+    accounts::{Accounts, Act, Actor, OrganizationView},
+    chance::Chance,
+    clock::Clock,
+    config::Config,
+    contract::{Contract, Region},
+    counts::Counts,
+    delivery::Signer,
+    error::StartError,
+    faults::Faults,
+    tasks::{Room, Tasks},
+    webhooks::Webhooks,
+    worker_pool::WorkerPool,
+};
 
 pub(crate) struct Service {
     pub(crate) config: Config,
@@ -24,15 +28,15 @@ pub(crate) struct Service {
     pub(crate) signer: Signer,
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) faults: Faults,
-    /// Where requests are examined, which does not wait for pictures to be painted.
-    pub(crate) readers: Workshop,
-    pub(crate) painters: Workshop,
+    /// Validates requests, separately so that they do not wait for pictures to be rendered.
+    pub(crate) readers: WorkerPool,
+    pub(crate) painters: WorkerPool,
     global_base: String,
     regional_base: String,
     state: Mutex<State>,
 }
 
-/// What changes.
+/// The mutable state.
 pub(crate) struct State {
     pub(crate) tasks: Tasks,
     pub(crate) accounts: Accounts,
@@ -62,8 +66,8 @@ impl Service {
             webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
             faults: Faults::with_rules(chance, &config.faults)?,
             clock,
-            readers: Workshop::new(),
-            painters: Workshop::new(),
+            readers: WorkerPool::new(),
+            painters: WorkerPool::new(),
             state: Mutex::new(state),
             config,
             contract,
@@ -73,7 +77,7 @@ impl Service {
         })
     }
 
-    /// What tasks may take.
+    /// The limits of what tasks may keep.
     pub(crate) fn room(&self) -> Room {
         Room { bytes: self.config.max_kept_bytes, image_lifetime: self.config.delivery_lifetime }
     }
@@ -85,7 +89,7 @@ impl Service {
         }
     }
 
-    /// What changes, for as long as the guard is held; never across an await.
+    /// Locks the mutable state. The guard must not be held across an await.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,7 +104,7 @@ impl Service {
             .organizations(actor, self.clock.unix_at(now), |project| state.tasks.active(project))
     }
 
-    /// An actor about to change the accounts.
+    /// An actor that changes the accounts.
     pub(crate) fn act<'a>(&self, state: &'a mut State, actor: Actor) -> Act<'a> {
         Act { accounts: &mut state.accounts, actor, unix: self.clock.unix_now() }
     }

@@ -1,34 +1,31 @@
-//! The simulator as its user holds it.
+//! The public handle of a running simulator.
 
-use std::fmt;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tracing::info;
 
-use crate::accounts::{Actor, OrganizationView};
-use crate::clock::Clock;
-use crate::config::Config;
-use crate::contract::{Contract, Region};
-use crate::control;
-use crate::counts::Counts;
-use crate::error::StartError;
-use crate::faults::Faults;
-use crate::serve;
-use crate::server::{self, Door};
-use crate::service::Service;
-use crate::tasks::TaskView;
-use crate::webhooks::{self, WebhookDelivery};
+use crate::{
+    accounts::{Actor, OrganizationView},
+    clock::Clock,
+    config::Config,
+    contract::{Contract, Region},
+    control,
+    counts::Counts,
+    error::StartError,
+    faults::Faults,
+    serve,
+    server::{self, Endpoint},
+    service::Service,
+    tasks::TaskView,
+    webhooks::{self, WebhookDelivery},
+};
 
-/// How long [`Simulator::shutdown`] waits for requests under way.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long [`Simulator::shutdown`] waits for requests in progress.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A running simulator. Dropping it stops it: no connection is accepted any more, idle ones are
-/// closed, and requests under way are still answered as long as the runtime lives.
+/// A running simulator. Dropping it stops it: it accepts no new connections and closes idle ones.
+/// Requests in progress are completed as long as the runtime lives.
 pub struct Simulator {
     service: Arc<Service>,
     stop: watch::Sender<bool>,
@@ -38,13 +35,13 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Starts the service on the tokio runtime of the caller. It is ready to serve when this
-    /// returns.
+    /// Starts the service on the caller's tokio runtime. It is ready to serve when this returns.
     ///
     /// # Errors
     ///
-    /// When a setting makes no sense, an address is not loopback though
-    /// [`allow_remote`](Config::allow_remote) is not set, or an address cannot be listened on.
+    /// If a setting is invalid, an address is not loopback although
+    /// [`allow_remote`](Config::allow_remote) is not set, or the simulator could not listen on an
+    /// address.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         config.check()?;
         let contract = Contract::built_in()?;
@@ -63,12 +60,12 @@ impl Simulator {
         info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
         let service = Arc::new(Service::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
-        let door = |region| server::router(Door { service: Arc::clone(&service), region });
+        let endpoint = |region| server::router(Endpoint { service: Arc::clone(&service), region });
         let control_router =
             control::router(Arc::clone(&service), control_address, stop.subscribe());
         let servers = [
-            (global, door(Region::Global)),
-            (regional, door(Region::Regional)),
+            (global, endpoint(Region::Global)),
+            (regional, endpoint(Region::Regional)),
             (control, control_router),
         ];
         let servers = servers.map(|(listener, router)| {
@@ -83,34 +80,34 @@ impl Simulator {
         Ok(Self { service, stop, servers, webhooks, control_url })
     }
 
-    /// The service's address, without a slash at its end: `http://127.0.0.1:PORT`.
+    /// The base URL, without a trailing slash: `http://127.0.0.1:PORT`.
     pub fn base_url(&self) -> &str {
         self.service.base(Region::Global)
     }
 
-    /// The regional address: the same service on another port. A task is known only at the address
-    /// that took it.
+    /// The base URL for regional models: the same service on another port. A task is known only at
+    /// the base URL that accepted it.
     pub fn regional_base_url(&self) -> &str {
         self.service.base(Region::Regional)
     }
 
-    /// Where the control interface and its page are, on a port of their own:
-    /// `http://127.0.0.1:PORT`. No key opens it, and no other machine reaches it.
+    /// The URL of the control interface and its page, on a separate port: `http://127.0.0.1:PORT`.
+    /// It does not take API keys, and other machines cannot reach it.
     pub fn control_url(&self) -> &str {
         &self.control_url
     }
 
-    /// A key that is let in: the first of [`Config::api_keys`].
+    /// An accepted API key: the first of [`Config::api_keys`].
     pub fn api_key(&self) -> &str {
         self.service.config.api_keys.first().map_or("", String::as_str)
     }
 
-    /// What happened up to now.
+    /// The counters so far.
     pub fn counts(&self) -> Counts {
         self.service.counts()
     }
 
-    /// What is known of a task, whichever address took it.
+    /// What is known about a task, at either base URL.
     pub fn task(&self, id: &str) -> Option<TaskView> {
         let now = self.service.clock.now();
         let state = self.service.state();
@@ -124,19 +121,19 @@ impl Simulator {
         state.tasks.iter().map(|task| task.view(now, &self.service.config.in_progress)).collect()
     }
 
-    /// The organizations, with their credits, projects, keys and what was spent.
+    /// The organizations, with their credits, projects, keys and spending.
     pub fn organizations(&self) -> Vec<OrganizationView> {
         self.service.organizations(&Actor::Operator)
     }
 
-    /// The webhooks on their way and those that went out, in the order in which they were taken on,
-    /// as many as [`WebhookSettings::max_kept`](crate::WebhookSettings::max_kept) says.
+    /// The pending and the finished webhooks, in the order in which they were queued, at most
+    /// [`WebhookSettings::max_kept`](crate::WebhookSettings::max_kept).
     pub fn webhooks(&self) -> Vec<WebhookDelivery> {
         self.service.webhooks.views()
     }
 
-    /// Waits until `holds` is true of the webhooks, and gives them. It is asked at once and after
-    /// every change.
+    /// Waits until `holds` returns true for the webhooks, and returns them. It is called at once
+    /// and after every change.
     pub async fn webhooks_when(
         &self,
         holds: impl FnMut(&[WebhookDelivery]) -> bool,
@@ -144,29 +141,29 @@ impl Simulator {
         self.service.webhooks.views_when(holds).await
     }
 
-    /// Sends a webhook again, now: with the same id and body, and with retries. Gives the
-    /// [id](WebhookDelivery::id) of the new delivery; `None` where there is no delivery of this id
-    /// (any more), or all that can be kept still wait.
+    /// Sends a webhook again, now, with the same id and body, and with retries. Returns the
+    /// [id](WebhookDelivery::id) of the new delivery. Returns `None` if there is no delivery with
+    /// this id (any more), or if the log is full of pending deliveries.
     pub fn redeliver_webhook(&self, id: u64) -> Option<u64> {
         self.service.webhooks.redeliver(id)
     }
 
-    /// The simulator's clock, to move it forward.
+    /// The simulator's clock, which tests can advance.
     pub fn clock(&self) -> Clock {
         self.service.clock.clone()
     }
 
-    /// The faults that strike by rules, to be changed as it runs.
+    /// The fault rules, which can be changed while the simulator runs.
     pub fn faults(&self) -> Faults {
         self.service.faults.clone()
     }
 
-    /// Stops the service: accepts no connection any more, and waits for the requests under way,
-    /// five seconds at most. Webhooks that have not gone out are not sent any more.
+    /// Stops the service: accepts no new connections, and waits up to five seconds for requests in
+    /// progress. Pending webhooks are not sent.
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
         for server in self.servers.iter_mut().chain([&mut self.webhooks]) {
-            if tokio::time::timeout(PATIENCE, &mut *server).await.is_err() {
+            if tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut *server).await.is_err() {
                 server.abort();
             }
         }
@@ -189,7 +186,7 @@ impl Drop for Simulator {
     }
 }
 
-/// A base address for `address`; where that is "any", the loopback address stands for it.
+/// The base URL of `address`, with the loopback address instead of an unspecified one.
 fn base_url(mut address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         address.set_ip(match address {

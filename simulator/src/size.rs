@@ -2,30 +2,32 @@
 
 use serde_json::Value;
 
-use crate::config::Config;
-use crate::contract::{AspectRatio, Fields};
-use crate::credits::PIXELS_PER_MEGAPIXEL;
-use crate::open_fields;
-use crate::paint::{Work, person};
-use crate::validation::{Image, Inline, Input, Step, Violation};
-use crate::video;
+use crate::{
+    config::Config,
+    contract::{AspectRatio, Fields},
+    credits::PIXELS_PER_MEGAPIXEL,
+    open_fields,
+    paint::{OperationKind, person},
+    validation::{Image, Inline, Input, Step, Violation},
+    video,
+};
 
-/// Where neither the request nor an image says otherwise.
+/// The default, if neither the request nor an image determines the size.
 const DEFAULT_SIDE: u32 = 1024;
 
-/// What the interface tells of the video endpoint's frames.
+/// The maximum frame size of the video endpoint, according to the contract.
 const VIDEO: (u32, u32) = (1920, 1088);
 
 /// Sides computed from an aspect ratio are multiples of this.
 const STEP: f64 = 16.0;
 
-/// The largest picture of outpainting, and the largest image that the second try-on takes.
+/// The maximum size of a picture of outpainting, and of an image for the second try-on model.
 const FOUR_MEGAPIXELS: u64 = 4 * PIXELS_PER_MEGAPIXEL;
 
-/// The largest person that the first try-on takes as it is.
+/// The maximum size of a person that the first try-on model does not downscale.
 const TWO_MEGAPIXELS: u64 = 2 * PIXELS_PER_MEGAPIXEL;
 
-/// The size of the picture in pixels, or what is wrong with it.
+/// The size of the picture in pixels, or the violations.
 pub(crate) fn of_request(
     config: &Config,
     operation: &str,
@@ -33,33 +35,35 @@ pub(crate) fn of_request(
     body: &Value,
     inputs: &[Input],
 ) -> Result<(u32, u32), Vec<Violation>> {
-    let work = Work::of(operation);
-    let violations = open_fields::check(work, body);
+    let kind = OperationKind::of(operation);
+    let violations = open_fields::check(kind, body);
     if !violations.is_empty() {
         return Err(violations);
     }
-    let ask = Ask { fields, body, inputs };
+    let query = SizeQuery { fields, body, inputs };
     let default = (DEFAULT_SIDE.into(), DEFAULT_SIDE.into());
-    let size = match work {
-        // Also of these, where there is no image to follow, the size can be asked for.
-        Work::Fill | Work::Deblur | Work::Erase => {
-            ask.followed().or_else(|| ask.sides()).unwrap_or(default)
+    let size = match kind {
+        // These follow their image; without one, the size can be set.
+        OperationKind::Fill | OperationKind::Deblur | OperationKind::Erase => {
+            query.followed().or_else(|| query.sides()).unwrap_or(default)
         }
-        Work::TryOn if operation.ends_with("-v1") => {
-            ask.person().map(downscaled).or_else(|| ask.sides()).unwrap_or(default)
+        OperationKind::TryOn if operation.ends_with("-v1") => {
+            query.person().map(downscaled).or_else(|| query.sides()).unwrap_or(default)
         }
-        Work::TryOn => {
-            ask.within_four_megapixels()?;
-            ask.person().or_else(|| ask.sides()).unwrap_or(default)
+        OperationKind::TryOn => {
+            query.within_four_megapixels()?;
+            query.person().or_else(|| query.sides()).unwrap_or(default)
         }
-        Work::Expand => ask.expanded(),
-        Work::Outpaint => ask.outpainted()?,
-        Work::Create if video::is_made_by(operation) => {
-            ask.sides().or_else(|| ask.video()).unwrap_or((VIDEO.0.into(), VIDEO.1.into()))
+        OperationKind::Expand => query.expanded(),
+        OperationKind::Outpaint => query.outpainted()?,
+        OperationKind::Create if video::is_made_by(operation) => {
+            query.sides().or_else(|| query.video()).unwrap_or((VIDEO.0.into(), VIDEO.1.into()))
         }
-        Work::Create | Work::Canny | Work::Depth => {
-            ask.sides().or_else(|| ask.aspect_ratio()).or_else(|| ask.followed()).unwrap_or(default)
-        }
+        OperationKind::Create | OperationKind::Canny | OperationKind::Depth => query
+            .sides()
+            .or_else(|| query.aspect_ratio())
+            .or_else(|| query.followed())
+            .unwrap_or(default),
     };
     check(config, size)
 }
@@ -68,7 +72,7 @@ fn stepped(length: f64) -> u64 {
     ((length / STEP).round() * STEP) as u64
 }
 
-/// To about a megapixel, where it is over two.
+/// Scales down to about a megapixel if the area is over two.
 fn downscaled((width, height): (u64, u64)) -> (u64, u64) {
     let pixels = width.saturating_mul(height);
     if pixels <= TWO_MEGAPIXELS {
@@ -95,7 +99,7 @@ fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec
             }
             let max = config.max_output_pixels;
             let problem = format!(
-                "a picture of {w} x {h} pixels is over the simulator's limit of {max} pixels"
+                "a picture of {w} x {h} pixels exceeds the simulator's limit of {max} pixels"
             );
             Err(vec![Violation::value(vec!["body".into()], problem)])
         }
@@ -103,14 +107,14 @@ fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec
     }
 }
 
-struct Ask<'a> {
+struct SizeQuery<'a> {
     fields: &'a Fields,
     body: &'a Value,
     inputs: &'a [Input],
 }
 
-impl Ask<'_> {
-    /// The image with what is added to its four sides.
+impl SizeQuery<'_> {
+    /// The size of the image, extended on its four sides.
     fn expanded(&self) -> (u64, u64) {
         let [left, right, top, bottom] =
             ["left", "right", "top", "bottom"].map(|side| self.integer(side).unwrap_or(0));
@@ -121,14 +125,15 @@ impl Ask<'_> {
         )
     }
 
-    /// `width` and `height`, or those of the reference, which must be seen in the picture.
+    /// `width` and `height`, or those of the reference, which must overlap the picture.
     fn outpainted(&self) -> Result<(u64, u64), Vec<Violation>> {
         let reference = self.followed();
         let size = self.sides().or(reference).unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
         let (width, height) = size;
         if width.saturating_mul(height) > FOUR_MEGAPIXELS {
             let problem = format!(
-                "a picture of {width} x {height} pixels is over the limit of {FOUR_MEGAPIXELS} pixels"
+                "a picture of {width} x {height} pixels exceeds the limit of \
+                 {FOUR_MEGAPIXELS} pixels"
             );
             return Err(vec![Violation::value(vec!["body".into()], problem)]);
         }
@@ -144,7 +149,7 @@ impl Ask<'_> {
         });
         let violations: Vec<_> = unseen
             .map(|(name, ..)| {
-                let problem = "the reference lies outside of the picture";
+                let problem = "the reference is outside the picture";
                 Violation::value(vec!["body".into(), name.into()], problem)
             })
             .collect();
@@ -158,7 +163,7 @@ impl Ask<'_> {
             .filter_map(|input| {
                 let Image::Inline(image) = &input.image else { return None };
                 let problem = format!(
-                    "the image of {} x {} pixels is over the limit of {FOUR_MEGAPIXELS} pixels",
+                    "the image of {} x {} pixels exceeds the limit of {FOUR_MEGAPIXELS} pixels",
                     image.width, image.height
                 );
                 let step = |name: &str| name.parse().map_or_else(|_| Step::from(name), Step::Index);
@@ -169,13 +174,12 @@ impl Ask<'_> {
         if violations.is_empty() { Ok(()) } else { Err(violations) }
     }
 
-    /// The size of the person who tries on.
+    /// The size of the person's image for a try-on.
     fn person(&self) -> Option<(u64, u64)> {
         person(self.inputs).and_then(size_of)
     }
 
-    /// `width` and `height`. Where one is missing it is that of the followed image, or else the
-    /// default.
+    /// `width` and `height`. If one is missing, it is taken from the followed image or the default.
     fn sides(&self) -> Option<(u64, u64)> {
         let (width, height) = (self.integer("width"), self.integer("height"));
         if width.is_none() && height.is_none() {
@@ -186,15 +190,15 @@ impl Ask<'_> {
         Some((width.unwrap_or(other_width), height.unwrap_or(other_height)))
     }
 
-    /// About a megapixel in the shape of `aspect_ratio`; a square where an operation that knows the
-    /// field got none.
+    /// About a megapixel in the shape of `aspect_ratio`. The default is a square if the operation
+    /// has the field.
     fn aspect_ratio(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
         let area = f64::from(DEFAULT_SIDE) * f64::from(DEFAULT_SIDE);
         Some((stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt())))
     }
 
-    /// The largest frames in the shape of `aspect_ratio`, if there is one: 1920 x 1088 for 16:9.
+    /// The largest frame in the shape of `aspect_ratio`, if there is one: 1920 x 1088 for 16:9.
     fn video(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
         let most = u64::from(VIDEO.0) * u64::from(VIDEO.1);
@@ -204,13 +208,13 @@ impl Ask<'_> {
         Some(if width > height { (width - over, height) } else { (width, height - over) })
     }
 
-    /// The width of the asked shape as a multiple of its height.
+    /// The requested aspect ratio, as width divided by height.
     fn ratio(&self) -> Option<f64> {
         let text = self.fields.value(self.body, "aspect_ratio").and_then(Value::as_str);
         let square = AspectRatio { width: 1, height: 1 };
         let ratio = match text.and_then(AspectRatio::parse) {
             Some(ratio) if self.fields.get("aspect_ratio").is_some() => ratio,
-            // A field that the contract leaves open: its value may be anything.
+            // The contract leaves the field open, so its value may be anything.
             Some(ratio) => {
                 let min = AspectRatio { width: 1, height: 8 };
                 let max = AspectRatio { width: 8, height: 1 };
@@ -224,22 +228,22 @@ impl Ask<'_> {
         Some(f64::from(ratio.width) / f64::from(ratio.height))
     }
 
-    /// The size of the image that the picture follows: the one that is worked upon, or else the
-    /// first reference. An image that only inspires (`image_prompt`) is not followed.
+    /// The size of the image that determines the size of the picture: the one that is edited, or
+    /// the first reference. `image_prompt` does not count.
     fn followed(&self) -> Option<(u64, u64)> {
-        let worked_upon = self.inputs.iter().find(|input| input.place == "image");
+        let edited = self.inputs.iter().find(|input| input.place == "image");
         let first =
             || self.inputs.iter().find(|input| !input.is_mask && input.place != "image_prompt");
-        worked_upon.or_else(first).and_then(size_of)
+        edited.or_else(first).and_then(size_of)
     }
 
-    /// A field as a positive integer. Zero is no size, and counts as absent.
+    /// A field as a positive integer. Zero is not a size, and counts as absent.
     fn integer(&self, name: &str) -> Option<u64> {
         u64::try_from(open_fields::integer(self.body, name)?).ok().filter(|integer| *integer > 0)
     }
 }
 
-/// The size of an image, which is unknown where it was given by its address.
+/// The size of an image, which is unknown if it was given by its URL.
 fn size_of(input: &Input) -> Option<(u64, u64)> {
     match &input.image {
         Image::Inline(Inline { width, height, .. }) => {

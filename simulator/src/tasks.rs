@@ -1,38 +1,40 @@
-//! The tasks, and what becomes of them as time passes. A task's status is worked out when someone
-//! asks.
+//! The tasks, and how they change over time. The status of a task is computed when it is needed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    time::Duration,
+};
 
 use axum::body::Bytes;
 use serde_json::Value;
 
-use crate::accounts::ProjectRef;
-use crate::contract::Region;
-use crate::credits::{Credits, Megapixels};
-use crate::order::Shown;
-use crate::outcome::{ODD_STATUS, Outcome, Wish};
-use crate::paint::Picture;
-use crate::validation::Image;
+use crate::{
+    accounts::ProjectRef,
+    contract::Region,
+    credits::{Credits, Megapixels},
+    outcome::{Directives, Outcome, UNKNOWN_STATUS},
+    paint::Picture,
+    parsed_request::LoggedRequest,
+    validation::Image,
+};
 
-/// What a task takes without its request, its images and its picture, about.
+/// The approximate size of a task without its request, its images and its picture.
 const RECORD_BYTES: usize = 2560;
 
-/// A task as it is kept.
+/// A stored task.
 pub(crate) struct Task {
     pub(crate) id: String,
     pub(crate) project: ProjectRef,
     pub(crate) operation: String,
     pub(crate) operation_id: String,
     pub(crate) region: Region,
-    pub(crate) request: Shown,
+    pub(crate) request: LoggedRequest,
     pub(crate) picture: Picture,
-    /// Whether the images were there once and are gone, so that the picture can't be painted any
-    /// more.
-    pub(crate) images_let_go: bool,
-    /// The picture, once it was painted.
+    /// Whether the images were dropped, so that the picture can't be rendered any more.
+    pub(crate) images_dropped: bool,
+    /// The picture, once it has been rendered.
     pub(crate) painted: Option<Bytes>,
-    pub(crate) wish: Wish,
+    pub(crate) directives: Directives,
     pub(crate) cost: Credits,
     pub(crate) input_mp: Option<Megapixels>,
     pub(crate) output_mp: Megapixels,
@@ -43,7 +45,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// What it takes of the memory, about.
+    /// The approximate memory it takes.
     fn bytes(&self) -> u64 {
         let images = self.picture.inputs.iter().map(|input| match &input.image {
             Image::Inline(image) => image.bytes.len(),
@@ -53,16 +55,16 @@ impl Task {
         (RECORD_BYTES + self.request.bytes() + painted + images.sum::<usize>()) as u64
     }
 
-    /// The outcome, once it has come.
+    /// The outcome, once the task has ended.
     pub(crate) fn outcome(&self, now: Duration) -> Option<Outcome> {
-        (now >= self.final_at).then_some(self.wish.outcome)
+        (now >= self.final_at).then_some(self.directives.outcome)
     }
 
-    /// The status to be told when polled.
+    /// The status for a poll.
     pub(crate) fn status<'a>(&self, now: Duration, in_progress: &'a [String]) -> &'a str {
         match self.outcome(now) {
             Some(outcome) => outcome.status(),
-            None if self.wish.odd_status => ODD_STATUS,
+            None if self.directives.unknown_status => UNKNOWN_STATUS,
             None => {
                 let whole = self.final_at.saturating_sub(self.accepted_at).as_nanos().max(1);
                 let passed = now.saturating_sub(self.accepted_at).as_nanos();
@@ -100,7 +102,7 @@ impl Task {
     }
 }
 
-/// What the simulator knows of a task.
+/// What the simulator knows about a task.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TaskView {
@@ -110,90 +112,90 @@ pub struct TaskView {
     pub organization: String,
     /// The id of the project whose key submitted it.
     pub project: String,
-    /// The operation as called, in neutral form and without `/v1/`: `gen-2-pro`,
+    /// The operation as called, with the prefix `gen` and without `/v1/`: `gen-2-pro`,
     /// `gen-2-klein-9b-kv-finetuned`.
     pub operation: String,
     /// The operation's id in the contract: `gen_2_pro`, `base_model_finetuned`.
     pub operation_id: String,
-    /// The address that took the task. Polled at the other, it is not found.
+    /// The base URL that accepted the task. At the other one, polls do not find it.
     pub region: Region,
-    /// The body as received, but for two things: images are summarized, and secrets are redacted. A
-    /// body over 256 KiB without its images is replaced by a note.
+    /// The body as received, with images summarized and secrets redacted. A body over 256 KiB
+    /// without its images is replaced by a note.
     pub request: Value,
-    /// The status, as a poll would tell it now.
+    /// The status that a poll would return now.
     pub status: String,
-    /// The seed of the picture: the request's, or the one drawn where it had none.
+    /// The seed of the picture: the request's, or a random one.
     pub seed: i128,
     /// The picture's width in pixels.
     pub width: u32,
     /// The picture's height in pixels.
     pub height: u32,
-    /// The picture's kind: `image/jpeg`, `image/png` or `image/webp`; `video/webm` where it is a
-    /// video.
+    /// The media type of the picture: `image/jpeg`, `image/png` or `image/webp`, or `video/webm`
+    /// for a video.
     pub media_type: &'static str,
-    /// What was charged.
+    /// The credits charged.
     pub cost: Credits,
-    /// Megapixels (of 2^20 pixels) of the images that came with the request, to two decimal places;
-    /// unknown where one was given by its address.
+    /// Megapixels (of 2^20 pixels) of the request's images, to two decimal places; unknown if one
+    /// was given by its URL.
     pub input_mp: Option<f64>,
     /// Megapixels of the picture, to two decimal places.
     pub output_mp: f64,
-    /// When the task was accepted, by the simulator's clock.
+    /// When the task was accepted, on the simulator's clock.
     pub accepted_at: Duration,
-    /// When the task has its final status, by the simulator's clock.
+    /// When the task has its final status, on the simulator's clock.
     pub final_at: Duration,
-    /// How often the task was polled.
+    /// The number of polls.
     pub polls: u64,
-    /// How often its picture was delivered whole.
+    /// How often its picture was delivered completely.
     pub deliveries: u64,
 }
 
-/// The tasks, as many as there is room for.
+/// The stored tasks.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    /// By their numbers, and so in the order of their acceptance.
+    /// By number, which is the order of their acceptance.
     kept: BTreeMap<u64, Task>,
-    /// The numbers of ids.
+    /// The number of each id.
     numbers: HashMap<String, u64>,
     accepted: u64,
-    /// Tasks without a final status, by the moment they get it.
+    /// The tasks in progress, by the moment they end.
     active: HashMap<ProjectRef, BTreeSet<(Duration, u64)>>,
-    /// Tasks with a final status, in the order in which they got it.
+    /// The tasks with a final status, in the order in which they got it.
     finished: VecDeque<u64>,
-    /// Those of them whose images are still there.
+    /// Those of them that still have their images.
     with_images: VecDeque<u64>,
     ready: u64,
     failed: u64,
     bytes: u64,
 }
 
-/// What tasks may take.
+/// The limits of what tasks may keep.
 #[derive(Clone, Copy)]
 pub(crate) struct Room {
-    /// Of requests, images and pictures together.
+    /// The total size of requests, images and pictures.
     pub(crate) bytes: u64,
-    /// How long a task's images are of use, from its final status.
+    /// How long a task's images are kept after its final status.
     pub(crate) image_lifetime: Duration,
 }
 
 impl Tasks {
-    /// How many tasks were ever accepted, which numbers the next.
+    /// The number of tasks ever accepted, which is the number of the next one.
     pub(crate) fn accepted(&self) -> u64 {
         self.accepted
     }
 
-    /// How many tasks had become ready, and how many had failed, when [`settle`](Self::settle) was
-    /// called last.
+    /// The numbers of tasks that had become ready and that had failed at the last call of
+    /// [`settle`](Self::settle).
     pub(crate) fn ended(&self) -> (u64, u64) {
         (self.ready, self.failed)
     }
 
-    /// How many tasks of a project had no final status then.
+    /// The number of a project's tasks that were in progress then.
     pub(crate) fn active(&self, project: &ProjectRef) -> usize {
         self.active.get(project).map_or(0, BTreeSet::len)
     }
 
-    /// When the next of them gets it.
+    /// When the next of them ends.
     pub(crate) fn next_end(&self, project: &ProjectRef) -> Option<Duration> {
         self.active.get(project)?.first().map(|(end, _)| *end)
     }
@@ -207,9 +209,8 @@ impl Tasks {
         self.kept.insert(number, task);
     }
 
-    /// Takes note of the tasks that have got their final status by now, and makes room: lets go of
-    /// images that are not painted any more, since their delivery address has expired, and of whole
-    /// tasks where that does not do.
+    /// Records the tasks that have ended by now, and frees memory: drops images that are no longer
+    /// needed because their delivery URL has expired, and then complete tasks, oldest first.
     pub(crate) fn settle(&mut self, now: Duration, room: Room) {
         let mut ended = Vec::new();
         for waiting in self.active.values_mut() {
@@ -221,7 +222,7 @@ impl Tasks {
         ended.sort_unstable();
         for (_, number) in ended {
             let Some(task) = self.kept.get(&number) else { continue };
-            match task.wish.outcome {
+            match task.directives.outcome {
                 Outcome::Ready => self.ready += 1,
                 _ => self.failed += 1,
             }
@@ -230,11 +231,11 @@ impl Tasks {
                 self.with_images.push_back(number);
             }
         }
-        self.let_go(now, room);
+        self.evict(now, room);
     }
 
-    fn let_go(&mut self, now: Duration, room: Room) {
-        // A second more than the address is good for, since addresses count whole seconds.
+    fn evict(&mut self, now: Duration, room: Room) {
+        // One second longer than the URL is valid, because URLs count whole seconds.
         let lifetime = room.image_lifetime.saturating_add(Duration::from_secs(1));
         while let Some(number) = self.with_images.front() {
             match self.kept.get_mut(number) {
@@ -242,7 +243,7 @@ impl Tasks {
                 Some(task) => {
                     let before = task.bytes();
                     task.picture.inputs = Vec::new();
-                    task.images_let_go = true;
+                    task.images_dropped = true;
                     self.bytes -= before - task.bytes();
                 }
                 None => {}
@@ -258,7 +259,7 @@ impl Tasks {
         }
     }
 
-    /// Keeps a task's picture, so that it is not painted again, and makes room for it.
+    /// Keeps a task's rendered picture, and frees memory for it.
     pub(crate) fn keep_picture(&mut self, id: &str, picture: Bytes, now: Duration, room: Room) {
         let Some(task) = self.numbers.get(id).and_then(|number| self.kept.get_mut(number)) else {
             return;
@@ -278,12 +279,12 @@ impl Tasks {
         self.numbers.get(id).and_then(|number| self.kept.get_mut(number))
     }
 
-    /// Every task that had no final status when [`settle`](Self::settle) was called last.
+    /// The tasks that were in progress at the last call of [`settle`](Self::settle).
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = &Task> {
         self.active.values().flatten().filter_map(|(_, number)| self.kept.get(number))
     }
 
-    /// In the order of their acceptance.
+    /// The tasks in the order of their acceptance.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Task> {
         self.kept.values()
     }

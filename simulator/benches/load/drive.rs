@@ -1,42 +1,48 @@
-//! Requests at a steady rate: each goes out when its time has come, whether or not those before it
-//! were answered.
+//! Sends requests at a steady rate: each one at its time, whether or not earlier ones have
+//! completed.
 
-use std::collections::BTreeMap;
-use std::error::Error;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use axum::body::Bytes;
-use axum::http::{Method, Request};
+use axum::{
+    body::Bytes,
+    http::{Method, Request},
+};
 use http_body_util::{BodyExt as _, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::{
+    client::legacy::Client, client::legacy::connect::HttpConnector, rt::TokioExecutor,
+};
 use serde_json::Value;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep_until},
+};
 
 /// The operation whose tasks are ready at once.
 pub const QUICK: &str = "gen-2-flex";
 
 const BODY: &str = r#"{"prompt":"a red fox in the snow","width":512,"height":512,"seed":7}"#;
 
-/// What of twenty requests is what.
+/// How many of twenty requests are of which kind.
 #[derive(Clone, Copy)]
 pub struct Mix {
     submissions: u32,
-    /// Submissions whose picture is polled for and fetched: three requests each.
+    /// Submissions whose picture is polled and fetched: three requests each.
     pictures: u32,
 }
 
 impl Mix {
-    /// Eight submissions, six polls of active tasks, and two pictures: submitted, polled for and
-    /// fetched. No more tasks stay active than there were.
+    /// Eight submissions, six polls of active tasks, and two pictures that are submitted, polled
+    /// and fetched. The number of active tasks does not grow.
     pub fn service() -> Self {
         Self { submissions: 8, pictures: 2 }
     }
 
-    /// Twenty requests whose answers are not looked into.
+    /// Twenty requests whose responses are ignored.
     pub fn constant() -> Self {
         Self { submissions: 20, pictures: 0 }
     }
@@ -46,19 +52,19 @@ impl Mix {
 pub struct Report {
     latencies: Vec<Duration>,
     pub failed: u64,
-    /// What went wrong, and how often.
+    /// The errors, and how often each occurred.
     pub problems: BTreeMap<String, u64>,
     took: Duration,
 }
 
 impl Report {
-    /// The latency that this part of the answers did not exceed.
+    /// The latency that this fraction of the responses did not exceed.
     pub fn quantile(&self, part: f64) -> Duration {
         let last = self.latencies.len().saturating_sub(1);
         self.latencies.get((last as f64 * part).round() as usize).copied().unwrap_or_default()
     }
 
-    pub fn answers_a_second(&self) -> f64 {
+    pub fn responses_per_second(&self) -> f64 {
         self.latencies.len() as f64 / self.took.as_secs_f64().max(f64::EPSILON)
     }
 }
@@ -68,7 +74,7 @@ pub struct Driver {
     client: Client<HttpConnector, Full<Bytes>>,
     base: Arc<str>,
     report: Arc<Mutex<Report>>,
-    /// The polling address of a task that stays active.
+    /// The polling URL of a task that stays active.
     active: Arc<Mutex<Option<String>>>,
 }
 
@@ -84,15 +90,15 @@ impl Driver {
 
     /// Submits tasks that stay active, a few at a time.
     pub async fn fill(&self, count: u64) -> Result<(), Box<dyn Error>> {
-        let mut under_way = JoinSet::new();
+        let mut in_progress = JoinSet::new();
         for _ in 0..count {
-            while under_way.len() >= 32 {
-                under_way.join_next().await;
+            while in_progress.len() >= 32 {
+                in_progress.join_next().await;
             }
             let driver = self.clone();
-            under_way.spawn(async move { driver.submit("gen-2-pro").await });
+            in_progress.spawn(async move { driver.submit("gen-2-pro").await });
         }
-        under_way.join_all().await;
+        in_progress.join_all().await;
         let mut report = self.lock();
         match std::mem::take(&mut *report) {
             Report { failed: 0, .. } => Ok(()),
@@ -102,9 +108,9 @@ impl Driver {
         }
     }
 
-    /// Holds a rate of requests a second.
+    /// Sends requests at a rate per second.
     pub async fn hold(&self, rate: u32, time: Duration, mix: Mix) -> Report {
-        let mut under_way = JoinSet::new();
+        let mut in_progress = JoinSet::new();
         let start = Instant::now();
         let mut sent = 0;
         while start.elapsed() < time {
@@ -113,17 +119,17 @@ impl Driver {
             let driver = self.clone();
             if place < mix.submissions {
                 sent += 1;
-                under_way.spawn(async move { drop(driver.submit(QUICK).await) });
+                in_progress.spawn(async move { drop(driver.submit(QUICK).await) });
             } else if place < mix.submissions + 3 * mix.pictures {
                 sent += 3;
-                under_way.spawn(async move { driver.picture().await });
+                in_progress.spawn(async move { driver.picture().await });
             } else {
                 sent += 1;
-                under_way.spawn(async move { driver.poll().await });
+                in_progress.spawn(async move { driver.poll().await });
             }
-            while under_way.try_join_next().is_some() {}
+            while in_progress.try_join_next().is_some() {}
         }
-        under_way.join_all().await;
+        in_progress.join_all().await;
         let mut report = std::mem::take(&mut *self.lock());
         report.took = start.elapsed();
         report.latencies.sort_unstable();

@@ -1,16 +1,16 @@
-//! Load: so many requests a second, held for a minute, with ten thousand tasks active. The
-//! simulator runs in a process of its own, so that its memory is its own; the same load on a server
-//! that answers with a constant is the baseline.
+//! A load test: a constant rate of requests for a minute, with ten thousand active tasks. The
+//! simulator runs in a separate process, so that its memory can be measured. The baseline is the
+//! same load on a server with a constant response.
 //!
 //! ```text
-//! cargo bench --package imagekiln-simulator --bench load -- [--rate 200] [--seconds 60] [--active 10000]
+//! cargo bench --package imagekiln-simulator --bench load -- \
+//!     [--rate 200] [--seconds 60] [--active 10000]
 //! ```
 
 mod drive;
 mod process;
 
-use std::error::Error;
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use drive::{Driver, Mix, Report};
 use process::{KEPT_BYTES, Kind, Process};
@@ -24,7 +24,7 @@ struct Plan {
 impl Plan {
     fn from_args() -> Result<Self, Box<dyn Error>> {
         let mut plan = Self { rate: 200, seconds: 60, active: 10_000 };
-        // Cargo adds `--bench` to what is run.
+        // Cargo adds `--bench` to the arguments.
         let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
         while let Some(name) = args.next() {
             let value = args.next().ok_or_else(|| format!("{name} needs a number"))?;
@@ -32,7 +32,12 @@ impl Plan {
                 "--rate" => plan.rate = value.parse()?,
                 "--seconds" => plan.seconds = value.parse()?,
                 "--active" => plan.active = value.parse()?,
-                _ => return Err(format!("{name} is none of --rate, --seconds, --active").into()),
+                _ => {
+                    return Err(format!(
+                        "unknown option {name}: expected --rate, --seconds or --active"
+                    )
+                    .into());
+                }
             }
         }
         Ok(plan)
@@ -74,7 +79,7 @@ async fn run(plan: &Plan) -> Result<(), Box<dyn Error>> {
 
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     println!(
-        "{} requests a second for {} s, {} tasks active at the start",
+        "{} requests per second for {} s, {} active tasks at the start",
         plan.rate, plan.seconds, plan.active
     );
     print("baseline", &constant);
@@ -87,8 +92,8 @@ async fn run(plan: &Plan) -> Result<(), Box<dyn Error>> {
     let tens: Vec<_> =
         memory.iter().skip(10).step_by(10).map(|bytes| format!("{:.0}", mib(*bytes))).collect();
     println!(
-        "memory     {:.0} MiB when started, {:.0} MiB with the tasks, then every ten seconds {} MiB, where {:.0} MiB \
-         may be kept",
+        "memory     {:.0} MiB at the start, {:.0} MiB with the tasks, then {} MiB every ten seconds; \
+         up to {:.0} MiB may be kept",
         mib(idle),
         mib(filled),
         tens.join(", "),
@@ -107,8 +112,9 @@ fn ratio(a: Duration, b: Duration) -> f64 {
 fn print(name: &str, report: &Report) {
     let millis = |part: f64| report.quantile(part).as_secs_f64() * 1000.0;
     println!(
-        "{name:<10} {:.1} answers a second, {} failed; p50 {:.2} ms, p99 {:.2} ms, longest {:.1} ms",
-        report.answers_a_second(),
+        "{name:<10} {:.1} responses per second, {} failed; \
+         p50 {:.2} ms, p99 {:.2} ms, longest {:.1} ms",
+        report.responses_per_second(),
         report.failed,
         millis(0.5),
         millis(0.99),

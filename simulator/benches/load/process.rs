@@ -1,22 +1,23 @@
-//! The server under load, in a process of its own: this program, told by its environment what to
-//! be.
+//! The server under load, in a separate process: this program with an environment variable set.
 
-use std::error::Error;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::{
+    error::Error,
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
 
-use axum::Router;
-use axum::http::header;
+use axum::{Router, http::header};
+
 use imagekiln_simulator::{Config, Simulator};
 
-/// What this process is told to be.
+/// The variable that selects the server.
 const VARIABLE: &str = "IMAGEKILN_LOAD_SERVES";
 
 #[derive(Clone, Copy)]
 pub enum Kind {
     Simulator,
-    /// A server that does nothing but answer.
+    /// A server with a constant response.
     Baseline,
 }
 
@@ -36,7 +37,7 @@ impl Kind {
     }
 }
 
-/// A server that runs until this is dropped.
+/// A running server, which stops when this is dropped.
 pub struct Process {
     child: Child,
     pub base_url: String,
@@ -55,7 +56,7 @@ impl Process {
         Ok(Self { child, base_url: base_url.trim().to_owned() })
     }
 
-    /// What the process holds in memory, as Linux tells it.
+    /// The resident memory of the process, as reported by Linux.
     pub fn resident_bytes(&self) -> Result<u64, Box<dyn Error>> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status
@@ -69,7 +70,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It ends by itself as well, once its input is closed.
+        // It also ends by itself once its input is closed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -102,11 +103,11 @@ pub fn serve(kind: Kind) -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// What the simulator may keep, which is less than what comes in a minute.
+/// What the simulator may keep, which is less than what arrives in a minute.
 pub const KEPT_BYTES: u64 = 32 << 20;
 
-/// Most tasks stay active for the whole time; those of one operation end at once, so that there is
-/// something to fetch.
+/// Most tasks stay active all the time. Those of one operation are ready at once, so that there are
+/// pictures to fetch.
 fn config() -> Config {
     Config {
         ready_after: Duration::from_secs(3600),

@@ -1,19 +1,18 @@
-//! What was done to the accounts, and by whom.
+//! The audit log: changes to the accounts, and who made them.
 
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use serde::Serialize;
 
-/// More are let go of, the oldest first.
+/// The maximum number of entries; the oldest are dropped.
 const MAX_KEPT: usize = 10_000;
 
-/// Who acts.
+/// The author of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
-    /// Whoever runs the simulator, who may do everything.
+    /// The person who runs the simulator, who may do everything.
     Operator,
-    /// A user, who may do what the role in the organization or the project allows.
+    /// A user, who may do what their role in the organization or the project permits.
     User(String),
 }
 
@@ -30,17 +29,17 @@ impl Actor {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct AuditEntry {
-    /// Counted from 1.
+    /// The number of the entry, counted from 1.
     pub number: u64,
-    /// Seconds since 1970-01-01 00:00 UTC, by the simulator's clock.
+    /// Seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
     pub unix_seconds: u64,
-    /// The user, or `operator` for whoever runs the simulator.
+    /// The user, or `operator` for the person who runs the simulator.
     pub actor: String,
-    /// The id of the organization it was done to.
+    /// The id of the organization.
     pub organization: String,
-    /// What was done, in words; no key is in it.
+    /// A description of the change, without any keys.
     pub action: String,
-    /// Whether it was allowed and done.
+    /// Whether the change was allowed and made.
     pub done: bool,
 }
 
@@ -73,7 +72,7 @@ impl AuditLog {
         }
     }
 
-    /// The newest first.
+    /// The entries, newest first.
     pub(super) fn newest(&self) -> impl Iterator<Item = &AuditEntry> {
         self.entries.iter().rev()
     }

@@ -1,4 +1,4 @@
-//! Keys as they are kept.
+//! Stored API keys.
 
 use super::ProjectRef;
 
@@ -9,14 +9,14 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The key as it may be shown: its last four characters, where enough others stay hidden.
+    /// The masked key: its last four characters, if at least eight others stay hidden.
     pub(super) fn masked(&self) -> String {
         let shown = self.secret.len().checked_sub(4).filter(|hidden| *hidden >= 8);
         format!("…{}", shown.and_then(|hidden| self.secret.get(hidden..)).unwrap_or_default())
     }
 }
 
-/// What a key may consist of.
+/// Whether a key is valid: visible ASCII characters.
 pub(crate) fn is_sendable(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())
 }

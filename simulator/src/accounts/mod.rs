@@ -1,4 +1,4 @@
-//! Organizations, projects and keys: who calls, what they may reach, and what they pay with.
+//! Organizations, projects and keys: authentication, access and billing.
 
 mod audit;
 mod change;
@@ -9,9 +9,11 @@ mod spending;
 mod start;
 mod view;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::http::HeaderMap;
 
@@ -27,21 +29,23 @@ use spending::Spending;
 pub use spending::{Spent, Usage};
 pub use view::{KeyView, OrganizationView, ProjectView};
 
-use crate::credits::Credits;
-use crate::ledger::{Account, Ledger, Purpose};
-use crate::pattern;
+use crate::{
+    credits::Credits,
+    ledger::{Account, Ledger, Purpose},
+    pattern,
+};
 
-/// The header that carries the key.
+/// The header that contains the key.
 pub(crate) const KEY_HEADER: &str = "x-key";
 
-/// Which project, of which organization: by their ids.
+/// The ids of a project and its organization.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ProjectRef {
     pub(crate) organization: Arc<str>,
     pub(crate) project: Arc<str>,
 }
 
-/// Why a submission is not paid.
+/// Why a submission cannot be paid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unpaid {
     #[error(
@@ -49,36 +53,37 @@ pub(crate) enum Unpaid {
     )]
     OutOfCredits { cost: Credits, balance: Credits },
     #[error(
-        "Spending limit: the submission costs {cost}, which leads over the project's {period} limit of {limit}"
+        "Spending limit: the submission costs {cost}, which would exceed the project's {period} \
+         limit of {limit}"
     )]
     OverLimit { cost: Credits, period: &'static str, limit: Credits },
 }
 
 pub(crate) struct Accounts {
-    /// By their ids.
+    /// By id.
     organizations: BTreeMap<Arc<str>, OrganizationRecord>,
-    /// By their ids.
+    /// By id.
     keys: BTreeMap<String, Key>,
-    /// The ids of keys by what `x-key` carries.
+    /// The ids of keys by their secrets.
     key_ids: HashMap<String, String>,
-    /// How many keys there ever were, which numbers the next.
+    /// The number of keys created so far, which is part of the last one's id.
     keys_made: u64,
     ledger: Ledger,
     audit: AuditLog,
 }
 
-/// An organization as it is kept.
+/// A stored organization.
 struct OrganizationRecord {
     name: String,
     owner: String,
     members: BTreeMap<String, Member>,
-    /// By their ids.
+    /// By id.
     projects: BTreeMap<Arc<str>, ProjectRecord>,
-    /// By their names.
+    /// By name.
     finetunes: BTreeMap<String, Finetune>,
 }
 
-/// A project as it is kept.
+/// A stored project.
 struct ProjectRecord {
     name: String,
     endpoints: Option<Vec<String>>,
@@ -88,7 +93,7 @@ struct ProjectRecord {
 }
 
 impl Accounts {
-    /// The project whose key a request carries, or why it is refused.
+    /// The project of a request's key, or why the request is rejected.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, &'static str> {
         let given =
             headers.get(KEY_HEADER).ok_or("Not authenticated: the header x-key is missing")?;
@@ -99,7 +104,7 @@ impl Accounts {
         Ok(key.project.clone())
     }
 
-    /// Whether a project has access to an operation, named as in its path and without `/v1/`.
+    /// Whether a project has access to an operation, named as in its path but without `/v1/`.
     pub(crate) fn admits(&self, project: &ProjectRef, operation: &str) -> bool {
         self.record(project).is_some_and(|project| match &project.endpoints {
             None => true,
@@ -107,9 +112,9 @@ impl Accounts {
         })
     }
 
-    /// Whether a `finetune_id` names a finetune that the project may use: one of its organization
-    /// by its name, or with the organization's id before; one of another organization with that, if
-    /// it is shared.
+    /// Whether a project may use the finetune that `finetune_id` names. A finetune of its own
+    /// organization is named with or without the organization's id; a shared one of another
+    /// organization is named with it.
     pub(crate) fn knows_finetune(&self, project: &ProjectRef, finetune_id: &str) -> bool {
         let (organization, name) =
             finetune_id.split_once('/').unwrap_or((&project.organization, finetune_id));
@@ -120,12 +125,13 @@ impl Accounts {
         finetune.is_some_and(|finetune| finetune.shared || *organization == *project.organization)
     }
 
-    /// How many active tasks a project may have, where it has a number of its own.
+    /// The maximum number of active tasks of a project, if it sets one.
     pub(crate) fn max_active_tasks(&self, project: &ProjectRef) -> Option<usize> {
         self.record(project)?.max_active_tasks
     }
 
-    /// Charges a project's organization for a task, or does nothing and says why not.
+    /// Charges a project's organization for a task. Fails without any change if the submission
+    /// cannot be paid.
     pub(crate) fn charge(
         &mut self,
         project: &ProjectRef,
@@ -142,7 +148,7 @@ impl Accounts {
         else {
             return Err(Unpaid::OutOfCredits { cost, balance: Credits::ZERO });
         };
-        if let Some((period, limit)) = record.spending.breaks(&record.limits, cost, unix) {
+        if let Some((period, limit)) = record.spending.exceeded_limit(&record.limits, cost, unix) {
             return Err(Unpaid::OverLimit { cost, period, limit });
         }
         let purpose = Purpose { project: Arc::clone(&project.project), task: task.to_owned() };
@@ -153,7 +159,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Everything that was ever charged.
+    /// The sum of all charges.
     pub(crate) fn charged(&self) -> Credits {
         self.ledger.balance(&Account::Charged)
     }

@@ -1,47 +1,47 @@
-//! Who may do what.
+//! Roles and their permissions.
 
 use serde::{Deserialize, Serialize};
 
-/// What a member is in an organization, or in one of its projects.
+/// The role of a member in an organization, or in one of its projects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Role {
-    /// May do everything but transfer credits, which is the owner's.
+    /// May do everything except transfer credits, which only the owner can.
     Administrator,
-    /// Works with keys and finetunes.
+    /// Manages keys and finetunes.
     Developer,
-    /// Sees to credits and spending limits.
+    /// Manages credits and spending limits.
     BillingManager,
-    /// Looks on.
+    /// Can only view.
     Viewer,
 }
 
-/// Something that not everybody may do.
+/// An action that requires a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Permission {
-    /// See projects and their usage.
+    /// View projects and their usage.
     View,
-    /// Make, reveal and revoke keys.
+    /// Create, reveal and revoke keys.
     ManageKeys,
     /// Add and remove finetunes.
     ManageFinetunes,
-    /// Make projects, and set which endpoints they reach and how many active tasks they may have.
+    /// Create projects, and set their endpoints and their maximum of active tasks.
     ManageProjects,
     /// Set daily, weekly and monthly spending limits.
     SetLimits,
-    /// See the ledger, and add credits.
+    /// View the ledger, and add credits.
     ManageCredits,
-    /// Add and remove members, and give roles.
+    /// Add and remove members, and assign roles.
     ManageMembers,
-    /// See the audit log.
+    /// View the audit log.
     ViewAuditLog,
 }
 
 impl Permission {
-    /// All of them, in the order of the table.
+    /// All permissions, in the order of the table.
     pub const ALL: [Self; 8] = [
         Self::View,
         Self::ManageKeys,
@@ -55,11 +55,11 @@ impl Permission {
 }
 
 impl Role {
-    /// All of them, in the order of the table.
+    /// All roles, in the order of the table.
     pub const ALL: [Self; 4] =
         [Self::Administrator, Self::Developer, Self::BillingManager, Self::Viewer];
 
-    /// The permission table.
+    /// Whether the role has a permission.
     pub fn permits(self, permission: Permission) -> bool {
         use Permission as P;
         match self {

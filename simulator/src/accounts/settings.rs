@@ -1,7 +1,6 @@
-//! Organizations and what belongs to them, as a configuration names them.
+//! The settings of organizations and everything in them.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +14,14 @@ pub struct Organization {
     /// Its name, unique among organizations. Its id is the name in lower case with dashes:
     /// `acme-labs` for `Acme Labs`.
     pub name: String,
-    /// The user it belongs to, who may do everything in it. Between organizations of one owner
-    /// credits can be transferred. Default: `owner`.
+    /// The user who owns it and may do everything in it. Credits can be transferred between
+    /// organizations of the same owner. Default: `owner`.
     #[serde(default = "owner")]
     pub owner: String,
-    /// The credits it starts with. Default: 1,000,000.
+    /// Its initial credits. Default: 1,000,000.
     #[serde(default = "starting_credits")]
     pub credits: Credits,
-    /// Users with a role in it. Default: none but the owner.
+    /// Users with a role in it. Default: only the owner.
     #[serde(default)]
     pub members: Vec<Member>,
     /// Its projects. Default: none.
@@ -61,29 +60,29 @@ fn starting_credits() -> Credits {
 pub struct Member {
     /// The user's name.
     pub user: String,
-    /// The role in the organization, and in each project for which `projects` names no other.
+    /// The role in the organization, and in each project that is not listed in `projects`.
     pub role: Role,
-    /// Roles in single projects, by the project's id.
+    /// Roles in single projects, by project id.
     #[serde(default)]
     pub projects: BTreeMap<String, Role>,
 }
 
-/// A project: what keys belong to and spending is counted for.
+/// A project, which owns keys and counts spending.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Project {
-    /// Its name, unique within the organization; its id is made from it as an organization's is.
+    /// Its name, unique within the organization. The id is derived from it as for an organization.
     /// Required.
     pub name: String,
     /// Its keys. Default: none.
     pub keys: Vec<ProjectKey>,
-    /// The endpoints that its keys reach: names such as `gen-2-pro` or `gen-tools/erase-v1`, as in
-    /// the contract and without `/v1/`, or beginnings such as `gen-2-*`. Polling is always allowed.
-    /// Default: all.
+    /// The endpoints that its keys have access to: names such as `gen-2-pro` or
+    /// `gen-tools/erase-v1`, as in the contract but without `/v1/`, or prefixes such as `gen-2-*`.
+    /// Polling is always allowed. Default: all.
     pub endpoints: Option<Vec<String>>,
-    /// What it may spend. Default: no limits.
+    /// Its spending limits. Default: none.
     pub limits: Limits,
-    /// How many of its tasks may be active at once. Default:
+    /// The maximum number of its active tasks. Default:
     /// [`Config::max_active_tasks`](crate::Config::max_active_tasks).
     pub max_active_tasks: Option<usize>,
 }
@@ -92,9 +91,9 @@ pub struct Project {
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectKey {
-    /// What it is for.
+    /// A label.
     pub name: String,
-    /// The key, as `x-key` carries it: visible ASCII characters.
+    /// The value of `x-key`: visible ASCII characters.
     pub key: String,
 }
 
@@ -107,16 +106,16 @@ impl fmt::Debug for ProjectKey {
     }
 }
 
-/// Spending limits of a project in credits, each optional: a submission that would lead over one is
-/// refused.
+/// Spending limits of a project in credits, each optional. A submission that would exceed a limit
+/// is rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// From midnight to midnight, UTC.
+    /// Per day, from midnight UTC.
     pub daily: Option<Credits>,
-    /// From Monday to Monday, UTC.
+    /// Per week, from Monday UTC.
     pub weekly: Option<Credits>,
-    /// The calendar month, UTC.
+    /// Per calendar month, UTC.
     pub monthly: Option<Credits>,
 }
 
@@ -124,7 +123,7 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finetune {
-    /// Its name, unique within the organization, and without a slash.
+    /// Its name, unique within the organization, without a slash.
     pub name: String,
     /// Whether other organizations may use it, as `<org_id>/<name>`. Default: `false`.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! What a project has spent in the current day, week and month.
+//! The spending of a project in the current day, week and month.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use super::settings::Limits;
 use crate::credits::Credits;
 
-/// Spending since the beginning of each period, in credits.
+/// Spending since the start of each period, in credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Spent {
@@ -20,11 +20,11 @@ pub struct Spent {
     pub monthly: Credits,
 }
 
-/// What a project ever did.
+/// The total usage of a project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Submissions accepted.
+    /// Accepted submissions.
     pub submissions: u64,
     /// Credits charged for them.
     pub charged: Credits,
@@ -37,7 +37,7 @@ pub(super) struct Spending {
     periods: Periods,
 }
 
-/// Which day, week and month it is.
+/// The current day, week and month.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Periods {
     day: (i32, u16),
@@ -46,7 +46,7 @@ struct Periods {
 }
 
 impl Periods {
-    /// At a time since 1970-01-01 00:00 UTC. Past the year 9999 it is always the same day.
+    /// The periods of a Unix time. After the year 9999 it is always the same day.
     fn at(unix: Duration) -> Self {
         let moment = i64::try_from(unix.as_secs())
             .ok()
@@ -63,7 +63,7 @@ impl Periods {
 }
 
 impl Spending {
-    /// What was spent in the periods that run at `unix`.
+    /// The spending in the periods that contain `unix`.
     pub(super) fn at(&self, unix: Duration) -> Spent {
         let (now, then) = (Periods::at(unix), self.periods);
         let within = |same: bool, spent: Credits| if same { spent } else { Credits::ZERO };
@@ -74,8 +74,8 @@ impl Spending {
         }
     }
 
-    /// The period whose limit `cost` would break, with the limit.
-    pub(super) fn breaks(
+    /// The first period whose limit `cost` would exceed, with the limit.
+    pub(super) fn exceeded_limit(
         &self,
         limits: &Limits,
         cost: Credits,
@@ -118,7 +118,7 @@ mod tests {
     const ONE: Credits = Credits::from_hundredths(100);
 
     #[test]
-    fn each_period_begins_where_the_calendar_says() {
+    fn periods_follow_the_calendar() {
         // 2026-01-29 is a Thursday.
         let thursday = 20_482;
         let mut spending = Spending::default();
@@ -136,28 +136,28 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_may_be_reached_and_not_passed() {
+    fn a_limit_can_be_reached_but_not_exceeded() {
         let limits = Limits {
             daily: Some(Credits::from_hundredths(250)),
             weekly: None,
             monthly: Some(ONE + ONE + ONE),
         };
         let mut spending = Spending::default();
-        assert_eq!(spending.breaks(&limits, Credits::from_hundredths(250), at(1, 0)), None);
+        assert_eq!(spending.exceeded_limit(&limits, Credits::from_hundredths(250), at(1, 0)), None);
         spending.add(ONE + ONE, at(1, 0));
         assert_eq!(
-            spending.breaks(&limits, ONE, at(1, 9)),
+            spending.exceeded_limit(&limits, ONE, at(1, 9)),
             Some(("daily", Credits::from_hundredths(250)))
         );
-        assert_eq!(spending.breaks(&limits, ONE, at(2, 0)), None);
+        assert_eq!(spending.exceeded_limit(&limits, ONE, at(2, 0)), None);
         assert_eq!(
-            spending.breaks(&limits, ONE + ONE, at(2, 0)),
+            spending.exceeded_limit(&limits, ONE + ONE, at(2, 0)),
             Some(("monthly", Credits::from_hundredths(300)))
         );
     }
 
     #[test]
-    fn no_time_is_too_late() {
+    fn the_latest_time_is_accepted() {
         let mut spending = Spending::default();
         spending.add(ONE, Duration::MAX);
         assert_eq!(spending.at(Duration::MAX).daily, ONE);

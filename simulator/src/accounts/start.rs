@@ -1,28 +1,33 @@
-//! The accounts that a configuration asks for.
+//! Creates the accounts of a configuration.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
-use super::audit::AuditLog;
-use super::key::{Key, is_sendable};
-use super::settings::{Finetune, Organization, Project, ProjectKey};
-use super::spending::Spending;
-use super::{Accounts, OrganizationRecord, ProjectRecord, ProjectRef};
-use crate::config::Config;
-use crate::error::StartError;
-use crate::ledger::{Account, Ledger};
+use super::{
+    Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
+    audit::AuditLog,
+    key::{Key, is_sendable},
+    settings::{Finetune, Organization, Project, ProjectKey},
+    spending::Spending,
+};
+use crate::{
+    config::Config,
+    error::StartError,
+    ledger::{Account, Ledger},
+};
 
-/// The name of the organization, and of the project in it, to which keys from before there were
-/// projects belong.
+/// The name of the organization and of its project that own the legacy keys.
 const DEFAULT: &str = "Default";
 
-/// The finetune that the organization Default has where the configuration does not name that
+/// The finetune of the organization Default, if the configuration does not define that
 /// organization.
 const EXAMPLE_FINETUNE: &str = "fox-style";
 
 impl Accounts {
-    /// The configured organizations, and Default with the keys from before there were projects.
+    /// Creates the configured organizations, and Default with the legacy keys.
     pub(crate) fn new(config: &Config, unix: Duration) -> Result<Self, StartError> {
         let mut accounts = Self {
             organizations: BTreeMap::new(),
@@ -67,9 +72,9 @@ impl Accounts {
         let wrong =
             |problem: String| StartError::setting("organizations", format!("`{name}`: {problem}"));
         let id = id_of(&settings.name)
-            .ok_or_else(|| wrong("the name has no letter or digit".to_owned()))?;
+            .ok_or_else(|| wrong("the name must contain a letter or digit".to_owned()))?;
         if self.organizations.contains_key(&id) {
-            return Err(wrong(format!("the id `{id}` is taken")));
+            return Err(wrong(format!("the id `{id}` is already taken")));
         }
         let mut organization = OrganizationRecord::new(settings.name, settings.owner);
         for member in settings.members {
@@ -77,25 +82,27 @@ impl Accounts {
         }
         for finetune in settings.finetunes {
             if !is_finetune_name(&finetune.name) {
-                return Err(wrong("a finetune's name is empty or has a slash".to_owned()));
+                return Err(wrong(
+                    "a finetune name must not be empty or contain a slash".to_owned(),
+                ));
             }
             organization.finetunes.insert(finetune.name.clone(), finetune);
         }
         for project in settings.projects {
             let project_id = id_of(&project.name).ok_or_else(|| {
-                wrong(format!("the project `{}` has no letter or digit", project.name))
+                wrong(format!("the project name `{}` must contain a letter or digit", project.name))
             })?;
             let here =
                 ProjectRef { organization: Arc::clone(&id), project: Arc::clone(&project_id) };
             for key in project.keys {
                 if !is_sendable(&key.key) {
                     return Err(wrong(format!(
-                        "the key `{}` has other than visible ASCII characters",
+                        "the key `{}` must consist of visible ASCII characters",
                         key.name
                     )));
                 }
                 if self.add_key(key, here.clone()).is_none() {
-                    return Err(wrong("a key is there twice".to_owned()));
+                    return Err(wrong("a key occurs more than once".to_owned()));
                 }
             }
             let record = ProjectRecord {
@@ -105,7 +112,7 @@ impl Accounts {
                 ..ProjectRecord::new(project.name)
             };
             if organization.projects.insert(Arc::clone(&project_id), record).is_some() {
-                return Err(wrong(format!("the project id `{project_id}` is there twice")));
+                return Err(wrong(format!("the project id `{project_id}` occurs more than once")));
             }
         }
         for member in organization.members.values() {
@@ -113,19 +120,19 @@ impl Accounts {
                 member.projects.keys().find(|id| !organization.projects.contains_key(id.as_str()))
             {
                 return Err(wrong(format!(
-                    "`{}` has a role in `{unknown}`, which is no project's id",
+                    "`{}` has a role in the unknown project `{unknown}`",
                     member.user
                 )));
             }
         }
         let account = Account::Organization(Arc::clone(&id));
         self.organizations.insert(id, organization);
-        // What is issued is never short.
+        // Issued credits are unlimited, so this cannot fail.
         let _ = self.ledger.transfer(unix, Account::Issued, account, settings.credits, None);
         Ok(())
     }
 
-    /// The new key's id; nothing where the key is known already.
+    /// Adds a key and returns its id, or `None` if the key already exists.
     pub(super) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
         if self.key_ids.contains_key(&key.key) {
             return None;
@@ -162,7 +169,7 @@ impl ProjectRecord {
     }
 }
 
-/// Where the one named Default is, which is added where there is none.
+/// The index of the item named Default, which is added if it is missing.
 fn position_or_push<T>(
     list: &mut Vec<T>,
     name: impl Fn(&T) -> &String,
@@ -175,15 +182,15 @@ fn position_or_push<T>(
     })
 }
 
-/// The id made from a name: lower case, with a dash for each run of other characters than letters
-/// and digits.
+/// The id of a name: in lower case, with each run of characters other than letters and digits
+/// replaced by a dash.
 pub(super) fn id_of(name: &str) -> Option<Arc<str>> {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let id = words.map(str::to_lowercase).collect::<Vec<_>>().join("-");
     (!id.is_empty()).then(|| id.into())
 }
 
-/// Whether a finetune can be addressed by this name.
+/// Whether a finetune name is valid.
 pub(super) fn is_finetune_name(name: &str) -> bool {
     !name.is_empty() && !name.contains('/')
 }

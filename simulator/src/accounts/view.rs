@@ -1,18 +1,21 @@
-//! The accounts as they are shown.
+//! Views of the accounts.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde::Serialize;
 
-use super::audit::{Actor, AuditEntry};
-use super::change::{AccountError, Problem};
-use super::role::Permission;
-use super::settings::{Finetune, Limits, Member};
-use super::spending::{Spent, Usage};
-use super::{Accounts, OrganizationRecord, ProjectRecord, ProjectRef};
-use crate::credits::Credits;
-use crate::ledger::{Account, LedgerEntry};
+use super::{
+    Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
+    audit::{Actor, AuditEntry},
+    change::{AccountError, Problem},
+    role::Permission,
+    settings::{Finetune, Limits, Member},
+    spending::{Spent, Usage},
+};
+use crate::{
+    credits::Credits,
+    ledger::{Account, LedgerEntry},
+};
 
 /// An organization.
 #[derive(Clone, Debug, Serialize)]
@@ -22,9 +25,9 @@ pub struct OrganizationView {
     pub id: Arc<str>,
     /// Its name.
     pub name: String,
-    /// The user it belongs to.
+    /// The user who owns it.
     pub owner: String,
-    /// Its credits.
+    /// Its balance in credits.
     pub balance: Credits,
     /// Users with a role in it.
     pub members: Vec<Member>,
@@ -42,36 +45,37 @@ pub struct ProjectView {
     pub id: Arc<str>,
     /// Its name.
     pub name: String,
-    /// The endpoints that it reaches, as names or beginnings with `*`; all where there is none.
+    /// The endpoints that it has access to, as names or prefixes with `*`; `None` means all.
     pub endpoints: Option<Vec<String>>,
     /// Its spending limits.
     pub limits: Limits,
-    /// What it ever did.
+    /// Its total usage.
     pub usage: Usage,
-    /// What it has spent in the periods of the limits.
+    /// Its spending in the periods of the limits.
     pub spent: Spent,
-    /// How many active tasks it may have, where it has a number of its own.
+    /// Its maximum of active tasks, if it sets one.
     pub max_active_tasks: Option<usize>,
-    /// How many of its tasks have no final status yet.
+    /// The number of its active tasks.
     pub active_tasks: usize,
     /// Its keys.
     pub keys: Vec<KeyView>,
 }
 
-/// A key, which is not shown whole.
+/// A key, masked.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct KeyView {
-    /// Its id, by which it is revoked.
+    /// Its id, which is used to revoke it.
     pub id: String,
-    /// What it is for.
+    /// Its label.
     pub name: String,
-    /// Its last four characters behind an ellipsis; the ellipsis alone where it is short.
+    /// An ellipsis and its last four characters; only the ellipsis if it is short.
     pub masked: String,
 }
 
 impl Accounts {
-    /// The organizations that an actor may see. `active` counts a project's active tasks.
+    /// The organizations that an actor may view. `active` returns a project's number of active
+    /// tasks.
     pub(crate) fn organizations(
         &self,
         actor: &Actor,
@@ -83,7 +87,7 @@ impl Accounts {
         seen.filter_map(|id| self.organization(id, unix, &active)).collect()
     }
 
-    /// The ledger of the organizations whose credits an actor manages, newest first.
+    /// The ledger entries of the organizations whose credits an actor manages, newest first.
     pub(crate) fn ledger(&self, actor: &Actor, limit: usize) -> Vec<LedgerEntry> {
         let visible = |account: &Account| match account {
             Account::Organization(id) => self.may(actor, id, None, Permission::ManageCredits),
@@ -94,7 +98,7 @@ impl Accounts {
         entries.take(limit).cloned().collect()
     }
 
-    /// All balances in hundredths of a credit, which add up to zero; for the operator alone.
+    /// All balances in hundredths of a credit, which add up to zero. Only for the operator.
     pub(crate) fn balances(&self, actor: &Actor) -> Result<Vec<(Account, i128)>, AccountError> {
         match actor {
             Actor::Operator => {
@@ -102,12 +106,12 @@ impl Accounts {
             }
             Actor::User(user) => Err(AccountError::new(
                 Problem::Forbidden,
-                format!("{user} may not see all balances: only the operator may"),
+                format!("{user} is not allowed to view all balances: only the operator is"),
             )),
         }
     }
 
-    /// The audit log of the organizations in which an actor may see it, newest first.
+    /// The audit log of the organizations in which an actor may view it, newest first.
     pub(crate) fn audit_log(&self, actor: &Actor, limit: usize) -> Vec<AuditEntry> {
         let visible = |entry: &&AuditEntry| {
             self.may(actor, &entry.organization, None, Permission::ViewAuditLog)

@@ -1,4 +1,4 @@
-//! What the contract says of a request's fields beyond JSON Schema: images, masks, aspect ratios,
+//! The properties of request fields that JSON Schema does not cover: images, masks, aspect ratios,
 //! secrets, defaults.
 
 use std::collections::BTreeMap;
@@ -17,21 +17,21 @@ pub(crate) struct Field {
     pub(crate) image: Option<ImageRule>,
     pub(crate) aspect_ratio: Option<(AspectRatio, AspectRatio)>,
     pub(crate) secret: bool,
-    /// What the service takes where the field is absent.
+    /// The value that the service uses if the field is absent.
     pub(crate) default: Option<Value>,
 }
 
-/// What an image field takes.
+/// The rules of an image field.
 pub(crate) struct ImageRule {
-    /// An address does instead of base64.
+    /// A URL is accepted too, not only base64.
     pub(crate) takes_address: bool,
-    /// The field whose image must be of the same size.
+    /// The field whose image must have the same size.
     pub(crate) mask_of: Option<String>,
     pub(crate) max_pixels: Option<u64>,
 }
 
 impl Fields {
-    /// The fields of an object schema, those of its `allOf` among them.
+    /// The fields of an object schema, including those of its `allOf`.
     pub(super) fn of(document: &Value, schema: &Value) -> Self {
         let mut fields = Self::default();
         fields.gather(document, schema, 8);
@@ -58,7 +58,7 @@ impl Fields {
         self.0.get(name)
     }
 
-    /// The value of a field: as given, or else its default. An explicit `null` counts as absent.
+    /// The value of a field, or its default. An explicit `null` counts as absent.
     pub(crate) fn value<'a>(&'a self, body: &'a Value, name: &str) -> Option<&'a Value> {
         let given = body.get(name).filter(|value| !value.is_null());
         given.or_else(|| self.get(name).and_then(|field| field.default.as_ref()))
@@ -84,7 +84,7 @@ impl Field {
     }
 }
 
-/// Width to height, written `16:9`.
+/// Width and height, written `16:9`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AspectRatio {
     pub(crate) width: u32,
@@ -92,7 +92,7 @@ pub(crate) struct AspectRatio {
 }
 
 impl AspectRatio {
-    /// Reads two positive integers with a colon between, and nothing else.
+    /// Parses two positive integers separated by a colon.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let side = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -102,7 +102,7 @@ impl AspectRatio {
         Some(Self { width: side(width)?, height: side(height)? })
     }
 
-    /// Whether this ratio is not below `min` and not above `max`.
+    /// Whether this ratio is between `min` and `max`, inclusive.
     pub(crate) fn lies_between(self, min: Self, max: Self) -> bool {
         let at_most = |a: Self, b: Self| {
             u64::from(a.width) * u64::from(b.height) <= u64::from(b.width) * u64::from(a.height)

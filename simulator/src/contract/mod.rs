@@ -1,12 +1,14 @@
-//! The contract: `openapi.json` read as the list of what is served.
+//! The contract: reads the operations from `openapi.json`.
 
 mod fields;
 mod paths;
 mod schema;
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use axum::http::Method;
 use jsonschema::Validator;
@@ -18,16 +20,16 @@ pub(crate) use paths::{Found, neutral_path, prefixed_path};
 
 use crate::error::StartError;
 
-/// The document this crate was built with.
+/// The document that is built into this crate.
 pub(crate) const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json"));
 
-/// One of the two addresses the service is served from.
+/// One of the two base URLs of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Region {
-    /// The service's own address.
+    /// The base URL.
     Global,
-    /// The regional address.
+    /// The base URL for regional models.
     Regional,
 }
 
@@ -40,10 +42,10 @@ impl fmt::Display for Region {
     }
 }
 
-/// Every operation of the document.
+/// The operations of the document.
 pub(crate) struct Contract {
     operations: Vec<Operation>,
-    /// Names of the fields that hold a secret, in whichever request.
+    /// The names of secret fields in all requests.
     pub(crate) secret_fields: BTreeSet<String>,
 }
 
@@ -55,22 +57,22 @@ pub(crate) struct Operation {
 }
 
 pub(crate) enum Kind {
-    /// Asks for a task by the query parameter `id`.
+    /// Returns the status of the task in the query parameter `id`.
     Poll,
     /// Creates a task.
     Submit(Arc<Submission>),
 }
 
-/// What a submission's body must be, and how it may be answered.
+/// The rules of a submission's body and response.
 pub(crate) struct Submission {
     pub(crate) validator: Validator,
     pub(crate) fields: Fields,
-    /// Whether a request with a webhook is answered without a polling address.
-    pub(crate) answers_webhooks: bool,
+    /// Whether the response to a request with a webhook omits `polling_url`.
+    pub(crate) omits_polling_url: bool,
 }
 
 impl Contract {
-    /// The contract built into this crate, which is read once a process.
+    /// The built-in contract, which is parsed once per process.
     pub(crate) fn built_in() -> Result<Arc<Self>, StartError> {
         static BUILT_IN: OnceLock<Arc<Contract>> = OnceLock::new();
         if let Some(contract) = BUILT_IN.get() {
@@ -120,8 +122,8 @@ impl Contract {
         Ok(Self { operations, secret_fields })
     }
 
-    /// The operation for a method and a neutral path. A path that is written out wins over one with
-    /// parameters.
+    /// Finds the operation of a method and a neutral path. Literal paths take precedence over
+    /// templates.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
         let matching: Vec<_> =
             self.operations.iter().filter(|operation| operation.path.matches(path)).collect();
@@ -147,13 +149,13 @@ impl Kind {
             let body = content
                 .get("application/json")
                 .and_then(|media| media.get("schema"))
-                .ok_or("it has no request body of application/json")?;
-            let answer = serde_json::to_string(&operation["responses"]["200"])
+                .ok_or("the operation has no application/json request body")?;
+            let response = serde_json::to_string(&operation["responses"]["200"])
                 .map_err(|error| error.to_string())?;
             return Ok(Self::Submit(Arc::new(Submission {
                 validator: schema::validator(document, body)?,
                 fields: Fields::of(document, body),
-                answers_webhooks: answer.contains("/AsyncWebhookResponse\""),
+                omits_polling_url: response.contains("/AsyncWebhookResponse\""),
             })));
         }
         let asks_by_id = operation["parameters"]
@@ -165,7 +167,8 @@ impl Kind {
         if method == Method::GET && asks_by_id {
             return Ok(Self::Poll);
         }
-        Err("it is neither a POST with a body nor a GET with the query parameter `id`".to_owned())
+        Err("the operation is neither a POST with a body nor a GET with the query parameter `id`"
+            .to_owned())
     }
 }
 
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn written_paths_win_over_patterns_and_methods_are_told() {
+    fn literal_paths_take_precedence_over_templates() {
         let contract = Contract::built_in().unwrap();
         assert_eq!(found(&contract, Method::POST, "/v1/gen-pro-finetuned"), "gen_pro_finetuned");
         assert_eq!(
@@ -222,10 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_served_is_named() {
+    fn an_unsupported_operation_is_named() {
         let mut document = document();
-        document["paths"]["/v1/odd"] = json!({ "delete": { "operationId": "odd" } });
+        document["paths"]["/v1/task"] = json!({ "delete": { "operationId": "delete_task" } });
         let error = Contract::read(&document).err().unwrap().to_string();
-        assert!(error.contains("DELETE /v1/odd"), "{error}");
+        assert!(error.contains("DELETE /v1/task"), "{error}");
     }
 }

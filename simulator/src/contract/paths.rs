@@ -1,22 +1,22 @@
-//! Paths: the neutral prefix, and templates such as `/v1/{base_model}-finetuned`.
+//! Paths: the model name prefix, and templates such as `/v1/{base_model}-finetuned`.
 
 use std::fmt;
 
 use super::Operation;
 
-/// The head of model names in the contract.
+/// The prefix of model names in the contract.
 const NEUTRAL: &str = "gen";
 
-/// What a method and a path lead to.
+/// The result of looking up a method and a path.
 pub(crate) enum Found<'a> {
     Operation(&'a Operation),
-    /// The path is served, with the methods named.
+    /// The path exists, but only with these methods.
     OtherMethods(String),
     Nothing,
 }
 
-/// The path as the contract writes it, where this service says `prefix` for `gen`. `None` for a
-/// model name that this service does not use.
+/// Replaces this service's `prefix` of model names by `gen`, as in the contract. Returns `None` for
+/// a model name with the wrong prefix.
 pub(crate) fn neutral_path(path: &str, prefix: &str) -> Option<String> {
     if prefix == NEUTRAL {
         return Some(path.to_owned());
@@ -31,7 +31,7 @@ pub(crate) fn neutral_path(path: &str, prefix: &str) -> Option<String> {
     (!foreign).then(|| path.to_owned())
 }
 
-/// The reverse: a path of the contract, or a template, as this service writes it.
+/// The reverse: replaces `gen` in a path or template of the contract by `prefix`.
 pub(crate) fn prefixed_path(path: &str, prefix: &str) -> String {
     let model = path.strip_prefix("/v1/").and_then(|model| model.strip_prefix(NEUTRAL));
     match model.filter(|rest| rest.starts_with('-')) {
@@ -40,7 +40,7 @@ pub(crate) fn prefixed_path(path: &str, prefix: &str) -> String {
     }
 }
 
-/// A path of the document, with at most one parameter a segment.
+/// A path of the document, with at most one parameter per segment.
 pub(super) struct Template {
     segments: Vec<Segment>,
 }
@@ -52,7 +52,7 @@ enum Segment {
 
 impl Template {
     pub(super) fn parse(path: &str) -> Result<Self, String> {
-        let path = path.strip_prefix('/').ok_or("the path does not begin with a slash")?;
+        let path = path.strip_prefix('/').ok_or("the path does not start with a slash")?;
         let segments = path.split('/').map(Segment::parse).collect::<Result<_, _>>()?;
         Ok(Self { segments })
     }
@@ -87,8 +87,7 @@ impl Segment {
         })
     }
 
-    /// A parameter at the head of a segment stands for a model, whose name begins with the neutral
-    /// prefix.
+    /// A parameter at the start of a segment is a model, whose name starts with the neutral prefix.
     fn matches(&self, text: &str) -> bool {
         match self {
             Self::Written(written) => written == text,
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_prefix_replaces_gen_at_the_head_only() {
+    fn only_the_prefix_of_a_model_name_is_replaced() {
         let neutral = |path| neutral_path(path, "xyz");
         assert_eq!(neutral("/v1/xyz-2-pro").as_deref(), Some("/v1/gen-2-pro"));
         assert_eq!(neutral("/v1/xyz-tools/deblur-v1").as_deref(), Some("/v1/gen-tools/deblur-v1"));
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_takes_what_its_text_leaves() {
+    fn a_template_matches_its_parameter() {
         let template = Template::parse("/v1/{base_model}-finetuned").unwrap();
         assert!(template.matches("/v1/gen-2-klein-9b-kv-finetuned"));
         for other in [

@@ -1,10 +1,10 @@
-//! OpenAPI 3.0 schemas as JSON Schema.
+//! Translates OpenAPI 3.0 schemas to JSON Schema.
 
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
 use url::Url;
 
-/// Keywords that mean the same in both, with values that are no schemas.
+/// Keywords that are the same in both, and whose values are not schemas.
 const KEPT: [&str; 14] = [
     "type",
     "enum",
@@ -22,7 +22,7 @@ const KEPT: [&str; 14] = [
     "minProperties",
 ];
 
-/// A validator for `schema`, whose references lead into `document`.
+/// A validator for `schema`, whose references are resolved in `document`.
 pub(super) fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
     let mut root = translate(schema);
     let components = document["components"]["schemas"].as_object();
@@ -43,7 +43,7 @@ pub(super) fn validator(document: &Value, schema: &Value) -> Result<Validator, S
         .map_err(|error| error.to_string())
 }
 
-/// Follows `$ref` within the document; a reference that leads nowhere gives `null`.
+/// Follows `$ref` within the document. A dangling reference yields `null`.
 pub(super) fn resolve<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
     for _ in 0..16 {
         let Some(reference) = value["$ref"].as_str() else {
@@ -59,7 +59,7 @@ fn translate(schema: &Value) -> Value {
     let Some(schema) = schema.as_object() else {
         return schema.clone();
     };
-    // Whatever stands beside a reference is to be ignored, says OpenAPI 3.0.
+    // In OpenAPI 3.0, siblings of `$ref` are ignored.
     if let Some(reference) = schema.get("$ref") {
         return json!({ "$ref": reference });
     }
@@ -85,8 +85,7 @@ fn translate(schema: &Value) -> Value {
         }
     }
     if schema.get("nullable") == Some(&Value::Bool(true)) {
-        // As a condition rather than as an alternative, so that errors stay those of the schema
-        // itself.
+        // A condition instead of an alternative keeps the errors those of the schema itself.
         return json!({ "if": { "type": "null" }, "else": translated });
     }
     Value::Object(translated)
@@ -102,15 +101,20 @@ mod tests {
     use super::*;
 
     fn accepts(schema: Value, instance: Value) -> bool {
-        let document = json!({ "components": { "schemas": { "Kind": { "type": "string", "enum": ["a", "b"] } } } });
+        let kind = json!({ "type": "string", "enum": ["a", "b"] });
+        let document = json!({ "components": { "schemas": { "Kind": kind } } });
         validator(&document, &schema).unwrap().is_valid(&instance)
     }
 
     #[test]
-    fn nullable_allows_null_beside_anything() {
+    fn nullable_allows_null_in_addition() {
         assert!(accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(null)));
         assert!(!accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(2)));
-        let reference = json!({ "type": "string", "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Kind" }] });
+        let reference = json!({
+            "type": "string",
+            "nullable": true,
+            "allOf": [{ "$ref": "#/components/schemas/Kind" }],
+        });
         assert!(accepts(reference.clone(), json!(null)));
         assert!(accepts(reference.clone(), json!("a")));
         assert!(!accepts(reference, json!("c")));
@@ -118,24 +122,34 @@ mod tests {
     }
 
     #[test]
-    fn properties_may_bear_the_names_of_keywords() {
-        let schema = json!({ "type": "object", "properties": { "type": { "type": "integer" }, "nullable": { "type": "string" } } });
+    fn properties_may_have_the_names_of_keywords() {
+        let properties = json!({
+            "type": { "type": "integer" },
+            "nullable": { "type": "string" },
+        });
+        let schema = json!({ "type": "object", "properties": properties });
         assert!(accepts(schema.clone(), json!({ "type": 3, "nullable": "x" })));
         assert!(!accepts(schema, json!({ "type": "x" })));
     }
 
     #[test]
     fn exclusive_bounds_are_flags_in_openapi() {
-        let schema = json!({ "type": "number", "minimum": 3, "exclusiveMinimum": true, "maximum": 5, "exclusiveMaximum": false });
+        let schema = json!({
+            "type": "number",
+            "minimum": 3,
+            "exclusiveMinimum": true,
+            "maximum": 5,
+            "exclusiveMaximum": false,
+        });
         assert!(!accepts(schema.clone(), json!(3)));
         assert!(accepts(schema.clone(), json!(5)));
         assert!(!accepts(schema, json!(5.1)));
     }
 
     #[test]
-    fn addresses_are_checked() {
+    fn urls_are_checked() {
         let schema = json!({ "type": "string", "format": "uri" });
         assert!(accepts(schema.clone(), json!("https://example.com/hook?a=1")));
-        assert!(!accepts(schema, json!("no address")));
+        assert!(!accepts(schema, json!("not a URL")));
     }
 }

@@ -1,27 +1,32 @@
-//! Organizations and what belongs to them: shown, and changed by someone who may.
+//! Organizations and everything in them: views and changes.
 
-use std::convert::Infallible;
-use std::sync::Arc;
+mod projects;
 
-use axum::Router;
-use axum::extract::{FromRequestParts, Path, State};
-use axum::http::StatusCode;
-use axum::http::request::Parts;
-use axum::routing::{delete, get, post, put};
-use serde::{Deserialize, Serialize};
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{FromRequestParts, Path, State},
+    http::StatusCode,
+    http::request::Parts,
+    routing::{get, post, put},
+};
+use serde::Deserialize;
 use serde_json::json;
 
-use super::Control;
-use super::reply::{self, Change, Problem, Reply};
-use crate::accounts::{
-    self, AccountError, Act, Actor, Finetune, Limits, Permission, ProjectRef, Role,
+use super::{
+    Control,
+    reply::{self, Change, Problem, Reply},
 };
-use crate::credits::Credits;
-use crate::service::Service;
+use crate::{
+    accounts::{self, AccountError, Act, Actor, Finetune, Permission, Role},
+    credits::Credits,
+    service::Service,
+};
 
 type Shared = State<Arc<Service>>;
 
-/// Names the user who acts; without it, it is the simulator's operator.
+/// The header that names the acting user. Without it, the operator acts.
 const ACTING_HEADER: &str = "x-acting-user";
 
 pub(super) struct Acting(pub(super) Actor);
@@ -49,18 +54,11 @@ impl From<AccountError> for Problem {
 }
 
 pub(super) fn routes() -> Router<Control> {
-    let project =
-        |rest: &str| format!("/api/organizations/{{organization}}/projects/{{project}}{rest}");
     Router::new()
         .route("/api/roles", get(roles))
         .route("/api/organizations", get(list).post(create_organization))
         .route("/api/organizations/{organization}", get(one))
         .route("/api/organizations/{organization}/credits", post(grant))
-        .route("/api/organizations/{organization}/projects", post(create_project))
-        .route(&project("/limits"), put(set_limits))
-        .route(&project("/endpoints"), put(set_endpoints))
-        .route(&project("/max_active_tasks"), put(set_max_active_tasks))
-        .route(&project("/keys"), post(create_key))
         .route(
             "/api/organizations/{organization}/members/{user}",
             put(set_role).delete(remove_member),
@@ -69,12 +67,11 @@ pub(super) fn routes() -> Router<Control> {
             "/api/organizations/{organization}/finetunes/{finetune}",
             put(set_finetune).delete(remove_finetune),
         )
-        .route("/api/keys/{key}", delete(revoke_key))
-        .route("/api/keys/{key}/reveal", post(reveal_key))
         .route("/api/transfers", post(transfer))
+        .merge(projects::routes())
 }
 
-/// Makes a change, or says why not.
+/// Makes a change as an actor.
 fn change<T>(
     service: &Service,
     actor: Actor,
@@ -83,7 +80,7 @@ fn change<T>(
     Ok(change(service.act(&mut service.state(), actor))?)
 }
 
-/// The organization, as it is after a change.
+/// Returns the organization after a change.
 fn organization(service: &Service, actor: &Actor, id: &str) -> Reply {
     let found =
         service.organizations(actor).into_iter().find(|organization| &*organization.id == id);
@@ -151,7 +148,7 @@ struct Transfer {
     amount: Credits,
 }
 
-/// Answers with both organizations.
+/// Returns both organizations.
 async fn transfer(
     State(service): Shared,
     Acting(actor): Acting,
@@ -165,125 +162,9 @@ async fn transfer(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Named {
-    name: String,
-}
-
-async fn create_project(
-    State(service): Shared,
-    Acting(actor): Acting,
-    Path(id): Path<String>,
-    Change(Named { name }): Change<Named>,
-) -> Reply {
-    change(&service, actor.clone(), |act| act.create_project(&id, &name))?;
-    organization(&service, &actor, &id)
-}
-
-/// A project by the two ids in the path.
-struct At(ProjectRef);
-
-impl<S: Send + Sync> FromRequestParts<S> for At {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let ids = Path::<(Arc<str>, Arc<str>)>::from_request_parts(parts, state).await;
-        let Path((organization, project)) =
-            ids.map_err(|error| Problem::malformed(error.body_text()))?;
-        Ok(Self(ProjectRef { organization, project }))
-    }
-}
-
-async fn set_limits(
-    State(service): Shared,
-    Acting(actor): Acting,
-    At(at): At,
-    Change(limits): Change<Limits>,
-) -> Reply {
-    change(&service, actor.clone(), |act| act.set_limits(&at, limits))?;
-    organization(&service, &actor, &at.organization)
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Endpoints {
-    endpoints: Option<Vec<String>>,
-}
-
-async fn set_endpoints(
-    State(service): Shared,
-    Acting(actor): Acting,
-    At(at): At,
-    Change(Endpoints { endpoints }): Change<Endpoints>,
-) -> Reply {
-    change(&service, actor.clone(), |act| act.set_endpoints(&at, endpoints))?;
-    organization(&service, &actor, &at.organization)
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Cap {
-    max_active_tasks: Option<usize>,
-}
-
-async fn set_max_active_tasks(
-    State(service): Shared,
-    Acting(actor): Acting,
-    At(at): At,
-    Change(Cap { max_active_tasks }): Change<Cap>,
-) -> Reply {
-    change(&service, actor.clone(), |act| act.set_max_active_tasks(&at, max_active_tasks))?;
-    organization(&service, &actor, &at.organization)
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewKey {
-    name: String,
-    /// Drawn where it is not given.
-    key: Option<String>,
-}
-
-/// A key, whole: at its creation, and where it is asked for.
-#[derive(Serialize)]
-struct KeyInFull {
-    id: String,
-    key: String,
-}
-
-async fn create_key(
-    State(service): Shared,
-    Acting(actor): Acting,
-    At(at): At,
-    Change(new): Change<NewKey>,
-) -> Reply {
-    let chance = service.chance;
-    let (id, key) = change(&service, actor, |act| act.create_key(&at, &new.name, new.key, chance))?;
-    reply::json(&KeyInFull { id, key })
-}
-
-async fn reveal_key(
-    State(service): Shared,
-    Acting(actor): Acting,
-    Path(id): Path<String>,
-) -> Reply {
-    let key = change(&service, actor, |act| act.reveal_key(&id))?;
-    reply::json(&KeyInFull { id, key })
-}
-
-async fn revoke_key(
-    State(service): Shared,
-    Acting(actor): Acting,
-    Path(id): Path<String>,
-) -> Reply {
-    change(&service, actor, |act| act.revoke_key(&id))?;
-    reply::json(&json!({ "id": id, "revoked": true }))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Membership {
     role: Role,
-    /// The project to which the role is confined.
+    /// Limits the role to this project.
     project: Option<String>,
 }
 

@@ -1,16 +1,14 @@
-//! The clock, shown and moved.
+//! The clock: reads and changes it.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
 use super::reply::{self, Change, Problem, Reply};
-use crate::clock::Clock;
-use crate::service::Service;
+use crate::{clock::Clock, service::Service};
 
-/// A step is no longer: a hundred years.
+/// The longest step: a hundred years.
 const MAX_STEP_SECONDS: f64 = 100.0 * 366.0 * 86_400.0;
 
 #[derive(Serialize)]
@@ -19,7 +17,7 @@ pub(super) struct ClockShown {
     now: f64,
     /// Seconds since the simulator started.
     since_start: f64,
-    /// Seconds of the clock for each real one.
+    /// Its seconds per real second.
     speed: f64,
 }
 
@@ -57,9 +55,7 @@ pub(super) async fn advance(
     match Duration::try_from_secs_f64(seconds) {
         Ok(step) if seconds <= MAX_STEP_SECONDS => service.clock.advance(step),
         _ => {
-            return Err(Problem::invalid(
-                "`seconds` must be from 0 to a hundred years: no clock runs backwards",
-            ));
+            return Err(Problem::invalid("`seconds` must be from 0 to a hundred years"));
         }
     }
     reply::json(&ClockShown::of(&service.clock))

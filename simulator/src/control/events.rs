@@ -1,28 +1,25 @@
-//! What changed, told to the page as server-sent events: which of its parts to read again, and not
-//! what is new there.
+//! Server-sent events that tell the page which of its parts have changed, but not how.
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::time::Duration;
+use std::{collections::BTreeMap, convert::Infallible, time::Duration};
 
-use axum::extract::State;
-use axum::response::sse::{Event, KeepAlive, Sse};
-use futures_util::Stream;
-use futures_util::stream::unfold;
+use axum::{
+    extract::State,
+    response::sse::{Event, KeepAlive, Sse},
+};
+use futures_util::{Stream, stream::unfold};
 
 use super::Control;
-use crate::accounts::Actor;
-use crate::service::Service;
+use crate::{accounts::Actor, service::Service};
 
-/// How often to look. A task changes its status by the passing of time alone, so there is nothing
-/// to wait for.
+/// The polling interval. A task changes its status by the passage of time alone, so there is no
+/// event to wait for.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// What a look finds. Parts that are equal have not changed.
+/// A snapshot of the state. Parts that are equal have not changed.
 #[derive(PartialEq, Eq)]
-struct Look {
-    /// How many tasks have come so far, in each status and in all. A task never goes back, so where
-    /// these are equal no task has moved.
+struct Snapshot {
+    /// The numbers of tasks in each status and in total. A task never goes back to an earlier
+    /// status, so if these are equal no task has changed.
     unfinished: BTreeMap<String, usize>,
     ended: (u64, u64),
     accepted: u64,
@@ -31,12 +28,12 @@ struct Look {
     refused: u64,
     /// The numbers of the newest entries of the ledger and the audit log.
     accounts: (u64, u64),
-    /// The numbers of the rules for faults, each with how often it struck.
+    /// The ids of the fault rules, with how often each has been applied.
     faults: Vec<(u64, u64)>,
     speed: u64,
 }
 
-impl Look {
+impl Snapshot {
     fn at(service: &Service) -> Self {
         let now = service.clock.now();
         let mut state = service.state();
@@ -68,7 +65,7 @@ impl Look {
         }
     }
 
-    /// The parts of the page to read again.
+    /// The parts of the page that have changed.
     fn differences(&self, other: &Self) -> Vec<&'static str> {
         let tasks = (self.accepted, self.ended, &self.unfinished)
             != (other.accepted, other.ended, &other.unfinished);
@@ -89,19 +86,19 @@ impl Look {
 pub(super) async fn stream(
     State(control): State<Control>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let first = Look::at(&control.service);
+    let first = Snapshot::at(&control.service);
     let webhooks = control.service.webhooks.changes();
     let changes =
         unfold((control, first, webhooks), |(mut control, seen, mut webhooks)| async move {
             loop {
                 tokio::select! {
                     _ = tokio::time::sleep(PERIOD) => {}
-                    // An error means that the simulator is gone, which is a stop too.
+                    // An error means that the simulator was dropped, which also stops it.
                     _ = control.stopped.wait_for(|stopped| *stopped) => return None,
                 }
-                let look = Look::at(&control.service);
-                let mut parts = look.differences(&seen);
-                // An error means that the simulator is gone, and with it the webhooks.
+                let snapshot = Snapshot::at(&control.service);
+                let mut parts = snapshot.differences(&seen);
+                // An error means that the simulator was dropped, and its webhooks with it.
                 if webhooks.has_changed().unwrap_or(false) {
                     webhooks.mark_unchanged();
                     parts.push("webhooks");
@@ -109,7 +106,7 @@ pub(super) async fn stream(
                 if !parts.is_empty() {
                     let event =
                         Event::default().event("change").data(serde_json::json!(parts).to_string());
-                    return Some((Ok(event), (control, look, webhooks)));
+                    return Some((Ok(event), (control, snapshot, webhooks)));
                 }
             }
         });

@@ -1,18 +1,21 @@
-//! The faults that can be asked for, and the rules by which they strike.
+//! The known faults and the fault rules.
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::routing::{delete, get};
+use axum::{
+    Router,
+    extract::rejection::PathRejection,
+    extract::{Path, State},
+    routing::{delete, get},
+};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Control;
-use super::reply::{self, Change, Problem, Reply};
-use crate::faults::Faults;
-use crate::service::Service;
+use super::{
+    Control,
+    reply::{self, Change, Problem, Reply},
+};
+use crate::{faults::Faults, service::Service};
 
 pub(super) fn routes() -> Router<Control> {
     Router::new()

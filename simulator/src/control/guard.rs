@@ -1,21 +1,26 @@
-//! Who may reach the control interface: programs and the page on this machine. Neither the bearer
-//! of a key nor another page that is open in the same browser.
+//! Restricts the control interface to programs and the page on this machine. Requests with an API
+//! key and requests of other pages in the same browser are rejected.
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::extract::{Request, State};
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::{
+    extract::{Request, State},
+    http::uri::Authority,
+    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
 
 use super::reply::Problem;
 use crate::webhooks::USER_AGENT;
 
-/// What a browser may do with anything from here: load it into our page, from here, and nowhere
-/// else. The viewer of the documentation has its icons as `data:` in its style sheet.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-     media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// Lets the browser load everything only from here, and only into our page. The documentation
+/// viewer has its icons as `data:` in its style sheet.
+const POLICY: &str = concat!(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; ",
+    "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; ",
+    "frame-ancestors 'none'",
+);
 
 const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
@@ -32,8 +37,8 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
     ),
 ];
 
-/// The one part that takes a key: there the page tries the service itself.
-const TRYING: &str = "/try/";
+/// The only part that takes an API key: it forwards the page's requests to the service.
+const FORWARDED: &str = "/try/";
 
 #[derive(Clone, Copy)]
 pub(super) struct Guard {
@@ -47,24 +52,26 @@ impl Guard {
 
     fn admit(self, request: &Request) -> Result<(), Problem> {
         let headers = request.headers();
-        // Whoever has a key chooses where webhooks go, and they come from this machine.
+        // The holder of a key chooses where webhooks are sent, and they come from this machine.
         if headers.get(header::USER_AGENT).is_some_and(|agent| agent == USER_AGENT) {
-            return Err(Problem::forbidden("No webhook reaches the control interface"));
+            return Err(Problem::forbidden("The control interface does not accept webhooks"));
         }
         let host = self.host(request)?;
         check_origin(headers, &host)?;
         check_site(request)?;
-        if request.uri().path().starts_with(TRYING) {
+        if request.uri().path().starts_with(FORWARDED) {
             return Ok(());
         }
         if headers.contains_key("x-key") {
-            return Err(Problem::forbidden("No key opens the control interface: leave x-key out"));
+            return Err(Problem::forbidden(
+                "The control interface does not take API keys; remove the x-key header",
+            ));
         }
         check_kind(request)
     }
 
-    /// What this server is called in the request. A foreign name that resolves to this machine
-    /// would make foreign pages those of this server, in a browser's eyes.
+    /// The host of the request. Another name that resolves to this machine would let a foreign page
+    /// share this server's origin in a browser.
     fn host(self, request: &Request) -> Result<Authority, Problem> {
         let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
         let host = match request.uri().authority() {
@@ -74,10 +81,14 @@ impl Guard {
         host.filter(|host| host.port_u16().unwrap_or(80) == self.port && is_loopback(host.host()))
             .ok_or_else(|| {
                 Problem::forbidden(
-                    "The control interface is reached at a loopback address and its own port",
+                    "The control interface is only served at a loopback address and its own port",
                 )
             })
     }
+}
+
+fn foreign_page() -> Problem {
+    Problem::forbidden("The control interface does not accept requests from other pages")
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -86,33 +97,33 @@ fn is_loopback(host: &str) -> bool {
         || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Another page's script names its own origin.
+/// A script of another page sends its own origin.
 fn check_origin(headers: &HeaderMap, host: &Authority) -> Result<(), Problem> {
     match headers.get(header::ORIGIN) {
         Some(origin) if origin.as_bytes() != format!("http://{host}").as_bytes() => {
-            Err(Problem::forbidden("The control interface does not answer other pages"))
+            Err(foreign_page())
         }
         _ => Ok(()),
     }
 }
 
-/// Browsers tell from where a request comes also where there is no `Origin`. The service's own
-/// ports are the same site and no less foreign: what they deliver, faults choose. Following a link
-/// to the page is no harm.
+/// Browsers also report the source of a request that has no `Origin`. The service's own ports are
+/// the same site, but still foreign, because faults decide what they serve. Following a link to the
+/// page is harmless.
 fn check_site(request: &Request) -> Result<(), Problem> {
-    let told = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
+    let header_value = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     let follows_link = request.method() == Method::GET
         && request.uri().path() == "/"
-        && told("sec-fetch-mode") == Some(b"navigate")
-        && told("sec-fetch-dest") == Some(b"document");
-    match told("sec-fetch-site") {
+        && header_value("sec-fetch-mode") == Some(b"navigate")
+        && header_value("sec-fetch-dest") == Some(b"document");
+    match header_value("sec-fetch-site") {
         None | Some(b"same-origin" | b"none") => Ok(()),
         Some(_) if follows_link => Ok(()),
-        Some(_) => Err(Problem::forbidden("The control interface does not answer other pages")),
+        Some(_) => Err(foreign_page()),
     }
 }
 
-/// A form of another page can send text, and no JSON without asking first.
+/// A form of another page can send text, but not JSON without a preflight request.
 fn check_kind(request: &Request) -> Result<(), Problem> {
     if ![Method::POST, Method::PUT, Method::PATCH].contains(request.method()) {
         return Ok(());
@@ -122,7 +133,7 @@ fn check_kind(request: &Request) -> Result<(), Problem> {
     if kind.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    Err(Problem::malformed("A change comes as JSON, with content-type: application/json"))
+    Err(Problem::malformed("A change requires the header content-type: application/json"))
 }
 
 pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
@@ -141,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_of_this_machine_are_loopback() {
+    fn loopback_hosts_are_recognized() {
         for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "[::1]"] {
             assert!(is_loopback(host), "{host}");
         }

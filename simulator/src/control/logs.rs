@@ -1,19 +1,21 @@
-//! What was done to the accounts, and how credits moved.
+//! The audit log and the ledger.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::{
+    extract::rejection::QueryRejection,
+    extract::{Query, State},
+};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::accounts::Acting;
-use super::reply::{self, Problem, Reply};
-use crate::accounts::Actor;
-use crate::service::Service;
+use super::{
+    accounts::Acting,
+    reply::{self, Problem, Reply},
+};
+use crate::{accounts::Actor, service::Service};
 
-/// How many entries are shown where no number is asked for, and at most.
+/// The default and the maximum number of entries.
 const ENTRIES: usize = 100;
 const MAX_ENTRIES: usize = 10_000;
 
@@ -42,7 +44,7 @@ pub(super) async fn audit(
     reply::json(&json!({ "entries": entries }))
 }
 
-/// The balances of all accounts are the operator's to see; they add up to nothing.
+/// Only the operator sees the balances of all accounts, which add up to zero.
 pub(super) async fn ledger(
     State(service): State<Arc<Service>>,
     Acting(actor): Acting,

@@ -1,5 +1,5 @@
-//! The control interface and its page: what a person or a test sees of the simulator and changes in
-//! it, on a port of its own that is always loopback and that no key opens.
+//! The control interface and its page, for people and tests to observe and change the simulator. It
+//! is on a separate port that is always loopback and does not take API keys.
 
 mod accounts;
 mod clock;
@@ -13,28 +13,31 @@ mod reply;
 mod tasks;
 mod webhooks;
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
-use axum::Router;
-use axum::extract::{FromRef, State};
-use axum::routing::{get, post};
+use axum::{
+    Router,
+    extract::{FromRef, State},
+    routing::{get, post},
+};
 use serde::Serialize;
 use swagger_ui_dist::{ApiDefinition, OpenApiSource};
 use tokio::sync::watch;
 
-use crate::contract::Region;
-use crate::counts::Counts;
-use crate::credits::Credits;
-use crate::server::{self, Door};
-use crate::service::Service;
+use crate::{
+    contract::Region,
+    counts::Counts,
+    credits::Credits,
+    server::{self, Endpoint},
+    service::Service,
+};
 use reply::{Problem, Reply};
 
-/// What the handlers share.
+/// The state that the handlers share.
 #[derive(Clone)]
 pub(crate) struct Control {
     service: Arc<Service>,
-    /// Becomes `true` when the simulator stops, which ends what would never end by itself.
+    /// Becomes `true` when the simulator stops, which ends the event streams.
     stopped: watch::Receiver<bool>,
 }
 
@@ -44,15 +47,15 @@ impl FromRef<Control> for Arc<Service> {
     }
 }
 
-/// Everything that is served at `address`.
+/// The router of the control interface at `address`.
 pub(crate) fn router(
     service: Arc<Service>,
     address: SocketAddr,
     stopped: watch::Receiver<bool>,
 ) -> Router {
-    let door = |region| server::router(Door { service: Arc::clone(&service), region });
-    let (global, regional) = (door(Region::Global), door(Region::Regional));
-    // Swagger UI, without the page that comes with it: ours shows it.
+    let endpoint = |region| server::router(Endpoint { service: Arc::clone(&service), region });
+    let (global, regional) = (endpoint(Region::Global), endpoint(Region::Regional));
+    // Swagger UI without its own page: ours embeds it.
     let viewer = swagger_ui_dist::generate_routes(ApiDefinition {
         uri_prefix: "/swagger-ui",
         api_definition: OpenApiSource::Uri("/api/openapi.json"),
@@ -78,7 +81,7 @@ pub(crate) fn router(
         .fallback(async || Problem::not_found("page or resource"))
         .with_state(Control { service, stopped })
         .merge(viewer)
-        // The service itself, so that the page can try it without reaching for another origin.
+        // The service itself, so that the page can call it without another origin.
         .nest_service("/try/global", global)
         .nest_service("/try/regional", regional)
         .layer(axum::middleware::from_fn_with_state(guard::Guard::new(address), guard::check))

@@ -1,18 +1,18 @@
-//! The contract as this service serves it: under its model prefix, at its addresses, and with a
-//! request for each operation that can be sent as it is.
+//! The contract as this simulator serves it: with its model prefix and base URLs, and with a valid
+//! example for each submission.
 
-use std::io::Cursor;
-use std::sync::Arc;
+use std::{io::Cursor, sync::Arc};
 
 use axum::extract::State;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{ImageFormat, Rgb, RgbImage};
 use serde_json::{Map, Value, json};
 
 use super::reply::{self, Problem, Reply};
-use crate::contract::{self, Region};
-use crate::service::Service;
+use crate::{
+    contract::{self, Region},
+    service::Service,
+};
 
 pub(super) async fn serve(State(service): State<Arc<Service>>) -> Reply {
     let mut document: Value =
@@ -33,12 +33,12 @@ pub(super) async fn serve(State(service): State<Arc<Service>>) -> Reply {
     reply::json(&document)
 }
 
-/// A regional operation is served at the regional address first.
+/// Lists the regional base URL first for a regional operation.
 fn located(mut item: Value, global: &str, regional: &str) -> Value {
     for operation in item.as_object_mut().into_iter().flat_map(|methods| methods.values_mut()) {
         if operation.get("x-region").is_some_and(|region| region == "regional") {
             operation["servers"] = json!([
-                { "url": regional, "description": "The regional address of this simulator." },
+                { "url": regional, "description": "The regional base URL of this simulator." },
                 { "url": global, "description": "This simulator." },
             ]);
         }
@@ -46,7 +46,7 @@ fn located(mut item: Value, global: &str, regional: &str) -> Value {
     item
 }
 
-/// The names of models within the prose.
+/// Replaces the prefix of model names in descriptions.
 fn rename(value: &mut Value, prefix: &str) {
     match value {
         Value::String(text) => *text = text.replace("`gen-", &format!("`{prefix}-")),
@@ -56,8 +56,8 @@ fn rename(value: &mut Value, prefix: &str) {
     }
 }
 
-/// Gives each submission an example: the prompt, and what is required. A viewer would make one up
-/// of every field, which no service takes.
+/// Adds an example to each submission: the prompt and the required fields. A viewer would otherwise
+/// make up values for every field, which the service rejects.
 fn exemplify(document: &mut Value) {
     let components = document["components"].take();
     let schemas = &components["schemas"];
@@ -86,7 +86,8 @@ fn example(schema: &Value) -> Value {
 fn value(name: &str, schema: &Value) -> Value {
     match name {
         "prompt" => "a red fox in the snow".into(),
-        // The one that the organization Default has where the configuration names no other.
+        // The finetune of the organization Default, unless the configuration defines that
+        // organization.
         "finetune_id" => "fox-style".into(),
         "mask" => picture(|x, _| if x < SIDE / 2 { [0; 3] } else { [255; 3] }).into(),
         _ if schema.get("x-image").is_some() => {
@@ -104,14 +105,13 @@ fn value(name: &str, schema: &Value) -> Value {
     }
 }
 
-/// How many pixels wide and high an example's images are.
+/// The width and height of example images, in pixels.
 const SIDE: u32 = 64;
 
 fn picture(colour: impl Fn(u32, u32) -> [u8; 3]) -> String {
     let mut bytes = Cursor::new(Vec::new());
     let image = RgbImage::from_fn(SIDE, SIDE, |x, y| Rgb(colour(x, y)));
-    // Writing to memory fails for no image of this size; an empty text would be refused with its
-    // reason.
+    // Writing an image of this size to memory does not fail.
     let _ = image.write_to(&mut bytes, ImageFormat::Png);
     STANDARD.encode(bytes.into_inner())
 }

@@ -1,20 +1,21 @@
-//! What the control interface takes and answers: JSON, and problems as `{"detail": "..."}`.
+//! Requests and responses of the control interface: JSON, with errors as `{"detail": "..."}`.
 
-use axum::body::Body;
-use axum::extract::{FromRequest, Request};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::{
+    body::Body,
+    extract::{FromRequest, Request},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
-use crate::answer;
+use crate::response;
 
-/// No change is described in more bytes.
+/// The maximum size of a request body.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// Why a request to the control interface is not served.
+/// Why a request to the control interface is rejected.
 #[derive(Debug)]
 pub(super) struct Problem {
     status: StatusCode,
@@ -32,17 +33,17 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, detail)
     }
 
-    /// `what` is not known.
+    /// `what` does not exist.
     pub(super) fn not_found(what: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, format!("There is no such {what}"))
+        Self::new(StatusCode::NOT_FOUND, format!("Unknown {what}"))
     }
 
-    /// The request can be read, and makes no sense.
+    /// The request can be parsed but is invalid.
     pub(super) fn invalid(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
-    /// The request cannot be read.
+    /// The request cannot be parsed.
     pub(super) fn malformed(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
@@ -58,12 +59,12 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        answer::json(self.status, &json!({ "detail": self.detail }))
+        response::json(self.status, &json!({ "detail": self.detail }))
     }
 }
 
 pub(super) fn json(value: &impl Serialize) -> Reply {
-    Ok(answer::json(StatusCode::OK, value))
+    Ok(response::json(StatusCode::OK, value))
 }
 
 /// The body of a change.
@@ -76,7 +77,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Change<T> {
         let bytes = read(request.into_body()).await?;
         let value = serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => Problem::invalid(error.to_string()),
-            _ => Problem::malformed(format!("The body is not JSON: {error}")),
+            _ => Problem::malformed(format!("Could not parse the body: {error}")),
         })?;
         Ok(Self(value))
     }
@@ -87,7 +88,7 @@ async fn read(body: Body) -> Result<axum::body::Bytes, Problem> {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            format!("The request body is over {MAX_BODY_BYTES} bytes"),
+            format!("The request body is larger than {MAX_BODY_BYTES} bytes"),
         )),
         Err(_) => Err(Problem::malformed("The request body could not be read")),
     }

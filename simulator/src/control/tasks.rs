@@ -1,32 +1,36 @@
-//! The tasks: a page of them, one of them, and its picture.
+//! The tasks: lists them, and shows one with its picture.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
-use axum::http::HeaderMap;
+use axum::{
+    body::Body,
+    extract::rejection::QueryRejection,
+    extract::{Path, Query, State},
+    http::HeaderMap,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::reply::{self, Problem, Reply};
-use crate::answer::Refusal;
-use crate::credits::{Credits, Megapixels};
-use crate::delivery;
-use crate::outcome::Outcome;
-use crate::part::Part;
-use crate::service::Service;
-use crate::tasks::Task;
+use crate::{
+    credits::{Credits, Megapixels},
+    delivery,
+    outcome::Outcome,
+    part::Part,
+    response::Rejection,
+    service::Service,
+    tasks::Task,
+};
 
-/// How many tasks a page has where none is asked for, and at most.
+/// The default and the maximum number of tasks in a response.
 const PAGE: usize = 60;
 const MAX_PAGE: usize = 500;
 
-/// How many tasks one request looks at, so that a search holds up nobody for long.
+/// The maximum number of tasks that one request searches, so that it does not block others for
+/// long.
 const MAX_EXAMINED: usize = 20_000;
 
-/// What becomes of a task, in one word for all its statuses.
+/// The progress of a task, which summarizes all its statuses.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Progress {
@@ -48,14 +52,14 @@ impl Progress {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
-    /// How many.
+    /// The maximum number of tasks.
     #[serde(default = "page")]
     limit: usize,
     /// Only those accepted before the task with this id.
     before: Option<String>,
-    /// Only those of this progress.
+    /// Only those with this progress.
     progress: Option<Progress>,
-    /// Only those whose id, operation, status or prompt holds this text, in whichever case.
+    /// Only those whose id, operation, status or prompt contains this text, in any case.
     search: Option<String>,
 }
 
@@ -80,13 +84,13 @@ struct TaskShown {
     width: u32,
     height: u32,
     media_type: &'static str,
-    /// In text, since JSON's readers round large numbers.
+    /// As text, because JSON parsers round large numbers.
     seed: String,
     accepted_at: f64,
     final_at: f64,
     polls: u64,
     deliveries: u64,
-    /// Where the picture is, once there is one.
+    /// The path of the picture, once there is one.
     picture: Option<String>,
 }
 
@@ -99,12 +103,12 @@ struct TaskInFull {
 
 #[derive(Serialize)]
 struct Page {
-    /// Of whichever progress, since the start.
+    /// The number of all tasks since the start.
     total: u64,
-    /// What the clock shows, by which ages are reckoned.
+    /// The current time of the clock, to compute ages.
     now: f64,
     tasks: Vec<TaskShown>,
-    /// What to give as `before` for what comes next, where there is more.
+    /// The value of `before` for the next page, if there is one.
     next: Option<String>,
 }
 
@@ -188,15 +192,17 @@ pub(super) async fn one(State(service): State<Arc<Service>>, Path(id): Path<Stri
     reply::json(&task)
 }
 
-/// The picture at an address that does not expire. Looking at it here is no delivery.
+/// The picture at a URL that does not expire. This does not count as a delivery.
 pub(super) async fn picture(
     State(service): State<Arc<Service>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Reply {
     match delivery::picture(&service, &id).await {
-        Ok((kind, bytes)) => Ok(Part::asked(&headers, bytes.len()).answer(kind, bytes, Body::from)),
-        Err(Refusal::NotFound) => Err(Problem::not_found("picture")),
+        Ok((kind, bytes)) => {
+            Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
+        }
+        Err(Rejection::NotFound) => Err(Problem::not_found("picture")),
         Err(_) => Err(Problem::broken()),
     }
 }

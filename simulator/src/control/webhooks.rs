@@ -1,13 +1,17 @@
-//! The webhooks that went out, and sending one again.
+//! The webhooks: lists them, and sends one again.
 
 use std::sync::Arc;
 
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::{
+    extract::rejection::{PathRejection, QueryRejection},
+    extract::{Path, Query, State},
+};
 use serde_json::json;
 
-use super::logs::{self, Newest};
-use super::reply::{self, Problem, Reply};
+use super::{
+    logs::{self, Newest},
+    reply::{self, Problem, Reply},
+};
 use crate::service::Service;
 
 pub(super) async fn list(
@@ -21,7 +25,7 @@ pub(super) async fn list(
     reply::json(&json!({ "total": total, "deliveries": newest }))
 }
 
-/// Answers with the new delivery.
+/// Returns the new delivery.
 pub(super) async fn redeliver(
     State(service): State<Arc<Service>>,
     number: Result<Path<u64>, PathRejection>,

@@ -1,14 +1,16 @@
-//! Bodies of answers that do not come as they should.
+//! Faulty response bodies.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
 
 use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
 
 use crate::serve::Cut;
 
-/// The first half of some bytes, and then the end of the connection.
+/// The first half of some bytes, followed by the end of the connection.
 pub(crate) struct CutShort {
     half: Option<Bytes>,
     handed_over: bool,
@@ -33,7 +35,7 @@ impl http_body::Body for CutShort {
         if let Some(half) = self.half.take() {
             return Poll::Ready(Some(Ok(Frame::data(half))));
         }
-        // The server sends what it has when there is nothing more to come just now.
+        // The server flushes what it has while no more data is available.
         if !self.handed_over {
             self.handed_over = true;
             context.waker().wake_by_ref();
@@ -45,7 +47,7 @@ impl http_body::Body for CutShort {
 
 type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A body that comes after a pause.
+/// A body that starts after a pause.
 pub(super) struct Late {
     pause: Option<Pause>,
     body: Body,

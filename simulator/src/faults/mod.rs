@@ -1,91 +1,95 @@
-//! Faults on demand: what goes wrong, where, and how often.
+//! Faults on demand.
 //!
-//! All are asked for in one grammar, `name[@place][=value][:often]`: by words in double brackets in
-//! the texts of a submission, by the header `x-simulator-fault`, or by rules. A fault strikes only
-//! what would be served otherwise: a request that is refused is refused first, and no fault is
-//! spent on it; credits and active tasks alone come after.
+//! All of them use one notation, `name[@place][=value][:often]`. They are requested by words in
+//! double brackets in the texts of a submission, by the header `x-simulator-fault`, or by rules. A
+//! fault applies only to a request that would otherwise succeed: other rejections come first and do
+//! not use it up, except for credits and active tasks, which are checked later.
 
-mod answers;
-mod ask;
-mod asks;
+mod apply;
 mod body;
 mod fault;
+mod known;
 mod repeats;
-mod strike;
+mod request;
+mod responses;
+mod rule;
+mod spec;
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use serde::Serialize;
 use tracing::{debug, info};
 
-use crate::chance::Chance;
-use crate::error::StartError;
-use crate::webhooks::Twist;
-use ask::{Ask, Asker};
-use repeats::Repeats;
+pub(crate) use self::{apply::AppliedFaults, body::CutShort, request::RequestedFaults};
+pub use self::{
+    known::{FaultPlace, KnownFault},
+    rule::FaultRule,
+    spec::FaultError,
+};
+use self::{
+    repeats::Repeats,
+    rule::Rule,
+    spec::{FaultSource, FaultSpec},
+};
+use crate::{chance::Chance, error::StartError, webhooks::WebhookFaults};
 
-pub use ask::FaultError;
-pub(crate) use asks::Asks;
-pub(crate) use body::CutShort;
-pub use fault::{FaultPlace, KnownFault};
-pub(crate) use strike::Strike;
-
-/// A handle to the faults of a simulator: which there are, and by which rules they strike. Clones
+/// A handle to the faults of a simulator: the known ones, and the rules that apply them. Clones
 /// share the same rules.
 ///
 /// A rule is written `name[@place][=value][:often]`, as in `html-502@poll:0.1`:
 ///
 /// - `name` is one of [`known`](Faults::known);
-/// - `place` is `submission`, `poll`, `delivery` or `webhook`; without it a rule strikes wherever
-///   the fault may;
-/// - `value` is what the fault takes, such as the seconds of `slow-body`;
-/// - `often` is `once`, so many times as in `3x`, `always`, or with a probability as in `0.25`,
-///   which is drawn under [`Config::seed`](crate::Config::seed). Without it a rule strikes always.
+/// - `place` is `submission`, `poll`, `delivery` or `webhook`; without it a rule applies wherever
+///   the fault can;
+/// - `value` is the value of the fault, such as the seconds of `slow-body`;
+/// - `often` is `once`, a number of times such as `3x`, `always`, or a probability such as `0.25`,
+///   which is drawn from [`Config::seed`](crate::Config::seed). The default of a rule is `always`.
 ///
-/// | name | places | value; without it | what happens |
+/// | name | places | value; default | effect |
 /// |---|---|---|---|
-/// | `error-before` | submission, poll, delivery | 500 (default) to 599 | answered with this status, before anything is done |
-/// | `error-after` | submission | 500 (default) to 599 | accepted and charged, then answered with this status |
-/// | `html-502` | submission, poll, delivery |  | answered with 502 and a proxy's page in HTML; nothing is done |
-/// | `rate-limited` | submission, poll, delivery | seconds to wait; 1 | answered with 429 and `Retry-After`; nothing is done |
-/// | `reset` | submission, poll, delivery | `before` (default) or `after`, at a submission only | the connection is reset: before or after a submission is accepted, instead of a poll's answer, in the middle of a delivery |
-/// | `reply-lost` | submission |  | accepted and charged, then the connection is closed without a reply |
-/// | `foreign-polling-host` | submission | host, with a port or without; 127.0.0.2:9 | accepted; `polling_url` names this host, which is not the simulator |
-/// | `slow-headers` | submission, poll, delivery | seconds; 5 | done at once; the answer begins after the seconds |
-/// | `slow-body` | submission, poll, delivery | seconds; 5 | the head of the answer comes at once, its body after the seconds |
-/// | `unknown-status` | poll |  | whatever the task's status, a poll tells one that no client can know |
-/// | `spurious-not-found` | poll |  | a poll tells `Task not found`, though the task is there |
-/// | `truncated` | delivery |  | half of the announced bytes come, then the connection is closed |
-/// | `empty` | delivery |  | nothing comes, under the announced type |
-/// | `html` | delivery |  | a page in HTML comes, with status 200 |
-/// | `wrong-kind` | delivery | `picture` (default) or `text` | a picture of another kind, or text, comes under the announced type |
-/// | `early-expiry` | delivery |  | the address answers that it has expired, within its time |
-/// | `webhook-duplicate` | webhook |  | the notification is sent twice |
-/// | `webhook-late` | webhook | seconds; 60 | the notification is sent after the seconds |
-/// | `webhook-out-of-order` | webhook |  | the notification is sent after that of a later task |
-/// | `webhook-forged` | webhook |  | a forged one, signed wrongly, is sent beside the notification |
+/// | `error-before` | submission, poll, delivery | 500 (default) to 599 | responds with this status code before anything is done |
+/// | `error-after` | submission | 500 (default) to 599 | accepts and charges the submission, then responds with this status code |
+/// | `html-502` | submission, poll, delivery |  | responds with 502 and a proxy's HTML page; nothing is done |
+/// | `rate-limited` | submission, poll, delivery | seconds to wait; 1 | responds with 429 and `Retry-After`; nothing is done |
+/// | `reset` | submission, poll, delivery | `before` (default) or `after`, for a submission only | resets the connection: before or after a submission is accepted, instead of the response to a poll, or in the middle of a delivery |
+/// | `reply-lost` | submission |  | accepts and charges the submission, then closes the connection without a response |
+/// | `foreign-polling-host` | submission | host, optionally with a port; 127.0.0.2:9 | accepts the submission, but `polling_url` has this host, which is not the simulator |
+/// | `slow-headers` | submission, poll, delivery | seconds; 5 | processes the request at once, but responds after this time |
+/// | `slow-body` | submission, poll, delivery | seconds; 5 | sends the response headers at once, and the body after this time |
+/// | `unknown-status` | poll |  | the poll response has a status that no client knows |
+/// | `spurious-not-found` | poll |  | the poll response is `Task not found` although the task exists |
+/// | `truncated` | delivery |  | sends half of the announced bytes, then closes the connection |
+/// | `empty` | delivery |  | sends an empty body with the announced media type |
+/// | `html` | delivery |  | sends an HTML page with status code 200 |
+/// | `wrong-kind` | delivery | `picture` (default) or `text` | sends a picture of another format, or text, with the announced media type |
+/// | `early-expiry` | delivery |  | responds that the delivery URL has expired although it is still valid |
+/// | `webhook-duplicate` | webhook |  | sends the webhook twice |
+/// | `webhook-late` | webhook | seconds; 60 | sends the webhook after this time |
+/// | `webhook-out-of-order` | webhook |  | sends the webhook after that of a later task |
+/// | `webhook-forged` | webhook |  | also sends a forged webhook with an invalid signature |
 ///
-/// # Asking without a rule
+/// # Requesting a fault without a rule
 ///
-/// In the same way a submission asks for faults by words in its texts, as in
-/// `a fox [[html-502@poll:3x]]`, and every request by the header `x-simulator-fault`, as in
-/// `x-simulator-fault: reset, slow-headers@poll=2:always`. Without a place such a fault strikes at
-/// the first of its places, and in the header of a poll or a delivery there; without `often`, once.
+/// A submission can request faults by words in its texts, as in `a fox [[html-502@poll:3x]]`. Every
+/// request can request them by the header `x-simulator-fault`, as in `x-simulator-fault: reset,
+/// slow-headers@poll=2:always`. Without a place, such a fault applies at the first of its places,
+/// or to the poll or delivery whose header requests it. The default of `often` is `once`.
 ///
-/// Faults of a submission itself count over its repeats: the same body and header with the same key
-/// at the same endpoint. So a client that tries again gets through. Those at other places are
-/// carried by the task. What asks for no fault is ordinary text in a prompt, and answered with 400
-/// in a header.
+/// Faults of a submission itself are counted across its repetitions: the same body and header with
+/// the same key at the same endpoint. So a client that retries eventually succeeds. Faults at other
+/// places are kept with the task. An invalid fault is ordinary text in a prompt, and a 400 in a
+/// header.
 ///
-/// # What strikes first
+/// # Precedence
 ///
-/// A request that is refused with 400, 403, 404, 405, 408, 413 or 422 is refused first, and no
-/// fault is spent on it. Credits and the number of active tasks are looked at as a submission is
-/// accepted: after the faults that come before that. Of the faults that stand in place of the right
-/// answer one strikes a request: the first that is due, of the header, then of the words, then of
-/// the rules. Slow headers and bodies come in addition.
+/// A request that is rejected with 400, 403, 404, 405, 408, 413 or 422 does not use up a fault.
+/// Credits and the number of active tasks are checked when a submission is accepted, after the
+/// faults that come before that. At most one fault replaces the response of a request: the first
+/// that is due among those of the header, then of the words, then of the rules. Slow headers and
+/// bodies apply in addition.
 #[derive(Clone)]
 pub struct Faults {
     inner: Arc<Mutex<Inner>>,
@@ -93,42 +97,22 @@ pub struct Faults {
 
 struct Inner {
     chance: Chance,
-    /// How often chance was asked: the same requests in the same order draw the same.
+    /// The number of random draws, so that the same requests in the same order draw the same.
     draws: u64,
     rules: Vec<Rule>,
-    /// How many rules there were, which numbers the next.
+    /// The number of rules so far, which is the id of the last one.
     numbered: u64,
     repeats: Repeats,
     struck: BTreeMap<&'static str, u64>,
 }
 
-struct Rule {
-    id: u64,
-    ask: Ask,
-}
-
-/// A rule by which a fault strikes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct FaultRule {
-    /// Its number, which is never given again.
-    pub id: u64,
-    /// As it was written.
-    pub text: String,
-    /// How often it struck.
-    pub struck: u64,
-    /// How often it will strike yet; `None` where it is always, or by chance. A rule that is used
-    /// up stays listed.
-    pub left: Option<u64>,
-}
-
 impl Faults {
-    /// With the rules of the configuration.
+    /// Creates the faults with the rules of the configuration.
     pub(crate) fn with_rules(chance: Chance, rules: &[String]) -> Result<Self, StartError> {
         let faults = Self::new(chance);
         for text in rules {
             faults.add(text).map_err(|error| {
-                StartError::setting("faults", format!("has a wrong rule: {error}"))
+                StartError::setting("faults", format!("contains an invalid rule: {error}"))
             })?;
         }
         Ok(faults)
@@ -150,33 +134,33 @@ impl Faults {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every fault that can be asked for.
+    /// All faults that can be requested.
     pub fn known() -> &'static [KnownFault] {
-        &fault::KNOWN
+        &known::KNOWN
     }
 
-    /// The rules that hold, in the order in which they were added.
+    /// The active rules, in the order in which they were added.
     pub fn rules(&self) -> Vec<FaultRule> {
         self.inner().rules.iter().map(Rule::view).collect()
     }
 
-    /// Adds a rule, which holds from now on.
+    /// Adds a rule, which applies from now on.
     ///
     /// # Errors
     ///
-    /// When the text asks for no fault, or for one where it cannot strike.
+    /// If the text is not a valid fault, or the fault does not apply at its place.
     pub fn add(&self, text: &str) -> Result<FaultRule, FaultError> {
-        let ask = Ask::parse(text, Asker::Rule)?;
+        let spec = FaultSpec::parse(text, FaultSource::Rule)?;
         let mut inner = self.inner();
         inner.numbered += 1;
-        let rule = Rule { id: inner.numbered, ask };
+        let rule = Rule { id: inner.numbered, spec };
         let view = rule.view();
         inner.rules.push(rule);
-        info!(rule = view.id, text, "a rule for faults was added");
+        info!(rule = view.id, text, "fault rule added");
         Ok(view)
     }
 
-    /// Takes a rule away; whether there was one with this number.
+    /// Removes a rule. Returns whether it existed.
     pub fn remove(&self, id: u64) -> bool {
         let mut inner = self.inner();
         let before = inner.rules.len();
@@ -184,87 +168,80 @@ impl Faults {
         inner.rules.len() < before
     }
 
-    /// Takes all rules away.
+    /// Removes all rules.
     pub fn clear(&self) {
         self.inner().rules.clear();
     }
 
-    /// How often each fault struck, by its name.
+    /// How often each fault has been applied, by name.
     pub fn struck(&self) -> BTreeMap<&'static str, u64> {
         self.inner().struck.clone()
     }
 
-    /// What strikes a submission. One that is repeated goes on where the last left off.
-    pub(crate) fn strike_submission(&self, asks: &mut Asks) -> Strike {
+    /// The faults of a submission. A repeated submission continues where the last one left off.
+    pub(crate) fn apply_to_submission(&self, requested: &mut RequestedFaults) -> AppliedFaults {
         let mut inner = self.inner();
-        if let Some(repeat) = &asks.repeat {
-            inner.repeats.recall(repeat, &mut asks.list);
+        if let Some(repeat) = &requested.repeat {
+            inner.repeats.recall(repeat, &mut requested.list);
         }
-        let strike = inner.strike(FaultPlace::Submission, asks.list.iter_mut());
-        if let Some(repeat) = asks.repeat.take() {
-            inner.repeats.keep(repeat, &asks.list);
+        let applied = inner.apply(FaultPlace::Submission, requested.list.iter_mut());
+        if let Some(repeat) = requested.repeat.take() {
+            inner.repeats.keep(repeat, &requested.list);
         }
-        // The task carries the others.
-        asks.list.retain(|ask| !ask.places.contains(&FaultPlace::Submission));
-        strike
+        // The task keeps the others.
+        requested.list.retain(|spec| !spec.places.contains(&FaultPlace::Submission));
+        applied
     }
 
-    /// What strikes a poll or a delivery that asks for `asks` itself, where its task, if there is
-    /// one, carries others.
-    pub(crate) fn strike(
+    /// The faults of a poll or a delivery: those that it requests itself, and those that its task
+    /// keeps.
+    pub(crate) fn apply(
         &self,
         place: FaultPlace,
-        asks: &mut Asks,
-        task: Option<&mut Asks>,
-    ) -> Strike {
+        requested: &mut RequestedFaults,
+        task: Option<&mut RequestedFaults>,
+    ) -> AppliedFaults {
         let carried = task.into_iter().flat_map(|task| task.list.iter_mut());
-        self.inner().strike(place, asks.list.iter_mut().chain(carried))
+        self.inner().apply(place, requested.list.iter_mut().chain(carried))
     }
 
-    /// How the notification of a task is twisted.
-    pub(crate) fn twist(&self, task: &mut Asks) -> Twist {
-        self.inner().strike(FaultPlace::Webhook, task.list.iter_mut()).twist()
+    /// The faults of a task's webhook.
+    pub(crate) fn webhook_faults(&self, task: &mut RequestedFaults) -> WebhookFaults {
+        self.inner().apply(FaultPlace::Webhook, task.list.iter_mut()).webhook_faults()
     }
 }
 
 impl Inner {
-    /// What was asked for by the request itself comes before the rules; of faults that exclude each
-    /// other the first that is due strikes, and the others are not spent.
-    fn strike<'a>(
+    /// Selects the faults that are due: first those that the request asks for, then those of
+    /// the rules. Of faults that exclude each other only the first is used up.
+    fn apply<'a>(
         &'a mut self,
         place: FaultPlace,
-        own: impl Iterator<Item = &'a mut Ask>,
-    ) -> Strike {
+        own: impl Iterator<Item = &'a mut FaultSpec>,
+    ) -> AppliedFaults {
         let Self { chance, draws, rules, struck, .. } = self;
-        let mut strike = Strike::default();
-        for ask in own.chain(rules.iter_mut().map(|rule| &mut rule.ask)) {
-            let fits = ask.places.contains(&place) && strike.allows(&ask.fault);
+        let mut applied = AppliedFaults::default();
+        for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
+            let fits = spec.places.contains(&place) && applied.allows(&spec.fault);
             let draw = || {
                 *draws += 1;
                 fraction(chance.bytes("fault", *draws))
             };
-            if fits && ask.is_due(draw) {
-                ask.struck += 1;
-                *struck.entry(ask.known).or_default() += 1;
-                debug!(fault = ask.text, %place, "struck");
-                strike.push(ask.fault.clone());
+            if fits && spec.is_due(draw) {
+                spec.struck += 1;
+                *struck.entry(spec.known).or_default() += 1;
+                debug!(fault = spec.text, %place, "fault applied");
+                applied.push(spec.fault.clone());
             }
         }
-        strike
+        applied
     }
 }
 
-/// A number from 0 to 1, without 1.
+/// A number from 0 up to but not including 1.
 fn fraction(drawn: [u8; 32]) -> f64 {
     let [a, b, c, d, ..] = drawn;
     f64::from(u32::from_be_bytes([a, b, c, d])) / (f64::from(u32::MAX) + 1.0)
-}
-
-impl Rule {
-    fn view(&self) -> FaultRule {
-        let Self { id, ask } = self;
-        FaultRule { id: *id, text: ask.text.clone(), struck: ask.struck, left: ask.left() }
-    }
 }
 
 impl fmt::Debug for Faults {
@@ -282,17 +259,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notification_is_twisted_in_every_way_at_once() {
+    fn all_faults_of_a_webhook_can_apply_at_once() {
         let faults = Faults::new(Chance::new(0));
         let words =
             "[[webhook-duplicate]] [[webhook-late=90:2x]] [[webhook-forged]] [[html-502@poll]]";
-        let mut task = Asks::in_words(&json!(words));
+        let mut task = RequestedFaults::in_words(&json!(words));
         faults.add("webhook-out-of-order:once").unwrap();
         let late = Duration::from_secs(90);
-        let twist = faults.twist(&mut task);
-        assert_eq!(twist, Twist { duplicate: true, late, out_of_order: true, forged: true });
-        assert_eq!(faults.twist(&mut task), Twist { late, ..Twist::default() });
-        assert_eq!(faults.twist(&mut task), Twist::default());
+        let applied = faults.webhook_faults(&mut task);
+        assert_eq!(
+            applied,
+            WebhookFaults { duplicate: true, late, out_of_order: true, forged: true }
+        );
+        assert_eq!(
+            faults.webhook_faults(&mut task),
+            WebhookFaults { late, ..WebhookFaults::default() }
+        );
+        assert_eq!(faults.webhook_faults(&mut task), WebhookFaults::default());
         assert_eq!(faults.struck()["webhook-late"], 2);
     }
 }

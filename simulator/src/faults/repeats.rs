@@ -1,30 +1,30 @@
-//! Which submissions were repeated, so that a client that tries again gets through at last.
+//! Remembers repeated submissions, so that a client that retries eventually succeeds.
 
 use std::collections::{HashMap, VecDeque};
 
-use super::ask::Ask;
+use super::spec::FaultSpec;
 
-/// The oldest is forgotten beyond so many.
+/// The maximum number of submissions to remember; the oldest is dropped.
 const MAX_REPEATS: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct Repeats {
-    /// How often each fault struck that the submission asks for.
+    /// How often each fault of a submission has been applied.
     struck: HashMap<[u8; 32], Vec<u64>>,
-    /// In the order of their first coming.
+    /// In the order of their first attempt.
     order: VecDeque<[u8; 32]>,
 }
 
 impl Repeats {
-    pub(super) fn recall(&self, repeat: &[u8; 32], asks: &mut [Ask]) {
+    pub(super) fn recall(&self, repeat: &[u8; 32], requested: &mut [FaultSpec]) {
         let known = self.struck.get(repeat).into_iter().flatten();
-        for (ask, struck) in asks.iter_mut().zip(known) {
-            ask.struck = *struck;
+        for (spec, struck) in requested.iter_mut().zip(known) {
+            spec.struck = *struck;
         }
     }
 
-    pub(super) fn keep(&mut self, repeat: [u8; 32], asks: &[Ask]) {
-        let struck = asks.iter().map(|ask| ask.struck).collect();
+    pub(super) fn keep(&mut self, repeat: [u8; 32], requested: &[FaultSpec]) {
+        let struck = requested.iter().map(|spec| spec.struck).collect();
         if self.struck.insert(repeat, struck).is_none() {
             self.order.push_back(repeat);
         }
@@ -38,27 +38,26 @@ impl Repeats {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::Asker;
-    use super::*;
+    use super::{super::spec::FaultSource, *};
 
     #[test]
-    fn only_so_many_are_remembered() {
+    fn the_number_of_remembered_submissions_is_limited() {
         let mut repeats = Repeats::default();
-        let mut asks = [Ask::parse("html-502:9x", Asker::Submission).unwrap()];
+        let mut requested = [FaultSpec::parse("html-502:9x", FaultSource::Submission).unwrap()];
         let number = |number: usize| {
             let mut repeat = [0; 32];
             repeat[..8].copy_from_slice(&number.to_be_bytes());
             repeat
         };
         for repeat in 0..=MAX_REPEATS {
-            asks[0].struck = repeat as u64 + 1;
-            repeats.keep(number(repeat), &asks);
+            requested[0].struck = repeat as u64 + 1;
+            repeats.keep(number(repeat), &requested);
         }
         assert_eq!((repeats.struck.len(), repeats.order.len()), (MAX_REPEATS, MAX_REPEATS));
         for (repeat, struck) in [(0, 0), (1, 2), (MAX_REPEATS, MAX_REPEATS as u64 + 1)] {
-            asks[0].struck = 0;
-            repeats.recall(&number(repeat), &mut asks);
-            assert_eq!(asks[0].struck, struck);
+            requested[0].struck = 0;
+            repeats.recall(&number(repeat), &mut requested);
+            assert_eq!(requested[0].struck, struck);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Pixels to paint on.
+//! The pixels of a picture.
 
 use image::{DynamicImage, RgbImage, RgbaImage};
 
-/// A colour, each part from 0 to 1.
+/// A colour, each channel from 0 to 1.
 pub(super) type Colour = [f32; 3];
 
 pub(super) const WHITE: Colour = [1.0; 3];
@@ -16,13 +16,13 @@ pub(super) const fn rgb(hex: u32) -> Colour {
     ]
 }
 
-/// From `a` (at 0) to `b` (at 1).
+/// A blend from `a` (at 0) to `b` (at 1).
 pub(super) fn mix(a: Colour, b: Colour, share: f32) -> Colour {
     let share = share.clamp(0.0, 1.0);
     [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share]
 }
 
-/// How bright a colour is, from 0 to 1.
+/// The brightness of a colour, from 0 to 1.
 pub(super) fn luma(colour: Colour) -> f32 {
     0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
 }
@@ -48,7 +48,7 @@ impl Canvas {
         Self { width, height, pixels: vec![[0.0; 3]; width * height] }
     }
 
-    /// A picture to paint over; where it is transparent, white shows.
+    /// A canvas with this image on white.
     pub(super) fn of(image: &RgbaImage) -> Self {
         let over_white = |pixel: &image::Rgba<u8>| {
             let [r, g, b, a] = pixel.0.map(|part| f32::from(part) / 255.0);
@@ -61,12 +61,12 @@ impl Canvas {
         }
     }
 
-    /// All of it.
+    /// The area of the complete canvas.
     pub(super) fn area(&self) -> Area {
         Area { x: 0, y: 0, width: self.width as i64, height: self.height as i64 }
     }
 
-    /// Gives every pixel a new colour, from its place and its old one.
+    /// Replaces every pixel, depending on its position and its old colour.
     pub(super) fn change(&mut self, new: impl Fn(usize, usize, Colour) -> Colour) {
         let width = self.width.max(1);
         for (y, row) in self.pixels.chunks_mut(width).enumerate() {
@@ -91,7 +91,7 @@ impl Canvas {
         self.pixels.get_mut(start..start + self.width).unwrap_or_default()
     }
 
-    /// The colour at a place from 0 to 1 across and down, smoothed between pixels.
+    /// The interpolated colour at a position from 0 to 1 across and down.
     pub(super) fn at(&self, x: f32, y: f32) -> Colour {
         let place = |at: f32, length: usize| {
             let last = length.saturating_sub(1);
@@ -105,7 +105,7 @@ impl Canvas {
         mix(upper, mix(pixel(left, bottom), pixel(right, bottom), across), down)
     }
 
-    /// Lays `colour` over a pixel; outside the canvas nothing happens.
+    /// Blends `colour` over a pixel. Does nothing outside the canvas.
     pub(super) fn blend(&mut self, x: i64, y: i64, colour: Colour, share: f32) {
         let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
             return;
@@ -115,7 +115,7 @@ impl Canvas {
         }
     }
 
-    /// Lays `colour` over a stretch of a row, with soft ends.
+    /// Blends `colour` over a part of a row, antialiased at both ends.
     pub(super) fn blend_span(&mut self, y: i64, from: f32, to: f32, colour: Colour, share: f32) {
         let (first, last) = (from.floor() as i64, to.ceil() as i64);
         for x in first.max(0)..last.min(self.width as i64) {
@@ -138,7 +138,7 @@ impl Canvas {
         }
     }
 
-    /// Lays another picture over this one.
+    /// Copies another canvas onto this one.
     pub(super) fn lay(&mut self, other: &Self, x: i64, y: i64) {
         for (row, at) in other.pixels.chunks(other.width.max(1)).zip(y..) {
             for (colour, at_x) in row.iter().zip(x..) {
@@ -147,7 +147,7 @@ impl Canvas {
         }
     }
 
-    /// With an alpha channel, which is opaque.
+    /// The image with an opaque alpha channel.
     pub(super) fn into_image_with_alpha(self) -> RgbaImage {
         DynamicImage::from(self.into_image()).into_rgba8()
     }

@@ -1,19 +1,21 @@
-//! The band at the foot of a picture that tells what it is.
+//! The caption at the bottom of a picture.
 
-use super::Picture;
-use super::canvas::{Area, Canvas, WHITE, mix, rgb};
-use super::text::{Face, PLAIN, PROSE};
+use super::{
+    Picture,
+    canvas::{Area, Canvas, WHITE, mix, rgb},
+    text::{Face, PLAIN, PROSE},
+};
 
-/// So that no one takes a picture for what it is not.
+/// The notice that prevents placeholders from being mistaken for real pictures.
 const NOTICE: &str = "simulated, not a model's work";
 
-/// Where there is no room for the whole of it.
+/// Used if there is no room for the complete notice.
 const SHORT_NOTICE: &str = "simulated";
 
-/// Text smaller than this cannot be read.
+/// The smallest legible font size.
 const MIN_SIZE: f32 = 10.0;
 
-/// Over how many lines the facts may run.
+/// The maximum number of lines for the facts.
 const MAX_FACT_LINES: usize = 3;
 
 struct Line {
@@ -23,20 +25,21 @@ struct Line {
     strength: f32,
 }
 
-/// At the foot of the whole picture, of which it takes no more than a part. Tells whether there was
-/// room.
+/// Paints the caption at the bottom of the picture, of which it covers only a part. Returns whether
+/// there was room.
 pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) -> bool {
     let layout = whole(canvas, picture);
     layout.inspect(|layout| layout.paint(canvas)).is_some()
 }
 
-/// At the foot of the part of the picture that was painted. Tells whether there was room.
+/// Paints the caption at the bottom of the painted part of the picture. Returns whether there was
+/// room.
 pub(super) fn paint_within(canvas: &mut Canvas, picture: &Picture, area: Area) -> bool {
     let layout = Layout::of(canvas, picture, area, area.height as f32, MAX_FACT_LINES);
     layout.inspect(|layout| layout.paint(canvas)).is_some()
 }
 
-/// What the caption at the foot of the whole picture leaves free.
+/// The area above the caption of the complete picture.
 pub(super) fn above(canvas: &Canvas, picture: &Picture) -> Area {
     let all = canvas.area();
     let height = whole(canvas, picture).map_or(all.height, |layout| layout.area.y);
@@ -50,16 +53,16 @@ fn whole(canvas: &Canvas, picture: &Picture) -> Option<Layout> {
 
 struct Layout {
     lines: Vec<Line>,
-    /// The ground on which they stand.
+    /// The background of the text.
     area: Area,
-    /// Where the first line begins.
+    /// The top of the first line.
     top: f32,
     margin: f32,
 }
 
 impl Layout {
-    /// As much of the text as there is room for at the foot of `area`, up to `most` pixels high; on
-    /// the smallest areas there is none.
+    /// Lays out as much text as fits at the bottom of `area`, up to `most` pixels high. Returns
+    /// `None` if there is no room at all.
     fn of(
         canvas: &Canvas,
         picture: &Picture,
@@ -119,7 +122,7 @@ impl Layout {
     }
 }
 
-/// What the picture was asked to be, and that it is a placeholder.
+/// The facts of the request, and the notice that the picture is a placeholder.
 fn small_print(picture: &Picture, size: f32, room: f32, lines: usize) -> Vec<String> {
     let (width, height) = picture.size();
     let mut facts = format!("{} · seed {} · {width} x {height}", picture.operation, picture.seed);

@@ -1,14 +1,17 @@
-//! The images that came with a request, as framed cards.
+//! The images of a request, shown as framed cards.
 
-use super::canvas::{Area, Canvas, Colour, WHITE, mix, rgb};
-use super::text::{PLAIN, PROSE};
-use super::{Picture, fit};
+use super::{
+    Picture,
+    canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
+    fit,
+    text::{PLAIN, PROSE},
+};
 use crate::validation::{Image, Input};
 
-/// Cards with sides shorter than this, in pixels, would show nothing.
+/// The minimum side of a card, in pixels.
 const MIN_SIDE: f32 = 4.0;
 
-/// The images that fit into `area`, as large as they can all be.
+/// Paints the images into `area`, as large as possible.
 pub(super) fn paint(canvas: &mut Canvas, picture: &Picture, inputs: &[Input], area: Area) {
     if inputs.is_empty() {
         return;
@@ -39,7 +42,7 @@ pub(super) fn paint(canvas: &mut Canvas, picture: &Picture, inputs: &[Input], ar
     }
 }
 
-/// A white card with the image in it and the name of its field below.
+/// Paints a white card with the image, and the name of its field below.
 fn card(canvas: &mut Canvas, picture: &Picture, input: &Input, x: i64, y: i64, side: i64) {
     let frame = (side / 24).max(1);
     let label = if side >= 72 { (side as f32 * 0.085).clamp(9.0, 20.0) } else { 0.0 };

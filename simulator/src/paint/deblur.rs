@@ -1,12 +1,11 @@
-//! A sharper picture.
+//! Sharpens a picture.
 
 use image::{DynamicImage, RgbaImage};
 
-use super::canvas::Canvas;
-use super::{Picture, caption, fit};
+use super::{Picture, canvas::Canvas, caption, fit};
 
-/// How wide the blur is that is taken away, in pixels, and how much of it, in turn: large edges
-/// first, fine detail after.
+/// The radius of the blur to remove, in pixels, and the amount, for each pass: first large edges,
+/// then fine detail.
 const PASSES: [(u32, f32); 2] = [(4, 0.9), (2, 1.4)];
 
 pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
@@ -16,7 +15,7 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     let mut canvas = Canvas::of(&pixels);
     let free = caption::above(&canvas, picture).height;
     caption::paint(&mut canvas, picture);
-    // What is transparent stays so, but for the caption.
+    // The transparency stays, except under the caption.
     let captioned = canvas.into_image_with_alpha();
     for (x, y, pixel) in pixels.enumerate_pixels_mut().filter(|(_, y, _)| i64::from(*y) >= free) {
         *pixel = *captioned.get_pixel(x, y);
@@ -24,10 +23,10 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     Some(pixels)
 }
 
-/// Adds to each pixel what sets it apart from those around it.
+/// Amplifies the difference between each pixel and its surroundings.
 fn sharpened(mut image: RgbaImage, radius: u32, amount: f32) -> RgbaImage {
     let (width, height) = image.dimensions();
-    // Blurred while it is smaller, which is quicker and looks the same.
+    // Blurring a smaller image is faster and looks the same.
     let small = fit::cover(&image, width.div_ceil(radius), height.div_ceil(radius));
     let small = DynamicImage::from(small).fast_blur(1.0).into_rgb8();
     let blurred = Canvas::of(&DynamicImage::from(small).into_rgba8());

@@ -1,19 +1,19 @@
-//! Fills holes in a picture from around them: colours are drawn together on ever smaller pictures
-//! until there are no holes left, and spread out again where there were some.
+//! Fills holes in a picture from their surroundings. The picture is halved until no holes are left;
+//! then the holes are filled from the smaller pictures.
 
 use image::{GrayImage, RgbaImage};
 
-/// What an area is filled with around which there is nothing.
+/// The fill colour of an area without any surroundings.
 const NOTHING: [f32; 4] = [128.0, 128.0, 128.0, 255.0];
 
-/// A picture whose pixels may be missing.
+/// A picture with missing pixels.
 struct Level {
     width: usize,
     height: usize,
     pixels: Vec<Option<[f32; 4]>>,
 }
 
-/// Fills in what `holes` covers with other than black; the rest stays as it is.
+/// Fills the pixels where `holes` is not black. The others stay unchanged.
 pub(super) fn fill(image: &RgbaImage, holes: &GrayImage) -> RgbaImage {
     let known = image.pixels().zip(holes.pixels());
     let pixels =
@@ -45,7 +45,7 @@ pub(super) fn fill(image: &RgbaImage, holes: &GrayImage) -> RgbaImage {
 }
 
 impl Level {
-    /// Half as wide and high, each pixel the mean of the up to four that are known of it.
+    /// A picture of half the size, whose pixels are the mean of up to four known pixels.
     fn halved(&self) -> Self {
         let (width, height) = (self.width.div_ceil(2), self.height.div_ceil(2));
         let mut pixels = Vec::with_capacity(width * height);
@@ -65,7 +65,7 @@ impl Level {
         if x < self.width { self.pixels.get(y * self.width + x).copied().flatten() } else { None }
     }
 
-    /// Takes what is missing from a picture of half the size, where nothing is missing.
+    /// Fills missing pixels from a complete picture of half the size.
     fn fill_from(&mut self, coarse: Option<&Level>) {
         for (index, pixel) in self.pixels.iter_mut().enumerate() {
             if pixel.is_none() {
@@ -75,10 +75,10 @@ impl Level {
         }
     }
 
-    /// The colour at a pixel of the picture of twice the size, smoothed between four pixels of
-    /// this.
+    /// The colour of a pixel of the picture of twice the size, interpolated between four pixels of
+    /// this one.
     fn between(&self, x: usize, y: usize) -> [f32; 4] {
-        // A pixel lies a quarter of the way from the one it is part of to that one's neighbour.
+        // The centre of a pixel is a quarter of the way from its own coarse pixel to the next one.
         let beside = |at: usize, length: usize| {
             let near = at / 2;
             let far = if at.is_multiple_of(2) { near.saturating_sub(1) } else { near + 1 };
@@ -111,10 +111,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn holes_take_their_colours_from_around_and_the_rest_stays(
+        fn holes_are_filled_from_their_surroundings(
             (width, height) in (1u32..40, 1u32..40), seed in any::<u32>(), rarity in 1u32..5,
         ) {
-            let hash = |x: u32, y: u32| (x * 31 + y * 57 + 1).wrapping_mul(seed | 1).wrapping_mul(0x9e37_79b9) >> 16;
+            let hash = |x: u32, y: u32| {
+                (x * 31 + y * 57 + 1).wrapping_mul(seed | 1).wrapping_mul(0x9e37_79b9) >> 16
+            };
             let image = RgbaImage::from_fn(width, height, |x, y| {
                 Rgba([(hash(x, y) % 100) as u8 + 50, (hash(y, x) % 200) as u8, x as u8, 255])
             });
@@ -128,7 +130,7 @@ mod tests {
                     pixel.0 = [255, 0, 255, 0];
                 }
             }
-            prop_assert!(fill(&elsewhere, &holes) == filled, "what is in the holes does not matter");
+            prop_assert!(fill(&elsewhere, &holes) == filled, "holes must be ignored");
             let all_holes = holes.pixels().all(|hole| hole.0[0] > 0);
             for ((new, old), hole) in filled.pixels().zip(image.pixels()).zip(holes.pixels()) {
                 if hole.0[0] == 0 {
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_around_it_is_grey() {
+    fn a_picture_without_known_pixels_is_filled_with_grey() {
         let filled = fill(&RgbaImage::new(5, 3), &GrayImage::from_pixel(5, 3, Luma([255])));
         assert!(filled.pixels().all(|pixel| pixel.0 == [128, 128, 128, 255]));
     }

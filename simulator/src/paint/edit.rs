@@ -1,22 +1,24 @@
-//! Pictures made from other pictures: edited, remixed, tried on, drawn along.
+//! Pictures made from other pictures: edit, remix, try-on, control images.
 
 use image::{DynamicImage, RgbaImage};
 
-use super::canvas::{Area, Canvas, Colour, luma, mix, rgb};
-use super::noise::Draw;
-use super::palette::PALETTES;
-use super::{Picture, caption, cards, fit, look};
-use crate::paint::Work;
-use crate::validation::Input;
+use super::{
+    Picture,
+    canvas::{Area, Canvas, Colour, luma, mix, rgb},
+    caption, cards, fit, look,
+    noise::Draw,
+    palette::PALETTES,
+};
+use crate::{paint::OperationKind, validation::Input};
 
-/// How far an edited image takes on the colours that prompt and seed chose: from here to there, as
-/// they choose as well.
+/// The range of how far an edited image takes on the palette. Prompt and seed choose the value.
 const RESTYLED: (f32, f32) = (0.26, 0.4);
 
-/// The longest side of an image from which a blurred ground is made.
+/// The longest side of the image from which a blurred background is made.
 const GROUND_SIDE: u32 = 160;
 
-/// The whole of one reference, in other colours; where its shape is another, on a ground of itself.
+/// The complete reference in other colours; if its shape differs, on a blurred background of
+/// itself.
 pub(super) fn restyled(picture: &Picture, reference: &RgbaImage) -> Canvas {
     let mut canvas = whole_on_itself(reference, picture.size());
     let mut draw = Draw::new(&picture.key);
@@ -33,7 +35,7 @@ pub(super) fn restyled(picture: &Picture, reference: &RgbaImage) -> Canvas {
     canvas
 }
 
-/// From dark over middle to light.
+/// A tone from dark over middle to light.
 fn tone(brightness: f32, [dark, middle, light]: [Colour; 3]) -> Colour {
     if brightness < 0.5 {
         mix(dark, middle, brightness * 2.0)
@@ -42,7 +44,7 @@ fn tone(brightness: f32, [dark, middle, light]: [Colour; 3]) -> Colour {
     }
 }
 
-/// The whole image in the middle of a picture, which it fills enlarged and blurred as well.
+/// The complete image in the centre, on an enlarged and blurred copy of itself.
 fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
     let whole = fit::contain(image, width, height);
     if whole.dimensions() == (width, height) {
@@ -61,7 +63,7 @@ fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
     canvas
 }
 
-/// The painting at strength 0, the image prompt at strength 1.
+/// A blend from the painting at strength 0 to the image prompt at strength 1.
 pub(super) fn remixed(picture: &Picture, image_prompt: &RgbaImage) -> Canvas {
     let mut canvas = picture.painting();
     let (width, height) = picture.size();
@@ -73,15 +75,15 @@ pub(super) fn remixed(picture: &Picture, image_prompt: &RgbaImage) -> Canvas {
     canvas
 }
 
-/// The person who tries on: in a field that begins with `person` or `model`, or else the first
-/// image. Every other image is a garment.
+/// The person of a try-on: the field whose name starts with `person` or `model`, or else the first
+/// image. All other images are garments.
 pub(crate) fn person(inputs: &[Input]) -> Option<&Input> {
     let named =
         |input: &&Input| ["person", "model"].iter().any(|name| input.place.starts_with(name));
     inputs.iter().find(named).or(inputs.first())
 }
 
-/// The person fills the picture; the garments lie at the foot.
+/// The person fills the picture; the garments are shown at the bottom.
 pub(super) fn tried_on(picture: &Picture) -> Option<RgbaImage> {
     let person = person(&picture.inputs)?;
     let (width, height) = picture.size();
@@ -101,19 +103,19 @@ pub(super) fn tried_on(picture: &Picture) -> Option<RgbaImage> {
     Some(canvas.into_image_with_alpha())
 }
 
-/// The edges of the control image, light on dark, or its depth: what is low in it or bright is
-/// near, and light. Both in the colours of the painting.
-pub(super) fn controlled(picture: &Picture, work: Work) -> Option<RgbaImage> {
+/// The edges of the control image, light on dark, or its depth, where low and bright parts are near
+/// and light. Both in the colours of the painting.
+pub(super) fn controlled(picture: &Picture, kind: OperationKind) -> Option<RgbaImage> {
     let control = picture.pixels_of(picture.inputs.iter().find(|input| !input.is_mask)?)?;
     let (width, height) = picture.size();
-    // Made smaller and larger again it is softer, and its noise makes no edges.
+    // Scaling down and up again smooths the image, so that noise makes no edges.
     let small = fit::cover(&control, width.div_ceil(2), height.div_ceil(2));
     let control = Canvas::of(&fit::cover(&small, width, height));
     let mut canvas = picture.painting();
     canvas.change(|x, y, painted| {
         let at = |x: usize, y: usize| control.row(y).get(x).map_or(0.0, |colour| luma(*colour));
-        let near = match work {
-            Work::Canny => {
+        let near = match kind {
+            OperationKind::Canny => {
                 let (right, below) =
                     ((x + 1).min(control.width - 1), (y + 1).min(control.height - 1));
                 let (left, above) = (x.saturating_sub(1), y.saturating_sub(1));

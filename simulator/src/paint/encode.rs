@@ -1,20 +1,21 @@
-//! From pixels to a file that says what it is.
+//! Encodes pixels to a file that is labeled as a placeholder.
 
-use image::codecs::jpeg::JpegEncoder;
-use image::codecs::png::PngEncoder;
-use image::codecs::webp::WebPEncoder;
-use image::error::{UnsupportedError, UnsupportedErrorKind};
-use image::{DynamicImage, ImageEncoder, ImageError, ImageFormat, RgbaImage};
+use image::{
+    DynamicImage, ImageEncoder, ImageError, ImageFormat, RgbaImage,
+    codecs::jpeg::JpegEncoder,
+    codecs::png::PngEncoder,
+    codecs::webp::WebPEncoder,
+    error::{UnsupportedError, UnsupportedErrorKind},
+};
 
-use super::Format;
-use super::canvas::Canvas;
+use super::{Format, canvas::Canvas};
 use crate::video;
 
-/// What every file tells of itself.
+/// The label in every file.
 pub(super) const NOTICE: &str =
     "Painted by the imagekiln simulator: a placeholder, not a model's work";
 
-/// Encodes without loss, but for jpeg and video, which also have no transparency: white shows there
+/// Encodes without loss, except for jpeg and video. These have no transparency, and show white
 /// instead.
 pub(super) fn encode(pixels: RgbaImage, format: Format) -> Result<Vec<u8>, ImageError> {
     let opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
@@ -28,7 +29,7 @@ pub(super) fn encode(pixels: RgbaImage, format: Format) -> Result<Vec<u8>, Image
         Format::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), ImageFormat::Jpeg),
         Format::Png => write(&pixels, PngEncoder::new(&mut bytes), ImageFormat::Png),
         Format::Webp => write(&pixels, WebPEncoder::new_lossless(&mut bytes), ImageFormat::WebP),
-        Format::Video(ask) => return video::encode(&pixels.into_rgb8(), ask),
+        Format::Video(spec) => return video::encode(&pixels.into_rgb8(), spec),
     }?;
     Ok(bytes)
 }
@@ -45,9 +46,9 @@ fn write(
     pixels.write_with_encoder(encoder)
 }
 
-/// Exif with one field, `ImageDescription`: all three kinds of file carry it.
+/// Exif metadata with one field, `ImageDescription`, which all three formats support.
 fn exif(description: &str) -> Vec<u8> {
-    /// Where the text begins: behind the head, and a directory of one entry.
+    /// The offset of the text, after the header and a directory of one entry.
     const TEXT_AT: u32 = 26;
     let length = description.len() as u32 + 1;
     let mut exif = b"II\x2a\0".to_vec();
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_file_says_what_it_is() {
+    fn every_format_is_labeled_as_a_placeholder() {
         for format in [Format::Jpeg, Format::Png, Format::Webp] {
             let bytes = encode(RgbaImage::new(3, 2), format).unwrap();
             let reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format().unwrap();
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn lossless_files_keep_transparency_and_jpegs_show_white() {
+    fn lossless_formats_keep_transparency_and_jpeg_shows_white() {
         let pixels =
             RgbaImage::from_fn(16, 16, |x, _| Rgba([200, 0, x as u8, if x < 8 { 0 } else { 255 }]));
         for format in [Format::Png, Format::Webp] {

@@ -1,17 +1,20 @@
-//! Pictures that go on beyond an image: expand and outpainting.
+//! Extends an image: expand and outpainting.
 
 use image::RgbaImage;
 
-use super::canvas::{Area, Canvas, WHITE, mix};
-use super::noise::smooth;
-use super::{Picture, caption, fit};
+use super::{
+    Picture,
+    canvas::{Area, Canvas, WHITE, mix},
+    caption, fit,
+    noise::smooth,
+};
 
-/// The image is drawn from at this fraction of its size beyond its edge, so that what was added is
-/// seen to be softer.
+/// Beyond its edges the image is drawn from a copy smaller by this factor, so that the added part
+/// is visibly softer.
 const SOFTNESS: u32 = 24;
 
-/// Places the image in the picture, and paints around it: next to it, what it shows there, mirrored
-/// and softened; farther away, more and more of the painting.
+/// Places the image in the picture and paints around it. Near the image this is a soft mirror image
+/// of it, which fades into the painting.
 pub(super) fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
     let placed = Area {
         x: at.0,
@@ -52,12 +55,12 @@ fn continue_outwards(canvas: &mut Canvas, image: &RgbaImage, placed: Area) {
     });
 }
 
-/// How far a place lies outside of a stretch from 0.
+/// The distance of a position from the range `0..length`.
 fn outside(at: i64, length: i64) -> i64 {
     (-at).max(at - length + 1).max(0)
 }
 
-/// Where in a stretch a place beside it is mirrored, from 0 to 1.
+/// The mirrored position within the range, from 0 to 1.
 fn mirrored(at: i64, length: i64) -> f32 {
     let period = (length * 2).max(1);
     let folded = at.rem_euclid(period);
@@ -65,7 +68,7 @@ fn mirrored(at: i64, length: i64) -> f32 {
     (folded as f32 + 0.5) / length.max(1) as f32
 }
 
-/// A fine line around the image, in what was added.
+/// Draws a thin line around the image.
 fn outline(canvas: &mut Canvas, placed: Area) {
     let Area { x, y, width, height } = placed;
     for (x, y, width, height) in [
@@ -78,7 +81,7 @@ fn outline(canvas: &mut Canvas, placed: Area) {
     }
 }
 
-/// The largest of the four strips beside the image, which may reach beyond the picture.
+/// The largest of the four strips beside the image, which may extend beyond the picture.
 fn largest_beside(placed: Area, whole: Area) -> Area {
     let (left, right) =
         (placed.x.clamp(0, whole.width), (placed.x + placed.width).clamp(0, whole.width));
@@ -88,10 +91,11 @@ fn largest_beside(placed: Area, whole: Area) -> Area {
         Area { width: left, ..whole },
         Area { x: right, width: whole.width - right, ..whole },
         Area { height: top, ..whole },
-        // Last, because of strips of one size the last is taken: a caption looks best at the foot.
+        // Last, because `max_by_key` returns the last of equal strips: a caption looks best at the
+        // bottom.
         Area { y: bottom, height: whole.height - bottom, ..whole },
     ];
-    // Of a very long strip a caption can use no more than so much.
+    // A caption can use only a part of a very long strip.
     let use_of =
         |strip: &Area| strip.width.min(strip.height * 6) * strip.height.min(strip.width / 4);
     strips.into_iter().max_by_key(use_of).unwrap_or(whole)

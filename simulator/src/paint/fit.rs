@@ -1,13 +1,15 @@
-//! Images brought to another size without being distorted.
+//! Resizes images without distortion.
 
-use image::imageops::{self, FilterType};
-use image::{DynamicImage, RgbaImage};
+use image::{
+    DynamicImage, RgbaImage,
+    imageops::{self, FilterType},
+};
 
-/// As large as fits into the given size, at least one pixel wide and high.
+/// As large as possible within the given size, at least one pixel wide and high.
 pub(super) fn contain(image: &RgbaImage, width: u32, height: u32) -> RgbaImage {
     let (across, down) = (u64::from(image.width()), u64::from(image.height()));
     let (width, height) = (u64::from(width), u64::from(height));
-    // Whichever side is the first to be full.
+    // The side that limits the size.
     let (width, height) = if across * height >= width * down {
         (width, rounded(width * down, across))
     } else {
@@ -16,7 +18,7 @@ pub(super) fn contain(image: &RgbaImage, width: u32, height: u32) -> RgbaImage {
     resize(image, width as u32, height as u32)
 }
 
-/// The middle of the image, at exactly the given size.
+/// The centre of the image, cropped to exactly the given size.
 pub(super) fn cover(image: &RgbaImage, width: u32, height: u32) -> RgbaImage {
     let (across, down) = (u64::from(image.width()), u64::from(image.height()));
     let (w, h) = (u64::from(width), u64::from(height));
@@ -41,7 +43,7 @@ fn resize(image: &RgbaImage, width: u32, height: u32) -> RgbaImage {
     if image.dimensions() == (width, height) {
         return image.clone();
     }
-    // Resized by the methods of `DynamicImage`: they are compiled with `image`, and so optimised in
+    // `DynamicImage` resizes with code that is compiled in the `image` crate, and is optimised in
     // every profile.
     let image = DynamicImage::from(image.clone());
     let resized = if image.width() >= width * 2 && image.height() >= height * 2 {
@@ -57,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_size_fits() {
+    fn images_fit_every_size() {
         let sides = [1u32, 2, 3, 17, 64, 300];
         for case in 0..sides.len().pow(4) {
             let side = |place| sides[case / sides.len().pow(place) % sides.len()];
@@ -72,7 +74,7 @@ mod tests {
                 assert_eq!(pixel.0, [9, 8, 7, 255]);
             }
         }
-        // An extreme shape is never blown up on the way.
+        // An extreme shape is not enlarged in between.
         let line = RgbaImage::new(60_000, 1);
         assert_eq!(cover(&line, 16, 2000).dimensions(), (16, 2000));
         assert_eq!(contain(&line, 16, 2000).dimensions(), (16, 1));

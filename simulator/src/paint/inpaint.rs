@@ -1,12 +1,11 @@
-//! Pictures of which only what a mask covers changes: fill and erase.
+//! Pictures that change only where a mask is white: fill and erase.
 
 use image::{GrayImage, Luma, Rgba, RgbaImage};
 
-use super::canvas::Canvas;
-use super::{Picture, caption, diffuse, mask};
+use super::{Picture, canvas::Canvas, caption, diffuse, mask};
 
-/// Paints where the mask is white, or, without one, where the image is transparent. Grey is a blend
-/// of both.
+/// Paints where the mask is white, or, without a mask, where the image is transparent. Grey blends
+/// both.
 pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     let mut image = picture.image()?;
     let mask = match picture.mask() {
@@ -14,7 +13,7 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
         None => {
             let transparency = |pixel: &Rgba<u8>| Luma([255 - pixel.0[3]]);
             let mask = map(&image, transparency);
-            // Where the channel is the mask, it says nothing more of the picture.
+            // The alpha channel is the mask, and not part of the picture.
             image.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
             mask
         }
@@ -31,7 +30,7 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     Some(image)
 }
 
-/// Fills what the mask covers, once it has grown as asked, from around.
+/// Fills the area of the dilated mask from its surroundings.
 pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
     let mut image = picture.image()?;
     let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
@@ -50,7 +49,7 @@ fn map(image: &RgbaImage, new: impl Fn(&Rgba<u8>) -> Luma<u8>) -> GrayImage {
     GrayImage::from_fn(image.width(), image.height(), |x, y| new(image.get_pixel(x, y)))
 }
 
-/// Lays `new` over `image` as far as the mask says.
+/// Blends `new` over `image` according to the mask.
 fn lay(image: &mut RgbaImage, new: &RgbaImage, mask: &GrayImage) {
     for ((pixel, new), covered) in image.pixels_mut().zip(new.pixels()).zip(mask.pixels()) {
         let covered = u32::from(covered.0[0]);

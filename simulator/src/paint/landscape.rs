@@ -1,13 +1,15 @@
-//! A landscape: sky, light, clouds, hills, firs, and at times a lake.
+//! A landscape: sky, light, clouds, hills, firs, and sometimes a lake.
 
-use super::canvas::{Canvas, Colour, WHITE, mix, rgb};
-use super::noise::{Draw, cloud, ridge};
-use super::palette::{PALETTES, Palette};
+use super::{
+    canvas::{Canvas, Colour, WHITE, mix, rgb},
+    noise::{Draw, cloud, ridge},
+    palette::{PALETTES, Palette},
+};
 
-/// How many ranges of hills there are.
+/// The number of ranges of hills.
 const RANGES: u32 = 5;
 
-/// Clouds are worked out for squares of this many pixels, and smoothed between.
+/// Clouds are computed for squares of this many pixels and interpolated in between.
 const CLOUD_GRID: usize = 8;
 
 pub(super) fn paint(canvas: &mut Canvas, key: &[u8; 32]) {
@@ -152,7 +154,7 @@ fn firs(canvas: &mut Canvas, draw: &mut Draw, top: &[f32], colour: Colour, depth
     while x < width {
         x += step * draw.between(0.5, 1.6);
         let height = size * draw.between(0.6, 1.25);
-        // Firs stand together, in groves.
+        // Firs stand in groves.
         if ridge(grove, x / short * 5.0, 2) > 0.52
             && let Some(ground) = top.get(x as usize)
         {
@@ -172,7 +174,7 @@ fn fir(canvas: &mut Canvas, x: f32, foot: f32, height: f32, colour: Colour) {
     }
 }
 
-/// Still water that mirrors what stands above it.
+/// Paints still water that mirrors what is above it.
 fn lake(canvas: &mut Canvas, draw: &mut Draw, palette: &Palette, shore: usize) {
     let seed = draw.next();
     let depth = (canvas.height - shore.min(canvas.height)).max(1) as f32;
@@ -190,7 +192,7 @@ fn lake(canvas: &mut Canvas, draw: &mut Draw, palette: &Palette, shore: usize) {
             *pixel = mix(mirrored[from], palette.near, dark);
         }
     }
-    // Where the water meets the land.
+    // The shoreline.
     let line = mix(palette.horizon, palette.light, 0.5);
     canvas.blend_rectangle(0, shore as i64, canvas.width as i64, 1, line, 0.35);
 }

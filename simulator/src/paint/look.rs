@@ -1,14 +1,16 @@
-//! What settings do to a painting: a LoRA's tint, guidance, raw, and how finished it is. Settings
-//! that ask for nothing change nothing.
+//! The effects of settings on a painting: a LoRA's tint, guidance, raw, and how finished it is.
+//! Default settings have no effect.
 
 use sha2::{Digest as _, Sha256};
 
-use super::canvas::{Canvas, Colour, WHITE, luma, mix};
-use super::noise::speck;
-use super::palette::PALETTES;
-use super::settings::{Finetune, Guidance, Settings};
+use super::{
+    canvas::{Canvas, Colour, WHITE, luma, mix},
+    noise::speck,
+    palette::PALETTES,
+    settings::{Finetune, Guidance, Settings},
+};
 
-/// How far a LoRA colours a picture at its full influence; at twice that, twice as far.
+/// How far a LoRA colours a picture at strength 1.
 const TINT: f32 = 0.45;
 
 pub(super) fn apply(canvas: &mut Canvas, settings: &Settings) {
@@ -24,7 +26,7 @@ pub(super) fn apply(canvas: &mut Canvas, settings: &Settings) {
     coarsen(canvas, settings.finish());
 }
 
-/// Colours the picture in the two hues of the LoRA's name, dark and light.
+/// Colours the picture in two hues, dark and light, that depend on the LoRA's name.
 fn tint(canvas: &mut Canvas, finetune: &Finetune) {
     let share = finetune.strength * TINT;
     if share == 0.0 {
@@ -44,8 +46,7 @@ fn hues(first: u8, second: u8) -> (Colour, Colour) {
     )
 }
 
-/// The more guidance, the stronger colours and contrasts: closer to the prompt, and less like a
-/// photograph.
+/// More guidance strengthens colours and contrast.
 fn adhere(canvas: &mut Canvas, guidance: Guidance) {
     let gain = 0.6 + 0.4 * (guidance.value / guidance.neutral).clamp(0.0, 3.0);
     if guidance.value == guidance.neutral {
@@ -60,7 +61,7 @@ fn adhere(canvas: &mut Canvas, guidance: Guidance) {
     });
 }
 
-/// Muted colours, lifted shadows and grain, as from a camera.
+/// Muted colours, lifted shadows and grain, like a camera image.
 fn leave_raw(canvas: &mut Canvas) {
     canvas.change(|x, y, colour| {
         let grey = luma(colour);
@@ -69,7 +70,7 @@ fn leave_raw(canvas: &mut Canvas) {
     });
 }
 
-/// An unfinished picture is seen in squares, which are the larger the less was done.
+/// Makes an unfinished picture coarse: fewer steps make larger squares.
 fn coarsen(canvas: &mut Canvas, finish: f32) {
     let largest = (canvas.short() * 0.03).max(3.0);
     let side = 1 + ((1.0 - finish) * largest) as usize;

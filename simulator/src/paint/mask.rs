@@ -1,11 +1,11 @@
-//! Masks: what they cover, grown, and where in them there is room.
+//! Masks: dilation, and the largest white rectangle.
 
 use image::{GrayImage, Luma};
 
 use super::canvas::Area;
 
-/// A mask of two values: 255 where `mask` is closer to white, and up to `by` pixels around, in
-/// squares; elsewhere 0.
+/// A binary mask: 255 where `mask` is closer to white, and up to `by` pixels around that, in
+/// squares; 0 elsewhere.
 pub(super) fn dilated(mask: &GrayImage, by: u32) -> GrayImage {
     let mut binary = mask.clone();
     for pixel in binary.pixels_mut() {
@@ -15,17 +15,17 @@ pub(super) fn dilated(mask: &GrayImage, by: u32) -> GrayImage {
         return binary;
     }
     let (width, height) = binary.dimensions();
-    // First along the rows, then along the columns: together a square.
+    // A square is a dilation along the rows, then along the columns.
     let rows = spread(height, width, by, |row, at| binary.get_pixel(at, row).0[0] > 0);
     let wide = GrayImage::from_fn(width, height, |x, y| near(&rows, y, x));
     let columns = spread(width, height, by, |column, at| wide.get_pixel(column, at).0[0] > 0);
     GrayImage::from_fn(width, height, |x, y| near(&columns, x, y))
 }
 
-/// For each place of each line, whether one that is set lies up to `by` places away.
+/// For each place of each line, whether a set place is at most `by` places away.
 fn spread(lines: u32, length: u32, by: u32, is_set: impl Fn(u32, u32) -> bool) -> Vec<Vec<bool>> {
     let one = |line| {
-        // How many are set before each place.
+        // The number of set places before each place.
         let mut before = vec![0u32];
         before.extend((0..length).scan(0, |count, at| {
             *count += u32::from(is_set(line, at));
@@ -48,13 +48,13 @@ fn near(lines: &[Vec<bool>], line: u32, at: u32) -> Luma<u8> {
 pub(super) fn largest_white(mask: &GrayImage) -> Area {
     let (width, height) = mask.dimensions();
     let mut best = Area { x: 0, y: 0, width: 0, height: 0 };
-    // How many white pixels stand on one another in each column, down to the row looked at.
+    // The number of consecutive white pixels in each column, up to the current row.
     let mut columns = vec![0i64; width as usize];
     for (y, row) in (0..i64::from(height)).zip(mask.rows()) {
         for (column, pixel) in columns.iter_mut().zip(row) {
             *column = if pixel.0[0] == 255 { *column + 1 } else { 0 };
         }
-        // Rectangles that end in this row: those still open, each higher than the one before.
+        // Rectangles that end in this row and are still open, each higher than the one before.
         let mut open: Vec<(i64, i64)> = Vec::new();
         for (x, column) in (0i64..).zip(columns.iter().copied().chain([0])) {
             let mut start = x;
@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn dilation_reaches_as_far_as_asked(mask in any_mask(), by in 0u32..6) {
+        fn dilation_has_the_requested_radius(mask in any_mask(), by in 0u32..6) {
             let grown = dilated(&mask, by);
             for (x, y, pixel) in grown.enumerate_pixels() {
                 let covered = mask.enumerate_pixels().any(|(column, row, pixel)| {
@@ -99,7 +99,7 @@ mod tests {
         }
 
         #[test]
-        fn the_largest_rectangle_is_white_and_none_is_larger(mask in any_mask()) {
+        fn the_rectangle_is_white_and_the_largest(mask in any_mask()) {
             let (width, height) = (i64::from(mask.width()), i64::from(mask.height()));
             let white = |area: Area| {
                 let mut pixels = (area.y..area.y + area.height)

@@ -1,4 +1,4 @@
-//! Pictures: painted from the prompt, or worked from the images of the request, and captioned.
+//! Pictures: painted from the prompt, or edited from the images of the request, with a caption.
 
 mod canvas;
 mod caption;
@@ -11,39 +11,42 @@ mod extend;
 mod fit;
 mod inpaint;
 mod landscape;
-#[cfg(test)]
-mod laws;
 mod look;
 mod mask;
 mod noise;
+mod operation_kind;
 mod palette;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod recognition;
 mod settings;
 mod text;
-mod work;
 
 use image::{GrayImage, ImageError, RgbaImage};
 use sha2::{Digest as _, Sha256};
 
+use crate::{
+    validation::{Image, Input},
+    video,
+};
 use canvas::{Area, Canvas};
 
-use crate::validation::{Image, Input};
-use crate::video;
-
 pub(crate) use edit::person;
+pub(crate) use operation_kind::OperationKind;
 pub(crate) use settings::Settings;
-pub(crate) use work::Work;
 
-/// What kind of file a picture is.
+/// The file format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Jpeg,
     Png,
     Webp,
-    Video(video::Ask),
+    Video(video::VideoSpec),
 }
 
 impl Format {
-    /// By its name in the contract.
+    /// The format of this name in the contract.
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "jpeg" => Some(Self::Jpeg),
@@ -72,13 +75,13 @@ impl Format {
     }
 }
 
-/// The longest part of a prompt that is kept for the caption, in characters.
+/// The maximum length of a prompt in the caption, in characters.
 const MAX_CAPTION_PROMPT: usize = 300;
 
-/// Everything a picture depends on.
+/// Everything that a picture depends on.
 #[derive(Clone)]
 pub(crate) struct Brief {
-    /// The operation's name in neutral form: `gen-2-pro`.
+    /// The operation's name with the prefix `gen`: `gen-2-pro`.
     pub(crate) operation: String,
     pub(crate) prompt: String,
     pub(crate) seed: i128,
@@ -88,12 +91,12 @@ pub(crate) struct Brief {
     pub(crate) inputs: Vec<Input>,
 }
 
-/// A picture that can be painted.
+/// A picture that can be rendered.
 #[derive(Clone)]
 pub(crate) struct Picture {
     operation: String,
     prompt: String,
-    /// A digest of operation, prompt and seed: what the painting is drawn from.
+    /// A digest of operation, prompt and seed, which determines the painting.
     key: [u8; 32],
     settings: Settings,
     pub(crate) seed: i128,
@@ -125,31 +128,31 @@ impl Picture {
         }
     }
 
-    /// Paints the picture and encodes it. The same picture gives the same bytes.
+    /// Renders and encodes the picture. The same picture yields the same bytes.
     pub(crate) fn paint(&self) -> Result<Vec<u8>, ImageError> {
         encode::encode(self.pixels(), self.format)
     }
 
     fn pixels(&self) -> RgbaImage {
-        let worked = match Work::of(&self.operation) {
-            Work::Create => None,
-            Work::Fill => inpaint::fill(self),
-            Work::Erase => inpaint::erase(self),
-            Work::Deblur => deblur::paint(self),
-            Work::TryOn => edit::tried_on(self),
-            Work::Expand => {
+        let worked = match OperationKind::of(&self.operation) {
+            OperationKind::Create => None,
+            OperationKind::Fill => inpaint::fill(self),
+            OperationKind::Erase => inpaint::erase(self),
+            OperationKind::Deblur => deblur::paint(self),
+            OperationKind::TryOn => edit::tried_on(self),
+            OperationKind::Expand => {
                 self.image().map(|image| extend::around(self, &image, self.settings.added))
             }
-            Work::Outpaint => {
+            OperationKind::Outpaint => {
                 self.reference().map(|image| extend::around(self, &image, self.placed(&image)))
             }
-            work @ (Work::Canny | Work::Depth) => edit::controlled(self, work),
+            kind @ (OperationKind::Canny | OperationKind::Depth) => edit::controlled(self, kind),
         };
-        // Also where the image to be worked upon is missing, or was given by its address.
+        // Also if the image to edit is missing, or was given by its URL.
         worked.unwrap_or_else(|| self.created())
     }
 
-    /// A painting, with whatever images came.
+    /// A painting with the images of the request.
     fn created(&self) -> RgbaImage {
         let (prompts, references): (Vec<_>, Vec<_>) =
             self.inputs.iter().cloned().partition(|input| input.place == "image_prompt");
@@ -180,7 +183,7 @@ impl Picture {
         canvas
     }
 
-    /// The landscape, in the look that the settings ask for.
+    /// The landscape, with the effects of the settings.
     fn painting(&self) -> Canvas {
         let mut canvas = Canvas::new(self.width, self.height);
         landscape::paint(&mut canvas, &self.key);
@@ -192,14 +195,14 @@ impl Picture {
         (self.width, self.height)
     }
 
-    /// What the caption tells of the settings.
+    /// The settings as listed in the caption.
     fn facts(&self) -> Vec<String> {
         let has_image_prompt = self.inputs.iter().any(|input| input.place == "image_prompt");
         self.settings.facts(has_image_prompt)
     }
 
-    /// The pixels of an image, eight bits a channel. It was decoded when it was accepted; should
-    /// that fail now, the picture is painted without it.
+    /// The pixels of an image, with eight bits per channel. The image was decoded before; if that
+    /// fails now, the picture is rendered without it.
     fn pixels_of(&self, input: &Input) -> Option<RgbaImage> {
         match &input.image {
             Image::Inline(image) => image.decode().ok(),
@@ -207,12 +210,12 @@ impl Picture {
         }
     }
 
-    /// The image to be worked upon.
+    /// The image to edit.
     fn image(&self) -> Option<RgbaImage> {
         self.pixels_of(self.inputs.iter().find(|input| input.place == "image")?)
     }
 
-    /// The image to be placed: the first that is no mask.
+    /// The image to place: the first that is not a mask.
     fn reference(&self) -> Option<RgbaImage> {
         self.pixels_of(self.inputs.iter().find(|input| !input.is_mask)?)
     }
@@ -222,7 +225,7 @@ impl Picture {
         Some(image::DynamicImage::from(mask).into_luma8())
     }
 
-    /// Where a reference lies: at its offsets, or else in the middle.
+    /// The position of a reference: at its offsets, or centred.
     fn placed(&self, reference: &RgbaImage) -> (i64, i64) {
         let middle = |whole: u32, part: u32| (i64::from(whole) - i64::from(part)).div_euclid(2);
         let (x, y) = self.settings.offset;

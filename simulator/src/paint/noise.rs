@@ -1,4 +1,4 @@
-//! Numbers that look random, and noise that is smooth: both the same for the same key.
+//! Pseudo-random numbers and smooth noise, both reproducible.
 
 /// The SplitMix64 generator.
 pub(super) struct Draw {
@@ -20,7 +20,7 @@ impl Draw {
         scramble(self.state)
     }
 
-    /// At least 0 and below 1.
+    /// A number from 0 up to but not including 1.
     pub(super) fn unit(&mut self) -> f32 {
         unit(self.next())
     }
@@ -52,7 +52,7 @@ fn lattice(seed: u64, x: i64, y: i64) -> f32 {
     ))
 }
 
-/// A number for a pixel, from 0 to 1, that looks random.
+/// A pseudo-random number from 0 to 1 for a pixel.
 pub(super) fn speck(x: u64, y: u64) -> f32 {
     unit(scramble(x.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ scramble(y)))
 }

@@ -1,13 +1,13 @@
-//! The times of day and of the year that a landscape can have.
+//! The colours of a landscape at different times of day and year.
 
 use super::canvas::{Colour, rgb};
 
 pub(super) struct Palette {
-    /// The sky overhead.
+    /// The upper sky.
     pub(super) zenith: Colour,
-    /// The sky where it meets the hills.
+    /// The lower sky.
     pub(super) horizon: Colour,
-    /// The sun or the moon, and the light about it.
+    /// The sun or the moon, and its glow.
     pub(super) light: Colour,
     /// The farthest hills.
     pub(super) far: Colour,

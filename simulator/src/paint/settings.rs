@@ -1,20 +1,19 @@
-//! What a request says of its picture beyond prompt, seed, size and images.
+//! The settings of a picture other than prompt, seed, size and images.
 
 use serde_json::Value;
 
-use crate::contract::Fields;
-use crate::open_fields::integer;
+use crate::{contract::Fields, open_fields::integer};
 
-/// Names longer than this are cut, in characters.
+/// Longer names are truncated to this many characters.
 const MAX_NAME: usize = 64;
 
-/// How far an image prompt shows where the operation has no field that says so.
+/// The strength of an image prompt if the operation has no field for it.
 const IMAGE_PROMPT_STRENGTH: f32 = 0.5;
 
-/// The guidance that changes nothing, where the contract has no default.
+/// The neutral guidance, if the contract has no default.
 const NEUTRAL_GUIDANCE: f32 = 3.0;
 
-/// The steps after which a picture is finished.
+/// The number of steps of a finished picture.
 const ALL_STEPS: u32 = 50;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,35 +23,34 @@ pub(crate) struct Settings {
     pub(super) raw: bool,
     pub(super) upsampled: bool,
     pub(super) aspect_ratio: Option<String>,
-    /// From 0, the painting, to 1, the image prompt.
+    /// From 0 (only the painting) to 1 (only the image prompt).
     pub(super) image_prompt_strength: f32,
     pub(super) finetune: Option<Finetune>,
-    /// What is added to the left and at the top, in pixels.
+    /// The pixels added to the left and at the top.
     pub(super) added: (i64, i64),
-    /// Where a reference is placed; in the middle where it is not said.
+    /// The position of a reference; `None` is centred.
     pub(super) offset: (Option<i64>, Option<i64>),
     pub(super) mode: Option<String>,
-    /// By how many pixels a mask grows.
+    /// The number of pixels by which a mask is dilated.
     pub(super) dilation: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Guidance {
     pub(super) value: f32,
-    /// The value at which nothing changes.
+    /// The value without any effect.
     pub(super) neutral: f32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finetune {
     pub(super) name: String,
-    /// From 0, no influence, over 1, full influence, to 2.
+    /// From 0 (no influence) over 1 (full influence) to 2.
     pub(super) strength: f32,
 }
 
 impl Settings {
-    /// Reads a checked body. In fields that the contract leaves open, what is of another type
-    /// counts as absent.
+    /// Reads a validated body. Open fields with a value of another type count as absent.
     pub(crate) fn read(fields: &Fields, body: &Value) -> Self {
         let number = |name: &str| {
             fields.value(body, name).and_then(Value::as_f64).map(|number| number as f32)
@@ -88,7 +86,7 @@ impl Settings {
         }
     }
 
-    /// How finished the picture is, from 0 to 1: by its steps, or by its mode.
+    /// How finished the picture is, from 0 to 1, by its steps or its mode.
     pub(super) fn finish(&self) -> f32 {
         let steps = match (self.steps, self.mode.as_deref()) {
             (Some(steps), _) => steps,
@@ -98,7 +96,7 @@ impl Settings {
         steps.min(ALL_STEPS) as f32 / ALL_STEPS as f32
     }
 
-    /// The settings in words, for the caption.
+    /// The settings as listed in the caption.
     pub(super) fn facts(&self, has_image_prompt: bool) -> Vec<String> {
         let mut facts = Vec::new();
         facts.extend(

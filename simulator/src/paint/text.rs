@@ -1,4 +1,4 @@
-//! Text: which glyphs, how wide, and on to the canvas.
+//! Draws text.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use epaint_default_fonts::{HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT};
 
 use super::canvas::{Canvas, Colour};
 
-/// A typeface, with others for what it lacks.
+/// A typeface with fallback fonts.
 pub(super) struct Face(Vec<FontRef<'static>>);
 
 /// For prompts.
@@ -23,7 +23,7 @@ impl Face {
         Self(files.into_iter().filter_map(|file| FontRef::try_from_slice(file).ok()).collect())
     }
 
-    /// The first font that has the character; the first of all where none has, which draws its box.
+    /// The first font that has the character, or the first font, which draws a box.
     fn glyph(&self, character: char) -> Option<(&FontRef<'static>, GlyphId)> {
         let has = self.0.iter().find(|font| font.glyph_id(character).0 != 0);
         has.or(self.0.first()).map(|font| (font, font.glyph_id(character)))
@@ -38,7 +38,7 @@ impl Face {
         self.glyph(character).map_or(0.0, |(font, id)| font.as_scaled(size).h_advance(id))
     }
 
-    /// The text, cut with an ellipsis where it is wider than `room`.
+    /// The text, truncated with an ellipsis if it is wider than `room`.
     pub(super) fn elide(&self, text: &str, size: f32, room: f32) -> String {
         if self.width(text, size) <= room {
             return text.to_owned();
@@ -52,8 +52,7 @@ impl Face {
         format!("{}…", kept.trim_end())
     }
 
-    /// The text in at most `lines` lines no wider than `room`, broken between words where that can
-    /// be.
+    /// Wraps the text to at most `lines` lines no wider than `room`, between words if possible.
     pub(super) fn wrap(&self, text: &str, size: f32, room: f32, lines: usize) -> Vec<String> {
         let mut wrapped: Vec<String> = Vec::new();
         let mut words = text.split_whitespace().peekable();
@@ -77,7 +76,7 @@ impl Face {
         wrapped
     }
 
-    /// Draws a line of text whose letters stand on `baseline`.
+    /// Draws a line of text on `baseline`.
     pub(super) fn draw(
         &self,
         canvas: &mut Canvas,

@@ -1,35 +1,39 @@
-//! Bodies that know when they wait, and for whom.
+//! Request and response bodies with timeouts.
 
-use std::error::Error;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::{
+    error::Error,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
-use axum::BoxError;
-use axum::body::{Body, Bytes};
+use axum::{
+    BoxError,
+    body::{Body, Bytes},
+};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Sleep, sleep};
 
-use super::pulse::{Answer, Cut, Pulse, Work};
+use super::activity::{Activity, Cut, PendingResponse, Working};
 
 /// The client took too long to send its body.
 #[derive(Debug, thiserror::Error)]
 #[error("the client took too long to send its body")]
 struct TooSlow;
 
-/// The body of a request, which fails with [`TooSlow`] where it is not whole in time.
+/// The body of a request, which fails with [`TooSlow`] if it is not complete in time.
 pub(crate) struct Timed {
     body: Incoming,
     timeout: Duration,
-    /// From when the body was first waited for.
-    patience: Option<Pin<Box<Sleep>>>,
+    /// Starts when the body is first waited for.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Timed {
     pub(crate) fn new(body: Incoming, timeout: Duration) -> Self {
-        Self { body, timeout, patience: None }
+        Self { body, timeout, timer: None }
     }
 }
 
@@ -42,16 +46,16 @@ impl http_body::Body for Timed {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
-            // Frames without end would never let the timer be looked at.
-            let over = self.patience.as_ref().is_some_and(|patience| patience.is_elapsed());
+            // Without this check, an endless series of frames would never reach the timer.
+            let over = self.timer.as_ref().is_some_and(|timer| timer.is_elapsed());
             return Poll::Ready(match frame {
                 Some(Ok(_)) if over => Some(Err(TooSlow.into())),
                 frame => frame.map(|frame| frame.map_err(Into::into)),
             });
         }
         let timeout = self.timeout;
-        let patience = self.patience.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        ready!(patience.as_mut().poll(cx));
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        ready!(timer.as_mut().poll(cx));
         Poll::Ready(Some(Err(TooSlow.into())))
     }
 
@@ -64,22 +68,23 @@ impl http_body::Body for Timed {
     }
 }
 
-/// The body of an answer, which tells its connection whether the service or the client is to act.
-pub(crate) struct Watched {
+/// The body of a response, which tells its connection whether it waits for the service or the
+/// client.
+pub(crate) struct TrackedBody {
     body: Body,
-    pulse: Arc<Pulse>,
-    /// Held while the service itself does not go on.
-    held_back: Option<Work>,
-    _answer: Answer,
+    activity: Arc<Activity>,
+    /// Held while the body waits for the service.
+    working: Option<Working>,
+    _response: PendingResponse,
 }
 
-impl Watched {
-    pub(crate) fn new(body: Body, pulse: Arc<Pulse>) -> Self {
-        Self { body, _answer: pulse.answer(), held_back: None, pulse }
+impl TrackedBody {
+    pub(crate) fn new(body: Body, activity: Arc<Activity>) -> Self {
+        Self { body, _response: activity.respond(), working: None, activity }
     }
 }
 
-impl http_body::Body for Watched {
+impl http_body::Body for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -88,16 +93,16 @@ impl http_body::Body for Watched {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
-            if self.held_back.is_none() {
-                self.held_back = Some(self.pulse.work());
+            if self.working.is_none() {
+                self.working = Some(self.activity.work());
             }
             return Poll::Pending;
         };
-        self.held_back = None;
+        self.working = None;
         if let Some(Err(error)) = &frame
             && let Some(cut) = cut_in(error)
         {
-            self.pulse.cut_off(cut);
+            self.activity.cut_with(cut);
         }
         Poll::Ready(frame)
     }
@@ -120,7 +125,7 @@ pub(crate) fn is_too_slow(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(|cause| cause.is::<TooSlow>())
 }
 
-/// The error and what lies behind it.
+/// The error and its sources.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }

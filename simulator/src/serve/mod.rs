@@ -1,35 +1,35 @@
-//! Connections: accepted, served by a router, cut off when their client is too slow or a handler
-//! asks for it, and ended in order.
+//! Accepts connections, serves them with a router, and disconnects slow clients.
 //!
-//! A handler has its connection cut by answering with [`Cut`] among the extensions of its response,
-//! or by a body that fails with it.
+//! A handler cuts its connection by adding a [`Cut`] to the extensions of its response, or by a
+//! body that fails with one.
 
+mod activity;
 mod body;
 mod connection;
-mod pulse;
-mod wire;
+mod stream;
 
-use std::io::ErrorKind;
-use std::time::Duration;
+use std::{io::ErrorKind, time::Duration};
 
 use axum::Router;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+};
 use tracing::{debug, warn};
 
+pub(crate) use activity::Cut;
 pub(crate) use body::is_too_slow;
-pub(crate) use pulse::Cut;
 
-/// How long to wait with the next connection where the system had no room for the last.
-const NO_ROOM: Duration = Duration::from_secs(1);
+/// How long to wait after the system could not accept a connection.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Serves `router` at `listener` until `stopped` tells `true` or its sender is gone; then accepts
-/// nothing any more, closes the connections on which nothing is asked, and returns when the others
-/// are done. Dropping it drops them.
+/// Serves `router` at `listener` until `stopped` is `true` or its sender is dropped. Then it
+/// accepts no more connections, closes the idle ones, and returns when the others are done.
+/// Dropping the future drops all connections.
 ///
-/// A client that takes longer than `client_timeout` to send the head of a request, or to send its
-/// body, or to take any part of its answer, is cut off.
+/// A client that takes longer than `client_timeout` to send the headers of a request, to send its
+/// body, or to read any part of a response is disconnected.
 pub(crate) async fn run(
     listener: TcpListener,
     router: Router,
@@ -40,13 +40,13 @@ pub(crate) async fn run(
     let mut stopping = stopped.clone();
     loop {
         let stream = tokio::select! {
-            // An error means that the sender is gone, which is a stop too.
+            // An error means that the sender was dropped, which also stops it.
             _ = stopping.wait_for(|stop| *stop) => break,
-            // What is done is let go of.
+            // Removes a finished connection.
             Some(_) = connections.join_next() => continue,
             stream = accept(&listener) => stream,
         };
-        // An answer goes out as soon as it is written.
+        // Send responses without delay.
         let _ = stream.set_nodelay(true);
         connections.spawn(connection::serve(
             stream,
@@ -63,7 +63,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
-            // The client left before it was let in.
+            // The client disconnected before it was accepted.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -74,10 +74,10 @@ async fn accept(listener: &TcpListener) -> TcpStream {
             {
                 debug!(%error, "a connection was not accepted");
             }
-            // Most likely there are too many open files, and another try at once would fail too.
+            // Probably too many open files; an immediate retry would fail too.
             Err(error) => {
-                warn!(%error, "no connection can be accepted");
-                tokio::time::sleep(NO_ROOM).await;
+                warn!(%error, "could not accept connections");
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }

@@ -1,28 +1,26 @@
-//! Images in requests: base64 or an address, read and checked.
+//! Images in requests, as base64 or URL.
 
-use std::io::Cursor;
-use std::sync::Arc;
+use std::{io::Cursor, sync::Arc};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{DynamicImage, ImageFormat, ImageReader, ImageResult, Limits, RgbaImage};
 use url::Url;
 
-/// Four channels of 16 bits: no pixel takes more.
+/// Four channels of 16 bits.
 const MAX_PIXEL_BYTES: u64 = 8;
 
-/// What a file's metadata may take in memory.
+/// The maximum memory for a file's metadata.
 const MAX_METADATA_BYTES: u64 = 16 << 20;
 
-/// An image that came with a request.
+/// An image of a request.
 #[derive(Clone)]
 pub(crate) enum Image {
     Inline(Inline),
-    /// Given by an address, of which the host is kept. It is not fetched.
+    /// Given by its URL, of which only the host is kept. It is not fetched.
     Elsewhere(String),
 }
 
-/// An image whose bytes came with the request.
+/// An image whose bytes are in the request.
 #[derive(Clone)]
 pub(crate) struct Inline {
     pub(crate) bytes: Arc<[u8]>,
@@ -32,8 +30,8 @@ pub(crate) struct Inline {
 }
 
 impl Inline {
-    /// The pixels as they are stored, with eight bits a channel: Exif's orientation and colour
-    /// profiles are left out.
+    /// The stored pixels, with eight bits per channel. Exif orientation and colour profiles are
+    /// ignored.
     pub(crate) fn decode(&self) -> ImageResult<RgbaImage> {
         decoded(&self.bytes, self.format, self.pixels()).map(DynamicImage::into_rgba8)
     }
@@ -44,7 +42,7 @@ impl Inline {
 }
 
 impl Image {
-    /// What stands for the image where the request is shown.
+    /// The text that replaces the image in the log.
     pub(crate) fn summary(&self) -> String {
         match self {
             Self::Inline(image) => format!(
@@ -59,12 +57,12 @@ impl Image {
     }
 }
 
-/// Reads an image field. The error says what is wrong, without quoting the field.
+/// Parses an image field. The error does not quote the field.
 pub(super) fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
     if let Some(host) = host(text) {
         return match takes_address {
             true => Ok(Image::Elsewhere(host)),
-            false => Err("the field takes base64 data, not an address".to_owned()),
+            false => Err("the field accepts base64 data, not a URL".to_owned()),
         };
     }
     let bytes = STANDARD
@@ -73,13 +71,13 @@ pub(super) fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<I
     decode(bytes, max_pixels).map(Image::Inline)
 }
 
-/// Whether a field that the contract does not describe seems to hold an image.
+/// Whether a field that the contract does not list seems to contain an image.
 pub(super) fn seems_image(text: &str) -> bool {
     let head: Vec<u8> = payload(text).bytes().take(16).collect();
     head.len() == 16 && STANDARD.decode(head).is_ok_and(|head| format_of(&head).is_some())
 }
 
-/// Without the head of a `data:` address.
+/// The data without the prefix of a `data:` URL.
 fn payload(text: &str) -> &str {
     match text.split_once(";base64,") {
         Some((head, data)) if head.len() < 64 && head.starts_with("data:image/") => data,
@@ -100,20 +98,20 @@ fn format_of(bytes: &[u8]) -> Option<ImageFormat> {
     [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP].contains(&format).then_some(format)
 }
 
-/// Decodes the whole image once, so that a truncated one is found; the size is looked at before.
+/// Checks the size, then decodes the complete image once to detect truncation.
 fn decode(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> {
     let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
-    let undecodable = |error: image::ImageError| format!("the image cannot be decoded: {error}");
+    let undecodable = |error: image::ImageError| format!("could not decode the image: {error}");
     let (width, height) = reader(&bytes, format, 0).into_dimensions().map_err(undecodable)?;
     let pixels = u64::from(width) * u64::from(height);
     if pixels > max_pixels {
         return Err(format!(
-            "the image of {width} x {height} pixels is over the limit of {max_pixels} pixels"
+            "the image of {width} x {height} pixels exceeds the limit of {max_pixels} pixels"
         ));
     }
     decoded(&bytes, format, pixels).map_err(undecodable)?;
     if !is_whole(format, &bytes) {
-        return Err("the image cannot be decoded: it is truncated".to_owned());
+        return Err("could not decode the image: it is truncated".to_owned());
     }
     Ok(Inline { bytes: bytes.into(), format, width, height })
 }
@@ -122,8 +120,8 @@ fn decoded(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageResult<Dynami
     reader(bytes, format, pixels).decode()
 }
 
-/// A reader that stops where a file takes more memory than its pixels need: compressed text and
-/// colour profiles can grow to anything.
+/// A reader that fails if a file takes much more memory than its pixels need, because compressed
+/// text and colour profiles can expand to any size.
 fn reader(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageReader<Cursor<&[u8]>> {
     let mut limits = Limits::default();
     limits.max_alloc =
@@ -133,8 +131,8 @@ fn reader(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageReader<Cursor<
     reader
 }
 
-/// Whether a file has its end. Decoders forgive where it is missing: pixels are filled with grey,
-/// checksums left out.
+/// Whether a file is complete. Decoders tolerate a missing end: they fill pixels with grey and skip
+/// checksums.
 fn is_whole(format: ImageFormat, bytes: &[u8]) -> bool {
     match format {
         ImageFormat::Jpeg => jpeg_ends(bytes),
@@ -143,7 +141,7 @@ fn is_whole(format: ImageFormat, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a webp is as long as its head says.
+/// Whether a webp has the length in its header.
 fn riff_ends(bytes: &[u8]) -> bool {
     let Some(&[a, b, c, d]) = bytes.get(4..8) else { return false };
     bytes.len() as u64 >= u64::from(u32::from_le_bytes([a, b, c, d])) + 8
@@ -153,7 +151,7 @@ fn riff_ends(bytes: &[u8]) -> bool {
 fn png_ends(bytes: &[u8]) -> bool {
     let mut at: usize = 8;
     while let Some(&[a, b, c, d, ref kind @ ..]) = bytes.get(at..at.saturating_add(8)) {
-        // Length, kind and checksum lie about the data.
+        // Length, kind and checksum take another 12 bytes.
         let end = at.saturating_add(12).saturating_add(u32::from_be_bytes([a, b, c, d]) as usize);
         if end > bytes.len() || kind == b"IEND" {
             return end <= bytes.len();
@@ -169,7 +167,7 @@ fn jpeg_ends(bytes: &[u8]) -> bool {
     while let Some(marker) = bytes.get(at..at + 2) {
         match marker {
             [0xff, 0xd9] => return true,
-            // Fill bytes, and markers that stand alone.
+            // Fill bytes, and markers without a segment.
             [0xff, 0xff] => at += 1,
             [0xff, 0x01 | 0xd0..=0xd8] => at += 2,
             [0xff, kind] => {
@@ -213,7 +211,7 @@ mod tests {
     const FORMATS: [ImageFormat; 3] = [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP];
 
     #[test]
-    fn whole_images_are_read() {
+    fn complete_images_are_read() {
         for format in FORMATS {
             let text = STANDARD.encode(encoded(format));
             for text in [text.clone(), format!("data:{};base64,{text}", format.to_mime_type())] {
@@ -227,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_refused() {
+    fn invalid_images_are_rejected() {
         let png = encoded(ImageFormat::Png);
         for (text, problem) in [
             ("", "not a jpeg"),
             ("???", "not valid base64"),
             (&STANDARD.encode(&png)[1..], "not valid base64"),
             (&STANDARD.encode("GIF89a, and so on and on"), "not a jpeg"),
-            ("https://example.com/a.png", "not an address"),
+            ("https://example.com/a.png", "not a URL"),
             ("data:image/png;base64,", "not a jpeg"),
         ] {
             let error = read(text, false, 1 << 20).err().unwrap();
@@ -245,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_keep_their_host_only() {
+    fn only_the_host_of_a_url_is_kept() {
         let Ok(image) = read("HTTPS://example.com/a.png?signature=secret", true, 1) else {
             panic!("refused");
         };
@@ -253,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_cut_anywhere_is_refused() {
+    fn truncated_images_are_rejected() {
         for format in FORMATS {
             let whole = encoded(format);
             for length in 0..whole.len() {
@@ -261,13 +259,17 @@ mod tests {
                 assert!(cut.is_err(), "{format:?} cut to {length} of {} bytes", whole.len());
             }
             let longer = [whole.as_slice(), b"and more"].concat();
-            assert!(decode(longer, 1 << 20).is_ok(), "{format:?} with something behind it");
+            assert!(decode(longer, 1 << 20).is_ok(), "{format:?} with trailing data");
         }
     }
 
     proptest! {
         #[test]
-        fn damage_is_an_error_at_worst(format in 0usize..3, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        fn damaged_images_do_not_panic(
+            format in 0usize..3,
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+        ) {
             let mut damaged = encoded(FORMATS[format]);
             let at = at.index(damaged.len());
             damaged[at] = byte;
@@ -275,7 +277,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_an_error_at_worst(text in "\\PC{0,64}") {
+        fn no_text_panics(text in "\\PC{0,64}") {
             let _ = (read(&text, true, 1), seems_image(&text));
         }
     }

@@ -1,4 +1,4 @@
-//! Whether a request body fits the contract: its schema first, then what a schema cannot say.
+//! Validates a request body: first against its schema, then by rules that a schema cannot express.
 
 mod images;
 mod violation;
@@ -10,25 +10,25 @@ pub(crate) use violation::{Step, Violation};
 
 use crate::contract::{AspectRatio, Fields, Submission};
 
-/// How many images in fields that the contract does not describe are looked at.
+/// The maximum number of images in fields that the contract does not list.
 const MAX_UNDESCRIBED_IMAGES: usize = 16;
 
-/// A body that fits. Its images are taken out, and summaries stand in their place.
+/// A valid body, whose images are replaced by summaries.
 pub(crate) struct Checked {
     pub(crate) body: Value,
     pub(crate) inputs: Vec<Input>,
 }
 
-/// An image that came with a request, and where.
+/// An image of a request, and its location.
 #[derive(Clone)]
 pub(crate) struct Input {
-    /// Names and positions, joined with dots: `input_image_2`, `keyframes.0`.
+    /// Names and indices joined by dots: `input_image_2`, `keyframes.0`.
     pub(crate) place: String,
     pub(crate) is_mask: bool,
     pub(crate) image: Image,
 }
 
-/// Holds a body against the contract. All violations are reported at once.
+/// Validates a body. All violations are reported at once.
 pub(crate) fn check(
     submission: &Submission,
     bytes: &[u8],
@@ -101,7 +101,7 @@ impl Check {
         }
     }
 
-    /// Masks against the images they belong to.
+    /// Compares the sizes of masks and their images.
     fn mask_sizes(&mut self, fields: &Fields) {
         for (name, field) in fields.iter() {
             let Some(of) = field.image.as_ref().and_then(|rule| rule.mask_of.as_ref()) else {
@@ -111,7 +111,7 @@ impl Check {
                 && (mask.width, mask.height) != (image.width, image.height)
             {
                 let problem = format!(
-                    "the mask is of {} x {} pixels, where `{of}` is of {} x {}",
+                    "the mask has {} x {} pixels, but `{of}` has {} x {}",
                     mask.width, mask.height, image.width, image.height
                 );
                 self.value_error(name, problem);
@@ -129,7 +129,8 @@ impl Check {
             match AspectRatio::parse(text) {
                 None => self.value_error(
                     name,
-                    "an aspect ratio is two positive integers with a colon between".to_owned(),
+                    "an aspect ratio consists of two positive integers separated by a colon"
+                        .to_owned(),
                 ),
                 Some(ratio) if ratio.lies_between(min, max) => {}
                 Some(_) => {
@@ -143,7 +144,7 @@ impl Check {
         }
     }
 
-    /// Images in fields that the contract leaves open, wherever they are.
+    /// Finds images in fields that the contract leaves open, at any depth.
     fn undescribed_images(&mut self, loc: Vec<Step>, value: &mut Value) {
         let deeper = |step: Step| loc.iter().cloned().chain([step]).collect();
         match value {
@@ -189,7 +190,7 @@ impl Check {
     }
 }
 
-/// In the order of the names, however the map keeps them: which image is the first matters.
+/// The fields sorted by name, so that the order of images does not depend on the map.
 fn by_name(fields: &mut Map<String, Value>) -> Vec<(&String, &mut Value)> {
     let mut fields: Vec<_> = fields.iter_mut().collect();
     fields.sort_by_key(|(name, _)| *name);

@@ -1,11 +1,10 @@
-//! Violations, in the shape and the words of a 422.
+//! Violations, in the format and wording of a 422 response.
 
-use jsonschema::error::ValidationErrorKind as Kind;
-use jsonschema::paths::LocationSegment;
+use jsonschema::{error::ValidationErrorKind as Kind, paths::LocationSegment};
 use serde::Serialize;
 use serde_json::Value;
 
-/// One thing that is wrong with a request.
+/// A violation of the contract.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Violation {
     pub(crate) loc: Vec<Step>,
@@ -14,7 +13,7 @@ pub(crate) struct Violation {
     pub(crate) kind: &'static str,
 }
 
-/// A step on the way to the value that is wrong.
+/// A step on the path to the invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Step {
@@ -37,13 +36,13 @@ impl Violation {
         Self { loc: loc.into_iter().map(Into::into).collect(), msg: msg.into(), kind }
     }
 
-    /// A value of the right type that is wrong for a reason of its own.
+    /// A violation by a value of the right type.
     pub(crate) fn value(loc: Vec<Step>, reason: impl AsRef<str>) -> Self {
         Self { loc, msg: format!("Value error, {}", reason.as_ref()), kind: "value_error" }
     }
 }
 
-/// What a schema has against a body.
+/// The violations of a schema.
 pub(super) fn of_schema(validator: &jsonschema::Validator, body: &Value) -> Vec<Violation> {
     let mut violations: Vec<Violation> = Vec::new();
     for error in validator.iter_errors(body) {
@@ -56,7 +55,7 @@ pub(super) fn of_schema(validator: &jsonschema::Validator, body: &Value) -> Vec<
             }
         }
     }
-    // A value that is none of the allowed ones needs no word about its type besides.
+    // A value that is not an allowed choice needs no violation of its type in addition.
     let enumerated: Vec<_> = violations
         .iter()
         .filter(|violation| violation.kind == "enum")
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_is_reported_at_once_and_in_its_place() {
+    fn all_violations_are_reported_with_their_locations() {
         let schema = json!({ "type": "object", "required": ["prompt"], "properties": {
             "width": { "type": "integer", "minimum": 64, "multipleOf": 32 },
             "sides": { "type": "array", "items": { "type": "integer" } },
@@ -236,8 +235,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_choice_is_one_violation_whatever_its_type() {
-        let schema = json!({ "type": "string", "allOf": [{ "type": "string", "enum": ["jpeg", "png", "webp"] }] });
+    fn an_invalid_choice_is_one_violation() {
+        let choice = json!({ "type": "string", "enum": ["jpeg", "png", "webp"] });
+        let schema = json!({ "type": "string", "allOf": [choice] });
         for wrong in [json!("gif"), json!(7)] {
             assert_eq!(
                 violations(schema.clone(), wrong),

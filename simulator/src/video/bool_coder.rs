@@ -1,11 +1,11 @@
-//! The arithmetic coder of VP8 (RFC 6386, section 7): noes and yeses, each with the probability
-//! that it is a no.
+//! The boolean entropy coder of VP8 (RFC 6386, section 7). Each boolean is coded with the
+//! probability that it is false.
 
 pub(super) struct BoolCoder {
     bytes: Vec<u8>,
     range: u32,
     bottom: u32,
-    /// Shifts of `bottom` until its next byte is complete.
+    /// The number of shifts of `bottom` until its next byte is complete.
     shifts_left: u32,
 }
 
@@ -14,7 +14,7 @@ impl BoolCoder {
         Self { bytes: Vec::new(), range: 255, bottom: 0, shifts_left: 24 }
     }
 
-    /// Writes `yes`, where a no has a probability of `no_probability` in 256.
+    /// Writes `yes`, which is false with a probability of `no_probability` in 256.
     pub(super) fn put(&mut self, yes: bool, no_probability: u8) {
         let split = 1 + (((self.range - 1) * u32::from(no_probability)) >> 8);
         if yes {
@@ -42,7 +42,7 @@ impl BoolCoder {
         }
     }
 
-    /// Adds one to what has been written.
+    /// Adds one to the written bytes.
     fn carry(&mut self) {
         for byte in self.bytes.iter_mut().rev() {
             *byte = byte.wrapping_add(1);
@@ -52,7 +52,7 @@ impl BoolCoder {
         }
     }
 
-    /// Writes the lowest `bits` of a number, the highest of them first, each as likely as not.
+    /// Writes the lowest `bits` of a number, highest bit first, with even probabilities.
     pub(super) fn put_number(&mut self, number: u32, bits: u32) {
         for bit in (0..bits).rev() {
             self.put(number >> bit & 1 == 1, 128);
@@ -60,7 +60,7 @@ impl BoolCoder {
     }
 
     pub(super) fn finish(mut self) -> Vec<u8> {
-        // What `bottom` still holds comes out.
+        // Flushes `bottom`.
         for _ in 0..u32::BITS {
             self.shift();
         }
@@ -107,7 +107,7 @@ mod tests {
                 self.shifts += 1;
                 if self.shifts == 8 {
                     self.shifts = 0;
-                    // It reads two bytes ahead, and so past the end.
+                    // The decoder reads two bytes ahead, beyond the end.
                     let (next, rest) = self.bytes.split_first().unwrap_or((&0, &[]));
                     self.value |= u32::from(*next);
                     self.bytes = rest;
@@ -119,7 +119,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_can_be_read(bools in proptest::collection::vec((any::<bool>(), 1u8..), 0..400)) {
+        fn what_is_written_can_be_read(
+            bools in proptest::collection::vec((any::<bool>(), 1u8..), 0..400)
+        ) {
             let mut coder = BoolCoder::new();
             for (yes, no_probability) in &bools {
                 coder.put(*yes, *no_probability);

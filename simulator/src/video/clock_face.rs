@@ -1,23 +1,23 @@
-//! The clock in the corner: which second of how many.
+//! The clock in the corner, which shows the current second and the duration.
 
 use ab_glyph::{Font as _, FontRef, PxScale, ScaleFont as _, point};
 use epaint_default_fonts::HACK_REGULAR;
 use image::{Rgb, RgbImage};
 
-use super::Ask;
+use super::VideoSpec;
 
-/// Under the bar.
+/// Below the bar.
 const TOP: u32 = 16;
 
 const GROUND: Rgb<u8> = Rgb([0x0a, 0x0c, 0x14]);
 const INK: Rgb<u8> = Rgb([0xff; 3]);
 
-/// Paints the clock, where there is room for it.
-pub(super) fn paint(picture: &mut RgbImage, ask: Ask, second: u32) {
+/// Paints the clock if there is room for it.
+pub(super) fn paint(picture: &mut RgbImage, spec: VideoSpec, second: u32) {
     let Ok(font) = FontRef::try_from_slice(HACK_REGULAR) else { return };
     let size = (picture.width().min(picture.height()) as f32 * 0.05).max(12.0);
     let scaled = font.as_scaled(PxScale::from(size));
-    let total = ask.duration.to_string();
+    let total = spec.duration.to_string();
     let time = format!("{second:>digits$} s of {total} s", digits = total.len());
     let margin = (size * 0.5).round();
     let advance = |character| scaled.h_advance(font.glyph_id(character));
@@ -38,8 +38,8 @@ pub(super) fn paint(picture: &mut RgbImage, ask: Ask, second: u32) {
         let Some(outline) = font.outline_glyph(glyph) else { continue };
         let corner = outline.px_bounds().min;
         outline.draw(|dx, dy, share| {
-            // A coordinate left of or above the picture becomes zero, which is on the clock's
-            // ground.
+            // Casting clamps coordinates left of or above the picture to zero, which is in the
+            // clock's background.
             let place = (corner.x as u32 + dx, corner.y as u32 + dy);
             if let Some(pixel) = picture.get_pixel_mut_checked(place.0, place.1) {
                 *pixel = mix(GROUND, INK, share);

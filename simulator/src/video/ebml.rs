@@ -1,10 +1,10 @@
-//! EBML, the binary tree that Matroska and WebM files are written in (RFC 8794).
+//! EBML, the binary format of Matroska and WebM files (RFC 8794).
 
-/// The id of an element, as it stands in the file.
+/// The id of an element, as in the file.
 pub(super) type Id = u32;
 
-/// An element with these bytes in it. Its size takes eight bytes, whatever it is, so that elements
-/// can be counted out before they are written.
+/// An element with binary content. The size always takes eight bytes, so that the length of an
+/// element is known before it is written.
 pub(super) fn element(id: Id, content: &[u8]) -> Vec<u8> {
     let id = id.to_be_bytes();
     let leading = id.iter().take_while(|byte| **byte == 0).count();
@@ -12,7 +12,7 @@ pub(super) fn element(id: Id, content: &[u8]) -> Vec<u8> {
     [&id[leading..], &size, content].concat()
 }
 
-/// An element with elements in it.
+/// An element with child elements.
 pub(super) fn master(id: Id, children: &[Vec<u8>]) -> Vec<u8> {
     element(id, &children.concat())
 }

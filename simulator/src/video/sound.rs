@@ -1,23 +1,22 @@
 //! The sound: a quiet tick at the start of each second, in Opus.
 
-/// How long a packet sounds, in milliseconds.
+/// The duration of a packet, in milliseconds.
 pub(super) const PACKET_MILLISECONDS: u32 = 20;
 
 /// Packets in a second.
 pub(super) const PACKETS: u32 = 1000 / PACKET_MILLISECONDS;
 
-/// Samples that a decoder gives before those of the first packet, at [`SAMPLE_RATE`] (the encoder
-/// looked so far ahead).
+/// The number of samples to discard at the start, at [`SAMPLE_RATE`] (the encoder's lookahead).
 pub(super) const PRE_SKIP: u16 = 312;
 
-/// Samples a second.
+/// Samples per second.
 pub(super) const SAMPLE_RATE: u32 = 48_000;
 
-/// What a decoder keeps still for until it is sure, in nanoseconds (RFC 7845, section 4.6).
+/// How long a decoder needs to converge after a seek, in nanoseconds (RFC 7845, section 4.6).
 pub(super) const SEEK_PRE_ROLL_NANOSECONDS: u64 = 80_000_000;
 
-/// A tone of 1320 Hz that dies away within 50 milliseconds. libopus made it once, so that nobody
-/// has to build an encoder for a tick.
+/// A tone of 1320 Hz that fades out within 50 milliseconds. It was encoded once with libopus, so
+/// that no encoder is needed for a tick.
 const TICK: [&[u8]; 3] = [
     &[
         0xd8, 0x9f, 0xfa, 0xdf, 0x1b, 0x9f, 0xa2, 0x98, 0x39, 0xbd, 0xb4, 0x69, 0xd5, 0xa5, 0x66,
@@ -40,12 +39,12 @@ const TICK: [&[u8]; 3] = [
 /// A packet of silence.
 const SILENCE: &[u8] = &[0xd8, 0xff, 0xfe];
 
-/// One of the packets of a second.
+/// A packet of a second, by number.
 pub(super) fn packet(number: u32) -> &'static [u8] {
     TICK.get(number as usize).copied().unwrap_or(SILENCE)
 }
 
-/// The setup of a decoder: `OpusHead`, version 1, one channel, no gain (RFC 7845, section 5.1).
+/// The decoder setup: `OpusHead`, version 1, one channel, no gain (RFC 7845, section 5.1).
 pub(super) fn head() -> Vec<u8> {
     let mut head = b"OpusHead\x01\x01".to_vec();
     head.extend(PRE_SKIP.to_le_bytes());

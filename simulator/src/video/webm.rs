@@ -1,7 +1,9 @@
-//! The container: frames and sound at their times (RFC 9559, and the part of it that is WebM).
+//! The container: frames and sound with timestamps (RFC 9559 and its subset WebM).
 
-use super::ebml::{Id, element, float, master, text, unsigned};
-use super::sound;
+use super::{
+    ebml::{Id, element, float, master, text, unsigned},
+    sound,
+};
 
 const EBML: Id = 0x1a45_dfa3;
 const EBML_VERSION: Id = 0x4286;
@@ -55,25 +57,25 @@ const SOUND: u8 = 2;
 const NANOSECONDS: u64 = 1_000_000_000;
 const APP: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
-/// The pictures of a video.
+/// The frames of a video.
 pub(super) struct Film {
     pub(super) width: u32,
     pub(super) height: u32,
-    /// Frames a second.
+    /// Frames per second.
     pub(super) fps: u32,
-    /// The frames of each second, in VP8. The first of a second needs no other.
+    /// The VP8 frames of each second, of which the first is a key frame.
     pub(super) seconds: Vec<Vec<Vec<u8>>>,
 }
 
-/// The film with a tick at the start of each second, as a file.
+/// The file: the frames, with a tick at the start of each second.
 pub(super) fn file(film: &Film) -> Vec<u8> {
     let clusters: Vec<_> = (0..)
         .zip(&film.seconds)
         .map(|(second, frames)| cluster(second, frames, film.fps))
         .collect();
     let head = [info(film), tracks(film)].concat();
-    // The index stands before what it points into, for players that do not look at the end first.
-    // Where it points changes nothing of its length.
+    // The index comes first, for players that do not seek to the end. Its length does not depend on
+    // the positions in it.
     let mut position = head.len() + cues(&vec![0; clusters.len()]).len();
     let mut positions = Vec::new();
     for cluster in &clusters {
@@ -97,7 +99,7 @@ fn ebml_head() -> Vec<u8> {
     master(EBML, &head)
 }
 
-/// Timestamps count milliseconds, which is what WebM recommends.
+/// Timestamps are in milliseconds, as WebM recommends.
 fn info(film: &Film) -> Vec<u8> {
     let info = [
         unsigned(TIMESTAMP_SCALE, 1_000_000),
@@ -136,7 +138,7 @@ fn tracks(film: &Film) -> Vec<u8> {
     master(TRACKS, &[master(TRACK_ENTRY, &pictures), master(TRACK_ENTRY, &sound)])
 }
 
-/// The index: where in the segment each second begins.
+/// The index: the position of each second in the segment.
 fn cues(positions: &[usize]) -> Vec<u8> {
     let points: Vec<_> = (0..)
         .zip(positions)
@@ -171,7 +173,7 @@ fn cluster(second: u64, frames: &[Vec<u8>], fps: u32) -> Vec<u8> {
     master(CLUSTER, &content)
 }
 
-/// A frame or a packet, by its time within the cluster, which is less than a second.
+/// A frame or packet, with its time within the cluster, which is less than a second.
 fn block(track: u8, milliseconds: u32, is_whole: bool, content: &[u8]) -> Vec<u8> {
     const WHOLE: u8 = 0x80;
     let [high, low] = (milliseconds as u16).to_be_bytes();

@@ -1,178 +1,183 @@
-//! Webhooks: at its final status a task is told to the address that its request named.
+//! Webhooks: when a task ends, its result is sent to the URL in its request.
 
-mod ledger;
+#[cfg(test)]
+mod fault_tests;
+mod log;
 mod post;
-mod pump;
 mod receiver;
+mod sender;
 mod settings;
 mod signing;
-#[cfg(test)]
-mod twists;
 mod view;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use url::Url;
 
-use ledger::{Delivery, Ledger, Letter};
-use post::Post;
-pub(crate) use post::USER_AGENT;
-pub(crate) use pump::run;
-use receiver::Receiver;
-pub use settings::{WebhookScheme, WebhookSettings};
-use signing::Seal;
-pub use view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState};
-
-use crate::chance::{Chance, hex};
-use crate::clock::Clock;
+use self::{
+    log::{Delivery, DeliveryLog, Message},
+    post::Post,
+    receiver::Receiver,
+    signing::SigningKey,
+};
+pub(crate) use self::{post::USER_AGENT, sender::run};
+pub use self::{
+    settings::{WebhookScheme, WebhookSettings},
+    view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
+};
+use crate::{
+    chance::{Chance, hex},
+    clock::Clock,
+};
 
 #[cfg(test)]
 #[path = "../../tests/http/webhook_receiver.rs"]
-#[allow(dead_code, reason = "the tests over HTTP use the rest")]
+#[allow(dead_code, reason = "the HTTP tests use the rest")]
 mod receiver_for_tests;
 
-/// How long a webhook is held back at most for a later task's to go out, by the simulator's clock.
+/// The maximum time to hold a webhook back for that of a later task, on the simulator's clock.
 const HELD_AT_MOST: Duration = Duration::from_secs(30);
 
-/// A webhook to be sent once its task is final.
+/// A webhook to be sent when its task ends.
 pub(crate) struct Webhook {
     pub(crate) task: String,
-    /// `webhook_url` as the request gave it.
+    /// The `webhook_url` of the request.
     pub(crate) url: String,
-    /// `webhook_secret`; an empty one is none.
+    /// The `webhook_secret`; an empty one counts as none.
     pub(crate) secret: Option<String>,
     pub(crate) final_at: Duration,
     /// The poll result at `final_at`.
     pub(crate) result: Value,
-    pub(crate) twist: Twist,
+    pub(crate) faults: WebhookFaults,
 }
 
-/// What goes wrong with a webhook on purpose.
+/// The faults of a webhook.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Twist {
-    /// It is sent twice, with the same id and body.
+pub(crate) struct WebhookFaults {
+    /// Send it twice, with the same id and body.
     pub(crate) duplicate: bool,
-    /// It is sent so much later than its task became final.
+    /// Send it this much later than its task ended.
     pub(crate) late: Duration,
-    /// It is held back until the webhook of a task that became final later has gone out to the same
-    /// receiver, for half a minute at most.
+    /// Hold it back until the webhook of a task that ended later has been sent to the same
+    /// receiver, for at most half a minute.
     pub(crate) out_of_order: bool,
-    /// Beside the true one another goes out at the same moment, once, with the same id, that claims
-    /// another status and is signed with another secret. Where the request gave no secret, only a
-    /// poll can tell.
+    /// Also send a forged webhook at the same time, once, with the same id. It claims another
+    /// status and is signed with another secret. If the request has no secret, only a poll can
+    /// expose it.
     pub(crate) forged: bool,
 }
 
-/// A webhook's address as it may be shown: without user information, query and fragment.
+/// A webhook's URL without its secret parts: user information, query and fragment.
 pub(crate) fn shown(url: &str) -> String {
     Url::parse(url).map_or_else(|_| "[unreadable]".to_owned(), |url| receiver::shown(&url))
 }
 
-/// The webhooks of a simulator, on their way and gone out.
+/// The webhooks of a simulator, pending and finished.
 pub(crate) struct Webhooks {
     settings: WebhookSettings,
     clock: Clock,
     chance: Chance,
-    ledger: Mutex<Ledger>,
-    /// Told of every change of the ledger.
+    log: Mutex<DeliveryLog>,
+    /// Notified of every change.
     changes: watch::Sender<()>,
 }
 
 impl Webhooks {
     pub(crate) fn new(settings: WebhookSettings, clock: Clock, chance: Chance) -> Self {
-        Self { settings, clock, chance, ledger: Mutex::default(), changes: watch::Sender::new(()) }
+        Self { settings, clock, chance, log: Mutex::default(), changes: watch::Sender::new(()) }
     }
 
-    /// Takes a webhook to be sent when its task is final. A receiver that is refused is noted in
-    /// the ledger.
+    /// Queues a webhook to be sent when its task ends. A refused receiver is recorded too.
     pub(crate) fn enqueue(&self, webhook: Webhook) {
-        let Webhook { task, url, secret, final_at, result, twist } = webhook;
-        let seal = Seal::new(self.settings.scheme, secret.as_deref());
-        let letter = Arc::new(self.letter(&task, &url, seal, final_at, &result));
-        if let Err(refusal) = letter.sendable {
-            info!(task, url = letter.url, refusal, "webhook refused");
+        let Webhook { task, url, secret, final_at, result, faults } = webhook;
+        let key = SigningKey::new(self.settings.scheme, secret.as_deref());
+        let message = Arc::new(self.message(&task, &url, key, final_at, &result));
+        if let Err(refusal) = message.sendable {
+            info!(task, url = message.url, refusal, "webhook refused");
         }
-        let due_at = final_at.saturating_add(twist.late);
+        let due_at = final_at.saturating_add(faults.late);
         let delivery = |cause| {
-            let delivery = Delivery::new(Arc::clone(&letter), cause, due_at);
-            if twist.out_of_order { delivery.held(HELD_AT_MOST) } else { delivery }
+            let delivery = Delivery::new(Arc::clone(&message), cause, due_at);
+            if faults.out_of_order { delivery.held(HELD_AT_MOST) } else { delivery }
         };
         let mut deliveries = Vec::new();
-        if twist.forged {
+        if faults.forged {
             let other =
                 secret.map(|_| format!("forged-{}", hex(&self.chance.bytes("forged secret", 0))));
-            let seal = Seal::new(self.settings.scheme, other.as_deref());
-            let letter = self.letter(&task, &url, seal, final_at, &another(&result));
-            deliveries.push(Delivery::new(Arc::new(letter), WebhookCause::Forgery, due_at));
+            let key = SigningKey::new(self.settings.scheme, other.as_deref());
+            let message = self.message(&task, &url, key, final_at, &another(&result));
+            deliveries.push(Delivery::new(Arc::new(message), WebhookCause::Forgery, due_at));
         }
         deliveries.push(delivery(WebhookCause::Final));
-        if twist.duplicate {
+        if faults.duplicate {
             deliveries.push(delivery(WebhookCause::Duplicate));
         }
-        let mut ledger = self.ledger();
+        let mut log = self.log();
         for delivery in deliveries {
-            if ledger.insert(&self.settings, delivery).is_none() {
-                warn!(task, "webhook not sent: as many as are kept wait already");
+            if log.insert(&self.settings, delivery).is_none() {
+                warn!(task, "webhook not sent: the log is full of pending deliveries");
             }
         }
-        drop(ledger);
+        drop(log);
         self.changes.send_replace(());
     }
 
-    fn letter(
+    fn message(
         &self,
         task: &str,
         url: &str,
-        seal: Result<Seal, &'static str>,
+        key: Result<SigningKey, &'static str>,
         final_at: Duration,
         result: &Value,
-    ) -> Letter {
+    ) -> Message {
         let parsed = Url::parse(url).ok();
         let receiver = match &parsed {
             Some(url) => Receiver::at(url, self.settings.allow_remote),
-            None => Err("the address cannot be read"),
+            None => Err("could not parse the URL"),
         };
         let drawn = self.chance.bytes(&format!("webhook id of {task}"), 0);
-        Letter {
+        Message {
             task: task.to_owned(),
             final_at,
             url: shown(url),
-            sendable: receiver.and_then(|receiver| Ok((receiver, seal?))),
+            sendable: receiver.and_then(|receiver| Ok((receiver, key?))),
             webhook_id: format!("msg_{}", hex(&drawn)),
             body: result.to_string().into(),
         }
     }
 
-    /// Sends the webhook of a delivery again, now: the same id, the same body. Gives the number of
-    /// the new delivery, unless there is no such delivery or no room.
+    /// Sends the webhook of a delivery again, now, with the same id and body. Returns the number of
+    /// the new delivery, or `None` if there is no such delivery or no room.
     pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
-        let mut ledger = self.ledger();
-        let letter = Arc::clone(ledger.letter(number)?);
-        let cause = match ledger.cause(number)? {
+        let mut log = self.log();
+        let message = Arc::clone(log.message(number)?);
+        let cause = match log.cause(number)? {
             WebhookCause::Forgery => WebhookCause::Forgery,
             _ => WebhookCause::Redelivery,
         };
-        let again = ledger.insert(&self.settings, Delivery::new(letter, cause, self.clock.now()));
-        drop(ledger);
+        let again = log.insert(&self.settings, Delivery::new(message, cause, self.clock.now()));
+        drop(log);
         self.changes.send_replace(());
         again
     }
 
-    /// Told of every change of the deliveries.
+    /// A channel that is notified of every change of the deliveries.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
 
-    /// The deliveries that are kept, in the order of their numbers.
+    /// The kept deliveries in the order of their numbers.
     pub(crate) fn views(&self) -> Vec<WebhookDelivery> {
-        self.ledger().views()
+        self.log().views()
     }
 
-    /// Waits until the deliveries are as asked.
+    /// Waits until `holds` returns true for the deliveries.
     pub(crate) async fn views_when(
         &self,
         mut holds: impl FnMut(&[WebhookDelivery]) -> bool,
@@ -184,42 +189,42 @@ impl Webhooks {
             if holds(&views) {
                 return views;
             }
-            // The sender lives as long as `self`, so that this is a change.
+            // The sender lives as long as `self`, so an error is impossible.
             drop(changes.changed().await);
         }
     }
 
-    /// Notes that an attempt begins, and says what is to be sent.
+    /// Records the start of an attempt and returns what to send.
     fn begin(&self, number: u64) -> Option<Post> {
-        let mut ledger = self.ledger();
-        let letter = Arc::clone(ledger.letter(number)?);
-        let (receiver, seal) = letter.sendable.as_ref().ok()?;
+        let mut log = self.log();
+        let message = Arc::clone(log.message(number)?);
+        let (receiver, key) = message.sendable.as_ref().ok()?;
         let now = self.clock.now();
         let timestamp = self.clock.unix_at(now).as_secs();
-        let headers = seal.headers(&self.settings, &letter.webhook_id, timestamp, &letter.body);
-        ledger.attempt(number, now, headers.clone());
-        drop(ledger);
+        let headers = key.headers(&self.settings, &message.webhook_id, timestamp, &message.body);
+        log.attempt(number, now, headers.clone());
+        drop(log);
         self.changes.send_replace(());
         Some(Post {
             receiver: receiver.clone(),
             headers,
-            body: letter.body.clone(),
+            body: message.body.clone(),
             timeout: self.settings.timeout,
         })
     }
 
-    /// Notes how an attempt ended.
+    /// Records the outcome of an attempt.
     fn end(&self, number: u64, answer: Result<u16, String>) {
         let said = match &answer {
             Ok(status) => status.to_string(),
             Err(problem) => problem.clone(),
         };
         let ended =
-            self.ledger().attempted(number, answer, &self.settings.retry_after, self.clock.now());
+            self.log().attempted(number, answer, &self.settings.retry_after, self.clock.now());
         self.changes.send_replace(());
         let Some(ended) = ended else { return };
-        let (letter, attempt) = (&ended.letter, ended.attempt);
-        let (task, url) = (&letter.task, &letter.url);
+        let (message, attempt) = (&ended.message, ended.attempt);
+        let (task, url) = (&message.task, &message.url);
         match ended.state {
             WebhookState::Delivered => {
                 info!(task, url, delivery = number, attempt, said, "webhook delivered")
@@ -228,13 +233,13 @@ impl Webhooks {
                 debug!(task, url, delivery = number, attempt, said, "webhook not delivered yet")
             }
             WebhookState::GivenUp | WebhookState::Refused => {
-                warn!(task, url, delivery = number, attempt, said, "webhook given up");
+                warn!(task, url, delivery = number, attempt, said, "webhook failed");
             }
         }
     }
 
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn log(&self) -> MutexGuard<'_, DeliveryLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -244,6 +249,7 @@ fn another(result: &Value) -> Value {
     if result["status"] == "Ready" {
         json!({ "id": id, "status": "Error" })
     } else {
-        json!({ "id": id, "status": "Ready", "result": { "sample": "https://forged.invalid/sample.png" } })
+        let sample = "https://forged.invalid/sample.png";
+        json!({ "id": id, "status": "Ready", "result": { "sample": sample } })
     }
 }

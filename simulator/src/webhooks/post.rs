@@ -1,31 +1,39 @@
-//! One attempt over the network: connect, send, read the answer's head.
+//! One delivery attempt over the network: connects, sends, and reads the response headers.
 
-use std::pin::pin;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::{
+    pin::pin,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use axum::body::Bytes;
-use axum::http::{HeaderName, HeaderValue, Request, StatusCode, header};
+use axum::{
+    body::Bytes,
+    http::{HeaderName, HeaderValue, Request, StatusCode, header},
+};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{self, ClientConfig};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::timeout,
+};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::pki_types::ServerName,
+    rustls::{self, ClientConfig},
+};
 use url::Host;
 
 use super::receiver::{Origin, Receiver};
 
-/// How much of an answer's body is read, and thrown away.
+/// How much of a response body is read and discarded.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// How whoever sends webhooks calls itself, which no request can change.
+/// The user agent of webhooks, which a request cannot change.
 pub(crate) const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_PKG_VERSION"));
 
-/// What is sent, and for how long an answer is waited.
+/// What to send, and how long to wait for the response.
 pub(super) struct Post {
     pub(super) receiver: Receiver,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
@@ -34,7 +42,7 @@ pub(super) struct Post {
 }
 
 impl Post {
-    /// The status of the answer, or what went wrong, in words that hold nothing of the address.
+    /// Returns the status code of the response, or what went wrong without any part of the URL.
     pub(super) async fn send(self, tls: &Tls) -> Result<StatusCode, String> {
         let status = OnceLock::new();
         let sending = async {
@@ -49,21 +57,21 @@ impl Post {
         };
         match timeout(self.timeout, sending).await {
             Ok(ended) => ended,
-            // Where the head has come, it decides.
+            // If the response headers have arrived, they decide.
             Err(_) => status
                 .get()
                 .copied()
-                .ok_or_else(|| format!("no answer within {} s", self.timeout.as_secs_f64())),
+                .ok_or_else(|| format!("no response within {} s", self.timeout.as_secs_f64())),
         }
     }
 
-    /// Tells `status` as soon as it is known.
+    /// Sets `status` as soon as it is known.
     async fn exchange(
         &self,
         connection: impl AsyncRead + AsyncWrite + Unpin,
         status: &OnceLock<StatusCode>,
     ) -> Result<StatusCode, String> {
-        let broken = |error: hyper::Error| format!("the connection broke: {error}");
+        let broken = |error: hyper::Error| format!("the connection failed: {error}");
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(connection)).await.map_err(broken)?;
         let mut request = Request::post(&self.receiver.path_and_query)
@@ -74,26 +82,25 @@ impl Post {
             request = request.header(name, value);
         }
         let request = request.body(Full::new(self.body.clone()));
-        let request =
-            request.map_err(|_| "the address cannot be asked for over HTTP".to_owned())?;
+        let request = request.map_err(|_| "could not build a request for the URL".to_owned())?;
         let asking = async move {
             let answer = sender.send_request(request).await.map_err(broken)?;
             let status = *status.get_or_init(|| answer.status());
-            // Read so that the receiver can end its answer; what it says, and whether it ends,
-            // changes nothing.
+            // Read the body so that the receiver can finish its response. Its content and end do
+            // not matter.
             drop(Limited::new(answer.into_body(), MAX_ANSWER).collect().await);
             Ok(status)
         };
         let (mut asking, connection) = (pin!(asking), pin!(connection));
         tokio::select! {
             answer = &mut asking => answer,
-            // The answer may have come whole before the connection ended.
+            // The response may be complete although the connection has ended.
             _ = connection => asking.await,
         }
     }
 }
 
-/// TLS with the certificates that this machine trusts, which are read when they are first needed.
+/// TLS with the certificates that this machine trusts, which are loaded on first use.
 #[derive(Default)]
 pub(super) struct Tls {
     trusted: OnceLock<Result<Arc<ClientConfig>, String>>,
@@ -106,14 +113,12 @@ impl Tls {
         connection: impl AsyncRead + AsyncWrite + Unpin,
     ) -> Result<impl AsyncRead + AsyncWrite + Unpin, String> {
         let trusted = self.trusted.get_or_init(|| {
-            let trusted =
-                trusted().map_err(|error| format!("no certificates to trust: {error}"))?;
+            let trusted = trusted().map_err(|error| format!("no trusted certificates: {error}"))?;
             Ok(Arc::new(trusted))
         });
         let name = match &origin.host {
-            Host::Domain(name) => {
-                ServerName::try_from(name.clone()).map_err(|_| "the host has no name for TLS")?
-            }
+            Host::Domain(name) => ServerName::try_from(name.clone())
+                .map_err(|_| "the host is not a valid TLS server name")?,
             Host::Ipv4(ip) => ServerName::from(std::net::IpAddr::from(*ip)),
             Host::Ipv6(ip) => ServerName::from(std::net::IpAddr::from(*ip)),
         };
@@ -133,13 +138,15 @@ fn trusted() -> Result<ClientConfig, rustls::Error> {
 mod tests {
     use rcgen::{CertifiedKey, generate_simple_self_signed};
     use rustls::{RootCertStore, ServerConfig};
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
     use tokio_rustls::TlsAcceptor;
 
     use super::*;
 
-    /// A receiver over TLS, and a client's settings that trust it.
+    /// A receiver over TLS, and client settings that trust it.
     async fn receiver() -> (u16, Tls) {
         let CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -182,7 +189,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn https_goes_to_whom_a_trusted_certificate_names() {
+    async fn https_requires_a_trusted_certificate_for_the_host() {
         let (port, trusting) = receiver().await;
         assert_eq!(
             send(&format!("https://localhost:{port}/"), &trusting).await,
@@ -190,11 +197,11 @@ mod tests {
         );
         let other_name = send(&format!("https://127.0.0.1:{port}/"), &trusting).await.unwrap_err();
         assert!(other_name.starts_with("TLS failed"), "{other_name}");
-        // Here the certificates of this machine count, and there may be none.
+        // This uses the machine's certificates, of which there may be none.
         let unknown =
             send(&format!("https://localhost:{port}/"), &Tls::default()).await.unwrap_err();
         assert!(
-            unknown.starts_with("TLS failed") || unknown.starts_with("no certificates"),
+            unknown.starts_with("TLS failed") || unknown.starts_with("no trusted certificates"),
             "{unknown}"
         );
     }

@@ -1,21 +1,22 @@
-//! Where a webhook goes: an address that may be connected to.
+//! The receivers of webhooks, and which of them are allowed.
 
-use std::fmt;
-use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::{
+    fmt, io,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+};
 
 use tokio::net::{TcpStream, lookup_host};
 use url::{Host, Url};
 
-/// A receiver that may be connected to.
+/// A receiver that is allowed.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Receiver {
     pub(super) origin: Origin,
-    /// The path with the query, which may hold a secret and is never shown.
+    /// The path with the query, which may contain a secret and is never shown.
     pub(super) path_and_query: String,
 }
 
-/// The program that receives.
+/// The scheme, host and port of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Origin {
     pub(super) https: bool,
@@ -24,13 +25,13 @@ pub(super) struct Origin {
 }
 
 impl Receiver {
-    /// The receiver at an address, or why it is refused.
+    /// The receiver at a URL, or why it is refused.
     pub(super) fn at(url: &Url, allow_remote: bool) -> Result<Self, &'static str> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("the address is neither http nor https");
+            return Err("the URL is neither http nor https");
         }
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err("the address names no host");
+            return Err("the URL has no host");
         };
         let local = match &host {
             Host::Ipv4(ip) => ip.is_loopback(),
@@ -54,9 +55,8 @@ impl Receiver {
 }
 
 impl Origin {
-    /// Connects to the addresses that were allowed: an IP address is taken as it is, `localhost` is
-    /// loopback, and only other names are looked up, which are refused above unless any address
-    /// will do.
+    /// Connects to the receiver. IP addresses are used unchanged and `localhost` is loopback. Other
+    /// names are resolved; they are allowed only if any address is.
     pub(super) async fn connect(&self) -> io::Result<TcpStream> {
         let at = |ip| SocketAddr::new(ip, self.port);
         let addresses = match &self.host {
@@ -71,7 +71,7 @@ impl Origin {
     }
 }
 
-/// As the header `host` names it.
+/// The value of the `host` header.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.https, self.port) {
@@ -81,12 +81,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The address without what may be secret in it: user information, query and fragment.
+/// The URL without its secret parts: user information, query and fragment.
 pub(super) fn shown(url: &Url) -> String {
     let mut shown = url.clone();
     shown.set_query(None);
     shown.set_fragment(None);
-    // Only addresses without a host refuse this, and they have no user either.
+    // These fail only for URLs without a host, which have no user either.
     let _ = shown.set_username("");
     let _ = shown.set_password(None);
     shown.into()
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn only_loopback_is_let_through_unless_more_is_allowed() {
+    fn only_loopback_is_allowed_by_default() {
         for url in [
             "http://127.0.0.1:1/a",
             "http://127.9.9.9/",
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_secret_is_not_shown() {
+    fn secret_parts_are_not_shown() {
         let url = Url::parse("http://user:hidden@127.0.0.1:8080/hook?token=hidden#hidden").unwrap();
         assert_eq!(shown(&url), "http://127.0.0.1:8080/hook");
         let receiver = Receiver::at(&url, false).unwrap();

@@ -1,27 +1,27 @@
-//! The headers by which a receiver knows a webhook for the service's.
+//! The headers that authenticate a webhook.
 
 use axum::http::{HeaderName, HeaderValue};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 use super::settings::{WebhookScheme, WebhookSettings};
 use crate::chance::hex;
 
-/// What stands before the base64 of a secret in Standard Webhooks.
+/// The prefix of a base64 secret in Standard Webhooks.
 const STANDARD_PREFIX: &str = "whsec_";
 
 /// The secret of a request, made ready for the scheme.
-pub(super) enum Seal {
-    /// The request gave none.
+/// The secret of a request, prepared for the scheme.
+pub(super) enum SigningKey {
+    /// The request has no secret.
     None,
     Keyed(Hmac<Sha256>),
     Verbatim(HeaderValue),
 }
 
-impl Seal {
-    /// An empty secret is none.
+impl SigningKey {
+    /// Prepares a secret. An empty one counts as none.
     pub(super) fn new(scheme: WebhookScheme, secret: Option<&str>) -> Result<Self, &'static str> {
         let Some(secret) = secret.filter(|secret| !secret.is_empty()) else {
             return Ok(Self::None);
@@ -29,13 +29,13 @@ impl Seal {
         let keyed = |key: &[u8]| {
             Hmac::new_from_slice(key)
                 .map(Self::Keyed)
-                .map_err(|_| "the secret cannot key a signature")
+                .map_err(|_| "the secret cannot be used as a key")
         };
         match scheme {
             WebhookScheme::HmacSha256 => keyed(secret.as_bytes()),
             WebhookScheme::Secret => HeaderValue::from_str(secret)
                 .map(Self::Verbatim)
-                .map_err(|_| "the secret holds characters that no header can carry"),
+                .map_err(|_| "the secret contains characters that are not allowed in a header"),
             WebhookScheme::Standard => {
                 let decoded = secret
                     .strip_prefix(STANDARD_PREFIX)
@@ -45,8 +45,8 @@ impl Seal {
         }
     }
 
-    /// The headers for an attempt at the second `timestamp` since 1970. Those that must not be
-    /// shown are marked as sensitive.
+    /// The headers of an attempt at Unix time `timestamp`. Values that must not be shown are marked
+    /// as sensitive.
     pub(super) fn headers(
         &self,
         settings: &WebhookSettings,
@@ -99,9 +99,9 @@ mod tests {
             WebhookSettings { scheme: WebhookScheme::Standard, ..WebhookSettings::default() };
         let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
         let body = br#"{"email":"test@example.com","username":"test_user"}"#;
-        let Ok(seal) = Seal::new(settings.scheme, Some(secret)) else { panic!("no seal") };
+        let Ok(key) = SigningKey::new(settings.scheme, Some(secret)) else { panic!("no key") };
         let headers =
-            seal.headers(&settings, "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk", 1_649_367_553, body);
+            key.headers(&settings, "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk", 1_649_367_553, body);
         let headers: Vec<_> =
             headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         assert_eq!(

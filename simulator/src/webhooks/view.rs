@@ -1,42 +1,39 @@
-//! What is told of webhooks.
+//! What the log shows of webhooks.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::Serialize;
 
 use crate::seconds;
 
-/// What the simulator knows of a delivery: a webhook on its way to a receiver, with its attempts.
+/// What the simulator knows about a delivery: a webhook to a receiver, with its attempts.
 #[derive(Clone, Serialize)]
 #[non_exhaustive]
 pub struct WebhookDelivery {
-    /// The delivery's number, by which it can be [repeated](crate::Simulator::redeliver_webhook).
+    /// The delivery's number, by which it can be [sent again](crate::Simulator::redeliver_webhook).
     pub id: u64,
     /// The id of the task.
     pub task: String,
-    /// The receiver's address, without user information, query and fragment, which may hold
-    /// secrets.
+    /// The receiver's URL, without user information, query and fragment, which may contain secrets.
     pub url: String,
-    /// The webhook's id, the same in all attempts and repetitions. The scheme `standard` sends it.
+    /// The webhook's id, the same in all attempts and redeliveries. The scheme `standard` sends it.
     pub webhook_id: String,
-    /// Why there is this delivery.
+    /// Why this delivery exists.
     pub cause: WebhookCause,
-    /// What became of it.
+    /// The state of the delivery.
     pub state: WebhookState,
-    /// Why it was refused, where it was.
+    /// Why the receiver was refused, if it was.
     pub refusal: Option<&'static str>,
-    /// When the last attempt was or the next is due, by the simulator's clock, in seconds where
-    /// serialized.
+    /// When the last attempt was made or the next is due, on the simulator's clock; serialized in
+    /// seconds.
     #[serde(serialize_with = "seconds::write")]
     pub due_at: Duration,
-    /// The body: JSON, with a delivery address that is good for as long as any other. Left out of
-    /// `Debug`.
+    /// The body: JSON, which may contain a valid delivery URL. Omitted from `Debug`.
     pub body: String,
-    /// The headers of the last attempt that are not the same for every webhook; signatures and
-    /// secrets are replaced by `[redacted]`.
+    /// The headers of the last attempt that differ between webhooks; signatures and secrets are
+    /// replaced by `[redacted]`.
     pub headers: Vec<(String, String)>,
-    /// The attempts, the first one first. One that is under way has neither status nor problem.
+    /// The attempts, oldest first. One in progress has neither a status nor a problem.
     pub attempts: Vec<WebhookAttempt>,
 }
 
@@ -44,42 +41,42 @@ pub struct WebhookDelivery {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct WebhookAttempt {
-    /// When it began, by the simulator's clock, in seconds where serialized.
+    /// When it began, on the simulator's clock; serialized in seconds.
     #[serde(serialize_with = "seconds::write")]
     pub at: Duration,
-    /// The status of the receiver's answer.
+    /// The status code of the receiver's response.
     pub status: Option<u16>,
-    /// Why there was no answer.
+    /// Why there was no response.
     pub problem: Option<String>,
 }
 
-/// Why there is a delivery.
+/// Why a delivery exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WebhookCause {
-    /// The task became final.
+    /// The task ended.
     Final,
-    /// The same once more, unasked.
+    /// A duplicate that nobody requested.
     Duplicate,
-    /// The same once more, on demand.
+    /// A redelivery on demand.
     Redelivery,
-    /// Not the service's word: it claims another status, and its signature is wrong.
+    /// A forged webhook: it claims another status, and its signature is invalid.
     Forgery,
 }
 
-/// What became of a delivery.
+/// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WebhookState {
-    /// It is not due yet, or under way, or will be sent again.
+    /// It is not due yet, in progress, or waiting for a retry.
     Waiting,
-    /// An attempt was answered with a 2xx.
+    /// A receiver responded with a 2xx.
     Delivered,
-    /// No attempt was, and there will be none any more.
+    /// All attempts failed.
     GivenUp,
-    /// Nothing was sent, and nothing will be.
+    /// The receiver is not allowed; nothing is sent.
     Refused,
 }
 

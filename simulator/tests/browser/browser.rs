@@ -1,4 +1,4 @@
-//! A browser as a person uses it: addresses, keys, and what is to be seen.
+//! A browser from a user's point of view: URLs, keys, and what is visible.
 
 use serde_json::{Value, json};
 
@@ -25,23 +25,26 @@ impl Browser {
         self.driver.post("url", &json!({ "url": url })).await;
     }
 
-    /// What a function body gives, run in the page.
+    /// Runs a function body in the page and returns its result.
     pub async fn run(&self, script: &str) -> Value {
         self.driver.post("execute/sync", &json!({ "script": script, "args": [] })).await
     }
 
-    /// Waits until `condition` holds in the page, looking at each frame, until the session's
-    /// deadline; gives its value.
+    /// Waits until `condition` is truthy in the page, up to the session's timeout, and returns its
+    /// value.
     pub async fn wait(&self, condition: &str) -> Value {
         let script = format!(
             "const done = arguments[0];
-             const look = () => {{ const found = (() => ({condition}))(); found ? done(found) : setTimeout(look, 20); }};
+             const look = () => {{
+                 const found = (() => ({condition}))();
+                 found ? done(found) : setTimeout(look, 20);
+             }};
              look();"
         );
         self.driver.post("execute/async", &json!({ "script": script, "args": [] })).await
     }
 
-    /// Presses and lets go of each key.
+    /// Presses and releases each key.
     pub async fn press(&self, keys: &[&str]) {
         let actions: Vec<_> = keys
             .iter()
@@ -52,7 +55,7 @@ impl Browser {
         self.driver.post("actions", &actions).await;
     }
 
-    /// Tabs on until the element with the focus fits `selector`.
+    /// Presses Tab until the focused element matches `selector`.
     pub async fn tab_to(&self, selector: &str) {
         for _ in 0..60 {
             if self.run(&format!("return document.activeElement.matches({selector:?})")).await
@@ -62,46 +65,46 @@ impl Browser {
             }
             self.press(&[TAB]).await;
         }
-        panic!("{selector} is not reached with the Tab key");
+        panic!("the Tab key does not reach {selector}");
     }
 
-    /// Chooses what `selector` finds, as a click does.
+    /// Clicks the element that `selector` matches.
     pub async fn click(&self, selector: &str) {
         self.wait(&format!("document.querySelector({selector:?})")).await;
         self.run(&format!("document.querySelector({selector:?}).click()")).await;
     }
 
-    /// A command of Chromium's own protocol.
-    pub async fn tell(&self, command: &str, parameters: Value) -> Value {
+    /// Sends a command of the Chrome DevTools protocol.
+    pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
         self.driver.post("goog/cdp/execute", &json!({ "cmd": command, "params": parameters })).await
     }
 
     pub async fn prefer(&self, colours: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": colours }]);
-        self.tell("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
 
     pub async fn resize(&self, width: u32, height: u32) {
         let size =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        self.tell("Emulation.setDeviceMetricsOverride", size).await;
+        self.devtools("Emulation.setDeviceMetricsOverride", size).await;
     }
 
-    /// What the page and the browser complained of since the last time.
-    pub async fn complaints(&self) -> Vec<String> {
+    /// Warnings and errors of the page and the browser since the last call.
+    pub async fn problems(&self) -> Vec<String> {
         let log = self.driver.post("se/log", &json!({ "type": "browser" })).await;
-        let entries = log.as_array().expect("a log is a list").iter();
+        let entries = log.as_array().expect("the log is not a list").iter();
         entries
             .filter(|entry| entry["level"] == "SEVERE" || entry["level"] == "WARNING")
             .map(|entry| entry["message"].to_string())
             .collect()
     }
 
-    /// Every address that was asked for since the last time, by the browser's own log of its
-    /// network; without those of the empty page that a browser begins with.
+    /// All URLs requested since the last call, according to the browser's network log, except those
+    /// of its initial page.
     pub async fn requests(&self) -> Vec<String> {
         let log = self.driver.post("se/log", &json!({ "type": "performance" })).await;
-        let entries = log.as_array().expect("a log is a list").iter();
+        let entries = log.as_array().expect("the log is not a list").iter();
         entries
             .filter_map(|entry| serde_json::from_str::<Value>(entry["message"].as_str()?).ok())
             .filter(|entry| entry["message"]["method"] == "Network.requestWillBeSent")

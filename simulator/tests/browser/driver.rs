@@ -1,38 +1,41 @@
-//! WebDriver: the few commands of the protocol that the tests use, spoken to chromedriver.
+//! A minimal WebDriver client for chromedriver, with only the commands that the tests use.
 //!
-//! The crates that do this need more than they give here: the one for its own protocol types is not
-//! permissively licensed, the others bring a second HTTP client.
+//! The existing crates are unsuitable: the one with the protocol types is not permissively
+//! licensed, and the others depend on a second HTTP client.
 
-use std::process::Stdio;
-use std::time::Duration;
+use std::{process::Stdio, time::Duration};
 
-use axum::body::Bytes;
-use axum::http::{Method, Request};
+use axum::{
+    body::Bytes,
+    http::{Method, Request},
+};
 use http_body_util::{BodyExt as _, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::{
+    client::legacy::Client, client::legacy::connect::HttpConnector, rt::TokioExecutor,
+};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+};
 
-/// Until then chromedriver has said where it listens, and any command is answered.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit for chromedriver to listen, and for any command.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often chromedriver is started until it listens.
+/// How often to start chromedriver until it listens.
 const STARTS: usize = 5;
 
 pub struct Driver {
     client: Client<HttpConnector, Full<Bytes>>,
     session: String,
-    /// Killed when dropped.
+    /// Killed on drop.
     _process: Child,
-    /// The browser's own files, removed when dropped.
+    /// The browser's profile, deleted on drop.
     _profile: tempfile::TempDir,
 }
 
 impl Driver {
-    /// Starts chromedriver on a free port, and in it a browser.
+    /// Starts chromedriver on a free port, and a browser with it.
     pub async fn start(chromedriver: &str, chromium: &str) -> Self {
         let (process, port) = listening(chromedriver).await;
         let client = Client::builder(TokioExecutor::new()).build_http();
@@ -40,7 +43,8 @@ impl Driver {
         let options = json!({
             "binary": chromium,
             "args": [
-                "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-proxy-server",
+                "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                "--no-proxy-server",
                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
                 "--disable-dev-shm-usage", "--window-size=1280,900",
                 format!("--user-data-dir={}", profile.path().display()),
@@ -54,7 +58,7 @@ impl Driver {
         } } });
         let base = format!("http://127.0.0.1:{port}/session");
         let session = command(&client, Method::POST, &base, &wanted).await;
-        let id = session["sessionId"].as_str().expect("a session").to_owned();
+        let id = session["sessionId"].as_str().expect("no session").to_owned();
         Self { client, session: format!("{base}/{id}"), _process: process, _profile: profile }
     }
 
@@ -62,14 +66,14 @@ impl Driver {
         command(&self.client, Method::POST, &format!("{}/{path}", self.session), body).await
     }
 
-    /// Ends the browser. Without it, the browser would outlive chromedriver.
+    /// Ends the browser, which would otherwise outlive chromedriver.
     pub async fn quit(&self) {
         command(&self.client, Method::DELETE, &self.session, &Value::Null).await;
     }
 }
 
-/// Starts chromedriver. It takes a free port of IPv6 and exits if another program has that port of
-/// IPv4, which happens while other tests take ports; so it is started again.
+/// Starts chromedriver. It picks a free IPv6 port and exits if another program uses the same IPv4
+/// port. That happens while other tests use ports, so try again.
 async fn listening(chromedriver: &str) -> (Child, u16) {
     for _ in 0..STARTS {
         let mut process = Command::new(chromedriver)
@@ -79,23 +83,23 @@ async fn listening(chromedriver: &str) -> (Child, u16) {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()
-            .expect("chromedriver starts");
-        let output = process.stdout.take().expect("chromedriver's output is a pipe");
-        let port = tokio::time::timeout(PATIENCE, port(output)).await;
-        if let Some(port) = port.expect("chromedriver tells its port, or ends") {
+            .expect("chromedriver did not start");
+        let output = process.stdout.take().expect("chromedriver's output is not a pipe");
+        let port = tokio::time::timeout(TIMEOUT, port(output)).await;
+        if let Some(port) = port.expect("chromedriver printed no port in time") {
             return (process, port);
         }
     }
-    panic!("chromedriver ended {STARTS} times before it listened");
+    panic!("chromedriver exited {STARTS} times before it listened");
 }
 
-/// The port that chromedriver took, from its first lines; none if it ended.
+/// The port that chromedriver prints, or `None` if it exited.
 async fn port(output: tokio::process::ChildStdout) -> Option<u16> {
     let mut lines = BufReader::new(output).lines();
-    while let Some(line) = lines.next_line().await.expect("chromedriver's output can be read") {
-        let told = line.split_once("started successfully on port ").map(|(_, port)| port);
-        if let Some(port) = told.and_then(|port| port.trim_end_matches('.').parse().ok()) {
-            // The rest is read and thrown away, so that chromedriver does not stop at a full pipe.
+    while let Some(line) = lines.next_line().await.expect("could not read chromedriver's output") {
+        let port = line.split_once("started successfully on port ").map(|(_, port)| port);
+        if let Some(port) = port.and_then(|port| port.trim_end_matches('.').parse().ok()) {
+            // Discard the rest of the output, so that chromedriver does not block on a full pipe.
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
             return Some(port);
         }
@@ -114,7 +118,7 @@ async fn command(
         Request::builder().method(method).uri(url).header("content-type", "application/json");
     let request = request.body(Full::new(Bytes::from(text))).unwrap();
     let exchange = async {
-        let response = client.request(request).await.expect("chromedriver answers");
+        let response = client.request(request).await.expect("chromedriver did not respond");
         let status = response.status();
         (
             status,
@@ -122,13 +126,15 @@ async fn command(
                 .into_body()
                 .collect()
                 .await
-                .expect("chromedriver's answer is whole")
+                .expect("chromedriver's response is incomplete")
                 .to_bytes(),
         )
     };
-    let (status, bytes) =
-        tokio::time::timeout(PATIENCE, exchange).await.expect("chromedriver answers in time");
-    let mut answer: Value = serde_json::from_slice(&bytes).expect("chromedriver answers in JSON");
-    assert!(status.is_success(), "{url} {body}: {}", answer["value"]["message"]);
-    answer["value"].take()
+    let (status, bytes) = tokio::time::timeout(TIMEOUT, exchange)
+        .await
+        .expect("chromedriver did not respond in time");
+    let mut response: Value =
+        serde_json::from_slice(&bytes).expect("chromedriver's response is not JSON");
+    assert!(status.is_success(), "{url} {body}: {}", response["value"]["message"]);
+    response["value"].take()
 }

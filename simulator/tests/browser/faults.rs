@@ -1,9 +1,9 @@
-//! Faults are switched on and off in the page.
+//! Faults can be switched on and off in the page.
 
-use imagekiln_simulator::Config;
 use serde_json::json;
 
 use super::stage::play;
+use imagekiln_simulator::Config;
 
 #[tokio::test]
 async fn a_fault_that_is_switched_on_takes_effect_on_the_next_request() {
@@ -25,7 +25,7 @@ async fn a_fault_that_is_switched_on_takes_effect_on_the_next_request() {
         assert_eq!(bench.sim.faults().rules()[0].text, "error-before:always");
         assert_eq!(submit().await, 500);
         assert_eq!(submit().await, 500);
-        // The rule tells how often it struck, without a reload.
+        // The rule shows how often it was applied, without a reload.
         browser.wait("document.querySelector('.rules td:nth-child(2)')?.textContent === '2'").await;
         browser.click(switch).await;
         browser
@@ -40,7 +40,7 @@ async fn a_fault_that_is_switched_on_takes_effect_on_the_next_request() {
 }
 
 #[tokio::test]
-async fn a_switch_takes_place_value_and_number_from_its_fields() {
+async fn a_switch_uses_the_place_value_and_count_in_its_fields() {
     play(Config::default(), async |stage| {
         let (bench, browser) = (&stage.bench, &stage.browser);
         browser.click("nav a[href='#/faults']").await;
@@ -65,10 +65,10 @@ async fn a_switch_takes_place_value_and_number_from_its_fields() {
             .await;
         let poll = task["polling_url"].as_str().unwrap();
         for (status, left) in [(429, "1"), (429, "0"), (200, "0")] {
-            let answer = bench.get(poll).await;
-            assert_eq!(answer.status, status);
+            let response = bench.get(poll).await;
+            assert_eq!(response.status, status);
             assert_eq!(
-                answer.headers.get("retry-after").map(|wait| wait == "7"),
+                response.headers.get("retry-after").map(|wait| wait == "7"),
                 (status == 429).then_some(true)
             );
             browser

@@ -1,17 +1,17 @@
-//! The gallery follows the tasks.
+//! The gallery shows the tasks.
 
 use std::time::Duration;
 
-use imagekiln_simulator::Config;
 use serde_json::json;
 
 use super::stage::{Stage, play};
+use imagekiln_simulator::Config;
 
 fn slow() -> Config {
     Config { ready_after: Duration::from_secs(3600), ..Config::default() }
 }
 
-/// A task of the service, submitted over HTTP.
+/// Submits a task over HTTP.
 async fn submit(stage: &Stage, prompt: &str) -> String {
     let body = json!({ "prompt": prompt, "width": 96, "height": 64 });
     let task = stage.bench.submit("/v1/gen-2-pro", &body).await;
@@ -47,7 +47,7 @@ async fn a_task_appears_and_turns_into_a_picture_without_a_reload() {
             true
         );
         assert_eq!(browser.run("return window.untouched").await, true);
-        assert_eq!(bench.sim.counts().delivered, 0, "looking at it is no delivery");
+        assert_eq!(bench.sim.counts().delivered, 0, "viewing is not a delivery");
     })
     .await;
 }
@@ -61,13 +61,16 @@ async fn a_failed_task_has_its_status_and_filters_find_it() {
         bench.sim.clock().advance(Duration::from_secs(3600));
         submit(stage, "new").await;
         browser.wait("document.querySelectorAll('.card').length === 3").await;
-        for (progress, prompt) in [("failed", "lost [[error]]"), ("ready", "kept"), ("active", "new")] {
+        let cases = [("failed", "lost [[error]]"), ("ready", "kept"), ("active", "new")];
+        for (progress, prompt) in cases {
             let choose = format!(
-                "const choice = document.querySelector('[name=progress]'); choice.value = '{progress}';
+                "const choice = document.querySelector('[name=progress]');
+                  choice.value = '{progress}';
                  choice.dispatchEvent(new Event('change'))"
             );
             browser.run(&choose).await;
-            let shown = "[...document.querySelectorAll('.card .prompt')].map((prompt) => prompt.textContent)";
+            let shown = "[...document.querySelectorAll('.card .prompt')]
+                .map((prompt) => prompt.textContent)";
             browser.wait(&format!("String({shown}) === {prompt:?}")).await;
         }
     })
@@ -78,7 +81,10 @@ async fn a_failed_task_has_its_status_and_filters_find_it() {
 async fn markup_in_a_prompt_is_text() {
     play(slow(), async |stage| {
         let Stage { bench, browser } = stage;
-        let prompt = "<img src=x onerror=\"window.caught=1\"><script>window.caught=1</script><b>bold</b>";
+        let prompt = concat!(
+            "<img src=x onerror=\"window.caught=1\">",
+            "<script>window.caught=1</script><b>bold</b>",
+        );
         let id = submit(stage, prompt).await;
         browser.wait("document.querySelector('.card')").await;
         bench.sim.clock().advance(Duration::from_secs(3600));
@@ -88,9 +94,15 @@ async fn markup_in_a_prompt_is_text() {
         let shown = browser.run("return document.querySelector('.card .prompt').textContent").await;
         assert_eq!(shown, prompt);
         let request = browser.run("return document.querySelector('dialog pre').textContent").await;
-        assert!(request.as_str().unwrap().contains("<script>window.caught=1</script>"), "{request}");
+        let request = request.as_str().unwrap();
+        assert!(request.contains("<script>window.caught=1</script>"), "{request}");
         let made = browser
-            .run("return [window.caught, document.querySelectorAll('main b, dialog b, main script').length]")
+            .run(
+                "return [
+                    window.caught,
+                    document.querySelectorAll('main b, dialog b, main script').length,
+                ]",
+            )
             .await;
         assert_eq!(made, json!([null, 0]));
     })

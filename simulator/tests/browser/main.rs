@@ -1,6 +1,6 @@
-//! The simulator's page in a real browser: Chromium without a screen, driven over WebDriver.
+//! The simulator's page in a real browser: headless Chromium, controlled over WebDriver.
 
-#[allow(dead_code, reason = "the tests over HTTP use all of it")]
+#[allow(dead_code, reason = "the HTTP tests use all of it")]
 #[path = "../http/bench.rs"]
 mod bench;
 mod browser;

@@ -1,12 +1,14 @@
-//! The page is reached with the keyboard alone, and on a narrow screen.
+//! The page works with the keyboard alone, and on a narrow screen.
 
 use std::time::Duration;
 
-use imagekiln_simulator::Config;
 use serde_json::json;
 
-use super::browser::{ENTER, ESCAPE, TAB};
-use super::stage::play;
+use super::{
+    browser::{ENTER, ESCAPE, TAB},
+    stage::play,
+};
+use imagekiln_simulator::Config;
 
 #[tokio::test]
 async fn the_keyboard_reaches_sections_and_a_tasks_detail() {
@@ -18,24 +20,32 @@ async fn the_keyboard_reaches_sections_and_a_tasks_detail() {
         browser.wait("document.querySelector('.card img')").await;
 
         browser.press(&[TAB]).await;
-        assert_eq!(browser.run("return document.activeElement.textContent").await, "Skip to the content");
+        let focused = browser.run("return document.activeElement.textContent").await;
+        assert_eq!(focused, "Skip to the content");
         browser.tab_to("nav a[href='#/clock']").await;
         browser.press(&[ENTER]).await;
         browser
-            .wait("document.activeElement.textContent === 'Clock' && document.activeElement.matches('h2')")
+            .wait(
+                "document.activeElement.textContent === 'Clock'
+                    && document.activeElement.matches('h2')",
+            )
             .await;
-        assert_eq!(browser.run("return document.querySelector('[aria-current]').textContent").await, "Clock");
+        let current = browser.run("return document.querySelector('[aria-current]').textContent");
+        assert_eq!(current.await, "Clock");
 
         browser.run("document.activeElement.blur(); location.hash = '#/tasks'").await;
         browser.wait("document.activeElement.matches('#heading-tasks')").await;
         browser.tab_to(".card a").await;
         browser.press(&[ENTER]).await;
-        browser.wait("document.querySelector('dialog[open]')?.contains(document.activeElement)").await;
-        // However often one tabs, the focus stays within the dialog, or with the browser itself.
+        browser
+            .wait("document.querySelector('dialog[open]')?.contains(document.activeElement)")
+            .await;
+        // Tab never moves the focus out of the dialog, except to the browser itself.
         for _ in 0..6 {
             browser.press(&[TAB]).await;
             let inside = "const at = document.activeElement;
-                 return at === document.body || document.querySelector('dialog[open]').contains(at)";
+                 return at === document.body
+                     || document.querySelector('dialog[open]').contains(at)";
             assert_eq!(browser.run(inside).await, true);
         }
         browser.press(&[ESCAPE]).await;
@@ -74,11 +84,17 @@ async fn a_narrow_screen_scrolls_only_downwards() {
             if place == "docs" {
                 browser.wait("document.querySelector('.opblock')").await;
             }
-            let widths = browser.run("return [document.documentElement.scrollWidth <= document.documentElement.clientWidth, innerWidth]").await;
+            let widths = browser
+                .run(
+                    "const page = document.documentElement;
+                     return [page.scrollWidth <= page.clientWidth, innerWidth]",
+                )
+                .await;
             assert_eq!(widths, json!([true, 360]), "{place}");
         }
         browser.wait("document.querySelector('dialog[open] pre')").await;
-        let dialog = browser.run("return document.querySelector('dialog').scrollWidth <= innerWidth").await;
+        let dialog =
+            browser.run("return document.querySelector('dialog').scrollWidth <= innerWidth").await;
         assert_eq!(dialog, true);
     })
     .await;

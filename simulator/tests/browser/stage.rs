@@ -1,16 +1,16 @@
-//! A running simulator with its page open in a browser, for each test its own.
+//! A running simulator with its page open in a browser, separate for each test.
 
-use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::path::Path;
+use std::{
+    panic::{AssertUnwindSafe, resume_unwind},
+    path::Path,
+};
 
 use futures_util::FutureExt as _;
+
+use super::{bench::Bench, browser::Browser, driver::Driver};
 use imagekiln_simulator::Config;
 
-use super::bench::Bench;
-use super::browser::Browser;
-use super::driver::Driver;
-
-/// Set where a missing browser is a failure, and no reason to leave the tests out.
+/// If set to `required`, a missing browser fails the tests instead of skipping them.
 const REQUIRED: &str = "IMAGEKILN_BROWSER_TESTS";
 
 pub struct Stage {
@@ -18,11 +18,12 @@ pub struct Stage {
     pub browser: Browser,
 }
 
-/// Plays `scene` on a stage. The browser is ended also when it panics.
+/// Runs `scene` on a stage. Ends the browser even if it panics.
 pub async fn play(config: Config, scene: impl AsyncFnOnce(&Stage)) {
     let (Some(chromium), Some(chromedriver)) = (program("chromium"), program("chromedriver"))
     else {
-        let missing = "the page is tested in Chromium: apt-get install chromium chromium-driver";
+        let missing =
+            "the tests of the page need Chromium: apt-get install chromium chromium-driver";
         let is_required = std::env::var(REQUIRED).is_ok_and(|value| value == "required");
         assert!(!is_required, "{missing}");
         eprintln!("skipped: {missing}");
@@ -40,7 +41,7 @@ pub async fn play(config: Config, scene: impl AsyncFnOnce(&Stage)) {
     }
 }
 
-/// Where a program is, by the directories of `PATH`.
+/// Finds a program in the directories of `PATH`.
 fn program(name: &str) -> Option<String> {
     let directories = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&directories)

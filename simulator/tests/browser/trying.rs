@@ -1,12 +1,12 @@
-//! "Try it" in the documentation reaches the service.
+//! "Try it out" in the documentation calls the service.
 
-use imagekiln_simulator::{Config, Region};
 use serde_json::json;
 
 use super::stage::play;
+use imagekiln_simulator::{Config, Region};
 
 #[tokio::test]
-async fn an_operation_can_be_tried_at_the_service() {
+async fn try_it_out_calls_the_service() {
     let config = Config { model_prefix: "xyz".to_owned(), ..Config::default() };
     play(config, async |stage| {
         let (sim, browser) = (&stage.bench.sim, &stage.browser);
@@ -19,9 +19,15 @@ async fn an_operation_can_be_tried_at_the_service() {
             let block = format!("[id^='operations-{tag}-{operation}']");
             browser.click(&format!("{block} button.opblock-summary-control")).await;
             browser.click(&format!("{block} button.execute")).await;
-            browser.wait(&format!("document.querySelector(\"{block} .live-responses-table .response .response-col_status\")?.textContent.startsWith('200')")).await;
-            let curl = browser.run(&format!("return document.querySelector(\"{block} .curl-command\").textContent")).await;
-            let base = if region == Region::Global { sim.base_url() } else { sim.regional_base_url() };
+            let status = ".live-responses-table .response .response-col_status";
+            let found = format!("document.querySelector(\"{block} {status}\")");
+            browser.wait(&format!("{found}?.textContent.startsWith('200')")).await;
+            let curl = format!("document.querySelector(\"{block} .curl-command\").textContent");
+            let curl = browser.run(&format!("return {curl}")).await;
+            let base = match region {
+                Region::Global => sim.base_url(),
+                _ => sim.regional_base_url(),
+            };
             assert!(curl.as_str().unwrap().contains(&format!("'{base}/v1/xyz-")), "{curl}");
             let task = sim.tasks().pop().unwrap();
             assert_eq!(task.region, region);
@@ -29,7 +35,8 @@ async fn an_operation_can_be_tried_at_the_service() {
         assert_eq!(sim.counts().accepted, 2);
         browser.click("nav a[href='#/tasks']").await;
         browser.wait("document.querySelectorAll('.card').length === 2").await;
-        assert_eq!(browser.run("return document.querySelectorAll('.opblock').length > 20").await, json!(true));
+        let operations = "return document.querySelectorAll('.opblock').length > 20";
+        assert_eq!(browser.run(operations).await, json!(true));
     })
     .await;
 }

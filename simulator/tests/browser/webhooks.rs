@@ -1,12 +1,12 @@
-//! Webhooks are shown as they go out.
+//! Webhooks are shown as they are sent.
 
-use imagekiln_simulator::Config;
 use serde_json::json;
 
 use super::stage::play;
+use imagekiln_simulator::Config;
 
 #[tokio::test]
-async fn a_webhook_appears_with_its_body_and_is_sent_again() {
+async fn a_webhook_is_shown_with_its_body_and_can_be_sent_again() {
     play(Config::default(), async |stage| {
         let (bench, browser) = (&stage.bench, &stage.browser);
         browser.click("nav a[href='#/webhooks']").await;

@@ -1,14 +1,14 @@
-//! Organizations, projects, keys, and what they may reach.
+//! Organizations, projects, keys, and their access.
 
 use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::bench::{Bench, Response};
 use imagekiln_simulator::{
     Config, Credits, Finetune, Limits, Organization, Project, ProjectKey, Simulator, StartError,
 };
-use serde_json::{Value, json};
 
-use super::bench::{Answer, Bench};
-
-/// Two organizations: `Acme` with two projects, and Default as it is without a word about it.
+/// Two organizations: `Acme` with two projects, and the implicit Default.
 fn acme() -> Config {
     Config::from_toml(
         r#"
@@ -35,7 +35,7 @@ fn acme() -> Config {
     .unwrap()
 }
 
-async fn post(bench: &Bench, key: &str, path: &str, body: Value) -> Answer {
+async fn post(bench: &Bench, key: &str, path: &str, body: Value) -> Response {
     let url = format!("{}{path}", bench.sim.base_url());
     let headers = [("x-key", key), ("content-type", "application/json")];
     bench.send(Method::POST, &url, &headers, body.to_string()).await
@@ -46,7 +46,7 @@ fn small() -> Value {
 }
 
 #[tokio::test]
-async fn keys_belong_to_projects_and_old_ones_to_default() {
+async fn keys_belong_to_projects_and_legacy_keys_to_default() {
     let bench = Bench::with(acme()).await;
     for (key, organization, project) in [
         ("old-key", "default", "default"),
@@ -54,8 +54,8 @@ async fn keys_belong_to_projects_and_old_ones_to_default() {
         ("web-key-2", "acme-labs", "web"),
         ("batch-key", "acme-labs", "batch"),
     ] {
-        let answer = post(&bench, key, "/v1/gen-2-pro", small()).await.json();
-        let view = bench.sim.task(answer["id"].as_str().unwrap()).unwrap();
+        let response = post(&bench, key, "/v1/gen-2-pro", small()).await.json();
+        let view = bench.sim.task(response["id"].as_str().unwrap()).unwrap();
         assert_eq!(
             (view.organization.as_str(), view.project.as_str()),
             (organization, project),
@@ -74,7 +74,7 @@ async fn keys_belong_to_projects_and_old_ones_to_default() {
 }
 
 #[tokio::test]
-async fn a_task_is_known_to_its_project_alone() {
+async fn a_task_is_known_only_to_its_project() {
     let bench = Bench::with(acme()).await;
     let task = post(&bench, "web-key", "/v1/gen-2-pro", small()).await.json();
     let poll = async |key: &str| {
@@ -88,7 +88,7 @@ async fn a_task_is_known_to_its_project_alone() {
 }
 
 #[tokio::test]
-async fn a_project_reaches_its_endpoints_and_no_others() {
+async fn a_project_has_access_only_to_its_endpoints() {
     let bench = Bench::with(acme()).await;
     for path in ["/v1/gen-2-pro", "/v1/gen-2-klein-4b"] {
         assert_eq!(post(&bench, "web-key", path, small()).await.status, 200, "{path}");
@@ -97,13 +97,13 @@ async fn a_project_reaches_its_endpoints_and_no_others() {
     let refused = post(&bench, "web-key", "/v1/gen-dev", json!({ "prompt": "x" })).await;
     assert_eq!(refused.status, 403);
     assert_eq!(refused.json(), json!({ "detail": "The project has no access to this endpoint" }));
-    // Access comes before the body: nothing is told of an endpoint that is not theirs.
+    // Access is checked before the body, which reveals nothing about the endpoint.
     assert_eq!(post(&bench, "web-key", "/v1/gen-dev", json!({})).await.status, 403);
     assert_eq!(bench.sim.counts().accepted, 4);
 }
 
 #[tokio::test]
-async fn finetunes_are_those_of_the_organization_and_shared_ones() {
+async fn a_project_can_use_finetunes_of_its_organization_and_shared_ones() {
     let bench = Bench::with(acme()).await;
     let path = "/v1/gen-pro-1.1-ultra-finetuned";
     for (key, finetune, known) in [
@@ -119,27 +119,27 @@ async fn finetunes_are_those_of_the_organization_and_shared_ones() {
         ("old-key", "acme-labs/private-style", false),
         ("old-key", "house-style", false),
     ] {
-        let answer =
+        let response =
             post(&bench, key, path, json!({ "finetune_id": finetune, "prompt": "x" })).await;
         match known {
-            true => assert_eq!(answer.status, 200, "{finetune} by {key}"),
+            true => assert_eq!(response.status, 200, "{finetune} by {key}"),
             false => assert_eq!(
-                answer.violations(),
+                response.violations(),
                 [("body.finetune_id".to_owned(), "value_error".to_owned())],
                 "{finetune} by {key}"
             ),
         }
     }
-    // Also where the contract names the field for a family of endpoints.
+    // Also if the contract lists the field for a family of endpoints.
     let family = "/v1/gen-2-klein-9b-kv-finetuned";
-    let answer =
+    let response =
         post(&bench, "old-key", family, json!({ "prompt": "x", "finetune_id": "unheard-of" }))
             .await;
-    assert_eq!(answer.status, 422);
+    assert_eq!(response.status, 422);
 }
 
 #[tokio::test]
-async fn accounts_that_make_no_sense_are_named() {
+async fn invalid_accounts_are_rejected() {
     let organization = |name: &str| Organization::new(name);
     let key = |name: &str, key: &str| ProjectKey { name: name.to_owned(), key: key.to_owned() };
     let project = |name: &str, keys: Vec<ProjectKey>| Project {
@@ -150,12 +150,15 @@ async fn accounts_that_make_no_sense_are_named() {
     let with = |projects: Vec<Project>| vec![Organization { projects, ..organization("Acme") }];
     let member = |toml: &str| Config::from_toml(toml).unwrap().organizations;
     for (organizations, part) in [
-        (vec![organization("?!")], "no letter"),
-        (vec![organization("Acme"), organization("ACME")], "is taken"),
-        (with(vec![project("", vec![])]), "no letter"),
-        (with(vec![project("Web", vec![]), project("web", vec![])]), "twice"),
-        (with(vec![project("Web", vec![key("a", "s e c r e t")])]), "`a` has other than visible"),
-        (with(vec![project("Web", vec![key("a", "secret"), key("b", "secret")])]), "twice"),
+        (vec![organization("?!")], "must contain a letter"),
+        (vec![organization("Acme"), organization("ACME")], "is already taken"),
+        (with(vec![project("", vec![])]), "must contain a letter"),
+        (with(vec![project("Web", vec![]), project("web", vec![])]), "more than once"),
+        (with(vec![project("Web", vec![key("a", "s e c r e t")])]), "`a` must consist of visible"),
+        (
+            with(vec![project("Web", vec![key("a", "secret"), key("b", "secret")])]),
+            "more than once",
+        ),
         (
             vec![Organization {
                 finetunes: vec![Finetune { name: "a/b".to_owned(), shared: false }],
@@ -164,10 +167,11 @@ async fn accounts_that_make_no_sense_are_named() {
             "slash",
         ),
         (
-            member(
-                "organizations = [{ name = 'Acme', members = [{ user = 'bob', role = 'viewer', projects = { web = 'viewer' } }] }]",
-            ),
-            "`web`, which is no project",
+            member(concat!(
+                "organizations = [{ name = 'Acme', members = [",
+                "{ user = 'bob', role = 'viewer', projects = { web = 'viewer' } }] }]",
+            )),
+            "the unknown project `web`",
         ),
     ] {
         let error =
@@ -182,7 +186,7 @@ async fn accounts_that_make_no_sense_are_named() {
 }
 
 #[tokio::test]
-async fn spending_is_counted_for_each_project() {
+async fn spending_is_counted_per_project() {
     let bench = Bench::with(acme()).await;
     post(&bench, "web-key", "/v1/gen-2-pro", small()).await;
     post(&bench, "batch-key", "/v1/gen-2-pro", small()).await;

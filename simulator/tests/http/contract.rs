@@ -1,12 +1,11 @@
-//! Requests written from the contract, so that an operation added to it is tested without a line
-//! here.
+//! Requests derived from the contract, so that new operations are tested without new code.
 
 use serde_json::{Map, Value, json};
 
 use super::bench::png;
 
 pub struct Submission {
-    /// With parameters filled in.
+    /// With the parameters filled in.
     pub path: String,
     pub operation_id: String,
     pub regional: bool,
@@ -25,7 +24,7 @@ fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// Every operation of the document that takes a submission.
+/// The operations of the document that take a submission.
 pub fn submissions() -> Vec<Submission> {
     let document = document();
     let mut found = Vec::new();
@@ -49,7 +48,7 @@ impl Submission {
         properties.map(|(name, schema)| (name.as_str(), schema))
     }
 
-    /// The kind of file that comes where the request names none.
+    /// The format of the picture if the request sets none.
     pub fn default_format(&self) -> String {
         let default = &self.schema["properties"]["output_format"]["default"];
         default.as_str().unwrap_or("jpeg").to_owned()
@@ -59,7 +58,7 @@ impl Submission {
         self.path.ends_with("-video")
     }
 
-    /// The required fields and nothing else.
+    /// Only the required fields.
     pub fn minimal(&self) -> Value {
         let required: Vec<_> = self.schema["required"].as_array().into_iter().flatten().collect();
         let fields =
@@ -70,7 +69,7 @@ impl Submission {
             .into()
     }
 
-    /// Every described field, but for the webhook's.
+    /// All listed fields, except those of the webhook.
     pub fn full(&self) -> Value {
         let fields = self.properties().filter(|(name, _)| !name.starts_with("webhook"));
         fields

@@ -1,4 +1,4 @@
-//! The control interface: who reaches it, and what it shows and changes.
+//! The control interface: access, views and changes.
 
 mod accounts;
 mod faults;
@@ -9,22 +9,22 @@ mod webhooks;
 use axum::http::Method;
 use serde_json::Value;
 
-use super::bench::{Answer, Bench};
+use super::bench::{Bench, Response};
 
 impl Bench {
-    /// A request to the control interface, as a program sends it.
-    async fn control(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+    /// Sends a request to the control interface, as a program does.
+    async fn control(&self, method: Method, path: &str, body: Option<Value>) -> Response {
         self.control_as("", method, path, body).await
     }
 
-    /// The same, acting as a user.
+    /// Sends a request as a user.
     async fn control_as(
         &self,
         user: &str,
         method: Method,
         path: &str,
         body: Option<Value>,
-    ) -> Answer {
+    ) -> Response {
         let url = format!("{}{path}", self.sim.control_url());
         let mut headers = vec![("content-type", "application/json")];
         if !user.is_empty() {
@@ -34,17 +34,17 @@ impl Bench {
             .await
     }
 
-    /// What a resource shows.
+    /// Gets a resource.
     async fn show(&self, path: &str) -> Value {
-        let answer = self.control(Method::GET, path, None).await;
-        assert_eq!(answer.status, 200, "{path}: {answer:?}");
-        answer.json()
+        let response = self.control(Method::GET, path, None).await;
+        assert_eq!(response.status, 200, "{path}: {response:?}");
+        response.json()
     }
 
-    /// A change by the operator, which must be made.
+    /// Makes a change as the operator, which must succeed.
     async fn change(&self, method: Method, path: &str, body: Value) -> Value {
-        let answer = self.control(method, path, Some(body)).await;
-        assert_eq!(answer.status, 200, "{path}: {answer:?}");
-        answer.json()
+        let response = self.control(method, path, Some(body)).await;
+        assert_eq!(response.status, 200, "{path}: {response:?}");
+        response.json()
     }
 }

@@ -1,22 +1,25 @@
-//! What submissions cost, and when they are refused.
+//! What submissions cost, and when they are rejected.
 
 use std::time::Duration;
 
 use axum::http::Method;
-use imagekiln_simulator::{Config, Credits};
 use serde_json::{Value, json};
 
-use super::bench::{Answer, Bench, png};
-use super::contract::submissions;
+use super::{
+    bench::{Bench, Response, png},
+    contract::submissions,
+};
+use imagekiln_simulator::{Config, Credits};
 
 fn small() -> Value {
     json!({ "prompt": "x", "width": 64, "height": 64 })
 }
 
-/// A simulator whose one project has these settings besides.
+/// A simulator whose only project has these additional settings.
 async fn project(organization: &str, settings: &str) -> Bench {
     let text = format!(
-        "[[organizations]]\nname = 'Default'\n{organization}\n[[organizations.projects]]\nname = 'Default'\n{settings}\n"
+        "[[organizations]]\nname = 'Default'\n{organization}\n\
+         [[organizations.projects]]\nname = 'Default'\n{settings}\n"
     );
     Bench::with(Config::from_toml(&text).unwrap()).await
 }
@@ -26,27 +29,27 @@ fn balance(bench: &Bench) -> u64 {
 }
 
 #[tokio::test]
-async fn every_answer_tells_cost_and_megapixels() {
+async fn every_response_has_cost_and_megapixels() {
     let bench = Bench::new().await;
     let mut charged = 0.0;
     for submission in submissions() {
-        let answer = bench.submit(&submission.path, &submission.full()).await;
+        let response = bench.submit(&submission.path, &submission.full()).await;
         for field in ["cost", "input_mp", "output_mp"] {
-            let number = answer[field]
+            let number = response[field]
                 .as_f64()
-                .unwrap_or_else(|| panic!("{field} of {}: {answer}", submission.path));
+                .unwrap_or_else(|| panic!("{field} of {}: {response}", submission.path));
             assert!(
                 ((number * 100.0).round() - number * 100.0).abs() < 1e-6,
-                "two decimal places: {answer}"
+                "two decimal places: {response}"
             );
         }
-        charged += answer["cost"].as_f64().unwrap();
+        charged += response["cost"].as_f64().unwrap();
     }
     assert_eq!(bench.sim.counts().charged.hundredths(), (charged * 100.0).round() as u64);
 }
 
 #[tokio::test]
-async fn prices_are_those_of_the_table() {
+async fn prices_follow_the_configured_table() {
     let config = Config::from_toml(
         "[prices]\nsubmission = 2\ninput_megapixel = 0.5\noutput_megapixel = 1.01\n\
          [prices.of.'gen-2-*']\nsubmission = 10\n[prices.of.'gen-2-flex']\noutput_megapixel = 0\n",
@@ -54,7 +57,7 @@ async fn prices_are_those_of_the_table() {
     let bench = Bench::with(config.unwrap()).await;
     let body = json!({ "prompt": "x", "width": 1024, "height": 512, "input_image": png(512, 512) });
     for (path, cost) in [
-        // 10 + 0.25 MP in at 0.5 + 0.5 MP out at 1.01, each rounded up to the hundredth.
+        // 10 + 0.25 input MP at 0.5 + 0.5 output MP at 1.01, each rounded up to the hundredth.
         ("/v1/gen-2-pro", 10.0 + 0.13 + 0.51),
         ("/v1/gen-2-flex", 2.0 + 0.13),
         ("/v1/gen-kontext-pro", 2.0 + 0.13 + 1.01),
@@ -63,23 +66,23 @@ async fn prices_are_those_of_the_table() {
         if path.contains("kontext") {
             body = json!({ "prompt": "x", "aspect_ratio": "1:1", "input_image": png(512, 512) });
         }
-        let answer = bench.submit(path, &body).await;
+        let response = bench.submit(path, &body).await;
         assert_eq!(
-            answer["cost"].as_f64().map(|cost| (cost * 100.0).round()),
+            response["cost"].as_f64().map(|cost| (cost * 100.0).round()),
             Some((cost * 100.0f64).round()),
             "{path}"
         );
-        assert_eq!(answer["input_mp"], 0.25);
+        assert_eq!(response["input_mp"], 0.25);
     }
 }
 
-fn refusal(answer: &Answer, status: u16) -> String {
-    assert_eq!(answer.status, status, "{answer:?}");
-    answer.json()["detail"].as_str().unwrap().to_owned()
+fn refusal(response: &Response, status: u16) -> String {
+    assert_eq!(response.status, status, "{response:?}");
+    response.json()["detail"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
-async fn without_credits_nothing_is_accepted_and_nothing_charged() {
+async fn submissions_without_credits_are_not_accepted_or_charged() {
     let bench = project("credits = 7.5", "").await;
     for _ in 0..2 {
         bench.submit("/v1/gen-2-pro", &small()).await;
@@ -99,7 +102,7 @@ async fn without_credits_nothing_is_accepted_and_nothing_charged() {
 }
 
 #[tokio::test]
-async fn the_status_of_that_refusal_is_a_setting() {
+async fn the_status_code_of_unpaid_submissions_is_a_setting() {
     let bench = Bench::with(Config {
         unpaid_status: 403,
         ..Config::from_toml("organizations = [{ name = 'Default', credits = 0 }]").unwrap()
@@ -109,7 +112,7 @@ async fn the_status_of_that_refusal_is_a_setting() {
 }
 
 #[tokio::test]
-async fn no_limit_is_passed_and_each_ends_with_its_period() {
+async fn limits_are_not_exceeded_and_reset_with_each_period() {
     for (period, days) in [("daily", 1), ("weekly", 7), ("monthly", 31)] {
         let bench = project("", &format!("limits = {{ {period} = 6.5 }}")).await;
         for _ in 0..2 {
@@ -124,7 +127,7 @@ async fn no_limit_is_passed_and_each_ends_with_its_period() {
 }
 
 #[tokio::test]
-async fn a_failed_task_is_charged_once_like_any_other() {
+async fn a_failed_task_is_charged_once() {
     let bench = project("credits = 100", "").await;
     let task = bench
         .submit("/v1/gen-2-pro", &json!({ "prompt": "[[error]]", "width": 64, "height": 64 }))
@@ -136,7 +139,7 @@ async fn a_failed_task_is_charged_once_like_any_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn credits_are_never_overspent_by_submissions_at_once() {
+async fn concurrent_submissions_never_overspend_credits() {
     let bench = std::sync::Arc::new(project("credits = 30", "").await);
     let mut submissions = tokio::task::JoinSet::new();
     for _ in 0..40 {

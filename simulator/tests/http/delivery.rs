@@ -1,15 +1,15 @@
-//! Delivery addresses.
+//! Delivery URLs.
 
 use std::time::Duration;
 
 use axum::http::{Method, header};
-use imagekiln_simulator::Config;
 use serde_json::json;
 
 use super::bench::{Bench, png};
+use imagekiln_simulator::Config;
 
 #[tokio::test]
-async fn an_address_is_good_for_ten_minutes_from_readiness() {
+async fn a_url_is_valid_for_ten_minutes_after_the_task_is_ready() {
     let bench = Bench::new().await;
     let task = bench
         .submit(
@@ -22,19 +22,19 @@ async fn an_address_is_good_for_ten_minutes_from_readiness() {
     assert_eq!(bench.fetch(&sample).await.status, 200);
     bench.sim.clock().advance_to(ready + Duration::from_secs(590));
     assert_eq!(bench.fetch(&sample).await.status, 200);
-    assert_eq!(bench.sample(&task).await, sample, "polling again does not prolong it");
+    assert_eq!(bench.sample(&task).await, sample, "polling does not extend it");
     bench.sim.clock().advance_to(ready + Duration::from_secs(601));
-    let answer = bench.fetch(&sample).await;
-    assert_eq!(answer.status, 403);
-    assert_eq!(answer.json(), json!({ "detail": "The delivery address has expired" }));
+    let response = bench.fetch(&sample).await;
+    assert_eq!(response.status, 403);
+    assert_eq!(response.json(), json!({ "detail": "The delivery URL has expired" }));
     assert_eq!(bench.sim.counts().delivered, 2);
-    // The next submission lets go of the expired task's images; nothing of it shows.
+    // The next submission drops the expired task's images, which is not visible.
     bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x" })).await;
     assert_eq!(bench.poll(&task).await["status"], "Ready");
 }
 
 #[tokio::test]
-async fn a_changed_address_is_refused() {
+async fn a_modified_url_is_rejected() {
     let bench = Bench::new().await;
     let body = json!({ "prompt": "x", "width": 64, "height": 64 });
     let (first, second) =
@@ -60,9 +60,9 @@ async fn a_changed_address_is_refused() {
         sample.replace(&id(&first), &id(&second)),
         sample.replace(&id(&first), "%2e%2e"),
     ] {
-        let answer = bench.fetch(&forged).await;
-        assert_eq!(answer.status, 403, "{forged}");
-        assert!(answer.json()["detail"].as_str().unwrap().contains("signature"), "{forged}");
+        let response = bench.fetch(&forged).await;
+        assert_eq!(response.status, 403, "{forged}");
+        assert!(response.json()["detail"].as_str().unwrap().contains("signature"), "{forged}");
     }
     assert_eq!(bench.fetch(&sample).await.status, 200);
     assert_eq!(bench.send(Method::POST, &sample, &[], "").await.status, 405);
@@ -70,10 +70,18 @@ async fn a_changed_address_is_refused() {
 }
 
 #[tokio::test]
-async fn a_picture_depends_on_model_prompt_and_seed_alone() {
+async fn a_picture_depends_only_on_model_prompt_and_seed() {
     let bench = Bench::with(Config { seed: Some(1), ..Config::default() }).await;
     let elsewhere = Bench::with(Config { seed: Some(2), ..Config::default() }).await;
-    let body = |prompt: &str, seed: i64| json!({ "prompt": prompt, "seed": seed, "width": 128, "height": 96, "output_format": "png" });
+    let body = |prompt: &str, seed: i64| {
+        json!({
+            "prompt": prompt,
+            "seed": seed,
+            "width": 128,
+            "height": 96,
+            "output_format": "png",
+        })
+    };
     let picture = bench.picture("/v1/gen-2-pro", &body("a fox", 7)).await;
     assert_eq!(picture, bench.picture("/v1/gen-2-pro", &body("a fox", 7)).await);
     assert_eq!(picture, elsewhere.picture("/v1/gen-2-pro", &body("a fox", 7)).await);
@@ -82,18 +90,14 @@ async fn a_picture_depends_on_model_prompt_and_seed_alone() {
     assert_ne!(picture, bench.picture("/v1/gen-2-flex", &body("a fox", 7)).await);
     let mut edit = body("a fox", 7);
     edit["input_image"] = png(40, 40).into();
-    assert_ne!(picture, bench.picture("/v1/gen-2-pro", &edit).await, "the reference shows");
+    assert_ne!(picture, bench.picture("/v1/gen-2-pro", &edit).await, "the reference is visible");
     let unseeded = json!({ "prompt": "a fox", "width": 128, "height": 96 });
     let first = bench.picture("/v1/gen-2-pro", &unseeded).await;
-    assert_ne!(
-        first,
-        bench.picture("/v1/gen-2-pro", &unseeded).await,
-        "each has a seed of its own"
-    );
+    assert_ne!(first, bench.picture("/v1/gen-2-pro", &unseeded).await, "each has its own seed");
 }
 
 #[tokio::test]
-async fn a_head_tells_what_a_get_would_and_is_no_delivery() {
+async fn a_head_request_has_the_headers_of_a_get_and_is_not_a_delivery() {
     let bench = Bench::new().await;
     let body = json!({ "prompt": "x", "width": 64, "height": 64, "output_format": "webp" });
     let task = bench.submit("/v1/gen-2-pro", &body).await;
@@ -109,7 +113,7 @@ async fn a_head_tells_what_a_get_would_and_is_no_delivery() {
 }
 
 #[tokio::test]
-async fn a_part_of_a_picture_can_be_fetched_and_is_no_delivery() {
+async fn a_range_of_a_picture_can_be_fetched_and_is_not_a_delivery() {
     let bench = Bench::new().await;
     let task =
         bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
@@ -120,7 +124,7 @@ async fn a_part_of_a_picture_can_be_fetched_and_is_no_delivery() {
         (200, &"bytes".parse().unwrap())
     );
     let length = whole.body.len();
-    for (range, status, told, body) in [
+    for (range, status, content_range, body) in [
         ("bytes=10-19", 206, format!("bytes 10-19/{length}"), whole.body.slice(10..20)),
         (
             "bytes=-7",
@@ -133,9 +137,13 @@ async fn a_part_of_a_picture_can_be_fetched_and_is_no_delivery() {
     ] {
         let part = bench.send(Method::GET, &sample, &[("range", range)], "").await;
         assert_eq!(part.status.as_u16(), status, "{range}");
-        assert_eq!(part.headers[header::CONTENT_RANGE], *told, "{range}");
+        assert_eq!(part.headers[header::CONTENT_RANGE], *content_range, "{range}");
         assert_eq!(part.body, body, "{range}");
     }
     assert_eq!(bench.send(Method::HEAD, &sample, &[("range", "bytes=1-2")], "").await.status, 200);
-    assert_eq!(bench.sim.counts().delivered, 2, "the whole, and the part that was the whole");
+    assert_eq!(
+        bench.sim.counts().delivered,
+        2,
+        "the full response, and the range that was the whole file"
+    );
 }

@@ -1,22 +1,22 @@
-//! What `docs/simulator.md` says is so.
+//! Compares `docs/simulator.md` with the code.
 
 use imagekiln_simulator::{Config, Faults, Permission, Role, Simulator};
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulator.md"));
 
-/// The cells of the rows of the page's tables.
+/// The cells of the rows of the document's tables.
 fn rows() -> impl Iterator<Item = Vec<&'static str>> {
     let rows = PAGE.lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
     rows.map(|row| row.split('|').map(str::trim).collect())
 }
 
-/// A name as it stands in a configuration or in JSON.
+/// The name of a value in settings and JSON.
 fn written(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
-async fn its_settings_can_be_read_and_started_with() {
+async fn the_examples_of_settings_are_valid() {
     let blocks: Vec<_> =
         PAGE.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert!(blocks.len() >= 5, "{blocks:?}");
@@ -31,39 +31,39 @@ async fn its_settings_can_be_read_and_started_with() {
 }
 
 #[test]
-fn its_settings_are_all_there_are() {
+fn every_setting_is_listed() {
     let error = Config::from_toml("nonsense = 1").unwrap_err().to_string();
     let names: Vec<_> = error.split('`').skip(3).step_by(2).collect();
     assert!(names.len() > 20 && names.contains(&"seed"), "{error}");
     for name in names {
-        let told = rows().any(|row| row[0].split(", ").any(|cell| cell == format!("`{name}`")));
-        assert!(told, "the page's table does not name the setting `{name}`");
+        let listed = rows().any(|row| row[0].split(", ").any(|cell| cell == format!("`{name}`")));
+        assert!(listed, "no table lists the setting `{name}`");
     }
 }
 
 #[test]
-fn its_permission_table_is_the_one_that_holds() {
+fn the_permission_table_is_correct() {
     for permission in Permission::ALL {
         let name = format!("`{}`", written(&permission));
         let row = rows()
             .find(|row| row[0].starts_with(&name))
-            .unwrap_or_else(|| panic!("{name} is not told"));
-        let told: Vec<_> = row[1..].iter().map(|cell| *cell == "yes").collect();
-        assert_eq!(told, Role::ALL.map(|role| role.permits(permission)), "{name}");
+            .unwrap_or_else(|| panic!("{name} is not listed"));
+        let listed: Vec<_> = row[1..].iter().map(|cell| *cell == "yes").collect();
+        assert_eq!(listed, Role::ALL.map(|role| role.permits(permission)), "{name}");
     }
 }
 
 #[test]
-fn its_faults_are_all_there_are() {
+fn every_fault_is_listed() {
     for fault in Faults::known() {
         let row = rows().find(|row| row[0] == format!("`{}`", fault.name) && row.len() == 4);
-        let row = row.unwrap_or_else(|| panic!("{} is not told", fault.name));
+        let row = row.unwrap_or_else(|| panic!("{} is not listed", fault.name));
         let places: Vec<_> = fault.places.iter().map(written).collect();
         assert_eq!((row[1], row[3]), (places.join(", ").as_str(), fault.effect), "{}", fault.name);
     }
 }
 
-/// A text with the names of its parameters left out: `/api/tasks/{}` for `/api/tasks/{id}`.
+/// A text without the names of its parameters: `/api/tasks/{}` for `/api/tasks/{id}`.
 fn nameless(text: &str) -> String {
     let parts = text.split('{').enumerate();
     let parts = parts.map(|(index, part)| {
@@ -73,10 +73,11 @@ fn nameless(text: &str) -> String {
 }
 
 #[test]
-fn its_control_port_is_the_one_that_is_served() {
+fn every_route_of_the_control_port_is_listed() {
     let sources = [
         include_str!("../../src/control/mod.rs"),
         include_str!("../../src/control/accounts.rs"),
+        include_str!("../../src/control/accounts/projects.rs"),
         include_str!("../../src/control/faults.rs"),
     ];
     let quoted = sources.iter().flat_map(|source| source.split('"'));
@@ -85,7 +86,7 @@ fn its_control_port_is_the_one_that_is_served() {
     assert!(routes.len() > 20, "{routes:?}");
     let page = nameless(PAGE);
     for route in routes.into_iter().map(nameless) {
-        let told = page.contains(&format!("`{route}`")) || page.contains(&format!("`{route}?"));
-        assert!(told, "{route} is not told");
+        let listed = page.contains(&format!("`{route}`")) || page.contains(&format!("`{route}?"));
+        assert!(listed, "{route} is not listed");
     }
 }

@@ -1,23 +1,16 @@
-//! Every fault, in every place where it may strike, asked for in every way.
+//! Every fault at every place, requested in every way.
 
-use std::collections::BTreeSet;
-use std::pin::pin;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
-use axum::http::Request;
-use http_body_util::{BodyExt as _, Empty};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
-use imagekiln_simulator::{Config, FaultPlace, Faults};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
-use super::bench::Bench;
-use super::raw::Raw;
+use super::{bench::Bench, raw::Raw};
+use imagekiln_simulator::{FaultPlace, Faults};
 
-const JSON: &str = "200 application/json";
+pub const JSON: &str = "200 application/json";
 
-/// A fault, what comes of it, and how many tasks there are after it.
+/// A fault, the response, and the number of tasks afterwards.
 const SUBMISSION: [(&str, &str, u64); 12] = [
     ("error-before", "500 application/json", 0),
     ("error-before=503", "503 application/json", 0),
@@ -33,7 +26,7 @@ const SUBMISSION: [(&str, &str, u64); 12] = [
     ("slow-body=20", JSON, 1),
 ];
 
-/// A fault, what comes of it, and the status that is told.
+/// A fault, the response, and its status.
 const POLL: [(&str, &str, Option<&str>); 9] = [
     ("error-before", "500 application/json", None),
     ("error-before=504", "504 application/json", None),
@@ -46,7 +39,7 @@ const POLL: [(&str, &str, Option<&str>); 9] = [
     ("spurious-not-found", JSON, Some("Task not found")),
 ];
 
-/// A fault, and what comes of it.
+/// A fault, and the response.
 const DELIVERY: [(&str, &str); 13] = [
     ("error-before", "500 application/json"),
     ("error-before=503", "503 application/json"),
@@ -63,7 +56,7 @@ const DELIVERY: [(&str, &str); 13] = [
     ("early-expiry", "403 application/json"),
 ];
 
-/// How a fault is asked for.
+/// How a fault is requested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Word,
@@ -74,7 +67,7 @@ enum Way {
     Rule,
 }
 
-/// A submission that asks for a fault in one of the ways.
+/// A submission that requests a fault in one of the ways.
 struct Asking<'a> {
     bench: &'a Bench,
     fault: String,
@@ -112,12 +105,12 @@ impl<'a> Asking<'a> {
         Raw::send("POST", &url, &self.headers(self.way == Way::Header), &body).await
     }
 
-    /// A poll or a fetch; only the first asks for the fault itself.
+    /// A poll or a fetch. Only the first one requests the fault itself.
     async fn get(&self, url: &str, first: bool) -> Raw {
         Raw::send("GET", url, &self.headers(first && self.way == Way::OwnHeader), "").await
     }
 
-    /// A task that is ready, and what its polling address is.
+    /// Submits a task, waits until it is ready, and returns its polling URL.
     async fn finished(&self) -> String {
         let task = self.submit().await.json();
         self.bench.sim.clock().advance(Duration::from_secs(1));
@@ -126,7 +119,7 @@ impl<'a> Asking<'a> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_submission_is_struck_once_and_then_gets_through() {
+async fn a_fault_of_a_submission_applies_once() {
     let bench = Bench::new().await;
     let mut expected = 0;
     for (fault, summary, accepted) in SUBMISSION {
@@ -158,8 +151,7 @@ async fn a_submission_is_struck_once_and_then_gets_through() {
             assert!(url.starts_with(bench.sim.base_url()), "{url}");
         }
     }
-    // Nothing was charged that is not there, nothing is there that was not charged, and all of it
-    // becomes ready.
+    // Every charge has a task, every task was charged, and all of them become ready.
     bench.sim.clock().advance(Duration::from_secs(1));
     let (counts, tasks) = (bench.sim.counts(), bench.sim.tasks());
     assert_eq!((counts.accepted, counts.ready, tasks.len() as u64), (expected, expected, expected));
@@ -170,7 +162,7 @@ async fn a_submission_is_struck_once_and_then_gets_through() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_is_struck_once_and_the_task_is_fine() {
+async fn a_fault_of_a_poll_applies_once() {
     let bench = Bench::new().await;
     for (fault, summary, status) in POLL {
         for way in [Way::Word, Way::Header, Way::OwnHeader, Way::Rule] {
@@ -193,7 +185,7 @@ async fn a_poll_is_struck_once_and_the_task_is_fine() {
             assert_eq!(
                 view.polls,
                 1 + u64::from(status.is_some()),
-                "only answers with a status are counted"
+                "only responses with a status are counted"
             );
         }
     }
@@ -203,14 +195,14 @@ async fn a_poll_is_struck_once_and_the_task_is_fine() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delivery_is_struck_once_and_the_picture_is_fine() {
+async fn a_fault_of_a_delivery_applies_once() {
     let bench = Bench::new().await;
     for (fault, summary) in DELIVERY {
         for way in [Way::Word, Way::Header, Way::OwnHeader, Way::Rule] {
             let asking = Asking::new(&bench, "delivery", fault, way);
             let polled = asking.get(&asking.finished().await, false).await.json();
             let sample = polled["result"]["sample"].as_str().unwrap();
-            // Who asks for the head alone spends nothing.
+            // A HEAD request does not use up a fault.
             assert_eq!(
                 Raw::send("HEAD", sample, &[], "").await.header("content-type"),
                 Some("image/jpeg")
@@ -231,13 +223,12 @@ async fn a_delivery_is_struck_once_and_the_picture_is_fine() {
                 "slow-headers=20" | "slow-body=20" => assert_eq!(struck.body, fine.body),
                 "empty" => assert!(struck.body.is_empty()),
                 "wrong-kind" => assert!(struck.body.starts_with(b"\x89PNG")),
-                "wrong-kind=text" => assert!(struck.body.starts_with(b"This is no picture")),
+                "wrong-kind=text" => {
+                    assert!(struck.body.starts_with(b"This text is a simulated fault"))
+                }
                 "html" | "html-502" => assert!(struck.body.starts_with(b"<!DOCTYPE html>")),
                 "early-expiry" => {
-                    assert_eq!(
-                        struck.json(),
-                        json!({ "detail": "The delivery address has expired" })
-                    );
+                    assert_eq!(struck.json(), json!({ "detail": "The delivery URL has expired" }));
                 }
                 _ => assert!(struck.json()["detail"].is_string()),
             }
@@ -247,7 +238,7 @@ async fn a_delivery_is_struck_once_and_the_picture_is_fine() {
 }
 
 #[tokio::test]
-async fn the_tables_leave_no_fault_out_and_none_strikes_elsewhere() {
+async fn the_tables_list_every_fault_and_place() {
     let bench = Bench::new().await;
     let names = |faults: &[&'static str]| -> BTreeSet<_> {
         faults.iter().map(|fault| fault.split('=').next().unwrap()).collect()
@@ -268,74 +259,4 @@ async fn the_tables_leave_no_fault_out_and_none_strikes_elsewhere() {
             assert_eq!(added.is_ok(), known.places.contains(&place), "{} {place}", known.name);
         }
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_slow_body_is_one_whose_head_comes_at_once() {
-    // However long it takes: the client waits, and is not waited for.
-    let bench =
-        Bench::with(Config { client_timeout: Duration::from_secs(10), ..Config::default() }).await;
-    let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", "slow-body=3600")];
-    let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
-    let stream = Raw::start("GET", &url, &headers, "").await;
-    let before = Instant::now();
-    let mut head = [0; 4096];
-    let length = loop {
-        stream.readable().await.unwrap();
-        match stream.try_read(&mut head) {
-            Ok(length) => break length,
-            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock),
-        }
-    };
-    let head = String::from_utf8(head[..length].to_vec()).unwrap();
-    assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
-    assert_eq!(before.elapsed(), Duration::ZERO);
-    let mut body = Vec::new();
-    tokio::io::AsyncReadExt::read_to_end(&mut { stream }, &mut body).await.unwrap();
-    assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["status"], "Task not found");
-    assert_eq!(before.elapsed().as_secs(), 3600);
-}
-
-#[tokio::test]
-async fn slowness_follows_the_clock_of_the_simulator() {
-    let bench = Bench::new().await;
-    let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
-    for fault in ["slow-headers=86400", "slow-body=86400"] {
-        let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", fault)];
-        let mut answer = pin!(Raw::send("GET", &url, &headers, ""));
-        let clock = bench.sim.clock();
-        let answer = loop {
-            tokio::select! {
-                answer = &mut answer => break answer,
-                () = tokio::task::yield_now() => clock.advance(Duration::from_secs(3600)),
-            }
-        };
-        assert_eq!(answer.summary(), JSON);
-    }
-}
-
-#[tokio::test]
-async fn connections_of_http2_are_reset_too() {
-    let bench = Bench::new().await;
-    let task =
-        bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
-    let sample = bench.sample(&task).await;
-    let client = Client::builder(TokioExecutor::new())
-        .http2_only(true)
-        .build_http::<Empty<axum::body::Bytes>>();
-    let get = async |url: &str, fault: &str| {
-        let request = Request::get(url).header("x-key", bench.sim.api_key());
-        let request = request.header("x-simulator-fault", fault).body(Empty::new()).unwrap();
-        client.request(request).await
-    };
-    let url = task["polling_url"].as_str().unwrap();
-    assert!(get(url, "slow-body=0").await.unwrap().into_body().collect().await.is_ok());
-    assert!(get(url, "reset").await.is_err());
-    for fault in ["reset", "truncated"] {
-        // The end may come before the head was read.
-        if let Ok(answer) = get(&sample, fault).await {
-            assert!(answer.into_body().collect().await.is_err(), "{fault}");
-        }
-    }
-    assert!(get(&sample, "slow-body=0").await.unwrap().into_body().collect().await.is_ok());
 }

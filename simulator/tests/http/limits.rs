@@ -1,18 +1,18 @@
-//! Moderation, times, the cap on active tasks, and how much is kept.
+//! Moderation, times, the maximum of active tasks, and the limit of kept data.
 
 use std::time::Duration;
 
-use imagekiln_simulator::Config;
 use serde_json::{Value, json};
 
 use super::bench::{Bench, png};
+use imagekiln_simulator::Config;
 
 fn small(prompt: &str) -> Value {
     json!({ "prompt": prompt, "width": 64, "height": 64 })
 }
 
 #[tokio::test]
-async fn moderation_weighs_words_against_safety_tolerance() {
+async fn moderation_compares_words_with_the_safety_tolerance() {
     let config = Config::from_toml(
         "[moderation]\ninput = { cruelty = 1, 'two words' = 3 }\noutput = { gloom = 6 }\n",
     );
@@ -36,20 +36,20 @@ async fn moderation_weighs_words_against_safety_tolerance() {
         let task = bench.submit("/v1/gen-2-pro", &body).await;
         assert_eq!(bench.finish(&task).await["status"], status, "{body}");
     }
-    // Neither images nor secrets are words, nor what stands for them where the request is shown.
+    // Images and secrets are ignored, and so are their replacements in the log.
     let mut body = small("a fox");
     body["input_image"] = "https://gloom.example.com/cruelty.png".into();
     body["webhook_secret"] = "gloom".into();
     body["safety_tolerance"] = 0.into();
     let task = bench.submit("/v1/gen-2-flex", &body).await;
     assert_eq!(bench.finish(&task).await["status"], "Ready");
-    // The list is the configuration's: nothing is left of the default one.
+    // The configured list replaces the default one.
     let task = bench.submit("/v1/gen-2-pro", &small("gore")).await;
     assert_eq!(bench.finish(&task).await["status"], "Ready");
 }
 
 #[tokio::test]
-async fn each_model_takes_its_time() {
+async fn the_time_can_be_set_per_model() {
     let config = Config::from_toml(
         "ready_after = 10\nready_after_of = { 'gen-2-*' = 20, 'gen-2-flex' = 0.5 }",
     );
@@ -67,7 +67,7 @@ async fn each_model_takes_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_cap_on_active_tasks_one_waits_as_long_as_it_says() {
+async fn at_the_maximum_of_active_tasks_retry_after_is_exact() {
     let config = Config {
         max_active_tasks: 2,
         ready_after: Duration::from_millis(7_500),
@@ -77,25 +77,25 @@ async fn at_the_cap_on_active_tasks_one_waits_as_long_as_it_says() {
     let bench = Bench::with(config).await;
     bench.submit("/v1/gen-2-flex", &small("x")).await;
     bench.submit("/v1/gen-2-pro", &small("x")).await;
-    let answer = bench.post("/v1/gen-2-pro", &small("x")).await;
+    let response = bench.post("/v1/gen-2-pro", &small("x")).await;
     assert_eq!(
-        (answer.status.as_u16(), &answer.headers["retry-after"]),
+        (response.status.as_u16(), &response.headers["retry-after"]),
         (429, &"8".parse().unwrap())
     );
-    assert_eq!(answer.json()["detail"], "The project has 2 active tasks, and may have no more");
+    assert_eq!(response.json()["detail"], "The project has reached its limit of 2 active tasks");
     assert_eq!((bench.sim.counts().accepted, bench.sim.counts().charged.hundredths()), (2, 600));
-    // A slower clock makes the wait longer for whoever waits in real time.
+    // A slower clock makes the wait longer in real time.
     bench.sim.clock().set_speed(0.25);
     assert_eq!(bench.post("/v1/gen-2-pro", &small("x")).await.headers["retry-after"], "30");
     bench.sim.clock().set_speed(1.0);
-    // The final status frees the place, though nobody polled.
+    // A task that has ended is not active any more, even if nobody polled it.
     bench.sim.clock().advance(Duration::from_secs(8));
     bench.submit("/v1/gen-2-pro", &small("x")).await;
     assert_eq!(bench.post("/v1/gen-2-pro", &small("x")).await.status, 429);
 }
 
 #[tokio::test]
-async fn past_its_size_the_store_forgets_the_oldest_final_tasks() {
+async fn above_the_size_limit_the_oldest_finished_tasks_are_dropped() {
     let bench = Bench::with(Config { max_kept_bytes: 25_000, ..Config::default() }).await;
     let mut first = Vec::new();
     for _ in 0..5 {
@@ -108,7 +108,7 @@ async fn past_its_size_the_store_forgets_the_oldest_final_tasks() {
     }
     assert_eq!(bench.poll(&first[0]).await["status"], "Task not found");
     assert_eq!(bench.poll(&first[4]).await["status"], "Ready");
-    // Tasks without a final status are kept, whatever they take.
+    // Tasks in progress are always kept.
     let image = png(200, 200);
     for _ in 0..12 {
         bench
@@ -121,11 +121,11 @@ async fn past_its_size_the_store_forgets_the_oldest_final_tasks() {
     let active = bench.sim.tasks().iter().filter(|task| task.status == "Pending").count();
     assert_eq!(active, 18);
     let counts = bench.sim.counts();
-    assert_eq!((counts.accepted, counts.ready), (23, 5), "what is forgotten stays counted");
+    assert_eq!((counts.accepted, counts.ready), (23, 5), "dropped tasks are still counted");
 }
 
 #[tokio::test]
-async fn a_painted_picture_takes_room_too() {
+async fn rendered_pictures_count_toward_the_limit() {
     let bench = Bench::with(Config { max_kept_bytes: 50_000, ..Config::default() }).await;
     let body = json!({ "prompt": "x", "width": 512, "height": 512, "output_format": "png" });
     let first = bench.submit("/v1/gen-2-pro", &body).await;

@@ -1,28 +1,33 @@
-//! The simulator over real HTTP.
+//! Tests the simulator over HTTP.
 
 mod accounts;
 mod bench;
+mod body_lengths;
 mod contract;
 mod control;
 mod credits;
 mod delivery;
 mod documented;
 mod faults;
-mod faults_asked;
+mod faults_requested;
+mod faults_timing;
 mod limits;
 mod mutations;
 mod operations;
 mod pictures;
 mod pictures_edit;
+mod pictures_extend;
 mod pictures_input;
 mod raw;
-mod refusals;
+mod rejections;
 mod sizes;
 mod slow;
 mod tasks;
 mod video;
 mod video_in_browser;
+mod violations;
 mod webhook_receiver;
 mod webhooks;
 mod webhooks_log;
-mod webhooks_reply;
+mod webhooks_polling_url;
+mod webhooks_retry;

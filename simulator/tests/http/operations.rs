@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use axum::http::{Method, header};
-use imagekiln_simulator::{Config, Credits, TaskView};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, png};
-use super::contract::{Submission, submissions};
+use super::{
+    bench::{Bench, png},
+    contract::{Submission, submissions},
+};
+use imagekiln_simulator::{Config, Credits, TaskView};
 
-/// From the submission to `Ready`; gives the address of the picture and what the simulator knows of
-/// the task.
+/// Runs a submission until it is `Ready`. Returns the delivery URL and the simulator's view of the
+/// task.
 async fn run(bench: &Bench, submission: &Submission, body: &Value) -> (String, TaskView) {
     let before = bench.sim.counts();
     let base = match submission.regional {
@@ -19,9 +21,9 @@ async fn run(bench: &Bench, submission: &Submission, body: &Value) -> (String, T
     };
     let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
     let url = format!("{base}{}", submission.path);
-    let answer = bench.send(Method::POST, &url, &headers, body.to_string()).await;
-    assert_eq!(answer.status, 200, "{}: {answer:?}", submission.path);
-    let task = answer.json();
+    let response = bench.send(Method::POST, &url, &headers, body.to_string()).await;
+    assert_eq!(response.status, 200, "{}: {response:?}", submission.path);
+    let task = response.json();
     assert!(task["cost"].is_number() && task["output_mp"].is_number(), "{task}");
     assert!(task["polling_url"].as_str().unwrap().starts_with(base), "{task}");
 
@@ -43,10 +45,10 @@ async fn run(bench: &Bench, submission: &Submission, body: &Value) -> (String, T
 }
 
 #[tokio::test]
-async fn every_operation_serves_its_minimal_request() {
+async fn every_operation_accepts_its_minimal_request() {
     let bench = Bench::new().await;
     let submissions = submissions();
-    assert_eq!(submissions.len(), 28, "29 operations, one of which is the poll");
+    assert_eq!(submissions.len(), 28, "29 operations, including the poll");
     for submission in submissions {
         let (_, view) = run(&bench, &submission, &submission.minimal()).await;
         let expected = match submission.is_video() {
@@ -70,13 +72,13 @@ async fn every_operation_delivers_the_picture_of_its_full_request() {
             body = json!({ "width": 80, "height": 72 });
         }
         let (sample, view) = run(&bench, &submission, &body).await;
-        let answer = bench.fetch(&sample).await;
-        assert_eq!(answer.status, 200);
-        assert_eq!(answer.headers[header::CONTENT_TYPE], format!("image/{format}"));
-        assert_eq!(answer.headers[header::CONTENT_LENGTH], answer.body.len().to_string());
+        let response = bench.fetch(&sample).await;
+        assert_eq!(response.status, 200);
+        assert_eq!(response.headers[header::CONTENT_TYPE], format!("image/{format}"));
+        assert_eq!(response.headers[header::CONTENT_LENGTH], response.body.len().to_string());
         let expected = image::ImageFormat::from_mime_type(format!("image/{format}")).unwrap();
-        assert_eq!(image::guess_format(&answer.body).unwrap(), expected);
-        let picture = image::load_from_memory_with_format(&answer.body, expected).unwrap();
+        assert_eq!(image::guess_format(&response.body).unwrap(), expected);
+        let picture = image::load_from_memory_with_format(&response.body, expected).unwrap();
         assert_eq!((picture.width(), picture.height()), (view.width, view.height));
         if let (Some(width), Some(height)) = (body["width"].as_u64(), body["height"].as_u64()) {
             assert_eq!((u64::from(view.width), u64::from(view.height)), (width, height));
@@ -87,7 +89,7 @@ async fn every_operation_delivers_the_picture_of_its_full_request() {
 }
 
 #[tokio::test]
-async fn optional_fields_may_be_null_where_the_contract_says_so() {
+async fn nullable_fields_accept_null_and_others_do_not() {
     let bench = Bench::new().await;
     for submission in submissions() {
         let mut body = submission.minimal();
@@ -95,46 +97,46 @@ async fn optional_fields_may_be_null_where_the_contract_says_so() {
         for (name, _) in nullable {
             body[name] = Value::Null;
         }
-        let answer = bench.post(&submission.path, &body).await;
-        assert_eq!(answer.status, 200, "{}: {answer:?}", submission.path);
+        let response = bench.post(&submission.path, &body).await;
+        assert_eq!(response.status, 200, "{}: {response:?}", submission.path);
         for (name, schema) in
             submission.properties().filter(|(_, schema)| schema.get("type").is_some())
         {
             if schema["nullable"] != true {
                 let mut body = body.clone();
                 body[name] = Value::Null;
-                let answer = bench.post(&submission.path, &body).await;
-                assert_eq!(answer.status, 422, "{} with null for {name}", submission.path);
+                let response = bench.post(&submission.path, &body).await;
+                assert_eq!(response.status, 422, "{} with null for {name}", submission.path);
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a_webhook_is_answered_without_a_polling_address_where_the_contract_allows() {
+async fn only_the_listed_operations_omit_the_polling_url_of_webhooks() {
     let bench = Bench::new().await;
     for submission in submissions() {
         let mut body = submission.minimal();
         body["webhook_url"] = "https://example.com/hook".into();
         body["webhook_secret"] = "a secret".into();
-        let answer = bench.submit(&submission.path, &body).await;
-        let id = answer["id"].as_str().unwrap();
+        let response = bench.submit(&submission.path, &body).await;
+        let id = response["id"].as_str().unwrap();
         if ["gen_2_pro", "gen_2_pro_preview"].contains(&submission.operation_id.as_str()) {
-            assert_eq!(answer["status"], "Pending");
-            assert_eq!(answer["webhook_url"], "https://example.com/hook");
-            assert_eq!(answer.get("polling_url"), None);
+            assert_eq!(response["status"], "Pending");
+            assert_eq!(response["webhook_url"], "https://example.com/hook");
+            assert_eq!(response.get("polling_url"), None);
             let poll =
                 bench.get(&format!("{}/v1/get_result?id={id}", bench.sim.base_url())).await.json();
             assert_eq!(poll["status"], "Pending");
         } else {
-            assert!(answer["polling_url"].is_string(), "{}", submission.path);
-            assert_eq!(answer.get("webhook_url"), None);
+            assert!(response["polling_url"].is_string(), "{}", submission.path);
+            assert_eq!(response.get("webhook_url"), None);
         }
     }
 }
 
 #[tokio::test]
-async fn costs_and_megapixels_are_told_and_charged_once() {
+async fn costs_and_megapixels_are_reported_and_charged_once() {
     let bench = Bench::new().await;
     let body = json!({ "prompt": "x", "width": 512, "height": 1024 });
     let task = bench.submit("/v1/gen-2-pro", &body).await;
@@ -150,7 +152,7 @@ async fn costs_and_megapixels_are_told_and_charged_once() {
     let unknown = bench.submit("/v1/gen-tools/deblur-v1", &body).await;
     assert_eq!(unknown["input_mp"], Value::Null);
 
-    // Neither refusals nor polls nor deliveries are charged.
+    // Rejections, polls and deliveries are not charged.
     let charged = bench.sim.counts().charged;
     assert_eq!(bench.post("/v1/gen-2-pro", &json!({})).await.status, 422);
     let sample = bench.sample(&task).await;
@@ -161,7 +163,7 @@ async fn costs_and_megapixels_are_told_and_charged_once() {
 }
 
 #[tokio::test]
-async fn another_prefix_stands_for_gen() {
+async fn the_model_prefix_can_be_changed() {
     let bench = Bench::with(Config {
         model_prefix: "xyz".to_owned(),
         ready_after: Duration::ZERO,

@@ -1,4 +1,4 @@
-//! What the settings of a request do to its picture, and what every picture tells of itself.
+//! How the settings of a request change its picture, and the label of every picture.
 
 use std::io::Cursor;
 
@@ -11,15 +11,21 @@ async fn painted(bench: &Bench, path: &str, body: &Value) -> RgbImage {
     image::load_from_memory(&bench.picture(path, body).await).unwrap().into_rgb8()
 }
 
-/// The part of a picture that no caption covers.
+/// The part of a picture above the caption.
 fn upper(picture: &RgbImage) -> RgbImage {
     image::imageops::crop_imm(picture, 0, 0, picture.width(), picture.height() / 2).to_image()
 }
 
 #[tokio::test]
-async fn each_setting_shows_in_the_painting() {
+async fn each_setting_changes_the_painting() {
     let bench = Bench::with_finetunes(&["clay", "glass"]).await;
-    let flex = json!({ "prompt": "a fox", "seed": 7, "width": 128, "height": 128, "output_format": "png" });
+    let flex = json!({
+        "prompt": "a fox",
+        "seed": 7,
+        "width": 128,
+        "height": 128,
+        "output_format": "png",
+    });
     let ultra =
         json!({ "prompt": "a fox", "seed": 7, "output_format": "png", "aspect_ratio": "21:9" });
     let mut klein = flex.clone();
@@ -43,7 +49,7 @@ async fn each_setting_shows_in_the_painting() {
             let picture = painted(&bench, &format!("/v1/{path}"), &body).await;
             assert!(
                 picture == painted(&bench, &format!("/v1/{path}"), &body).await,
-                "always the same"
+                "always the same picture"
             );
             pictures.push(upper(&picture));
         }
@@ -54,9 +60,15 @@ async fn each_setting_shows_in_the_painting() {
 }
 
 #[tokio::test]
-async fn defaults_are_those_of_the_contract() {
+async fn defaults_come_from_the_contract() {
     let bench = Bench::new().await;
-    let body = json!({ "prompt": "a fox", "seed": 7, "width": 256, "height": 256, "output_format": "png" });
+    let body = json!({
+        "prompt": "a fox",
+        "seed": 7,
+        "width": 256,
+        "height": 256,
+        "output_format": "png",
+    });
     let mut spelled_out = body.clone();
     spelled_out["guidance"] = 5.into();
     spelled_out["steps"] = 50.into();
@@ -65,11 +77,11 @@ async fn defaults_are_those_of_the_contract() {
     let picture = bench.picture(path, &body).await;
     assert!(picture == bench.picture(path, &spelled_out).await);
     spelled_out["prompt_upsampling"] = false.into();
-    assert!(picture != bench.picture(path, &spelled_out).await, "the caption tells of it");
+    assert!(picture != bench.picture(path, &spelled_out).await, "the caption shows it");
 }
 
 #[tokio::test]
-async fn every_file_says_that_it_is_no_models_work() {
+async fn every_file_is_labeled_as_a_placeholder() {
     let bench = Bench::new().await;
     for format in ["jpeg", "png", "webp"] {
         let body = json!({ "prompt": "x", "width": 64, "height": 64, "output_format": format });

@@ -1,23 +1,24 @@
-//! Pictures worked from the images of their request, in a format without loss.
+//! Pictures made from the images of their request, in a lossless format.
 
 use std::io::Cursor;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use image::imageops::{FilterType, crop_imm};
-use image::{DynamicImage, GrayImage, ImageFormat, Luma, Rgba, RgbaImage};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use image::{
+    DynamicImage, GrayImage, ImageFormat, Luma, Rgba, RgbaImage,
+    imageops::{FilterType, crop_imm},
+};
 use serde_json::{Value, json};
 
 use super::bench::Bench;
 
-fn base64(image: impl Into<DynamicImage>) -> String {
+pub fn base64(image: impl Into<DynamicImage>) -> String {
     let mut bytes = Cursor::new(Vec::new());
     image.into().write_to(&mut bytes, ImageFormat::Png).unwrap();
     STANDARD.encode(bytes.into_inner())
 }
 
 /// Large soft shapes in many colours.
-fn photo(seed: u32, width: u32, height: u32) -> RgbaImage {
+pub fn photo(seed: u32, width: u32, height: u32) -> RgbaImage {
     let hash = |x: u32, y: u32| {
         (x * 7919 + y * 104_729 + 1).wrapping_mul(seed * 2 + 1).wrapping_mul(0x9e37_79b9)
     };
@@ -28,7 +29,7 @@ fn photo(seed: u32, width: u32, height: u32) -> RgbaImage {
     DynamicImage::from(small).resize_exact(width, height, FilterType::Triangle).into_rgba8()
 }
 
-async fn work(bench: &Bench, path: &str, mut body: Value) -> RgbaImage {
+pub async fn edit(bench: &Bench, path: &str, mut body: Value) -> RgbaImage {
     body["seed"] = 7.into();
     if body.get("output_format").is_none() {
         body["output_format"] = "png".into();
@@ -42,8 +43,8 @@ fn distance(one: &RgbaImage, other: &RgbaImage) -> u64 {
     one.iter().zip(other.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
 }
 
-/// How alike two pictures are in their brightness, made small: 1 for the same, 0 for unrelated
-/// ones.
+/// The correlation of the brightness of two pictures, scaled down: 1 if they are equal, 0 if they
+/// are unrelated.
 fn likeness(one: &RgbaImage, other: &RgbaImage) -> f64 {
     let centred = |image: &RgbaImage| {
         let small = DynamicImage::from(image.clone()).thumbnail_exact(10, 10).into_luma8();
@@ -55,7 +56,7 @@ fn likeness(one: &RgbaImage, other: &RgbaImage) -> f64 {
     product(&one, &other) / (product(&one, &one) * product(&other, &other)).sqrt()
 }
 
-/// The rectangle in which two pictures differ, cut from the first.
+/// The rectangle in which two pictures differ, cropped from the first.
 fn changed(one: &RgbaImage, other: &RgbaImage) -> RgbaImage {
     let places = one.enumerate_pixels().filter(|(x, y, pixel)| other.get_pixel(*x, *y) != *pixel);
     let bounds =
@@ -68,11 +69,11 @@ fn changed(one: &RgbaImage, other: &RgbaImage) -> RgbaImage {
 }
 
 #[tokio::test]
-async fn references_are_recognised_one_and_eight_and_four() {
+async fn references_are_recognisable() {
     let bench = Bench::new().await;
     let reference = photo(1, 240, 180);
     let body = json!({ "prompt": "in winter", "input_image": base64(reference.clone()) });
-    let edited = work(&bench, "gen-2-pro", body).await;
+    let edited = edit(&bench, "gen-2-pro", body).await;
     assert_eq!(edited.dimensions(), (240, 180));
     let upper = |image: &RgbaImage| crop_imm(image, 0, 0, 240, 100).to_image();
     let alike = likeness(&upper(&edited), &upper(&reference));
@@ -95,9 +96,9 @@ async fn references_are_recognised_one_and_eight_and_four() {
             }
             body
         };
-        let whole = work(&bench, path, body(None)).await;
+        let whole = edit(&bench, path, body(None)).await;
         for number in 1..=count {
-            let other = work(&bench, path, body(Some(number))).await;
+            let other = edit(&bench, path, body(Some(number))).await;
             let alike = likeness(&changed(&whole, &other), &photo(number, 120, 120));
             assert!(alike > 0.9, "{path}, {number} of {count}: {alike}");
         }
@@ -105,18 +106,23 @@ async fn references_are_recognised_one_and_eight_and_four() {
 }
 
 #[tokio::test]
-async fn remix_blends_by_the_strength() {
+async fn remix_blends_according_to_the_strength() {
     let bench = Bench::new().await;
     let prompt = photo(2, 336, 192);
     let upper =
         |image: &RgbaImage| crop_imm(image, 0, 0, image.width(), image.height() / 2).to_image();
     let mut pictures = Vec::new();
     for strength in [0.0, 0.1, 0.5, 1.0] {
-        let body = json!({ "prompt": "x", "image_prompt": base64(prompt.clone()), "image_prompt_strength": strength, "aspect_ratio": "7:4" });
-        pictures.push(upper(&work(&bench, "gen-pro-1.1-ultra", body).await));
+        let body = json!({
+            "prompt": "x",
+            "image_prompt": base64(prompt.clone()),
+            "image_prompt_strength": strength,
+            "aspect_ratio": "7:4",
+        });
+        pictures.push(upper(&edit(&bench, "gen-pro-1.1-ultra", body).await));
     }
     let plain =
-        work(&bench, "gen-pro-1.1-ultra", json!({ "prompt": "x", "aspect_ratio": "7:4" })).await;
+        edit(&bench, "gen-pro-1.1-ultra", json!({ "prompt": "x", "aspect_ratio": "7:4" })).await;
     assert!(pictures[0] == upper(&plain));
     let resized = DynamicImage::from(prompt).resize_exact(
         plain.width(),
@@ -131,7 +137,7 @@ async fn remix_blends_by_the_strength() {
 }
 
 #[tokio::test]
-async fn fill_changes_what_is_white_and_nothing_else() {
+async fn fill_changes_only_the_white_part_of_the_mask() {
     let bench = Bench::with_finetunes(&["doors"]).await;
     let image = photo(3, 200, 150);
     let mask = GrayImage::from_fn(200, 150, |x, y| Luma([if x > 120 && y > 30 { 255 } else { 0 }]));
@@ -153,7 +159,7 @@ async fn fill_changes_what_is_white_and_nothing_else() {
         for format in ["png", "webp"] {
             let mut body = body.clone();
             body["output_format"] = format.into();
-            let filled = work(&bench, path, body).await;
+            let filled = edit(&bench, path, body).await;
             let mut changed = 0;
             for (x, y, covered) in mask.enumerate_pixels() {
                 let same = filled.get_pixel(x, y) == image.get_pixel(x, y);
@@ -164,65 +170,23 @@ async fn fill_changes_what_is_white_and_nothing_else() {
         }
     }
     let nothing_to_fill =
-        work(&bench, "gen-pro-1.0-fill", json!({ "image": base64(image.clone()) })).await;
+        edit(&bench, "gen-pro-1.0-fill", json!({ "image": base64(image.clone()) })).await;
     assert!(nothing_to_fill == image);
 }
 
 #[tokio::test]
-async fn expand_keeps_the_middle() {
-    let bench = Bench::new().await;
-    let image = photo(4, 101, 67);
-    for format in ["png", "webp"] {
-        let body = json!({ "image": base64(image.clone()), "top": 40, "left": 31, "right": 2, "output_format": format });
-        let expanded = work(&bench, "gen-pro-1.0-expand", body).await;
-        assert_eq!(expanded.dimensions(), (134, 107));
-        assert!(crop_imm(&expanded, 31, 40, 101, 67).to_image() == image, "{format}");
-    }
-    let as_it_is =
-        work(&bench, "gen-pro-1.0-expand", json!({ "image": base64(image.clone()) })).await;
-    assert!(as_it_is == image);
-}
-
-#[tokio::test]
-async fn outpainting_places_the_reference() {
-    let bench = Bench::new().await;
-    let reference = photo(5, 60, 50);
-    let body = json!({ "reference": base64(reference.clone()), "width": 200, "height": 140 });
-    let mut placed = body.clone();
-    placed["reference_offset_x"] = json!(7.0);
-    placed["reference_offset_y"] = json!(88);
-    let mut cut = body.clone();
-    cut["reference_offset_x"] = json!(-20);
-    cut["reference_offset_y"] = json!(0);
-    for (body, at, visible) in [
-        (body.clone(), (70, 45), (0, 0, 60, 50)),
-        (placed.clone(), (7, 88), (0, 0, 60, 50)),
-        (cut, (0, 0), (20, 0, 40, 50)),
-    ] {
-        let picture = work(&bench, "gen-tools/outpainting-v1", body).await;
-        assert_eq!(picture.dimensions(), (200, 140));
-        let (x, y, width, height) = visible;
-        let part = crop_imm(&picture, at.0, at.1, width, height).to_image();
-        assert!(part == crop_imm(&reference, x, y, width, height).to_image(), "at {at:?}");
-    }
-    let high = work(&bench, "gen-tools/outpainting-v1", placed.clone()).await;
-    placed["mode"] = "fast".into();
-    assert!(high != work(&bench, "gen-tools/outpainting-v1", placed).await, "the mode shows");
-}
-
-#[tokio::test]
-async fn erase_fills_from_around_and_keeps_the_rest() {
+async fn erase_fills_the_mask_and_keeps_the_rest() {
     let bench = Bench::new().await;
     let mut image = photo(6, 90, 80);
     for (x, y) in (30..50).flat_map(|x| (30..40).map(move |y| (x, y))) {
         image.put_pixel(x, y, Rgba([255, 0, 255, 255]));
     }
-    // The mask misses the outermost row of what is to go; dilated by one it does not.
+    // The mask misses the outermost pixels of the object; dilated by one it covers them.
     let mask = GrayImage::from_fn(90, 80, |x, y| {
         Luma([if (31..49).contains(&x) && (31..39).contains(&y) { 255 } else { 0 }])
     });
     let body = json!({ "image": base64(image.clone()), "mask": base64(mask), "dilation": 1 });
-    let erased = work(&bench, "gen-tools/erase-v1", {
+    let erased = edit(&bench, "gen-tools/erase-v1", {
         let mut body = body.clone();
         body["output_format"] = "webp".into();
         body
@@ -236,7 +200,7 @@ async fn erase_fills_from_around_and_keeps_the_rest() {
     }
     let mut undilated = body;
     undilated["dilation"] = Value::Null;
-    let kept = work(&bench, "gen-tools/erase-v1", undilated).await;
+    let kept = edit(&bench, "gen-tools/erase-v1", undilated).await;
     assert_eq!(kept.get_pixel(30, 30).0, [255, 0, 255, 255]);
 }
 
@@ -249,7 +213,7 @@ async fn deblur_sharpens() {
     let mut blurred = DynamicImage::from(stripes).fast_blur(2.0).into_rgba8();
     blurred.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
     let sharp =
-        work(&bench, "gen-tools/deblur-v1", json!({ "image": base64(blurred.clone()) })).await;
+        edit(&bench, "gen-tools/deblur-v1", json!({ "image": base64(blurred.clone()) })).await;
     assert_eq!(sharp.dimensions(), (160, 160));
     let edges = |image: &RgbaImage| {
         let at = |x: u32, y: u32| i64::from(image.get_pixel(x, y).0[0]);
@@ -262,20 +226,25 @@ async fn deblur_sharpens() {
 }
 
 #[tokio::test]
-async fn a_try_on_shows_the_person_and_every_garment() {
+async fn a_try_on_shows_the_person_and_all_garments() {
     let bench = Bench::new().await;
     let person = photo(7, 300, 400);
     for path in ["gen-tools/vto-v1", "gen-tools/vto-v2"] {
-        let body = |garments: [&DynamicImage; 2]| json!({ "garments": garments.map(|garment| base64(garment.clone())), "person_image": base64(person.clone()) });
+        let body = |garments: [&DynamicImage; 2]| {
+            json!({
+                "garments": garments.map(|garment| base64(garment.clone())),
+                "person_image": base64(person.clone()),
+            })
+        };
         let garments = [8, 9].map(|seed| DynamicImage::from(photo(seed, 80, 80)));
-        let tried_on = work(&bench, path, body([&garments[0], &garments[1]])).await;
+        let tried_on = edit(&bench, path, body([&garments[0], &garments[1]])).await;
         assert_eq!(tried_on.dimensions(), person.dimensions());
         let upper = |image: &RgbaImage| crop_imm(image, 0, 0, 300, 200).to_image();
-        assert!(upper(&tried_on) == upper(&person), "the face is kept");
+        assert!(upper(&tried_on) == upper(&person), "the person must not change");
         for (index, garment) in garments.iter().enumerate() {
             let mut others = garments.clone();
             others[index].invert();
-            let other = work(&bench, path, body([&others[0], &others[1]])).await;
+            let other = edit(&bench, path, body([&others[0], &others[1]])).await;
             let alike = likeness(&changed(&tried_on, &other), &garment.to_rgba8());
             assert!(alike > 0.9, "{path}, garment {index}: {alike}");
         }
@@ -283,12 +252,12 @@ async fn a_try_on_shows_the_person_and_every_garment() {
 }
 
 #[tokio::test]
-async fn a_control_image_shows() {
+async fn a_control_image_changes_the_picture() {
     let bench = Bench::new().await;
     for path in ["gen-pro-1.0-canny", "gen-pro-1.0-depth-finetuned"] {
         let body = json!({ "prompt": "x", "control_image": base64(photo(10, 64, 64)) });
-        let controlled = work(&bench, path, body).await;
-        let plain = work(&bench, path, json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+        let controlled = edit(&bench, path, body).await;
+        let plain = edit(&bench, path, json!({ "prompt": "x", "width": 64, "height": 64 })).await;
         assert!(controlled != plain, "{path}");
     }
 }

@@ -1,20 +1,25 @@
-//! Odd images and hostile ones.
+//! Unusual and malicious images.
 
 use std::io::Cursor;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use image::codecs::jpeg::JpegEncoder;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{
     DynamicImage, GrayImage, ImageBuffer, ImageEncoder as _, ImageFormat, LumaA, Rgba, RgbaImage,
+    codecs::jpeg::JpegEncoder,
 };
 use serde_json::json;
 
-use super::bench::{Bench, image};
-use super::refusals::crc32;
+use super::{
+    bench::{Bench, image},
+    violations::crc32,
+};
 
-/// A jpeg of 8 x 8 pixels in CMYK, all of them red.
-const CMYK: &str = "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBXQUZMTlJTUjI+WmFaUGBKUVJP/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EABQAAQAAAAAAAAAAAAAAAAAAAAf/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oADgRDAE0AWQBLAAA/AE4YDAnP/9k=";
+/// A jpeg of 8 x 8 red pixels in CMYK.
+const CMYK: &str = concat!(
+    "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBX",
+    "QUZMTlJTUjI+WmFaUGBKUVJP/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EABQAAQAAAAAAAAAAAAAAAAAAAAf/xAAUEAEA",
+    "AAAAAAAAAAAAAAAAAAAA/9oADgRDAE0AWQBLAAA/AE4YDAnP/9k=",
+);
 
 fn png_bytes(image: impl Into<DynamicImage>) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
@@ -22,7 +27,7 @@ fn png_bytes(image: impl Into<DynamicImage>) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// A png of these chunks.
+/// A png with these chunks.
 fn png_of(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
     for (kind, data) in chunks {
@@ -47,14 +52,14 @@ fn compressed(png: &[u8]) -> Vec<u8> {
     data
 }
 
-/// The head of a png: its size, the depth and the type of its colours.
+/// The IHDR chunk of a png: its size, bit depth and colour type.
 fn head(width: u32, height: u32, depth: u8, colours: u8) -> Vec<u8> {
     [&width.to_be_bytes()[..], &height.to_be_bytes(), &[depth, colours, 0, 0, 0]].concat()
 }
 
-/// Eight by eight pixels of every kind there is, expanded and so given back pixel by pixel.
+/// Images of 8 x 8 pixels of every colour type, expanded so that their pixels can be compared.
 #[tokio::test]
-async fn images_of_every_kind_are_taken_with_eight_bits_a_channel() {
+async fn images_of_every_colour_type_are_converted_to_eight_bits_per_channel() {
     let bench = Bench::new().await;
     let rgba16 = ImageBuffer::<Rgba<u16>, _>::from_fn(8, 8, |x, y| {
         Rgba([x as u16 * 8000, y as u16 * 8000, 77, 50_000])
@@ -65,8 +70,8 @@ async fn images_of_every_kind_are_taken_with_eight_bits_a_channel() {
         (b"IHDR", &head(8, 8, 8, 3)),
         (b"PLTE", &[255, 0, 0, 0, 0, 255]),
         (b"tRNS", &[255, 128]),
-        // Two colours in turn; the rows of a grey image are compressed as those of one with a
-        // palette.
+        // Alternating colours. The rows of a grey image are compressed like those of a palette
+        // image.
         (
             b"IDAT",
             &compressed(&png_bytes(GrayImage::from_fn(8, 8, |x, y| {
@@ -77,7 +82,7 @@ async fn images_of_every_kind_are_taken_with_eight_bits_a_channel() {
     ]);
     let mut turned = Vec::new();
     let mut encoder = JpegEncoder::new(&mut turned);
-    // Exif that asks for a quarter turn.
+    // Exif data that requests a rotation by 90 degrees.
     encoder
         .set_exif_metadata(
             b"II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0".to_vec(),
@@ -99,7 +104,7 @@ async fn images_of_every_kind_are_taken_with_eight_bits_a_channel() {
         let picture = image::load_from_memory(&picture).unwrap().into_rgba8();
         assert_eq!(picture.dimensions(), (11, 8), "{kind}");
         assert!(image::imageops::crop_imm(&picture, 3, 0, 8, 8).to_image() == expected, "{kind}");
-        // Every other use of it succeeds as well.
+        // All other operations accept it too.
         for (path, body) in [
             ("gen-2-pro", json!({ "prompt": "x", "input_image": text })),
             ("gen-tools/deblur-v1", json!({ "image": text })),
@@ -112,26 +117,26 @@ async fn images_of_every_kind_are_taken_with_eight_bits_a_channel() {
     }
     let red = image::load_from_memory(&STANDARD.decode(CMYK).unwrap()).unwrap().into_rgb8();
     let [r, g, b] = red.get_pixel(4, 4).0;
-    assert!(r > 200 && g < 60 && b < 60, "cmyk is read as it is meant: {r} {g} {b}");
+    assert!(r > 200 && g < 60 && b < 60, "cmyk must be converted: {r} {g} {b}");
 }
 
 #[tokio::test]
-async fn absurd_dimensions_are_refused_by_the_head_of_every_kind_of_file() {
+async fn huge_dimensions_are_rejected_by_the_header_of_every_format() {
     let bench = Bench::new().await;
     let mut jpeg = STANDARD.decode(image(ImageFormat::Jpeg, 8, 8)).unwrap();
     let frame = jpeg.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
     jpeg[frame + 5..frame + 9].copy_from_slice(&[0xff; 4]);
 
     let mut webp = STANDARD.decode(image(ImageFormat::WebP, 8, 8)).unwrap();
-    // Behind the signature: fourteen bits of width less one, fourteen of height less one, the alpha
-    // flag and a version.
+    // After the signature: 14 bits of width minus one, 14 of height minus one, the alpha flag and a
+    // version.
     assert_eq!((&webp[12..16], webp[20]), (&b"VP8L"[..], 0x2f));
     webp[21..25].copy_from_slice(&(16_382u32 << 14 | 16_382).to_le_bytes());
 
     let mut canvas = [
         &b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0"[..],
         &[0; 4],
-        // Three bytes of width less one, three of height less one.
+        // Three bytes of width minus one, three of height minus one.
         &[0xff, 0xff, 0xff, 0x7f, 0, 0],
         &webp[12..],
     ]
@@ -146,22 +151,23 @@ async fn absurd_dimensions_are_refused_by_the_head_of_every_kind_of_file() {
         (canvas, "16777216 x 128"),
     ] {
         let body = json!({ "prompt": "x", "input_image": STANDARD.encode(bytes) });
-        let answer = bench.post("/v1/gen-2-pro", &body).await;
+        let response = bench.post("/v1/gen-2-pro", &body).await;
         assert_eq!(
-            answer.violations(),
+            response.violations(),
             [("body.input_image".to_owned(), "value_error".to_owned())]
         );
         assert!(
-            answer.json()["detail"][0]["msg"].as_str().unwrap().contains(told),
-            "{told}: {answer:?}"
+            response.json()["detail"][0]["msg"].as_str().unwrap().contains(told),
+            "{told}: {response:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn bombs_do_no_harm() {
+async fn decompression_bombs_are_harmless() {
     let bench = Bench::new().await;
-    // 48 MiB of nothing, in less than one: more than a file of 8 x 8 pixels may take in memory.
+    // 48 MiB of zeros, compressed to less than one: more than a file of 8 x 8 pixels may take in
+    // memory.
     let nothing = compressed(&png_bytes(GrayImage::new(8192, 6144)));
     assert!(nothing.len() < 1 << 20, "{}", nothing.len());
     let pixels = compressed(&png_bytes(GrayImage::new(8, 8)));
@@ -179,32 +185,32 @@ async fn bombs_do_no_harm() {
         ("international text", with(b"iTXt", &international)),
     ] {
         let body = json!({ "image": STANDARD.encode(bytes), "left": 1, "output_format": "png" });
-        // What need not be decompressed is not, and what is too much of it is left out.
+        // Data that is not needed is not decompressed, and excess data is ignored.
         let picture = bench.picture("/v1/gen-pro-1.0-expand", &body).await;
         assert_eq!(image::load_from_memory(&picture).unwrap().width(), 9, "{kind}");
     }
 }
 
 #[tokio::test]
-async fn metadata_may_take_so_much_memory_and_no_more() {
+async fn the_memory_for_metadata_is_limited() {
     let bench = Bench::new().await;
     let small = png_bytes(GrayImage::new(8, 8));
-    // Behind the signature and the head.
+    // After the signature and the header.
     let (head, rest) = small.split_at(33);
     let mebibyte = [&b"Comment\0"[..], &vec![b'x'; 1 << 20]].concat();
     let chunk = png_of(&[(b"tEXt", &mebibyte)])[8..].to_vec();
     let image = |chunks| STANDARD.encode([head, &chunk.repeat(chunks), rest].concat());
     bench.submit("/v1/gen-tools/deblur-v1", &json!({ "image": image(4) })).await;
-    let answer = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": image(20) })).await;
-    assert_eq!(answer.violations(), [("body.image".to_owned(), "value_error".to_owned())]);
+    let response = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": image(20) })).await;
+    assert_eq!(response.violations(), [("body.image".to_owned(), "value_error".to_owned())]);
 }
 
 #[tokio::test]
-async fn a_jpeg_of_endless_scans_is_refused() {
+async fn a_jpeg_with_too_many_scans_is_rejected() {
     let bench = Bench::new().await;
     let jpeg = |refinements: usize| {
         let quantization = [&[0xff, 0xdb, 0, 67, 0][..], &[1; 64]].concat();
-        // Progressive, one component; a table with one code of one bit.
+        // Progressive, one component; a table with a single code of one bit.
         let frame = [0xff, 0xc2, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0];
         let table = [&[0xff, 0xc4, 0, 20, 0, 1][..], &[0; 15], &[0]].concat();
         let scan = |bits: u8| [0xff, 0xda, 0, 8, 1, 1, 0, 0, 0, bits, 0x7f];
@@ -216,6 +222,6 @@ async fn a_jpeg_of_endless_scans_is_refused() {
         STANDARD.encode(jpeg)
     };
     bench.submit("/v1/gen-tools/deblur-v1", &json!({ "image": jpeg(1) })).await;
-    let answer = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": jpeg(10_000) })).await;
-    assert_eq!(answer.violations(), [("body.image".to_owned(), "value_error".to_owned())]);
+    let response = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": jpeg(10_000) })).await;
+    assert_eq!(response.violations(), [("body.image".to_owned(), "value_error".to_owned())]);
 }

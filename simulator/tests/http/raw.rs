@@ -1,13 +1,14 @@
-//! A client that sees the bytes, and how the connection ends.
+//! A client that observes the bytes, and how the connection ends.
 
-use std::fmt::Write as _;
-use std::io::ErrorKind;
+use std::{fmt::Write as _, io::ErrorKind};
 
 use serde_json::Value;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
-/// What came, as it came.
+/// A raw response.
 pub struct Raw {
     head: String,
     pub body: Vec<u8>,
@@ -15,12 +16,12 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// The whole answer to one request on a connection of its own.
+    /// Sends a request on a new connection and reads the complete response.
     pub async fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Self {
         Self::read(Self::start(method, url, headers, body).await).await
     }
 
-    /// A connection on which a request was sent.
+    /// Sends a request on a new connection.
     pub async fn start(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let (authority, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
         let mut request =
@@ -34,7 +35,7 @@ impl Raw {
         stream
     }
 
-    /// Everything until the connection ends.
+    /// Reads until the connection ends.
     pub async fn read(mut stream: TcpStream) -> Self {
         let mut bytes = Vec::new();
         let reset = match stream.read_to_end(&mut bytes).await {
@@ -59,7 +60,7 @@ impl Raw {
             .unwrap_or_else(|error| panic!("{error}: {}", self.summary()))
     }
 
-    /// The status and the media type, and how the connection ended where that was too early.
+    /// The status code and the media type, and how the connection ended if that was too early.
     pub fn summary(&self) -> String {
         let end = if self.reset { "reset" } else { "closed" };
         let Some(status) = self.head.strip_prefix("http/1.1 ").and_then(|head| head.get(..3))

@@ -1,4 +1,4 @@
-//! The picture's size, from what the request says of it.
+//! The size of the picture for different requests.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn size(bench: &Bench, path: &str, body: &Value) -> (u32, u32) {
 }
 
 #[tokio::test]
-async fn every_way_to_ask_for_a_size() {
+async fn every_way_to_request_a_size() {
     let bench = Bench::new().await;
     let image = png(120, 90);
     for (path, body, expected) in [
@@ -60,7 +60,7 @@ async fn every_way_to_ask_for_a_size() {
 }
 
 #[tokio::test]
-async fn absurd_sizes_are_refused() {
+async fn invalid_sizes_are_rejected() {
     let bench = Bench::new().await;
     for (path, body, expected) in [
         (
@@ -90,7 +90,12 @@ async fn absurd_sizes_are_refused() {
         ),
         (
             "gen-tools/outpainting-v1",
-            json!({ "width": "200", "height": 7.5, "reference_offset_x": [], "reference_offset_y": 1e9 }),
+            json!({
+                "width": "200",
+                "height": 7.5,
+                "reference_offset_x": [],
+                "reference_offset_y": 1e9,
+            }),
             vec![
                 ("body.height", "int_from_float"),
                 ("body.reference_offset_x", "int_type"),
@@ -100,7 +105,13 @@ async fn absurd_sizes_are_refused() {
         ),
         (
             "gen-tools/outpainting-v1",
-            json!({ "width": 200, "height": 200, "reference": png(9, 8), "reference_offset_x": 200, "reference_offset_y": -8 }),
+            json!({
+                "width": 200,
+                "height": 200,
+                "reference": png(9, 8),
+                "reference_offset_x": 200,
+                "reference_offset_y": -8,
+            }),
             vec![
                 ("body.reference_offset_x", "value_error"),
                 ("body.reference_offset_y", "value_error"),

@@ -1,25 +1,25 @@
-//! Clients that are too slow, and those that are not; on a clock that stands still unless everybody
-//! waits.
+//! Slow clients are disconnected. The tests run on a paused clock, which advances only while all
+//! tasks wait.
 
 use std::time::Duration;
 
 use axum::http::Request;
 use http_body_util::{BodyExt as _, Empty};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
-use imagekiln_simulator::Config;
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpSocket, TcpStream},
+    time::{Instant, sleep, timeout},
+};
 
-use super::bench::Bench;
-use super::raw::Raw;
+use super::{bench::Bench, raw::Raw};
+use imagekiln_simulator::Config;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 async fn bench() -> Bench {
-    Bench::with(Config { client_timeout: PATIENCE, ..Config::default() }).await
+    Bench::with(Config { client_timeout: CLIENT_TIMEOUT, ..Config::default() }).await
 }
 
 fn address(bench: &Bench) -> &str {
@@ -30,20 +30,20 @@ async fn connect(bench: &Bench) -> TcpStream {
     TcpStream::connect(address(bench)).await.unwrap()
 }
 
-/// What still comes until the connection ends, however it does.
+/// Everything until the connection ends, in any way.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut rest = Vec::new();
-    let read = timeout(PATIENCE * 10, stream.read_to_end(&mut rest)).await;
-    let _ = read.expect("the connection ends");
+    let read = timeout(CLIENT_TIMEOUT * 10, stream.read_to_end(&mut rest)).await;
+    let _ = read.expect("the connection did not end");
     String::from_utf8(rest).unwrap()
 }
 
-/// A byte every few seconds, each in time; gives what was answered when the connection ended.
+/// Sends a byte every few seconds, and returns what was received when the connection ended.
 async fn dribble(stream: &mut TcpStream, byte: &[u8]) -> String {
     for _ in 0..10 {
         tokio::select! {
-            answer = rest(stream) => return answer,
-            () = sleep(PATIENCE * 2 / 5) => {}
+            response = rest(stream) => return response,
+            () = sleep(CLIENT_TIMEOUT * 2 / 5) => {}
         }
         if stream.write_all(byte).await.is_err() {
             return rest(stream).await;
@@ -53,53 +53,54 @@ async fn dribble(stream: &mut TcpStream, byte: &[u8]) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_nothing_is_cut_off() {
+async fn silent_clients_are_disconnected() {
     let bench = bench().await;
     assert_eq!(rest(&mut connect(&bench).await).await, "");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_dribbles_is_cut_off() {
+async fn clients_that_send_headers_slowly_are_disconnected() {
     let bench = bench().await;
-    // The second begins as a connection of HTTP/2 does.
+    // The second case starts like an HTTP/2 connection.
     for (beginning, byte) in [("GET /v1/get_result?id=", "x"), ("P", "R")] {
         let mut stream = connect(&bench).await;
         stream.write_all(beginning.as_bytes()).await.unwrap();
-        let answer = dribble(&mut stream, byte.as_bytes()).await;
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400"), "{answer}");
+        let response = dribble(&mut stream, byte.as_bytes()).await;
+        assert!(response.is_empty() || response.starts_with("HTTP/1.1 400"), "{response}");
     }
-    // So is that of a later request on a connection.
+    // The same applies to a later request on a connection.
     let mut stream = connect(&bench).await;
     let request = b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n";
     stream.write_all(request).await.unwrap();
-    assert!(answer_of(&mut stream).await.starts_with("HTTP/1.1 404"));
-    sleep(PATIENCE * 3).await;
+    assert!(response_of(&mut stream).await.starts_with("HTTP/1.1 404"));
+    sleep(CLIENT_TIMEOUT * 3).await;
     stream.write_all(b"GET /nowhere?").await.unwrap();
     assert_eq!(dribble(&mut stream, b"x").await, "");
 }
 
-/// One answer, which must come in a single piece, as small ones do.
-async fn answer_of(stream: &mut TcpStream) -> String {
-    let mut answer = vec![0; 4096];
-    let length = stream.read(&mut answer).await.unwrap();
-    String::from_utf8(answer[..length].to_vec()).unwrap()
+/// Reads one response, which must arrive in a single piece, as small ones do.
+async fn response_of(stream: &mut TcpStream) -> String {
+    let mut response = vec![0; 4096];
+    let length = stream.read(&mut response).await.unwrap();
+    String::from_utf8(response[..length].to_vec()).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_dribbles_is_answered_with_408() {
+async fn clients_that_send_a_body_slowly_get_a_408() {
     let bench = bench().await;
     for (length, byte) in
         [("content-length: 1000", "x"), ("transfer-encoding: chunked", "1\r\nx\r\n")]
     {
         let mut stream = connect(&bench).await;
         let head = format!(
-            "POST /v1/gen-2-pro HTTP/1.1\r\nhost: x\r\nx-key: {}\r\ncontent-type: application/json\r\n{length}\r\n\r\n",
+            "POST /v1/gen-2-pro HTTP/1.1\r\nhost: x\r\nx-key: {}\r\n\
+             content-type: application/json\r\n{length}\r\n\r\n",
             bench.sim.api_key()
         );
         stream.write_all(head.as_bytes()).await.unwrap();
-        let answer = dribble(&mut stream, byte.as_bytes()).await;
-        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let response = dribble(&mut stream, byte.as_bytes()).await;
+        assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
+        let (_, body) = response.split_once("\r\n\r\n").unwrap();
         let body: Value = serde_json::from_str(body).unwrap();
         assert!(body["detail"].is_string(), "{body}");
     }
@@ -107,21 +108,21 @@ async fn a_body_that_dribbles_is_answered_with_408() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_never_reads_is_cut_off() {
+async fn clients_that_never_read_are_disconnected() {
     let bench = bench().await;
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(1024).unwrap();
     let mut stream = socket.connect(address(&bench).parse().unwrap()).await.unwrap();
-    // Until nobody takes anything any more: neither we the answers, nor the simulator the requests.
+    // Until both sides are blocked: neither reads any more.
     let requests = "GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n".repeat(100);
     let ended = async { while stream.write_all(requests.as_bytes()).await.is_ok() {} };
-    timeout(PATIENCE * 3, ended).await.expect("the connection ends");
+    timeout(CLIENT_TIMEOUT * 3, ended).await.expect("the connection did not end");
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_opens_no_window_in_http2_is_cut_off() {
+async fn http2_clients_that_open_no_window_are_disconnected() {
     let bench = bench().await;
-    // A picture of more than a frame, which is as much as goes out of sight at once.
+    // A picture of more than one frame, which is as much as is buffered.
     let body = json!({ "prompt": "x", "width": 512, "height": 512, "output_format": "png" });
     let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &body).await).await;
     for (window, arrives) in [(64, false), (1 << 20, true)] {
@@ -130,30 +131,30 @@ async fn who_opens_no_window_in_http2_is_cut_off() {
             .http2_initial_stream_window_size(window)
             .build_http::<Empty<axum::body::Bytes>>();
         let request = Request::get(&sample).body(Empty::new()).unwrap();
-        let answer = client.request(request).await.unwrap();
-        assert_eq!(answer.status(), 200);
-        sleep(PATIENCE * 2).await;
-        assert_eq!(answer.into_body().collect().await.is_ok(), arrives);
+        let response = client.request(request).await.unwrap();
+        assert_eq!(response.status(), 200);
+        sleep(CLIENT_TIMEOUT * 2).await;
+        assert_eq!(response.into_body().collect().await.is_ok(), arrives);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_nothing_for_long_is_not_slow() {
+async fn idle_clients_are_not_slow() {
     let bench = bench().await;
     let mut stream = connect(&bench).await;
     for _ in 0..3 {
         stream.write_all(b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-        assert!(answer_of(&mut stream).await.starts_with("HTTP/1.1 404"));
-        sleep(PATIENCE * 100).await;
+        assert!(response_of(&mut stream).await.starts_with("HTTP/1.1 404"));
+        sleep(CLIENT_TIMEOUT * 100).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn idle_connections_do_not_hold_up_a_shutdown() {
+async fn idle_connections_do_not_delay_a_shutdown() {
     let bench = bench().await;
     let mut used = connect(&bench).await;
     used.write_all(b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    assert!(answer_of(&mut used).await.starts_with("HTTP/1.1 404"));
+    assert!(response_of(&mut used).await.starts_with("HTTP/1.1 404"));
     let mut silent = connect(&bench).await;
     let before = Instant::now();
     let Bench { sim, .. } = bench;
@@ -164,14 +165,14 @@ async fn idle_connections_do_not_hold_up_a_shutdown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_asked_before_a_shutdown_is_answered() {
+async fn requests_before_a_shutdown_are_completed() {
     let bench = bench().await;
     let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
     let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", "slow-headers=3")];
     let stream = Raw::start("GET", &url, &headers, "").await;
-    // By then the simulator waits with its answer, as nothing else is left to do.
+    // By then the simulator is delaying its response, because nothing else is left to do.
     sleep(Duration::from_secs(1)).await;
     let Bench { sim, .. } = bench;
-    let (answer, ()) = tokio::join!(Raw::read(stream), sim.shutdown());
-    assert_eq!(answer.summary(), "200 application/json");
+    let (response, ()) = tokio::join!(Raw::read(stream), sim.shutdown());
+    assert_eq!(response.summary(), "200 application/json");
 }

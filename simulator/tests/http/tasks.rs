@@ -1,13 +1,12 @@
 //! The life of a task.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use axum::http::Method;
-use imagekiln_simulator::{Config, Region, Simulator, StartError};
 use serde_json::{Value, json};
 
 use super::bench::{Bench, png};
+use imagekiln_simulator::{Config, Region, Simulator, StartError};
 
 fn small(prompt: &str) -> Value {
     json!({ "prompt": prompt, "width": 64, "height": 64 })
@@ -40,7 +39,7 @@ async fn statuses_follow_the_clock_and_stay_final() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_is_that_of_a_paused_runtime() {
+async fn the_clock_follows_a_paused_runtime() {
     let bench =
         Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
     let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
@@ -57,7 +56,7 @@ async fn time_is_that_of_a_paused_runtime() {
 }
 
 #[tokio::test]
-async fn words_choose_how_a_task_ends() {
+async fn words_select_the_outcome_of_a_task() {
     let bench = Bench::new().await;
     for (word, status) in [
         ("[[error]]", "Error"),
@@ -66,7 +65,7 @@ async fn words_choose_how_a_task_ends() {
         ("[[not-found]]", "Task not found"),
     ] {
         let mut asked = vec![("/v1/gen-2-pro", small(&format!("a fox {word}")))];
-        // Where there is no prompt, any other text does.
+        // Without a prompt, any other text works.
         asked.push(("/v1/gen-tools/deblur-v1", json!({ "image": png(8, 8), "note": word })));
         asked.push(("/v1/gen-tools/vto-v1", json!({ "garments": [{ "name": word }] })));
         for (path, body) in asked {
@@ -85,7 +84,7 @@ async fn words_choose_how_a_task_ends() {
 }
 
 #[tokio::test]
-async fn words_in_a_secret_choose_nothing() {
+async fn words_in_a_secret_are_ignored() {
     let bench = Bench::new().await;
     let mut body = small("x");
     body["webhook_secret"] = "[[error]]".into();
@@ -94,12 +93,12 @@ async fn words_in_a_secret_choose_nothing() {
 }
 
 #[tokio::test]
-async fn a_task_is_known_only_where_it_was_taken() {
+async fn a_task_is_known_only_at_its_base_url() {
     let bench = Bench::new().await;
     let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
     let url = format!("{}/v1/gen-pro-1.1-ultra-finetuned", bench.sim.regional_base_url());
-    let answer = bench.send(Method::POST, &url, &headers, r#"{"finetune_id":"fox-style"}"#).await;
-    let task = answer.json();
+    let response = bench.send(Method::POST, &url, &headers, r#"{"finetune_id":"fox-style"}"#).await;
+    let task = response.json();
     assert_eq!(bench.poll(&task).await["status"], "Pending");
     let elsewhere =
         format!("{}/v1/get_result?id={}", bench.sim.base_url(), task["id"].as_str().unwrap());
@@ -154,7 +153,7 @@ async fn ids_and_seeds_come_from_the_configured_seed() {
 }
 
 #[tokio::test]
-async fn settings_that_make_no_sense_are_named() {
+async fn invalid_settings_are_rejected() {
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let start = async |config| Simulator::start(config).await.err();
     let refused = start(Config { listen: any, ..Config::default() }).await;
@@ -192,7 +191,7 @@ async fn settings_that_make_no_sense_are_named() {
 }
 
 #[tokio::test]
-async fn it_stops_when_dropped_and_when_shut_down() {
+async fn it_stops_when_it_is_dropped_or_shut_down() {
     for graceful in [false, true] {
         let bench = Bench::new().await;
         let address = bench.sim.base_url().trim_start_matches("http://").to_owned();
@@ -207,7 +206,7 @@ async fn it_stops_when_dropped_and_when_shut_down() {
         let mut turns = 0;
         while tokio::net::TcpStream::connect(&address).await.is_ok() {
             turns += 1;
-            assert!(turns < 1000, "it still accepts connections");
+            assert!(turns < 1000, "the simulator still accepts connections");
             tokio::task::yield_now().await;
         }
         assert!(!graceful || turns == 0);

@@ -1,9 +1,8 @@
-//! Videos: files that a demultiplexer takes apart and a browser plays.
+//! Videos, as seen by a demultiplexer.
 
 use std::io::Cursor;
 
-use axum::body::Bytes;
-use axum::http::header;
+use axum::{body::Bytes, http::header};
 use image::RgbImage;
 use image_webp::WebPDecoder;
 use matroska_demuxer::{Frame, MatroskaFile, TrackType};
@@ -15,7 +14,7 @@ const PATH: &str = "/v1/gen-3-video";
 const PICTURES: u64 = 1;
 const SOUND: u64 = 2;
 
-/// A video taken apart.
+/// A demultiplexed video.
 struct Film {
     duration_ms: f64,
     size: (u64, u64),
@@ -51,7 +50,7 @@ impl Film {
     }
 }
 
-/// A VP8 frame that needs no other, decoded as the WebP that it would be in another container.
+/// Decodes a VP8 key frame by wrapping it in a WebP file.
 fn decode(frame: &Frame) -> RgbImage {
     let mut data = frame.data.clone();
     let length = data.len() as u32;
@@ -66,7 +65,7 @@ fn decode(frame: &Frame) -> RgbImage {
 }
 
 #[tokio::test]
-async fn a_video_has_the_length_rate_and_size_asked_for() {
+async fn a_video_has_the_requested_duration_rate_and_size() {
     let bench = Bench::new().await;
     for (body, seconds, fps, size) in [
         (json!({}), 5, 24, (1920, 1088)),
@@ -107,26 +106,33 @@ async fn a_video_has_the_length_rate_and_size_asked_for() {
 }
 
 #[tokio::test]
-async fn a_video_moves_ticks_and_keeps_its_picture() {
+async fn a_video_is_animated_ticks_and_keeps_its_picture() {
     let bench = Bench::new().await;
-    let body = json!({ "prompt": "a fox", "seed": 7, "duration": 3, "fps": 12, "width": 640, "height": 360 });
+    let body = json!({
+        "prompt": "a fox",
+        "seed": 7,
+        "duration": 3,
+        "fps": 12,
+        "width": 640,
+        "height": 360,
+    });
     let bytes = bench.picture(PATH, &body).await;
     assert_eq!(bytes, bench.picture(PATH, &body).await, "the same request gives the same bytes");
     let film = Film::read(&bytes);
     let pictures = film.track(PICTURES);
     assert!(
         pictures.windows(2).all(|pair| pair[0].data != pair[1].data),
-        "no frame is that before it"
+        "consecutive frames must differ"
     );
 
     let seconds: Vec<_> = pictures.iter().step_by(12).map(|frame| decode(frame)).collect();
     let clock = |picture: &RgbImage| image::imageops::crop_imm(picture, 0, 16, 200, 40).to_image();
     let foot = |picture: &RgbImage| image::imageops::crop_imm(picture, 0, 180, 640, 180).to_image();
     for pair in seconds.windows(2) {
-        assert_ne!(clock(&pair[0]), clock(&pair[1]), "the clock goes on");
+        assert_ne!(clock(&pair[0]), clock(&pair[1]), "the clock must advance");
         let change =
             foot(&pair[0]).iter().zip(foot(&pair[1]).iter()).map(|(a, b)| a.abs_diff(*b)).max();
-        assert!(change < Some(24), "picture and caption stay: {change:?}");
+        assert!(change < Some(24), "picture and caption must not change: {change:?}");
     }
 
     let sound = film.track(SOUND);
@@ -139,24 +145,28 @@ async fn a_video_moves_ticks_and_keeps_its_picture() {
         .filter(|packet| packet.data.len() > 3)
         .map(|packet| packet.timestamp)
         .collect();
-    assert_eq!(loud, [0, 20, 40, 1000, 1020, 1040, 2000, 2020, 2040], "a tick begins each second");
+    assert_eq!(
+        loud,
+        [0, 20, 40, 1000, 1020, 1040, 2000, 2020, 2040],
+        "each second must start with a tick"
+    );
 }
 
 #[tokio::test]
-async fn a_video_is_delivered_as_one() {
+async fn a_video_is_delivered_as_webm() {
     let bench = Bench::new().await;
     let body = json!({ "output_format": "png", "duration": 1, "width": 64, "height": 64 });
     let task = bench.submit(PATH, &body).await;
     assert_eq!(bench.sim.task(task["id"].as_str().unwrap()).unwrap().media_type, "video/webm");
     let sample = bench.sample(&task).await;
     assert!(sample.contains(".webm?"), "{sample}");
-    let answer = bench.fetch(&sample).await;
-    assert_eq!(answer.headers[header::CONTENT_TYPE], "video/webm");
-    assert_eq!(Film::read(&answer.body).duration_ms, 1000.0);
+    let response = bench.fetch(&sample).await;
+    assert_eq!(response.headers[header::CONTENT_TYPE], "video/webm");
+    assert_eq!(Film::read(&response.body).duration_ms, 1000.0);
 }
 
 #[tokio::test]
-async fn videos_that_the_service_does_not_make_are_refused() {
+async fn unsupported_videos_are_rejected() {
     let bench = Bench::new().await;
     for (body, expected) in [
         (json!({ "duration": 0 }), vec![("body.duration", "greater_than_equal")]),
@@ -178,5 +188,5 @@ async fn videos_that_the_service_does_not_make_are_refused() {
         assert_eq!(found, expected, "{body}");
     }
     let accepted: Value = bench.submit("/v1/gen-2-klein-4b", &json!({ "duration": "long" })).await;
-    assert!(accepted["id"].is_string(), "elsewhere the names mean nothing");
+    assert!(accepted["id"].is_string(), "other operations ignore these fields");
 }

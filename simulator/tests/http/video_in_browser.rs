@@ -1,19 +1,16 @@
-//! A video in a real browser, where there is one: it plays to its end, and every frame shows the
-//! bar it should.
+//! A video in a real browser, if there is one: it plays to its end, and every frame shows the
+//! correct bar.
 
-use std::env;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::{
+    env,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
 
-use axum::Router;
-use axum::body::Bytes;
-use axum::extract::RawQuery;
-use axum::response::Html;
-use axum::routing::get;
+use axum::{Router, body::Bytes, extract::RawQuery, response::Html, routing::get};
 use serde_json::json;
-use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::{net::TcpListener, sync::mpsc};
 use url::form_urlencoded;
 
 use super::bench::Bench;
@@ -22,9 +19,9 @@ const WIDTH: u32 = 640;
 const SECONDS: u32 = 2;
 const FPS: u32 = 8;
 
-/// Plays the video from its delivery address; then goes through a copy of it and looks at it in the
-/// middle of each frame's time: how many orange blocks the bar has, and how much of what is under
-/// the bar differs from the second's first frame.
+/// Plays the video from its delivery URL. Then seeks a copy of it to the middle of each frame, and
+/// reports how many orange blocks the bar has, and how much of the rest differs from the second's
+/// first frame.
 const PAGE: &str = r"<!doctype html><meta charset='utf-8'><title>video</title><script>
 const event = (target, name) => new Promise((resolve, reject) => {
     target.addEventListener(name, resolve, { once: true });
@@ -63,7 +60,9 @@ async function watch() {
     }
     return { ...seen, bars, changes };
 }
-watch().catch(error => ({ error: String(error) })).then(report => fetch('/report?' + new URLSearchParams(report)));
+watch()
+    .catch(error => ({ error: String(error) }))
+    .then(report => fetch('/report?' + new URLSearchParams(report)));
 </script>";
 
 /// Ends with the test.
@@ -71,7 +70,7 @@ struct Browser(Child);
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Where it has ended by itself there is nothing to end.
+        // Fails only if it has already exited.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -135,7 +134,7 @@ async fn a_browser_plays_a_video_and_shows_every_frame() {
     let report = tokio::time::timeout(Duration::from_secs(90), reported.recv()).await;
     drop(browser);
     site.abort();
-    let report = report.expect("the browser reports").unwrap();
+    let report = report.expect("no report from the browser").unwrap();
     let report: Vec<_> = form_urlencoded::parse(report.as_bytes()).into_owned().collect();
     let said =
         |name: &str| report.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());

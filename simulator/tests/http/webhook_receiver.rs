@@ -1,28 +1,32 @@
-//! A receiver of webhooks on loopback, whose answers the test gives.
+//! A receiver of webhooks on loopback, whose responses the test controls.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode},
+    response::Response,
+};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
-use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot},
+};
 
 pub struct Receiver {
     pub address: SocketAddr,
     hits: mpsc::UnboundedReceiver<Hit>,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 pub struct Hit {
     pub path_and_query: String,
     pub headers: HeaderMap,
     pub body: Bytes,
-    answer: oneshot::Sender<Response>,
+    reply: oneshot::Sender<Response>,
 }
 
 impl Receiver {
@@ -30,7 +34,7 @@ impl Receiver {
         Self::at(Ipv4Addr::LOCALHOST).await
     }
 
-    /// A receiver that listens at every address of this machine.
+    /// A receiver that listens on all addresses of this machine.
     pub async fn start_everywhere() -> Self {
         Self::at(Ipv4Addr::UNSPECIFIED).await
     }
@@ -48,21 +52,21 @@ impl Receiver {
         format!("http://{}/hook", self.address)
     }
 
-    /// The next request, whenever it comes.
+    /// The next request, whenever it arrives.
     pub async fn hit(&mut self) -> Hit {
         self.hits.recv().await.unwrap()
     }
 
-    /// The next request, answered with a status.
-    pub async fn answer(&mut self, status: u16) -> Hit {
+    /// Responds to the next request with a status code.
+    pub async fn respond_with(&mut self, status: u16) -> Hit {
         let mut hit = self.hit().await;
         let (unused, _) = oneshot::channel();
-        let answer = std::mem::replace(&mut hit.answer, unused);
-        answer.send(response(status)).unwrap();
+        let reply = std::mem::replace(&mut hit.reply, unused);
+        reply.send(response(status)).unwrap();
         hit
     }
 
-    /// Whether a request waits.
+    /// Whether a request is waiting.
     pub fn has_been_hit(&self) -> bool {
         !self.hits.is_empty()
     }
@@ -77,18 +81,18 @@ impl Hit {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// Waits until the sender has hung up, without an answer.
+    /// Waits until the sender has closed the connection without a response.
     pub async fn broken_off(mut self) {
-        self.answer.closed().await;
+        self.reply.closed().await;
     }
 
     pub fn respond(self, response: Response) {
-        self.answer.send(response).unwrap();
+        self.reply.send(response).unwrap();
     }
 }
 
 pub fn response(status: u16) -> Response {
-    let mut response = Response::new(Body::from("the receiver's words"));
+    let mut response = Response::new(Body::from("the receiver's response"));
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
     response
 }
@@ -96,14 +100,14 @@ pub fn response(status: u16) -> Response {
 async fn take(State(hits): State<mpsc::UnboundedSender<Hit>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
-    let (answer, answered) = oneshot::channel();
+    let (reply, replied) = oneshot::channel();
     let path_and_query = head.uri.path_and_query().unwrap().to_string();
-    let hit = Hit { path_and_query, headers: head.headers, body, answer };
+    let hit = Hit { path_and_query, headers: head.headers, body, reply };
     if hits.send(hit).is_err() {
         return response(500);
     }
-    // A test that drops the request lets the receiver hang.
-    match answered.await {
+    // If a test drops the request, the receiver never responds.
+    match replied.await {
         Ok(response) => response,
         Err(_) => std::future::pending().await,
     }

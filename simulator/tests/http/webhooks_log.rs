@@ -1,17 +1,18 @@
-//! The log of webhooks: what it tells, what it keeps to itself, and sending again from it.
+//! The log of webhooks: what it shows, what it hides, and redelivery.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use imagekiln_simulator::{
-    Config, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
+use std::{
+    io::Write,
+    sync::{Arc, Mutex},
+    time::Duration,
 };
+
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::bench::Bench;
-use super::webhook_receiver::Receiver;
+use super::{bench::Bench, webhook_receiver::Receiver};
+use imagekiln_simulator::{
+    Config, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -20,7 +21,13 @@ async fn bench(webhooks: WebhookSettings) -> Bench {
 }
 
 fn body(url: &str) -> Value {
-    json!({ "prompt": "a fox", "width": 64, "height": 64, "webhook_url": url, "webhook_secret": "hidden-secret" })
+    json!({
+        "prompt": "a fox",
+        "width": 64,
+        "height": 64,
+        "webhook_url": url,
+        "webhook_secret": "hidden-secret",
+    })
 }
 
 fn ended(all: &[WebhookDelivery]) -> bool {
@@ -28,8 +35,8 @@ fn ended(all: &[WebhookDelivery]) -> bool {
 }
 
 #[tokio::test]
-async fn receivers_elsewhere_are_refused_unless_they_are_allowed() {
-    // This address leads to the same listener, and is not loopback.
+async fn remote_receivers_are_refused_by_default() {
+    // This address leads to the same listener, but is not loopback.
     let mut receiver = Receiver::start_everywhere().await;
     let url = format!("http://0.0.0.0:{}/hook", receiver.address.port());
     let cautious = bench(WebhookSettings::default()).await;
@@ -44,9 +51,9 @@ async fn receivers_elsewhere_are_refused_unless_they_are_allowed() {
     cautious.sim.clock().advance(SECOND);
     let log = cautious.sim.webhooks_when(ended).await;
     assert_eq!(log.len(), 4);
-    assert!(
-        log.iter().all(|delivery| delivery.state == WebhookState::Refused && delivery.attempts.is_empty())
-    );
+    assert!(log.iter().all(|delivery| {
+        delivery.state == WebhookState::Refused && delivery.attempts.is_empty()
+    }));
     assert!(log[1].refusal.unwrap().contains("allow_remote"), "{log:?}");
     assert_eq!(log[1].url, "https://example.com/hook");
     assert!(!receiver.has_been_hit());
@@ -54,18 +61,18 @@ async fn receivers_elsewhere_are_refused_unless_they_are_allowed() {
     let open = bench(WebhookSettings { allow_remote: true, ..WebhookSettings::default() }).await;
     open.submit("/v1/gen-2-flex", &body(&url)).await;
     open.sim.clock().advance(SECOND);
-    receiver.answer(200).await;
+    receiver.respond_with(200).await;
     assert_eq!(open.sim.webhooks_when(ended).await[0].state, WebhookState::Delivered);
 }
 
 #[tokio::test]
-async fn localhost_is_this_machine() {
+async fn localhost_is_allowed() {
     let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
     bench
         .submit("/v1/gen-2-flex", &body(&format!("http://localhost:{}/", receiver.address.port())))
         .await;
     bench.sim.clock().advance(SECOND);
-    assert_eq!(receiver.answer(200).await.path_and_query, "/");
+    assert_eq!(receiver.respond_with(200).await.path_and_query, "/");
 }
 
 #[derive(Clone, Default)]
@@ -90,7 +97,7 @@ impl MakeWriter<'_> for Lines {
 }
 
 #[tokio::test]
-async fn neither_the_log_nor_the_lines_tell_a_secret() {
+async fn the_log_and_the_trace_contain_no_secrets() {
     let lines = Lines::default();
     let subscriber =
         tracing_subscriber::fmt().with_writer(lines.clone()).with_max_level(tracing::Level::TRACE);
@@ -109,7 +116,7 @@ async fn neither_the_log_nor_the_lines_tell_a_secret() {
             bench.submit("/v1/gen-2-flex", &body(url)).await;
             bench.sim.clock().advance(SECOND);
             if let Some(status) = status {
-                let hit = receiver.answer(status).await;
+                let hit = receiver.respond_with(status).await;
                 assert_eq!(hit.path_and_query, "/hook?token=hidden-token");
                 assert_eq!(hit.header("authorization"), None);
             }
@@ -117,13 +124,13 @@ async fn neither_the_log_nor_the_lines_tell_a_secret() {
         let log = bench.sim.webhooks_when(ended).await;
         let header = log[0].headers.last().unwrap();
         assert_eq!(header.1, "[redacted]", "{log:?}");
-        let told = format!("{log:?} {} {:?}", serde_json::to_string(&log).unwrap(), bench.sim);
-        assert!(!told.contains("hidden"), "{told}");
-        assert!(!format!("{log:?}").contains("signature="), "no signed address in Debug");
+        let shown = format!("{log:?} {} {:?}", serde_json::to_string(&log).unwrap(), bench.sim);
+        assert!(!shown.contains("hidden"), "{shown}");
+        assert!(!format!("{log:?}").contains("signature="), "Debug must not contain signed URLs");
     }
     let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    for told in ["webhook delivered", "webhook given up", "webhook refused", "/hook"] {
-        assert!(lines.contains(told), "{told}: {lines}");
+    for expected in ["webhook delivered", "webhook failed", "webhook refused", "/hook"] {
+        assert!(lines.contains(expected), "{expected}: {lines}");
     }
     for secret in ["hidden", "signature="] {
         assert!(!lines.contains(secret), "{lines}");
@@ -137,10 +144,10 @@ async fn a_webhook_can_be_sent_again_on_demand() {
     let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
     bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
     bench.sim.clock().advance(SECOND);
-    let first = receiver.answer(200).await;
+    let first = receiver.respond_with(200).await;
     let delivery = bench.sim.webhooks_when(ended).await.remove(0);
     let again = bench.sim.redeliver_webhook(delivery.id).unwrap();
-    let second = receiver.answer(200).await;
+    let second = receiver.respond_with(200).await;
     assert_eq!(first.body, second.body);
     assert_eq!(first.header("webhook-id"), second.header("webhook-id"));
     assert_eq!(
@@ -156,7 +163,7 @@ async fn a_webhook_can_be_sent_again_on_demand() {
 }
 
 #[tokio::test]
-async fn the_log_is_bounded_and_forgets_what_ended_first() {
+async fn the_log_is_bounded_and_drops_the_oldest_finished_deliveries() {
     let settings = WebhookSettings { max_kept: 3, ..WebhookSettings::default() };
     let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
     let mut tasks = Vec::new();
@@ -164,14 +171,14 @@ async fn the_log_is_bounded_and_forgets_what_ended_first() {
         let task = bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
         tasks.push(task["id"].as_str().unwrap().to_owned());
         bench.sim.clock().advance(SECOND);
-        receiver.answer(200).await;
+        receiver.respond_with(200).await;
         bench.sim.webhooks_when(ended).await;
     }
     let kept = |log: Vec<WebhookDelivery>| {
         log.into_iter().map(|delivery| delivery.task).collect::<Vec<_>>()
     };
     assert_eq!(kept(bench.sim.webhooks()), tasks[1..]);
-    // What waits is not forgotten: there is no room for the fourth.
+    // Pending deliveries are never dropped, so there is no room for the fourth.
     for _ in 0..4 {
         bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
     }
@@ -188,7 +195,7 @@ async fn the_log_is_bounded_and_forgets_what_ended_first() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_once_the_simulator_has_stopped() {
+async fn nothing_is_sent_after_a_shutdown() {
     for graceful in [false, true] {
         let (bench, mut receiver) =
             (bench(WebhookSettings::default()).await, Receiver::start().await);
@@ -196,7 +203,7 @@ async fn nothing_is_sent_once_the_simulator_has_stopped() {
             bench.submit("/v1/gen-2-flex", &body(&receiver.url())).await;
         }
         bench.sim.clock().advance(SECOND);
-        // One is under way, and is broken off.
+        // One delivery is in progress, and is aborted.
         let under_way = receiver.hit().await;
         let clock = bench.sim.clock();
         let Bench { sim, .. } = bench;

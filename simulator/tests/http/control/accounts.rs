@@ -8,7 +8,7 @@ use crate::bench::Bench;
 const DEFAULT: &str = "/api/organizations/default";
 const PROJECT: &str = "/api/organizations/default/projects/default";
 
-/// The status of a submission with this key.
+/// The status code of a submission with this key.
 async fn submit_with(bench: &Bench, key: &str) -> u16 {
     let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
     let headers = [("x-key", key), ("content-type", "application/json")];
@@ -17,7 +17,7 @@ async fn submit_with(bench: &Bench, key: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn a_key_is_made_shown_used_and_revoked() {
+async fn a_key_is_created_revealed_used_and_revoked() {
     let bench = Bench::new().await;
     bench
         .change(Method::POST, &format!("{DEFAULT}/projects"), json!({ "name": "Night Shift" }))
@@ -43,14 +43,14 @@ async fn a_key_is_made_shown_used_and_revoked() {
     );
     for (body, status) in [
         (json!({ "name": "again", "key": "a-key-of-ours" }), 409),
-        (json!({ "name": "odd", "key": "a b" }), 422),
+        (json!({ "name": "invalid", "key": "a b" }), 422),
     ] {
         assert_eq!(bench.control(Method::POST, &keys, Some(body)).await.status, status);
     }
 }
 
 #[tokio::test]
-async fn limits_endpoints_and_caps_take_effect_on_the_next_request() {
+async fn settings_of_a_project_apply_to_the_next_request() {
     let bench = Bench::new().await;
     let key = bench.sim.api_key().to_owned();
     for (setting, close, closed, open) in [
@@ -73,7 +73,7 @@ async fn limits_endpoints_and_caps_take_effect_on_the_next_request() {
 }
 
 #[tokio::test]
-async fn credits_are_given_and_transferred() {
+async fn credits_are_granted_and_transferred() {
     let bench = Bench::new().await;
     let lab = bench
         .change(Method::POST, "/api/organizations", json!({ "name": "Lab", "owner": "owner" }))
@@ -110,7 +110,7 @@ async fn credits_are_given_and_transferred() {
 }
 
 #[tokio::test]
-async fn a_user_does_what_the_role_permits() {
+async fn a_user_can_do_what_the_role_permits() {
     let bench = Bench::new().await;
     let table = bench.show("/api/roles").await;
     let member = |user: &str| format!("{DEFAULT}/members/{user}");
@@ -137,13 +137,13 @@ async fn a_user_does_what_the_role_permits() {
             ("manage-credits", Method::POST, format!("{DEFAULT}/credits"), json!({ "amount": 1 })),
             ("manage-members", Method::PUT, member("viewer"), json!({ "role": "viewer" })),
         ] {
-            let answer = bench.control_as(role, method, &path, Some(body)).await;
+            let response = bench.control_as(role, method, &path, Some(body)).await;
             assert_eq!(
-                answer.status == 200,
+                response.status == 200,
                 permits(permission),
-                "{role} {permission}: {answer:?}"
+                "{role} {permission}: {response:?}"
             );
-            assert!(answer.status == 200 || answer.status == 403);
+            assert!(response.status == 200 || response.status == 403);
         }
         let seen = bench.control_as(role, Method::GET, "/api/audit", None).await.json();
         assert_eq!(seen["entries"] != json!([]), permits("view-audit-log"), "{role}");
@@ -159,7 +159,7 @@ async fn a_user_does_what_the_role_permits() {
 }
 
 #[tokio::test]
-async fn members_and_finetunes_come_and_go() {
+async fn members_and_finetunes_are_added_and_removed() {
     let bench = Bench::new().await;
     let path = format!("{DEFAULT}/members/mia");
     let changed = bench.change(Method::PUT, &path, json!({ "role": "viewer" })).await;

@@ -14,7 +14,7 @@ async fn submit(bench: &Bench) -> u16 {
 }
 
 #[tokio::test]
-async fn rules_are_added_shown_and_removed() {
+async fn rules_are_added_listed_and_removed() {
     let bench = Bench::new().await;
     let before = bench.show("/api/faults").await;
     assert_eq!((&before["rules"], &before["struck"]), (&json!([]), &json!({})));
@@ -44,36 +44,37 @@ async fn rules_are_added_shown_and_removed() {
     assert_eq!(bench.change(Method::DELETE, "/api/faults", json!({})).await["rules"], json!([]));
     for (method, path, status) in [
         (Method::DELETE, "/api/faults/77", 404),
-        (Method::DELETE, "/api/faults/odd", 404),
+        (Method::DELETE, "/api/faults/x", 404),
         (Method::POST, "/api/faults", 422),
     ] {
-        let answer = bench.control(method, path, Some(json!({ "rule": "no-such-fault" }))).await;
-        assert_eq!(answer.status, status, "{path}: {answer:?}");
-        assert!(answer.json()["detail"].is_string());
+        let response = bench.control(method, path, Some(json!({ "rule": "no-such-fault" }))).await;
+        assert_eq!(response.status, status, "{path}: {response:?}");
+        assert!(response.json()["detail"].is_string());
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_a_fault_cuts_is_cut_also_where_the_service_is_tried() {
+async fn a_fault_also_cuts_connections_of_forwarded_requests() {
     let bench = Bench::new().await;
     bench.change(Method::POST, "/api/faults", json!({ "rule": "reply-lost@submission" })).await;
     let address = bench.sim.control_url().trim_start_matches("http://").to_owned();
     let body = r#"{"prompt":"x"}"#;
     let request = format!(
-        "POST /try/global/v1/gen-2-pro HTTP/1.1\r\nhost: {address}\r\nx-key: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /try/global/v1/gen-2-pro HTTP/1.1\r\nhost: {address}\r\nx-key: {}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         bench.sim.api_key(),
         body.len()
     );
     let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    let _ = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut answer).await;
-    assert_eq!(String::from_utf8_lossy(&answer), "");
+    let mut response = Vec::new();
+    let _ = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut response).await;
+    assert_eq!(String::from_utf8_lossy(&response), "");
     assert_eq!(bench.sim.counts().accepted, 1);
 }
 
 #[tokio::test]
-async fn the_clock_runs_as_fast_as_it_is_told() {
+async fn the_speed_of_the_clock_can_be_set() {
     let bench = Bench::new().await;
     let set = async |speed: Value| {
         bench.control(Method::PUT, "/api/clock", Some(json!({ "speed": speed }))).await

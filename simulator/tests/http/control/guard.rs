@@ -1,58 +1,58 @@
-//! Who reaches the control interface.
+//! Access to the control interface.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use axum::http::Method;
-use imagekiln_simulator::{Config, Simulator, StartError, WebhookDelivery};
 use serde_json::json;
 
-use crate::bench::{Answer, Bench};
+use crate::bench::{Bench, Response};
+use imagekiln_simulator::{Config, Simulator, StartError, WebhookDelivery};
 
 fn host(bench: &Bench) -> String {
     bench.sim.control_url().trim_start_matches("http://").to_owned()
 }
 
-async fn get(bench: &Bench, path: &str, headers: &[(&str, &str)]) -> Answer {
+async fn get(bench: &Bench, path: &str, headers: &[(&str, &str)]) -> Response {
     bench.send(Method::GET, &format!("{}{path}", bench.sim.control_url()), headers, "").await
 }
 
-fn assert_refused(answer: &Answer, status: u16) {
-    assert_eq!(answer.status, status, "{answer:?}");
-    assert!(answer.json()["detail"].as_str().is_some_and(|detail| !detail.is_empty()));
+fn assert_rejected(response: &Response, status: u16) {
+    assert_eq!(response.status, status, "{response:?}");
+    assert!(response.json()["detail"].as_str().is_some_and(|detail| !detail.is_empty()));
 }
 
 #[tokio::test]
-async fn no_key_opens_it() {
+async fn requests_with_a_key_are_rejected() {
     let bench = Bench::new().await;
     for path in
         ["/", "/api/state", "/api/tasks", "/page.css", "/swagger-ui/swagger-ui.css", "/nothing"]
     {
         for key in [bench.sim.api_key(), "any", ""] {
-            assert_refused(&get(&bench, path, &[("x-key", key)]).await, 403);
+            assert_rejected(&get(&bench, path, &[("x-key", key)]).await, 403);
         }
     }
     assert_eq!(get(&bench, "/api/state", &[]).await.status, 200);
 }
 
-/// Whoever has a key chooses where webhooks go, and they are JSON from this machine.
+/// The holder of a key chooses where webhooks are sent, and they are JSON requests from this
+/// machine.
 #[tokio::test]
-async fn no_webhook_reaches_it() {
+async fn webhooks_are_rejected() {
     let bench = Bench::new().await;
     let url = format!("{}/api/keys/key-1/reveal", bench.sim.control_url());
     let body = json!({ "prompt": "x", "width": 64, "height": 64, "webhook_url": url });
     bench.submit("/v1/gen-2-flex", &body).await;
     bench.sim.clock().advance(Duration::from_secs(1));
-    let answered =
+    let status_code =
         |all: &[WebhookDelivery]| all[0].attempts.iter().any(|attempt| attempt.status.is_some());
-    let webhooks = bench.sim.webhooks_when(answered).await;
+    let webhooks = bench.sim.webhooks_when(status_code).await;
     assert_eq!(webhooks[0].attempts[0].status, Some(403), "{webhooks:?}");
     let audit = get(&bench, "/api/audit", &[]).await.json().to_string();
     assert!(!audit.contains("reveal"), "{audit}");
 }
 
 #[tokio::test]
-async fn it_is_not_on_the_services_ports_and_the_service_not_on_its() {
+async fn the_ports_of_the_service_and_of_the_control_interface_are_separate() {
     let bench = Bench::new().await;
     for base in [bench.sim.base_url(), bench.sim.regional_base_url()] {
         for path in ["/", "/api/state", "/v1/api/state"] {
@@ -62,12 +62,12 @@ async fn it_is_not_on_the_services_ports_and_the_service_not_on_its() {
     }
     let submission =
         bench.control(Method::POST, "/v1/gen-2-pro", Some(json!({ "prompt": "x" }))).await;
-    assert_refused(&submission, 404);
+    assert_rejected(&submission, 404);
     assert_eq!(bench.sim.counts().accepted, 0);
 }
 
 #[tokio::test]
-async fn it_listens_on_loopback_alone() {
+async fn it_listens_only_on_loopback() {
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     for allow_remote in [false, true] {
         let config = Config { control_listen: any, allow_remote, ..Config::default() };
@@ -80,7 +80,7 @@ async fn it_listens_on_loopback_alone() {
 }
 
 #[tokio::test]
-async fn names_of_other_machines_are_refused() {
+async fn other_host_names_are_rejected() {
     let bench = Bench::new().await;
     let port = host(&bench).rsplit(':').next().unwrap().to_owned();
     for name in ["127.0.0.1", "localhost", "127.1.2.3", "[::1]"] {
@@ -89,19 +89,19 @@ async fn names_of_other_machines_are_refused() {
     }
     for name in ["example.com", "localhost.example.com", "192.168.1.7", "127.0.0.1.nip.io"] {
         let name = format!("{name}:{port}");
-        assert_refused(&get(&bench, "/api/state", &[("host", &name)]).await, 403);
-        assert_refused(
+        assert_rejected(&get(&bench, "/api/state", &[("host", &name)]).await, 403);
+        assert_rejected(
             &get(&bench, "/try/global/v1/get_result?id=x", &[("host", &name)]).await,
             403,
         );
     }
     for name in ["localhost", "localhost:1", "127.0.0.1:80", "not a host"] {
-        assert_refused(&get(&bench, "/", &[("host", name)]).await, 403);
+        assert_rejected(&get(&bench, "/", &[("host", name)]).await, 403);
     }
 }
 
 #[tokio::test]
-async fn other_pages_are_refused() {
+async fn other_pages_are_rejected() {
     let bench = Bench::new().await;
     let own = bench.sim.control_url().to_owned();
     let service = bench.sim.base_url().to_owned();
@@ -109,44 +109,44 @@ async fn other_pages_are_refused() {
     assert_eq!(get(&bench, "/api/state", &[("origin", &own)]).await.status, 200);
     for origin in ["https://example.com", "null", &service, &of_another_name, ""] {
         for path in ["/api/state", "/try/global/v1/get_result?id=x", "/"] {
-            assert_refused(&get(&bench, path, &[("origin", origin)]).await, 403);
+            assert_rejected(&get(&bench, path, &[("origin", origin)]).await, 403);
         }
     }
     for site in ["cross-site", "same-site", "else"] {
-        assert_refused(&get(&bench, "/api/tasks", &[("sec-fetch-site", site)]).await, 403);
+        assert_rejected(&get(&bench, "/api/tasks", &[("sec-fetch-site", site)]).await, 403);
     }
     for site in ["same-origin", "none"] {
         assert_eq!(get(&bench, "/api/tasks", &[("sec-fetch-site", site)]).await.status, 200);
     }
-    // A link to the page may be followed; a frame, or a link to anything else, may not.
+    // A link to the page is allowed, but not a frame, or a link to anything else.
     let link = [
         ("sec-fetch-site", "cross-site"),
         ("sec-fetch-mode", "navigate"),
         ("sec-fetch-dest", "document"),
     ];
     assert_eq!(get(&bench, "/", &link).await.status, 200);
-    assert_refused(&get(&bench, "/api/state", &link).await, 403);
+    assert_rejected(&get(&bench, "/api/state", &link).await, 403);
     let frame = [
         ("sec-fetch-site", "cross-site"),
         ("sec-fetch-mode", "navigate"),
         ("sec-fetch-dest", "iframe"),
     ];
-    assert_refused(&get(&bench, "/", &frame).await, 403);
+    assert_rejected(&get(&bench, "/", &frame).await, 403);
 }
 
 #[tokio::test]
-async fn changes_come_as_json() {
+async fn changes_require_json() {
     let bench = Bench::new().await;
     let url = format!("{}/api/clock/advance", bench.sim.control_url());
     let before = bench.sim.clock().now();
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
-        let answer =
+        let response =
             bench.send(Method::POST, &url, &[("content-type", kind)], r#"{"seconds":5000}"#).await;
-        assert_refused(&answer, 400);
+        assert_rejected(&response, 400);
     }
-    assert_refused(&bench.send(Method::POST, &url, &[], r#"{"seconds":5000}"#).await, 400);
+    assert_rejected(&bench.send(Method::POST, &url, &[], r#"{"seconds":5000}"#).await, 400);
     let json = [("content-type", "application/json; charset=utf-8")];
-    assert_refused(&bench.send(Method::POST, &url, &json, r#"{"seconds":"#).await, 400);
+    assert_rejected(&bench.send(Method::POST, &url, &json, r#"{"seconds":"#).await, 400);
     for body in [
         r#"{"seconds":"5000"}"#,
         "{}",
@@ -155,17 +155,17 @@ async fn changes_come_as_json() {
         r#"{"seconds":-1}"#,
         r#"{"seconds":1e300}"#,
     ] {
-        assert_refused(&bench.send(Method::POST, &url, &json, body).await, 422);
+        assert_rejected(&bench.send(Method::POST, &url, &json, body).await, 422);
     }
-    let giant = format!(r#"{{"seconds":5000,"x":"{}"}}"#, "x".repeat(1 << 20));
-    assert_refused(&bench.send(Method::POST, &url, &json, giant).await, 413);
+    let huge = format!(r#"{{"seconds":5000,"x":"{}"}}"#, "x".repeat(1 << 20));
+    assert_rejected(&bench.send(Method::POST, &url, &json, huge).await, 413);
     assert!(bench.sim.clock().now() < before + std::time::Duration::from_secs(1000));
     assert_eq!(bench.send(Method::POST, &url, &json, r#"{"seconds":5000}"#).await.status, 200);
     assert!(bench.sim.clock().now() >= before + std::time::Duration::from_secs(5000));
 }
 
 #[tokio::test]
-async fn every_answer_confines_the_browser() {
+async fn every_response_has_security_headers() {
     let bench = Bench::new().await;
     for path in [
         "/",
@@ -175,8 +175,8 @@ async fn every_answer_confines_the_browser() {
         "/swagger-ui/swagger-ui-bundle.js",
         "/try/global/v1/x",
     ] {
-        let answer = get(&bench, path, &[]).await;
-        let header = |name: &str| answer.headers[name].to_str().unwrap().to_owned();
+        let response = get(&bench, path, &[]).await;
+        let header = |name: &str| response.headers[name].to_str().unwrap().to_owned();
         let policy = header("content-security-policy");
         assert!(
             policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
@@ -186,12 +186,12 @@ async fn every_answer_confines_the_browser() {
         assert_eq!(header("x-content-type-options"), "nosniff");
         assert_eq!(header("cache-control"), "no-store");
         assert!(
-            answer.headers.keys().all(|name| !name.as_str().starts_with("access-control-")),
+            response.headers.keys().all(|name| !name.as_str().starts_with("access-control-")),
             "{path}"
         );
     }
     let preflight = [("origin", "https://example.com"), ("access-control-request-method", "POST")];
-    let answer = bench
+    let response = bench
         .send(
             Method::OPTIONS,
             &format!("{}/api/clock/advance", bench.sim.control_url()),
@@ -199,6 +199,6 @@ async fn every_answer_confines_the_browser() {
             "",
         )
         .await;
-    assert_refused(&answer, 403);
-    assert!(answer.headers.get("access-control-allow-origin").is_none());
+    assert_rejected(&response, 403);
+    assert!(response.headers.get("access-control-allow-origin").is_none());
 }

@@ -1,15 +1,14 @@
-//! Tasks, counts, the clock, the contract and the stream of changes.
+//! Tasks, counts, the clock, the contract and the event stream.
 
 use std::time::Duration;
 
 use axum::http::{Method, Request};
 use http_body_util::{BodyExt as _, Empty};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
-use imagekiln_simulator::Config;
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
+use imagekiln_simulator::Config;
 
 fn small(prompt: &str) -> Value {
     json!({ "prompt": prompt, "width": 64, "height": 64 })
@@ -20,7 +19,7 @@ fn ids(page: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn tasks_are_listed_newest_first_and_by_the_page() {
+async fn tasks_are_listed_newest_first_in_pages() {
     let bench = Bench::new().await;
     let mut submitted = Vec::new();
     for number in 0..5 {
@@ -38,11 +37,11 @@ async fn tasks_are_listed_newest_first_and_by_the_page() {
     }
     assert_eq!(seen, submitted);
     for (query, status) in
-        [("before=unknown", 404), ("limit=x", 400), ("progress=odd", 400), ("odd=1", 400)]
+        [("before=unknown", 404), ("limit=x", 400), ("progress=none", 400), ("other=1", 400)]
     {
-        let answer = bench.control(Method::GET, &format!("/api/tasks?{query}"), None).await;
-        assert_eq!(answer.status, status, "{query}");
-        assert!(answer.json()["detail"].is_string());
+        let response = bench.control(Method::GET, &format!("/api/tasks?{query}"), None).await;
+        assert_eq!(response.status, status, "{query}");
+        assert!(response.json()["detail"].is_string());
     }
 }
 
@@ -102,12 +101,12 @@ async fn a_task_is_shown_with_its_request_and_its_picture() {
     let delivered = bench.fetch(&sample).await;
     bench.sim.clock().advance(Duration::from_secs(3600));
     assert_eq!(bench.fetch(&sample).await.status, 403);
-    let answer = bench.control(Method::GET, &picture, None).await;
+    let response = bench.control(Method::GET, &picture, None).await;
     assert_eq!(
-        (answer.headers["content-type"].as_bytes(), &answer.body),
+        (response.headers["content-type"].as_bytes(), &response.body),
         (&b"image/png"[..], &delivered.body)
     );
-    assert_eq!(bench.sim.counts().delivered, 1, "a look is no delivery");
+    assert_eq!(bench.sim.counts().delivered, 1, "viewing is not a delivery");
     for unknown in ["/api/tasks/unknown", "/api/tasks/unknown/picture"] {
         assert_eq!(bench.control(Method::GET, unknown, None).await.status, 404);
     }
@@ -115,7 +114,7 @@ async fn a_task_is_shown_with_its_request_and_its_picture() {
 }
 
 #[tokio::test]
-async fn the_state_counts_and_the_clock_moves() {
+async fn the_state_has_counts_and_the_clock_advances() {
     let bench = Bench::new().await;
     bench.submit("/v1/gen-2-pro", &small("a")).await;
     bench.submit("/v1/gen-2-pro", &small("[[error]]")).await;
@@ -140,7 +139,7 @@ async fn the_state_counts_and_the_clock_moves() {
 }
 
 #[tokio::test]
-async fn the_contract_is_served_under_its_prefix_and_its_examples_fit() {
+async fn the_contract_is_served_with_its_prefix_and_valid_examples() {
     let bench = Bench::with(Config { model_prefix: "xyz".to_owned(), ..Config::default() }).await;
     let document = bench.show("/api/openapi.json").await;
     assert_eq!(document["servers"][0]["url"], bench.sim.base_url());
@@ -159,24 +158,24 @@ async fn the_contract_is_served_under_its_prefix_and_its_examples_fit() {
         );
         let url = format!("{server}{}", path.replace("{base_model}", "xyz-2-klein-9b-kv"));
         let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-        let answer = bench.send(Method::POST, &url, &headers, example.to_string()).await;
-        assert_eq!(answer.status, 200, "{path} {example}: {answer:?}");
+        let response = bench.send(Method::POST, &url, &headers, example.to_string()).await;
+        assert_eq!(response.status, 200, "{path} {example}: {response:?}");
         tried += 1;
     }
     assert_eq!(tried, 28);
 }
 
 #[tokio::test]
-async fn the_service_can_be_tried_through_the_control_port() {
+async fn the_control_port_forwards_requests_to_the_service() {
     let bench = Bench::new().await;
     for (region, base) in
         [("global", bench.sim.base_url()), ("regional", bench.sim.regional_base_url())]
     {
         let url = format!("{}/try/{region}/v1/gen-2-pro", bench.sim.control_url());
         let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
-        let answer = bench.send(Method::POST, &url, &headers, small("x").to_string()).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        assert!(answer.json()["polling_url"].as_str().unwrap().starts_with(base));
+        let response = bench.send(Method::POST, &url, &headers, small("x").to_string()).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        assert!(response.json()["polling_url"].as_str().unwrap().starts_with(base));
         assert_eq!(
             bench.send(Method::POST, &url, &headers[1..], small("x").to_string()).await.status,
             403
@@ -186,7 +185,7 @@ async fn the_service_can_be_tried_through_the_control_port() {
 }
 
 #[tokio::test]
-async fn changes_are_pushed_also_when_only_time_passes() {
+async fn events_are_sent_even_if_only_time_passes() {
     let bench =
         Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
     let client = Client::builder(TokioExecutor::new()).build_http();
@@ -196,7 +195,7 @@ async fn changes_are_pushed_also_when_only_time_passes() {
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let mut events = response.into_body();
     let mut next = async || {
-        let frame = events.frame().await.expect("the stream goes on").unwrap();
+        let frame = events.frame().await.expect("the stream ended").unwrap();
         String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
     };
     bench.submit("/v1/gen-2-pro", &small("x")).await;
@@ -213,7 +212,7 @@ async fn changes_are_pushed_also_when_only_time_passes() {
     bench.change(Method::POST, "/api/organizations/default/credits", json!({ "amount": 5 })).await;
     let event = next().await;
     assert!(event.contains("data: [\"accounts\"]\n"), "{event}");
-    // The stream has no end of its own, and holds up no shutdown.
+    // The stream never ends by itself, and does not delay a shutdown.
     let Bench { sim, .. } = bench;
     sim.shutdown().await;
     assert!(events.frame().await.is_none_or(|frame| frame.is_err()));

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use axum::http::Method;
-use imagekiln_simulator::WebhookState;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
+use imagekiln_simulator::WebhookState;
 
 #[tokio::test]
-async fn webhooks_are_listed_with_their_bodies_and_sent_again() {
+async fn webhooks_are_listed_with_their_bodies_and_can_be_sent_again() {
     let bench = Bench::new().await;
     let refusing =
         tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -18,7 +18,8 @@ async fn webhooks_are_listed_with_their_bodies_and_sent_again() {
             "/v1/gen-2-pro",
             &json!({
                 "prompt": "x", "width": 64, "height": 64,
-                "webhook_url": format!("http://{refusing}/hook?token=hidden"), "webhook_secret": "s3cret",
+                "webhook_url": format!("http://{refusing}/hook?token=hidden"),
+                "webhook_secret": "s3cret",
             }),
         )
         .await;
@@ -41,7 +42,7 @@ async fn webhooks_are_listed_with_their_bodies_and_sent_again() {
     assert!(all.iter().all(|delivery| delivery.state != WebhookState::Refused));
     let newest = bench.show("/api/webhooks?limit=1").await;
     assert_eq!((&newest["total"], &newest["deliveries"][0]["id"]), (&json!(2), &again["id"]));
-    for path in ["/api/webhooks/77/redeliver", "/api/webhooks/odd/redeliver"] {
+    for path in ["/api/webhooks/77/redeliver", "/api/webhooks/x/redeliver"] {
         assert_eq!(bench.control(Method::POST, path, Some(json!({}))).await.status, 404);
     }
 }

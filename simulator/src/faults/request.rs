@@ -1,71 +1,73 @@
-//! What a request asks for: by a header, and by words in its texts.
+//! The faults that a request asks for, in a header and in words in its texts.
 
 use axum::http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tracing::debug;
 
-use super::ask::{Ask, Asker};
-use super::fault::FaultPlace;
-use crate::answer::Refusal;
+use super::{
+    known::FaultPlace,
+    spec::{FaultSource, FaultSpec},
+};
+use crate::response::Rejection;
 
-/// The header that asks for faults.
+/// The header that requests faults.
 const HEADER: &str = "x-simulator-fault";
 
-/// A request asks for no more faults than this.
-const MAX_ASKS: usize = 16;
+/// The maximum number of faults in a request.
+const MAX_FAULTS: usize = 16;
 
-/// A word that has its own meaning since before there were faults: it is told as long as the task
-/// is in progress.
-const NO_FAULT: &str = "unknown-status";
+/// A word that looks like a fault but selects a status: see [`Outcome`](crate::outcome::Outcome).
+const STATUS_WORD: &str = "unknown-status";
 
-/// The faults that a request asks for; for a submission, those of its task too.
+/// The faults that a request asks for; for a submission, also those of its task.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Asks {
-    pub(super) list: Vec<Ask>,
-    /// By what a repeated submission is known, where it matters.
+pub(crate) struct RequestedFaults {
+    pub(super) list: Vec<FaultSpec>,
+    /// Identifies a repeated submission, if it requests faults of submissions.
     pub(super) repeat: Option<[u8; 32]>,
 }
 
-impl Asks {
-    /// What the header of a request at `place` asks for.
-    pub(crate) fn in_header(headers: &HeaderMap, place: FaultPlace) -> Result<Self, Refusal> {
-        let asker = match place {
-            FaultPlace::Submission => Asker::Submission,
-            place => Asker::Request(place),
+impl RequestedFaults {
+    /// The faults in the header of a request at `place`.
+    pub(crate) fn in_header(headers: &HeaderMap, place: FaultPlace) -> Result<Self, Rejection> {
+        let source = match place {
+            FaultPlace::Submission => FaultSource::Submission,
+            place => FaultSource::Request(place),
         };
         let mut list = Vec::new();
         for value in headers.get_all(HEADER) {
-            let text = value.to_str().map_err(|_| refused("it is not plain text"))?;
+            let text = value.to_str().map_err(|_| invalid_header("it is not visible ASCII"))?;
             for text in text.split(',').map(str::trim) {
-                list.push(Ask::parse(text, asker).map_err(refused)?);
-                if list.len() > MAX_ASKS {
-                    return Err(refused(format!("it asks for more than {MAX_ASKS} faults")));
+                list.push(FaultSpec::parse(text, source).map_err(invalid_header)?);
+                if list.len() > MAX_FAULTS {
+                    return Err(invalid_header(format!("more than {MAX_FAULTS} faults")));
                 }
             }
         }
         Ok(Self { list, repeat: None })
     }
 
-    /// What the words in a submission's texts ask for, at any depth. What asks for no fault is
-    /// ordinary text.
+    /// The faults in the words of a submission's texts, at any depth. Everything else in double
+    /// brackets is ordinary text.
     pub(crate) fn in_words(request: &Value) -> Self {
         let mut list = Vec::new();
         find_words(request, &mut |word| {
-            if word == NO_FAULT || list.len() == MAX_ASKS {
+            if word == STATUS_WORD || list.len() == MAX_FAULTS {
                 return;
             }
-            match Ask::parse(word, Asker::Submission) {
-                Ok(ask) => list.push(ask),
+            match FaultSpec::parse(word, FaultSource::Submission) {
+                Ok(spec) => list.push(spec),
                 Err(error) => {
-                    debug!(problem = error.problem, "a word in brackets asks for no fault")
+                    debug!(problem = error.problem, "ignored a word in double brackets")
                 }
             }
         });
         Self { list, repeat: None }
     }
 
-    /// Puts what the header of the submission `body` by `key` asks for before what its words do.
+    /// Puts the faults of the header before those of the words, and computes the identity of the
+    /// submission.
     pub(crate) fn join(
         &mut self,
         mut header: Self,
@@ -75,7 +77,7 @@ impl Asks {
     ) {
         header.list.append(&mut self.list);
         self.list = header.list;
-        if self.list.iter().any(|ask| ask.places.contains(&FaultPlace::Submission)) {
+        if self.list.iter().any(|spec| spec.places.contains(&FaultPlace::Submission)) {
             let mut hash = Sha256::new();
             let headers = ["x-key", HEADER].into_iter().flat_map(|name| headers.get_all(name));
             for part in [operation.as_bytes()].into_iter().chain(headers.map(HeaderValue::as_bytes))
@@ -89,8 +91,8 @@ impl Asks {
     }
 }
 
-fn refused(problem: impl ToString) -> Refusal {
-    Refusal::Malformed(format!("The header {HEADER} is not understood: {}", problem.to_string()))
+fn invalid_header(problem: impl ToString) -> Rejection {
+    Rejection::Malformed(format!("Invalid {HEADER} header: {}", problem.to_string()))
 }
 
 fn find_words(value: &Value, found: &mut impl FnMut(&str)) {
@@ -115,14 +117,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_at_any_depth_and_others_are_text() {
+    fn words_are_found_at_any_depth_and_others_ignored() {
         let request = json!({
             "a": ["[[html:2x]] and [[reset]]", { "b": "[[empty@poll]] [[no-fault]] [[html" }],
             "c": "[[unknown-status]] [[unknown-status@poll]] [[error]] [[ html ]]",
         });
-        let texts: Vec<_> = Asks::in_words(&request).list.into_iter().map(|ask| ask.text).collect();
+        let texts: Vec<_> =
+            RequestedFaults::in_words(&request).list.into_iter().map(|spec| spec.text).collect();
         assert_eq!(texts, ["html:2x", "reset", "unknown-status@poll"]);
         let many = json!("[[html]]".repeat(1000));
-        assert_eq!(Asks::in_words(&many).list.len(), MAX_ASKS);
+        assert_eq!(RequestedFaults::in_words(&many).list.len(), MAX_FAULTS);
     }
 }

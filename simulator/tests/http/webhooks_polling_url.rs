@@ -1,12 +1,12 @@
-//! Which submissions with a webhook are answered without a polling URL.
+//! Which submissions with a webhook get a response without a polling URL.
 
-use imagekiln_simulator::{Config, WebhookSettings};
 use serde_json::json;
 
 use super::bench::Bench;
+use imagekiln_simulator::{Config, WebhookSettings};
 
 #[tokio::test]
-async fn the_listed_operations_omit_the_polling_url_and_by_a_setting_all_of_them() {
+async fn the_polling_url_is_omitted_by_listed_operations_or_by_a_setting() {
     let url = "http://127.0.0.1:9/hook";
     for (omit_polling_url, path, omits) in [
         (false, "/v1/gen-2-pro", true),

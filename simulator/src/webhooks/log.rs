@@ -1,34 +1,40 @@
-//! The deliveries that are kept: those that wait, by when they are due, and those that ended, until
-//! there are too many.
+//! The kept deliveries: the pending ones, ordered by when they are due, and the finished ones, of
+//! which the oldest are dropped.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
-use axum::body::Bytes;
-use axum::http::{HeaderName, HeaderValue};
+use axum::{
+    body::Bytes,
+    http::{HeaderName, HeaderValue},
+};
 
-use super::receiver::{Origin, Receiver};
-use super::settings::WebhookSettings;
-use super::signing::Seal;
-use super::view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState};
+use super::{
+    receiver::{Origin, Receiver},
+    settings::WebhookSettings,
+    signing::SigningKey,
+    view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
+};
 
-/// What a delivery takes beside its texts, about.
+/// The approximate size of a delivery without its texts.
 const OVERHEAD: usize = 1 << 10;
 
-/// What is sent, in however many deliveries.
-pub(super) struct Letter {
+/// The content of one or more deliveries.
+pub(super) struct Message {
     pub(super) task: String,
     pub(super) final_at: Duration,
-    /// The address as it may be shown.
+    /// The URL without its secret parts.
     pub(super) url: String,
-    /// Where it goes and how it is signed, or why it is refused.
-    pub(super) sendable: Result<(Receiver, Seal), &'static str>,
+    /// Where to send it and how to sign it, or why it is refused.
+    pub(super) sendable: Result<(Receiver, SigningKey), &'static str>,
     pub(super) webhook_id: String,
     pub(super) body: Bytes,
 }
 
-impl Letter {
+impl Message {
     fn origin(&self) -> Option<&Origin> {
         self.sendable.as_ref().ok().map(|(receiver, _)| &receiver.origin)
     }
@@ -39,25 +45,24 @@ impl Letter {
 }
 
 pub(super) struct Delivery {
-    pub(super) letter: Arc<Letter>,
+    pub(super) message: Arc<Message>,
     pub(super) cause: WebhookCause,
     state: WebhookState,
     due_at: Duration,
-    /// Not to be sent before this moment, though it is due later: it is held back for a later
-    /// task's webhook.
+    /// Held back for a later task's webhook: not sent before this moment, but due later.
     held_from: Option<Duration>,
     attempts: Vec<WebhookAttempt>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Delivery {
-    pub(super) fn new(letter: Arc<Letter>, cause: WebhookCause, due_at: Duration) -> Self {
+    pub(super) fn new(message: Arc<Message>, cause: WebhookCause, due_at: Duration) -> Self {
         Self {
-            state: match letter.sendable {
+            state: match message.sendable {
                 Ok(_) => WebhookState::Waiting,
                 Err(_) => WebhookState::Refused,
             },
-            letter,
+            message,
             cause,
             due_at,
             held_from: None,
@@ -66,7 +71,8 @@ impl Delivery {
         }
     }
 
-    /// The same, but held back until a later task's webhook has gone out, for so long at most.
+    /// Holds the delivery back until a later task's webhook has been sent, or for at most
+    /// `at_most`.
     pub(super) fn held(mut self, at_most: Duration) -> Self {
         self.held_from = Some(self.due_at);
         self.due_at = self.due_at.saturating_add(at_most);
@@ -80,14 +86,14 @@ impl Delivery {
         };
         WebhookDelivery {
             id,
-            task: self.letter.task.clone(),
-            url: self.letter.url.clone(),
-            webhook_id: self.letter.webhook_id.clone(),
+            task: self.message.task.clone(),
+            url: self.message.url.clone(),
+            webhook_id: self.message.webhook_id.clone(),
             cause: self.cause,
             state: self.state,
-            refusal: self.letter.sendable.as_ref().err().copied(),
+            refusal: self.message.sendable.as_ref().err().copied(),
             due_at: self.due_at,
-            body: String::from_utf8_lossy(&self.letter.body).into_owned(),
+            body: String::from_utf8_lossy(&self.message.body).into_owned(),
             headers: self
                 .headers
                 .iter()
@@ -98,37 +104,36 @@ impl Delivery {
     }
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 pub(super) struct Ended {
     pub(super) state: WebhookState,
-    /// Counted from one.
+    /// Counted from 1.
     pub(super) attempt: usize,
-    pub(super) letter: Arc<Letter>,
+    pub(super) message: Arc<Message>,
 }
 
 #[derive(Default)]
-pub(super) struct Ledger {
-    /// By their numbers, which count from one.
+pub(super) struct DeliveryLog {
+    /// By number, counted from 1.
     deliveries: BTreeMap<u64, Delivery>,
     last: u64,
-    /// Those that wait and are not under way.
+    /// The pending deliveries that are not in progress.
     queue: BTreeSet<(Duration, u64)>,
     held: BTreeSet<u64>,
-    /// The numbers of those that ended, the first to end first.
+    /// The finished deliveries in the order in which they ended.
     ended: VecDeque<u64>,
     bytes: usize,
 }
 
-impl Ledger {
-    /// Takes a delivery in, and gives it a number, unless the ledger is full of deliveries that
-    /// wait.
+impl DeliveryLog {
+    /// Adds a delivery and returns its number. Fails if the log is full of pending deliveries.
     pub(super) fn insert(&mut self, settings: &WebhookSettings, delivery: Delivery) -> Option<u64> {
-        let size = delivery.letter.size();
+        let size = delivery.message.size();
         while self.deliveries.len() >= settings.max_kept
             || self.bytes.saturating_add(size) > settings.max_kept_bytes
         {
             let forgotten = self.deliveries.remove(&self.ended.pop_front()?)?;
-            self.bytes = self.bytes.saturating_sub(forgotten.letter.size());
+            self.bytes = self.bytes.saturating_sub(forgotten.message.size());
         }
         self.bytes = self.bytes.saturating_add(size);
         self.last += 1;
@@ -145,8 +150,8 @@ impl Ledger {
         Some(number)
     }
 
-    pub(super) fn letter(&self, number: u64) -> Option<&Arc<Letter>> {
-        self.deliveries.get(&number).map(|delivery| &delivery.letter)
+    pub(super) fn message(&self, number: u64) -> Option<&Arc<Message>> {
+        self.deliveries.get(&number).map(|delivery| &delivery.message)
     }
 
     pub(super) fn cause(&self, number: u64) -> Option<WebhookCause> {
@@ -158,7 +163,7 @@ impl Ledger {
         self.queue.first().map(|(due_at, _)| *due_at)
     }
 
-    /// The first delivery that is due, taken out of the queue, and where it goes.
+    /// Takes the first due delivery out of the queue. Returns its number and origin.
     pub(super) fn take_due(&mut self, now: Duration) -> Option<(u64, Origin)> {
         let (due_at, number) = self.queue.pop_first()?;
         if due_at > now {
@@ -166,10 +171,10 @@ impl Ledger {
             return None;
         }
         self.held.remove(&number);
-        self.deliveries.get(&number)?.letter.origin().cloned().map(|origin| (number, origin))
+        self.deliveries.get(&number)?.message.origin().cloned().map(|origin| (number, origin))
     }
 
-    /// An attempt begins now, with these headers.
+    /// Records the start of an attempt with these headers.
     pub(super) fn attempt(
         &mut self,
         number: u64,
@@ -183,7 +188,7 @@ impl Ledger {
         }
     }
 
-    /// The last attempt has ended: with the receiver's status, or without.
+    /// Records the end of the last attempt: the receiver's status code, or what went wrong.
     pub(super) fn attempted(
         &mut self,
         number: u64,
@@ -194,7 +199,7 @@ impl Ledger {
         let delivery = self.deliveries.get_mut(&number)?;
         let attempt = delivery.attempts.len();
         let pause = match delivery.cause {
-            // Who forges does not care.
+            // A forger would not retry.
             WebhookCause::Forgery => None,
             _ => attempt.checked_sub(1).and_then(|failed| retry_after.get(failed)),
         };
@@ -213,24 +218,25 @@ impl Ledger {
                 Err(problem) => last.problem = Some(problem),
             }
         }
-        let ended = Ended { state: delivery.state, attempt, letter: Arc::clone(&delivery.letter) };
+        let ended =
+            Ended { state: delivery.state, attempt, message: Arc::clone(&delivery.message) };
         if ended.state != WebhookState::Waiting {
             self.ended.push_back(number);
         }
         if delivery.cause != WebhookCause::Forgery {
-            self.let_go(&ended.letter, number, now);
+            self.release(&ended.message, number, now);
         }
         Some(ended)
     }
 
-    /// Lets go of what was held back for this letter: to the same receiver, of tasks that were
-    /// final before.
-    fn let_go(&mut self, gone_out: &Letter, number: u64, now: Duration) {
+    /// Releases the deliveries that were held back for this message: to the same receiver, of tasks
+    /// that ended earlier.
+    fn release(&mut self, gone_out: &Message, number: u64, now: Duration) {
         let Self { deliveries, held, queue, .. } = self;
         held.retain(|waiting| {
             let Some(delivery) = deliveries.get_mut(waiting) else { return false };
-            let earlier = (delivery.letter.final_at, *waiting) < (gone_out.final_at, number);
-            if !earlier || delivery.letter.origin() != gone_out.origin() {
+            let earlier = (delivery.message.final_at, *waiting) < (gone_out.final_at, number);
+            if !earlier || delivery.message.origin() != gone_out.origin() {
                 return true;
             }
             queue.remove(&(delivery.due_at, *waiting));
@@ -240,7 +246,7 @@ impl Ledger {
         });
     }
 
-    /// In the order of their numbers.
+    /// All deliveries in the order of their numbers.
     pub(super) fn views(&self) -> Vec<WebhookDelivery> {
         self.deliveries.iter().map(|(number, delivery)| delivery.view(*number)).collect()
     }

@@ -1,50 +1,50 @@
-//! What a connection is doing, and until when its client has to do something.
+//! The activity of a connection, and the deadline of its client.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
-/// That a connection ends without its answer, or in the middle of it.
+/// Ends a connection before or in the middle of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the connection is to be cut")]
 pub(crate) enum Cut {
-    /// Closed, as a server does that stops.
+    /// Close it, as a server does when it stops.
     Close,
-    /// Reset, as by a network that forgot it.
+    /// Reset it, as after a network failure.
     Reset,
 }
 
-/// Shared by everything that has to do with one connection.
-pub(crate) struct Pulse {
+/// The state of one connection, shared by everything that serves it.
+pub(crate) struct Activity {
     timeout: Duration,
     state: Mutex<State>,
     cut: Notify,
 }
 
 struct State {
-    /// Handlers at work, and answers that the service itself holds back: the client waits for them,
-    /// and not they for it.
+    /// Running handlers, and response bodies that wait for the service: the client waits for them.
     working: usize,
-    /// Answers that are not handed over yet.
-    answers: usize,
-    /// Since when a head is on its way.
+    /// Responses that have not been handed over yet.
+    responses: usize,
+    /// When the headers of a request started to arrive.
     head_since: Option<Instant>,
-    /// Since when the client takes nothing though there is something to send.
+    /// Since when the client does not read although there is data to send.
     blocked_since: Option<Instant>,
     last_progress: Instant,
-    /// In HTTP/2 not everything that arrives between requests begins another.
+    /// In HTTP/2, data between requests need not start another request.
     http2: bool,
     cut: Option<Cut>,
 }
 
-impl Pulse {
+impl Activity {
     pub(crate) fn new(timeout: Duration) -> Arc<Self> {
         let now = Instant::now();
         let state = State {
             working: 0,
-            answers: 0,
+            responses: 0,
             head_since: Some(now),
             blocked_since: None,
             last_progress: now,
@@ -58,66 +58,66 @@ impl Pulse {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until when the client has to do its part; `None` where the service itself is to act, or
-    /// nobody.
+    /// When the client must have acted; `None` if the service is to act, or neither.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let state = self.state();
-        let waiting_since = state.blocked_since.or(match (state.working, state.answers) {
+        let waiting_since = state.blocked_since.or(match (state.working, state.responses) {
             (0, 0) => state.head_since,
             (0, _) => Some(state.last_progress),
             _ => None,
         });
-        // Where the sum would not fit there is no end to wait for.
+        // If the sum overflows, there is no deadline.
         waiting_since.and_then(|since| since.checked_add(self.timeout))
     }
 
-    /// The client sent something.
-    pub(crate) fn arrived(&self) {
+    /// The client sent data.
+    pub(crate) fn received(&self) {
         let mut state = self.state();
-        if state.working == 0 && state.answers == 0 && !state.http2 && state.head_since.is_none() {
+        if state.working == 0 && state.responses == 0 && !state.http2 && state.head_since.is_none()
+        {
             state.head_since = Some(Instant::now());
         }
     }
 
-    /// The client took something.
-    pub(crate) fn left(&self) {
+    /// The client read data.
+    pub(crate) fn sent(&self) {
         let mut state = self.state();
         state.blocked_since = None;
         state.last_progress = Instant::now();
     }
 
-    /// The client takes nothing just now.
+    /// The client does not read at the moment.
     pub(crate) fn blocked(&self) {
         self.state().blocked_since.get_or_insert_with(Instant::now);
     }
 
-    /// A head has arrived whole.
-    pub(crate) fn asked(&self, http2: bool) {
+    /// The headers of a request have arrived.
+    pub(crate) fn request_started(&self, http2: bool) {
         let mut state = self.state();
         state.head_since = None;
         state.http2 = http2;
     }
 
-    /// The service has something to do for as long as the guard lives.
-    pub(crate) fn work(self: &Arc<Self>) -> Work {
+    /// The service is working while the guard lives.
+    pub(crate) fn work(self: &Arc<Self>) -> Working {
         self.state().working += 1;
-        Work(Arc::clone(self))
+        Working(Arc::clone(self))
     }
 
-    /// An answer is on its way for as long as the guard lives.
-    pub(crate) fn answer(self: &Arc<Self>) -> Answer {
+    /// A response is being sent while the guard lives.
+    pub(crate) fn respond(self: &Arc<Self>) -> PendingResponse {
         let mut state = self.state();
-        state.answers += 1;
+        state.responses += 1;
         state.last_progress = Instant::now();
-        Answer(Arc::clone(self))
+        PendingResponse(Arc::clone(self))
     }
 
-    pub(crate) fn cut_off(&self, cut: Cut) {
+    pub(crate) fn cut_with(&self, cut: Cut) {
         self.state().cut = Some(cut);
         self.cut.notify_one();
     }
 
-    /// How the connection ends, if that was asked for.
+    /// How the connection must end, if a handler requested it.
     pub(crate) fn cut(&self) -> Option<Cut> {
         self.state().cut
     }
@@ -127,21 +127,21 @@ impl Pulse {
     }
 }
 
-pub(crate) struct Work(Arc<Pulse>);
+pub(crate) struct Working(Arc<Activity>);
 
-impl Drop for Work {
+impl Drop for Working {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.working -= 1;
-        // What was held back goes out from now on.
+        // The client can read from now on.
         state.last_progress = Instant::now();
     }
 }
 
-pub(crate) struct Answer(Arc<Pulse>);
+pub(crate) struct PendingResponse(Arc<Activity>);
 
-impl Drop for Answer {
+impl Drop for PendingResponse {
     fn drop(&mut self) {
-        self.0.state().answers -= 1;
+        self.0.state().responses -= 1;
     }
 }

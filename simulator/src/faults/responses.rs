@@ -1,22 +1,23 @@
-//! Answers that no client wants.
+//! The faulty responses.
 
 use std::io::Cursor;
 
-use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
 use image::{ImageFormat, RgbImage};
 use serde_json::json;
 
-use super::fault::Wrong;
-use crate::answer;
-use crate::serve::Cut;
+use super::fault::Replacement;
+use crate::{response, serve::Cut};
 
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n\
-    <body><h1>502 Bad Gateway</h1><p>The simulator was asked for this page.</p></body></html>\n";
+    <body><h1>502 Bad Gateway</h1><p>This page is a simulated fault.</p></body></html>\n";
 
 pub(super) fn error(status: StatusCode) -> Response {
-    answer::json(
+    response::json(
         status,
         &json!({ "detail": status.canonical_reason().unwrap_or("The service failed") }),
     )
@@ -30,17 +31,17 @@ pub(super) fn bad_gateway() -> Response {
 
 pub(super) fn rate_limited(seconds: u64) -> Response {
     let problem = json!({ "detail": "Too many requests" });
-    let mut response = answer::json(StatusCode::TOO_MANY_REQUESTS, &problem);
+    let mut response = response::json(StatusCode::TOO_MANY_REQUESTS, &problem);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 
-/// As an address answers whose time is over.
+/// The response of an expired delivery URL.
 pub(super) fn expired() -> Response {
-    answer::Refusal::Forbidden(crate::delivery::EXPIRED).response()
+    response::Rejection::Forbidden(crate::delivery::EXPIRED).response()
 }
 
-/// No answer: the connection ends.
+/// No response: the connection ends.
 pub(super) fn cut(cut: Cut) -> Response {
     let mut response = Response::new(Body::empty());
     response.extensions_mut().insert(cut);
@@ -57,15 +58,15 @@ pub(super) fn bytes(media_type: &'static str, bytes: Vec<u8>) -> Response {
     response
 }
 
-pub(super) fn wrong_kind(wrong: Wrong, media_type: &'static str) -> Response {
+pub(super) fn wrong_kind(wrong: Replacement, media_type: &'static str) -> Response {
     let other = match wrong {
-        Wrong::Text => b"This is no picture: the simulator was asked for a text.\n".to_vec(),
-        Wrong::Picture => {
+        Replacement::Text => b"This text is a simulated fault.\n".to_vec(),
+        Replacement::Picture => {
             let format =
                 if media_type == "image/png" { ImageFormat::Jpeg } else { ImageFormat::Png };
             let mut encoded = Cursor::new(Vec::new());
-            // Into memory nothing fails; and where it did, what comes would still be of the wrong
-            // kind.
+            // Writing to memory does not fail. If it did, the body would still have the wrong
+            // format.
             let _ = RgbImage::new(64, 64).write_to(&mut encoded, format);
             encoded.into_inner()
         }

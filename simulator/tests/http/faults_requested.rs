@@ -1,18 +1,18 @@
-//! How faults are asked for, how often they strike, and what is refused first.
+//! How faults are requested, how often they apply, and which rejections come first.
 
 use std::time::Duration;
 
 use axum::http::Method;
-use imagekiln_simulator::{Config, Simulator, StartError};
 use serde_json::{Value, json};
 
-use super::bench::{Answer, Bench};
+use super::bench::{Bench, Response};
+use imagekiln_simulator::{Config, Simulator, StartError};
 
 fn small(prompt: &str) -> Value {
     json!({ "prompt": prompt, "width": 64, "height": 64 })
 }
 
-/// The statuses of so many equal submissions.
+/// The status codes of `count` equal submissions.
 async fn statuses(bench: &Bench, prompt: &str, count: usize) -> Vec<u16> {
     let mut statuses = Vec::new();
     for _ in 0..count {
@@ -21,7 +21,7 @@ async fn statuses(bench: &Bench, prompt: &str, count: usize) -> Vec<u16> {
     statuses
 }
 
-async fn with_header(bench: &Bench, key: &str, fault: &str) -> Answer {
+async fn with_header(bench: &Bench, key: &str, fault: &str) -> Response {
     let headers =
         [("x-key", key), ("content-type", "application/json"), ("x-simulator-fault", fault)];
     let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
@@ -29,13 +29,13 @@ async fn with_header(bench: &Bench, key: &str, fault: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_fault_strikes_as_often_as_asked() {
+async fn a_fault_applies_as_often_as_requested() {
     let bench = Bench::new().await;
     assert_eq!(statuses(&bench, "[[html-502:3x]]", 5).await, [502, 502, 502, 200, 200]);
     assert_eq!(statuses(&bench, "[[html-502:always]]", 4).await, [502; 4]);
     assert_eq!(statuses(&bench, "[[html-502:1.0]]", 4).await, [502; 4]);
     assert_eq!(statuses(&bench, "[[html-502:0.0]]", 4).await, [200; 4]);
-    // Of two that exclude each other the first strikes, and the other is not spent.
+    // Of faults that exclude each other, only the first one is used up.
     assert_eq!(
         statuses(&bench, "[[error-after:2x]] [[rate-limited]] [[html-502]]", 5).await,
         [500, 500, 429, 502, 200]
@@ -47,7 +47,7 @@ async fn a_fault_strikes_as_often_as_asked() {
     for status in [502, 502, 200, 200] {
         assert_eq!(bench.get(url).await.status, status);
     }
-    // Each task carries its own.
+    // Each task has its own faults.
     let task =
         bench.submit("/v1/gen-2-pro", &small("[[html-502@poll:2x]] [[reset@delivery:2x]]")).await;
     assert_eq!(bench.get(task["polling_url"].as_str().unwrap()).await.status, 502);
@@ -55,7 +55,7 @@ async fn a_fault_strikes_as_often_as_asked() {
 }
 
 #[tokio::test]
-async fn a_repeated_submission_is_known_by_its_body_its_key_and_its_header() {
+async fn a_repeated_submission_has_the_same_body_key_and_header() {
     let keys = ["one", "two"].map(str::to_owned).to_vec();
     let bench = Bench::with(Config { api_keys: keys, ..Config::default() }).await;
     for (key, fault, status) in [
@@ -74,7 +74,7 @@ async fn a_repeated_submission_is_known_by_its_body_its_key_and_its_header() {
 }
 
 #[tokio::test]
-async fn chance_follows_the_seed() {
+async fn random_faults_follow_the_seed() {
     async fn drawn(seed: u64) -> Vec<u16> {
         let faults =
             ["html-502@poll:0.5", "rate-limited@submission:0.3"].map(str::to_owned).to_vec();
@@ -100,7 +100,7 @@ async fn chance_follows_the_seed() {
 }
 
 #[tokio::test]
-async fn rules_come_and_go_while_it_runs() {
+async fn rules_can_be_changed_while_the_simulator_runs() {
     let faults = ["rate-limited@submission=2:5x"].map(str::to_owned).to_vec();
     let bench = Bench::with(Config { faults, ..Config::default() }).await;
     let rules = bench.sim.faults();
@@ -125,7 +125,7 @@ async fn rules_come_and_go_while_it_runs() {
     assert_eq!(rules.rules().len(), 1);
 
     let other = rules.add("html-502@poll").unwrap();
-    assert!(other.id > broken.id, "a number is never given again");
+    assert!(other.id > broken.id, "ids are never reused");
     rules.clear();
     assert_eq!((rules.rules(), bench.get(&poll).await.status.as_u16()), (vec![], 200));
     let view = serde_json::to_value(other).unwrap();
@@ -133,7 +133,7 @@ async fn rules_come_and_go_while_it_runs() {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_refused_first() {
+async fn other_rejections_come_first() {
     let bench = Bench::new().await;
     let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &small("a fox")).await).await;
     let rule = bench.sim.faults().add("error-before").unwrap();
@@ -153,7 +153,7 @@ async fn what_is_refused_is_refused_first() {
 }
 
 #[tokio::test]
-async fn caps_are_looked_at_after_the_faults_before_acceptance() {
+async fn the_maximum_of_active_tasks_is_checked_after_faults_before_acceptance() {
     let bench = Bench::with(Config { max_active_tasks: 0, ..Config::default() }).await;
     assert_eq!(statuses(&bench, "[[html-502]]", 2).await, [502, 429]);
     assert_eq!(statuses(&bench, "[[reply-lost]]", 1).await, [429]);
@@ -161,15 +161,15 @@ async fn caps_are_looked_at_after_the_faults_before_acceptance() {
 }
 
 #[tokio::test]
-async fn a_header_that_is_not_understood_is_told() {
+async fn an_invalid_header_is_rejected() {
     let bench = Bench::new().await;
     let many = ["html-502"; 17].join(",");
     for fault in
         ["no-fault", "", "html-502,", "html-502@home", "truncated@poll", "error-before=200", &many]
     {
-        let answer = with_header(&bench, bench.sim.api_key(), fault).await;
-        assert_eq!(answer.status, 400, "{fault}");
-        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        let response = with_header(&bench, bench.sim.api_key(), fault).await;
+        assert_eq!(response.status, 400, "{fault}");
+        let detail = response.json()["detail"].as_str().unwrap().to_owned();
         assert!(detail.contains("x-simulator-fault"), "{detail}");
     }
     let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
@@ -180,7 +180,7 @@ async fn a_header_that_is_not_understood_is_told() {
     let headers = [("x-simulator-fault", "html-502@poll")];
     assert_eq!(bench.send(Method::GET, &sample, &headers, "").await.status, 400);
     assert_eq!((bench.sim.counts().accepted, bench.sim.counts().refused_with(400)), (1, 9));
-    // In a prompt the same is ordinary text.
+    // In a prompt, invalid faults are ordinary text.
     for prompt in ["[[no-fault]]", "[[html-502@home]]", "[[truncated@poll]] [[html-502", "[[]]"] {
         assert_eq!(statuses(&bench, prompt, 1).await, [200]);
     }
@@ -188,18 +188,15 @@ async fn a_header_that_is_not_understood_is_told() {
 }
 
 #[tokio::test]
-async fn a_setting_that_asks_for_no_fault_is_told() {
+async fn an_invalid_rule_in_the_settings_is_rejected() {
     let config = Config::from_toml(r#"faults = ["html-502@poll:0.1", "html-502@home"]"#).unwrap();
     let error = Simulator::start(config).await.err().unwrap();
     assert!(matches!(error, StartError::Setting { setting: "faults", .. }), "{error}");
-    assert!(
-        error.to_string().contains("`html-502@home` asks for no fault: there is no such place"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("invalid fault `html-502@home`: unknown place"), "{error}");
 }
 
 #[tokio::test]
-async fn words_in_a_secret_ask_for_nothing() {
+async fn words_in_a_secret_are_ignored() {
     let bench = Bench::new().await;
     let mut body = small("a fox");
     body["webhook_secret"] = "[[html-502]]".into();

@@ -1,19 +1,17 @@
-//! Work that takes the processor for long: off the runtime's threads, and no more of it at once
-//! than there are cores.
+//! A pool for CPU-bound work, off the runtime's threads. It runs at most one job per core.
 
-use std::sync::Arc;
-use std::thread::available_parallelism;
+use std::{sync::Arc, thread::available_parallelism};
 
 use tokio::sync::Semaphore;
 
-pub(crate) struct Workshop {
+pub(crate) struct WorkerPool {
     places: Arc<Semaphore>,
 }
 
-/// The work panicked, which is a fault of the simulator or of a decoder.
+/// The job panicked: a bug in the simulator or in a decoder.
 pub(crate) struct Broken;
 
-impl Workshop {
+impl WorkerPool {
     pub(crate) fn new() -> Self {
         let places = available_parallelism().map_or(2, usize::from);
         Self { places: Arc::new(Semaphore::new(places)) }

@@ -1,44 +1,45 @@
-//! Answers over HTTP: JSON, and the refusals.
+//! HTTP responses: JSON, and rejections.
 
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::accounts::Unpaid;
-use crate::validation::Violation;
+use crate::{accounts::Unpaid, validation::Violation};
 
-/// Why a request is not served.
+/// Why a request is rejected.
 #[derive(Debug)]
-pub(crate) enum Refusal {
-    /// Credits or limits do not suffice; with the configured status.
+pub(crate) enum Rejection {
+    /// Not enough credits, or a spending limit is reached; with the configured status code.
     Unpaid(u16, Unpaid),
-    /// 429: a project has as many active tasks as it may; the first ends after `wait`.
+    /// 429: the project has reached its maximum of active tasks; the first ends after `wait`.
     TooManyTasks { most: usize, wait: Duration },
-    /// 403, with what is missing.
+    /// 403, with the reason.
     Forbidden(&'static str),
     /// 404.
     NotFound,
-    /// 405, with the methods that are served.
+    /// 405, with the allowed methods.
     OtherMethods(String),
     /// 413, with the limit in bytes.
     TooLarge(usize),
     /// 422.
     Invalid(Vec<Violation>),
-    /// 400: the connection failed within the body.
+    /// 400: the connection failed during the body.
     Unreadable,
-    /// 400: a header is not understood, with what is wrong.
+    /// 400: a header is malformed, with the reason.
     Malformed(String),
-    /// 408: the body did not come in time.
+    /// 408: the body did not arrive in time.
     TooSlow,
-    /// 500: a fault of the simulator.
+    /// 500: an internal error of the simulator.
     Broken,
 }
 
-impl Refusal {
+impl Rejection {
     pub(crate) fn response(self) -> Response {
         let (status, detail) = match self {
             Self::Unpaid(status, unpaid) => (
@@ -46,7 +47,7 @@ impl Refusal {
                 json!(unpaid.to_string()),
             ),
             Self::TooManyTasks { most, wait } => {
-                let detail = format!("The project has {most} active tasks, and may have no more");
+                let detail = format!("The project has reached its limit of {most} active tasks");
                 let mut response =
                     json(StatusCode::TOO_MANY_REQUESTS, &json!({ "detail": detail }));
                 let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
@@ -69,7 +70,7 @@ impl Refusal {
             }
             Self::TooLarge(limit) => (
                 StatusCode::PAYLOAD_TOO_LARGE,
-                json!(format!("The request body is over {limit} bytes")),
+                json!(format!("The request body is larger than {limit} bytes")),
             ),
             Self::Invalid(violations) => (StatusCode::UNPROCESSABLE_ENTITY, json!(violations)),
             Self::Malformed(problem) => (StatusCode::BAD_REQUEST, json!(problem)),
@@ -77,9 +78,9 @@ impl Refusal {
                 (StatusCode::BAD_REQUEST, json!("The request body could not be read"))
             }
             Self::TooSlow => {
-                let problem = json!({ "detail": "The request body did not come in time" });
+                let problem = json!({ "detail": "The request body did not arrive in time" });
                 let mut response = json(StatusCode::REQUEST_TIMEOUT, &problem);
-                // What comes late must not be taken for the next request.
+                // The rest of the body must not be taken for the next request.
                 response
                     .headers_mut()
                     .insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -91,7 +92,7 @@ impl Refusal {
     }
 }
 
-/// An answer in JSON.
+/// A JSON response.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     let (status, bytes) = match serde_json::to_vec(value) {
         Ok(bytes) => (status, bytes),

@@ -1,7 +1,6 @@
-//! Webhooks that go wrong on purpose, as a receiver on loopback sees them.
+//! Tests of webhook faults, with a receiver on loopback.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -11,7 +10,7 @@ use crate::webhooks::receiver_for_tests::Receiver;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Webhooks by a clock that stands still, sent until this is dropped.
+/// Webhooks on a stopped clock, sent until this is dropped.
 struct Bench {
     webhooks: Arc<Webhooks>,
     clock: Clock,
@@ -28,19 +27,23 @@ impl Bench {
         Self { webhooks, clock, _stop: stop }
     }
 
-    /// The webhook of a task that is final after so many seconds.
-    fn send(&self, receiver: &Receiver, task: &str, final_at: u32, twist: Twist) {
+    /// Queues the webhook of a task that ends after `final_at` seconds.
+    fn send(&self, receiver: &Receiver, task: &str, final_at: u32, faults: WebhookFaults) {
         self.webhooks.enqueue(Webhook {
             task: task.to_owned(),
             url: receiver.url(),
             secret: Some("secret".to_owned()),
             final_at: final_at * SECOND,
-            result: json!({ "id": task, "status": "Ready", "result": { "sample": "http://127.0.0.1/a" } }),
-            twist,
+            result: json!({
+                "id": task,
+                "status": "Ready",
+                "result": { "sample": "http://127.0.0.1/a" },
+            }),
+            faults,
         });
     }
 
-    /// The deliveries, once none of them waits any more.
+    /// The deliveries, once none is pending.
     async fn settled(&self) -> Vec<WebhookDelivery> {
         let settled =
             |all: &[WebhookDelivery]| all.iter().all(|one| one.state != WebhookState::Waiting);
@@ -49,7 +52,8 @@ impl Bench {
 }
 
 fn is_genuine(hit: &crate::webhooks::receiver_for_tests::Hit) -> bool {
-    let Ok(Seal::Keyed(key)) = Seal::new(WebhookScheme::HmacSha256, Some("secret")) else {
+    let Ok(SigningKey::Keyed(key)) = SigningKey::new(WebhookScheme::HmacSha256, Some("secret"))
+    else {
         return false;
     };
     let expected = hmac::Mac::finalize(hmac::Mac::chain_update(key, &hit.body)).into_bytes();
@@ -63,9 +67,9 @@ fn causes_and_times(log: &[WebhookDelivery]) -> Vec<(WebhookCause, u64)> {
 #[tokio::test]
 async fn a_duplicate_is_the_same_webhook_twice() {
     let (bench, mut receiver) = (Bench::new(), Receiver::start().await);
-    bench.send(&receiver, "a", 1, Twist { duplicate: true, ..Twist::default() });
+    bench.send(&receiver, "a", 1, WebhookFaults { duplicate: true, ..WebhookFaults::default() });
     bench.clock.advance(SECOND);
-    let (first, second) = (receiver.answer(200).await, receiver.answer(200).await);
+    let (first, second) = (receiver.respond_with(200).await, receiver.respond_with(200).await);
     assert_eq!((&first.body, &first.headers), (&second.body, &second.headers));
     let log = bench.settled().await;
     assert_eq!(causes_and_times(&log), [(WebhookCause::Final, 1), (WebhookCause::Duplicate, 1)]);
@@ -73,14 +77,19 @@ async fn a_duplicate_is_the_same_webhook_twice() {
 }
 
 #[tokio::test]
-async fn a_late_webhook_comes_so_much_later() {
+async fn a_late_webhook_is_sent_after_its_delay() {
     let (bench, mut receiver) = (Bench::new(), Receiver::start().await);
-    bench.send(&receiver, "late", 1, Twist { late: 20 * SECOND, ..Twist::default() });
-    bench.send(&receiver, "in time", 2, Twist::default());
+    bench.send(
+        &receiver,
+        "late",
+        1,
+        WebhookFaults { late: 20 * SECOND, ..WebhookFaults::default() },
+    );
+    bench.send(&receiver, "in time", 2, WebhookFaults::default());
     bench.clock.advance(2 * SECOND);
-    assert_eq!(receiver.answer(200).await.json()["id"], "in time");
+    assert_eq!(receiver.respond_with(200).await.json()["id"], "in time");
     bench.clock.advance_to(21 * SECOND);
-    assert_eq!(receiver.answer(200).await.json()["id"], "late");
+    assert_eq!(receiver.respond_with(200).await.json()["id"], "late");
     assert_eq!(
         causes_and_times(&bench.settled().await),
         [(WebhookCause::Final, 21), (WebhookCause::Final, 2)]
@@ -88,16 +97,21 @@ async fn a_late_webhook_comes_so_much_later() {
 }
 
 #[tokio::test]
-async fn out_of_order_means_after_a_later_tasks() {
+async fn an_out_of_order_webhook_is_sent_after_that_of_a_later_task() {
     let (bench, mut receiver, mut other) =
         (Bench::new(), Receiver::start().await, Receiver::start().await);
-    bench.send(&receiver, "held", 2, Twist { out_of_order: true, ..Twist::default() });
-    bench.send(&receiver, "earlier", 1, Twist::default());
-    bench.send(&other, "elsewhere", 3, Twist::default());
-    bench.send(&receiver, "later", 4, Twist::default());
+    bench.send(
+        &receiver,
+        "held",
+        2,
+        WebhookFaults { out_of_order: true, ..WebhookFaults::default() },
+    );
+    bench.send(&receiver, "earlier", 1, WebhookFaults::default());
+    bench.send(&other, "elsewhere", 3, WebhookFaults::default());
+    bench.send(&receiver, "later", 4, WebhookFaults::default());
     bench.clock.advance_to(3 * SECOND);
-    assert_eq!(receiver.answer(200).await.json()["id"], "earlier");
-    assert_eq!(other.answer(200).await.json()["id"], "elsewhere");
+    assert_eq!(receiver.respond_with(200).await.json()["id"], "earlier");
+    assert_eq!(other.respond_with(200).await.json()["id"], "elsewhere");
     bench
         .webhooks
         .views_when(|all| {
@@ -105,43 +119,52 @@ async fn out_of_order_means_after_a_later_tasks() {
         })
         .await;
     bench.clock.advance_to(4 * SECOND);
-    assert_eq!(receiver.answer(500).await.json()["id"], "later", "gone out, even if not taken");
-    assert_eq!(receiver.answer(200).await.json()["id"], "held");
+    assert_eq!(
+        receiver.respond_with(500).await.json()["id"],
+        "later",
+        "sent, although the receiver failed"
+    );
+    assert_eq!(receiver.respond_with(200).await.json()["id"], "held");
     let log = bench.webhooks.views_when(|all| all[0].state == WebhookState::Delivered).await;
     assert_eq!(log[0].attempts[0].at, 4 * SECOND);
 }
 
 #[tokio::test]
-async fn what_is_held_back_goes_out_in_the_end() {
-    let (bench, mut receiver) = (Bench::new(), Receiver::start().await);
-    bench.send(&receiver, "held", 1, Twist { out_of_order: true, ..Twist::default() });
-    bench.clock.advance_to(31 * SECOND);
-    assert_eq!(receiver.answer(200).await.json()["id"], "held");
-    assert_eq!(causes_and_times(&bench.settled().await), [(WebhookCause::Final, 31)]);
-}
-
-#[tokio::test]
-async fn a_late_one_that_is_held_back_is_not_sent_before_its_time() {
+async fn a_webhook_is_not_held_back_forever() {
     let (bench, mut receiver) = (Bench::new(), Receiver::start().await);
     bench.send(
         &receiver,
         "held",
         1,
-        Twist { out_of_order: true, late: 10 * SECOND, ..Twist::default() },
+        WebhookFaults { out_of_order: true, ..WebhookFaults::default() },
     );
-    bench.send(&receiver, "later", 2, Twist::default());
+    bench.clock.advance_to(31 * SECOND);
+    assert_eq!(receiver.respond_with(200).await.json()["id"], "held");
+    assert_eq!(causes_and_times(&bench.settled().await), [(WebhookCause::Final, 31)]);
+}
+
+#[tokio::test]
+async fn a_late_webhook_that_is_held_back_is_not_sent_early() {
+    let (bench, mut receiver) = (Bench::new(), Receiver::start().await);
+    bench.send(
+        &receiver,
+        "held",
+        1,
+        WebhookFaults { out_of_order: true, late: 10 * SECOND, ..WebhookFaults::default() },
+    );
+    bench.send(&receiver, "later", 2, WebhookFaults::default());
     bench.clock.advance_to(2 * SECOND);
-    receiver.answer(200).await;
+    receiver.respond_with(200).await;
     bench.webhooks.views_when(|all| all[0].due_at == 11 * SECOND).await;
     bench.clock.advance_to(11 * SECOND);
-    assert_eq!(receiver.answer(200).await.json()["id"], "held");
+    assert_eq!(receiver.respond_with(200).await.json()["id"], "held");
     assert_eq!(causes_and_times(&bench.settled().await)[0], (WebhookCause::Final, 11));
 }
 
 #[tokio::test]
 async fn a_forgery_claims_another_status_and_fails_verification() {
     let (bench, mut receiver) = (Bench::new(), Receiver::start().await);
-    bench.send(&receiver, "a", 1, Twist { forged: true, ..Twist::default() });
+    bench.send(&receiver, "a", 1, WebhookFaults { forged: true, ..WebhookFaults::default() });
     bench.clock.advance(SECOND);
     let mut genuine = Vec::new();
     for _ in 0..2 {
@@ -163,13 +186,13 @@ async fn a_forgery_claims_another_status_and_fails_verification() {
     assert_eq!(
         states,
         [(WebhookState::GivenUp, 1), (WebhookState::Delivered, 1)],
-        "a forgery is not repeated"
+        "a forgery is not retried"
     );
     assert_eq!(log[0].webhook_id, log[1].webhook_id);
 
-    // Sent again on demand, it is what it was.
+    // Redelivered on demand, it is still a forgery.
     let again = bench.webhooks.redeliver(log[0].id).unwrap();
-    let hit = receiver.answer(401).await;
+    let hit = receiver.respond_with(401).await;
     assert!(!is_genuine(&hit));
     assert_eq!(
         bench.settled().await.last().map(|one| (one.id, one.cause)),

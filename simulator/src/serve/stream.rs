@@ -1,35 +1,39 @@
-//! The stream of a connection, which tells its pulse what passes.
+//! The stream of a connection, which records its activity.
 
-use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
 
-use super::pulse::{Cut, Pulse};
+use super::activity::{Activity, Cut};
 
-pub(crate) struct Wire {
+pub(crate) struct TrackedStream {
     stream: TcpStream,
-    pulse: Arc<Pulse>,
+    activity: Arc<Activity>,
 }
 
-impl Wire {
-    pub(crate) fn new(stream: TcpStream, pulse: Arc<Pulse>) -> Self {
-        Self { stream, pulse }
+impl TrackedStream {
+    pub(crate) fn new(stream: TcpStream, activity: Arc<Activity>) -> Self {
+        Self { stream, activity }
     }
 
     fn written(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &written {
-            Poll::Ready(_) => self.pulse.left(),
-            Poll::Pending => self.pulse.blocked(),
+            Poll::Ready(_) => self.activity.sent(),
+            Poll::Pending => self.activity.blocked(),
         }
         written
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for TrackedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -38,13 +42,13 @@ impl AsyncRead for Wire {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if buffer.filled().len() > before {
-            self.pulse.arrived();
+            self.activity.received();
         }
         read
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for TrackedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -72,18 +76,18 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A shutdown would tell the client that all is in order, before the reset.
-        if self.pulse.cut() == Some(Cut::Reset) {
+        // A shutdown before the reset would look like an orderly end to the client.
+        if self.activity.cut() == Some(Cut::Reset) {
             return Poll::Ready(Ok(()));
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 
-impl Drop for Wire {
+impl Drop for TrackedStream {
     fn drop(&mut self) {
-        if self.pulse.cut() == Some(Cut::Reset) {
-            // Without it the connection is closed in order, and there is nobody to tell.
+        if self.activity.cut() == Some(Cut::Reset) {
+            // If this fails the connection is closed normally. There is no way to report it.
             let _ = self.stream.set_zero_linger();
         }
     }

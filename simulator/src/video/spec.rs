@@ -1,5 +1,5 @@
-//! How long a video is asked for, and how many frames a second. The interface shows no fields for
-//! that, so they are the simulator's own: `duration` and `fps`.
+//! The duration and frame rate of a video. The contract has no fields for them, so `duration` and
+//! `fps` are the simulator's own.
 
 use std::ops::RangeInclusive;
 
@@ -7,29 +7,28 @@ use serde_json::Value;
 
 use crate::validation::Violation;
 
-/// Seconds; the longest is that of the interface.
+/// In seconds; the maximum is that of the contract.
 const DURATIONS: RangeInclusive<u32> = 1..=20;
 const DEFAULT_DURATION: u32 = 5;
 
-/// Frames a second; the most are those of the interface.
+/// In frames per second; the maximum is that of the contract.
 const RATES: RangeInclusive<u32> = 1..=24;
 const DEFAULT_RATE: u32 = 24;
 
-/// The largest frame of the interface.
+/// The maximum frame size of the contract.
 const MAX_FRAME: (u32, u32) = (1920, 1088);
 
-/// What a request says of its video.
+/// The settings of a video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ask {
+pub(crate) struct VideoSpec {
     /// In seconds.
     pub(crate) duration: u32,
-    /// Frames a second.
+    /// Frames per second.
     pub(crate) fps: u32,
 }
 
-impl Ask {
-    /// Reads a body that asks for a video with frames of `size` pixels, or tells all that is wrong
-    /// with it.
+impl VideoSpec {
+    /// Reads the settings of a video with frames of `size` pixels, or returns all violations.
     pub(crate) fn read(body: &Value, (width, height): (u32, u32)) -> Result<Self, Vec<Violation>> {
         let mut violations = Vec::new();
         let mut take = |name, bounds, default| {
@@ -41,23 +40,23 @@ impl Ask {
                 },
             )
         };
-        let ask = Self {
+        let spec = Self {
             duration: take("duration", DURATIONS, DEFAULT_DURATION),
             fps: take("fps", RATES, DEFAULT_RATE),
         };
         if u64::from(width) * u64::from(height) > u64::from(MAX_FRAME.0) * u64::from(MAX_FRAME.1) {
             let (max_width, max_height) = MAX_FRAME;
             let problem = format!(
-                "a video of {width} x {height} pixels is larger than the {max_width} x {max_height} that the service makes"
+                "a video of {width} x {height} pixels exceeds the maximum of \
+                 {max_width} x {max_height} pixels"
             );
             violations.push(Violation::value(vec!["body".into()], problem));
         }
-        if violations.is_empty() { Ok(ask) } else { Err(violations) }
+        if violations.is_empty() { Ok(spec) } else { Err(violations) }
     }
 }
 
-/// An integer within its bounds, in whichever form JSON has it, or the type of the violation and
-/// its message.
+/// An integer within its bounds, in any JSON notation, or the type and message of the violation.
 fn integer(value: &Value, bounds: RangeInclusive<u32>) -> Result<u32, (&'static str, String)> {
     let number = match value {
         Value::Number(number) => number.as_f64().unwrap_or(f64::INFINITY),

@@ -1,0 +1,153 @@
+use std::pin::pin;
+
+use proptest::prelude::*;
+use tokio::time::timeout_at;
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn it_follows_tokio_and_only_moves_forward() {
+    let clock = Clock::start(1.0);
+    assert_eq!(clock.now(), Duration::ZERO);
+    tokio::time::advance(3 * SECOND).await;
+    clock.advance(4 * SECOND);
+    assert_eq!(clock.now(), 7 * SECOND);
+    clock.advance_to(5 * SECOND);
+    assert_eq!(clock.now(), 7 * SECOND);
+    clock.clone().advance_to(9 * SECOND);
+    assert_eq!(clock.now(), 9 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn huge_steps_do_not_overflow() {
+    let clock = Clock::start(1.0);
+    clock.advance(Duration::MAX);
+    clock.advance(Duration::MAX);
+    assert_eq!(clock.now(), END);
+    assert!(clock.unix_now() > clock.now());
+    clock.set_speed(Clock::MAX_SPEED);
+    tokio::time::advance(Duration::from_secs(1 << 33)).await;
+    let late = clock.now();
+    clock.advance(SECOND);
+    assert!(late > END && clock.now() == late);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_runs_at_its_speed_and_stops_at_zero() {
+    let clock = Clock::start(60.0);
+    tokio::time::advance(SECOND).await;
+    assert_eq!(clock.now(), 60 * SECOND);
+    clock.set_speed(0.0);
+    tokio::time::advance(SECOND).await;
+    assert_eq!((clock.now(), clock.speed()), (60 * SECOND, 0.0));
+    clock.set_speed(0.5);
+    tokio::time::advance(SECOND).await;
+    assert_eq!((clock.now(), clock.speed()), (60 * SECOND + SECOND / 2, 0.5));
+}
+
+#[tokio::test]
+async fn it_stays_at_zero_if_it_starts_at_speed_zero() {
+    assert_eq!(Clock::start(0.0).now(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn speeds_are_clamped_to_the_range() {
+    let clock = Clock::start(2.0);
+    for (given, speed) in [
+        (f64::NAN, 2.0),
+        (-1.0, 0.0),
+        (f64::NAN, 0.0),
+        (f64::INFINITY, Clock::MAX_SPEED),
+        (1e-9, 0.0),
+    ] {
+        clock.set_speed(given);
+        assert_eq!(clock.speed(), speed, "{given}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sleepers_wake_however_the_moment_is_reached() {
+    let clock = Clock::start(60.0);
+    let asleep = |until: Duration| {
+        let clock = clock.clone();
+        async move {
+            clock.sleep_until(until).await;
+            Instant::now()
+        }
+    };
+    let began = Instant::now();
+    assert_eq!(asleep(60 * SECOND).await - began, SECOND, "by time passing");
+
+    let mut sleeper = pin!(asleep(3600 * SECOND));
+    assert!(timeout_at(began + 2 * SECOND, &mut sleeper).await.is_err());
+    clock.advance_to(3600 * SECOND);
+    assert_eq!(sleeper.await - began, 2 * SECOND, "by a step");
+
+    let mut sleeper = pin!(asleep(3620 * SECOND));
+    clock.set_speed(0.0);
+    assert!(timeout_at(began + 1000 * SECOND, &mut sleeper).await.is_err(), "the clock is stopped");
+    clock.set_speed(2.0);
+    assert_eq!(sleeper.await - began, 1010 * SECOND, "by another speed");
+
+    assert_eq!(
+        asleep(Duration::ZERO).await - began,
+        1010 * SECOND,
+        "at once for a time in the past"
+    );
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Passes(u64),
+    Step(u64),
+    StepTo(u64),
+    Speed(u32),
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let millis = 0..100_000u64;
+    let event = prop_oneof![
+        millis.clone().prop_map(Event::Passes),
+        millis.clone().prop_map(Event::Step),
+        millis.prop_map(Event::StepTo),
+        (0..1000u32).prop_map(Event::Speed),
+    ];
+    prop::collection::vec(event, 0..30)
+}
+
+proptest! {
+    #[test]
+    fn it_shows_the_sum_of_all_events(events in events()) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build();
+        runtime.unwrap().block_on(async {
+            let clock = Clock::start(1.0);
+            let (mut expected, mut speed) = (Duration::ZERO, 1);
+            for event in events {
+                match event {
+                    Event::Passes(millis) => {
+                        tokio::time::advance(Duration::from_millis(millis)).await;
+                        expected += Duration::from_millis(millis) * speed;
+                    }
+                    Event::Step(millis) => {
+                        clock.advance(Duration::from_millis(millis));
+                        expected += Duration::from_millis(millis);
+                    }
+                    Event::StepTo(millis) => {
+                        clock.advance_to(Duration::from_millis(millis));
+                        expected = expected.max(Duration::from_millis(millis));
+                    }
+                    Event::Speed(other) => {
+                        clock.set_speed(other.into());
+                        speed = other;
+                    }
+                }
+                assert_eq!(clock.now(), expected);
+            }
+        });
+    }
+}

@@ -1,0 +1,150 @@
+//! Projects and their keys.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{FromRequestParts, Path, State},
+    http::request::Parts,
+    routing::{delete, post, put},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Acting, Shared, change, organization};
+use crate::{
+    accounts::{Limits, ProjectRef},
+    control::{
+        Control,
+        reply::{self, Change, Problem, Reply},
+    },
+};
+
+pub(super) fn routes() -> Router<Control> {
+    let project =
+        |rest: &str| format!("/api/organizations/{{organization}}/projects/{{project}}{rest}");
+    Router::new()
+        .route("/api/organizations/{organization}/projects", post(create_project))
+        .route(&project("/limits"), put(set_limits))
+        .route(&project("/endpoints"), put(set_endpoints))
+        .route(&project("/max_active_tasks"), put(set_max_active_tasks))
+        .route(&project("/keys"), post(create_key))
+        .route("/api/keys/{key}", delete(revoke_key))
+        .route("/api/keys/{key}/reveal", post(reveal_key))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    name: String,
+}
+
+async fn create_project(
+    State(service): Shared,
+    Acting(actor): Acting,
+    Path(id): Path<String>,
+    Change(Named { name }): Change<Named>,
+) -> Reply {
+    change(&service, actor.clone(), |act| act.create_project(&id, &name))?;
+    organization(&service, &actor, &id)
+}
+
+/// The project of the two ids in the path.
+struct At(ProjectRef);
+
+impl<S: Send + Sync> FromRequestParts<S> for At {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let ids = Path::<(Arc<str>, Arc<str>)>::from_request_parts(parts, state).await;
+        let Path((organization, project)) =
+            ids.map_err(|error| Problem::malformed(error.body_text()))?;
+        Ok(Self(ProjectRef { organization, project }))
+    }
+}
+
+async fn set_limits(
+    State(service): Shared,
+    Acting(actor): Acting,
+    At(at): At,
+    Change(limits): Change<Limits>,
+) -> Reply {
+    change(&service, actor.clone(), |act| act.set_limits(&at, limits))?;
+    organization(&service, &actor, &at.organization)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Endpoints {
+    endpoints: Option<Vec<String>>,
+}
+
+async fn set_endpoints(
+    State(service): Shared,
+    Acting(actor): Acting,
+    At(at): At,
+    Change(Endpoints { endpoints }): Change<Endpoints>,
+) -> Reply {
+    change(&service, actor.clone(), |act| act.set_endpoints(&at, endpoints))?;
+    organization(&service, &actor, &at.organization)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cap {
+    max_active_tasks: Option<usize>,
+}
+
+async fn set_max_active_tasks(
+    State(service): Shared,
+    Acting(actor): Acting,
+    At(at): At,
+    Change(Cap { max_active_tasks }): Change<Cap>,
+) -> Reply {
+    change(&service, actor.clone(), |act| act.set_max_active_tasks(&at, max_active_tasks))?;
+    organization(&service, &actor, &at.organization)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewKey {
+    name: String,
+    /// Random if it is missing.
+    key: Option<String>,
+}
+
+/// A complete key: in the response to its creation, and when it is revealed.
+#[derive(Serialize)]
+struct KeyInFull {
+    id: String,
+    key: String,
+}
+
+async fn create_key(
+    State(service): Shared,
+    Acting(actor): Acting,
+    At(at): At,
+    Change(new): Change<NewKey>,
+) -> Reply {
+    let chance = service.chance;
+    let (id, key) = change(&service, actor, |act| act.create_key(&at, &new.name, new.key, chance))?;
+    reply::json(&KeyInFull { id, key })
+}
+
+async fn reveal_key(
+    State(service): Shared,
+    Acting(actor): Acting,
+    Path(id): Path<String>,
+) -> Reply {
+    let key = change(&service, actor, |act| act.reveal_key(&id))?;
+    reply::json(&KeyInFull { id, key })
+}
+
+async fn revoke_key(
+    State(service): Shared,
+    Acting(actor): Acting,
+    Path(id): Path<String>,
+) -> Reply {
+    change(&service, actor, |act| act.revoke_key(&id))?;
+    reply::json(&json!({ "id": id, "revoked": true }))
+}

@@ -1,0 +1,205 @@
+//! The notation of faults: `name[@place][=value][:often]`.
+
+use super::{
+    fault::Fault,
+    known::{FaultPlace, KnownFault},
+};
+
+/// How often a fault applies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Often {
+    Times(u64),
+    Always,
+    /// With this probability each time.
+    Chance(f64),
+}
+
+impl Often {
+    fn parse(text: &str) -> Option<Self> {
+        let chance = || {
+            let chance: f64 = text.parse().ok()?;
+            (text.contains('.') && (0.0..=1.0).contains(&chance)).then_some(Self::Chance(chance))
+        };
+        let times =
+            || text.strip_suffix('x')?.parse().ok().filter(|times| *times > 0).map(Self::Times);
+        match text {
+            "once" => Some(Self::Times(1)),
+            "always" => Some(Self::Always),
+            _ => times().or_else(chance),
+        }
+    }
+}
+
+/// Where a fault is requested.
+#[derive(Clone, Copy)]
+pub(super) enum FaultSource {
+    /// In a rule, which applies to all requests.
+    Rule,
+    /// In a submission, for itself or for its task.
+    Submission,
+    /// In a poll or a delivery, for itself.
+    Request(FaultPlace),
+}
+
+/// The error for text that is not a valid fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid fault `{text}`: {problem}")]
+#[non_exhaustive]
+pub struct FaultError {
+    /// The text, or the start of a long one.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: &'static str,
+}
+
+/// The maximum length of a quoted text, in characters.
+const QUOTED: usize = 60;
+
+/// A requested fault.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FaultSpec {
+    pub(super) text: String,
+    pub(super) fault: Fault,
+    pub(super) known: &'static str,
+    pub(super) places: &'static [FaultPlace],
+    pub(super) often: Often,
+    /// How often it has been applied.
+    pub(super) struck: u64,
+}
+
+impl FaultSpec {
+    pub(super) fn parse(text: &str, source: FaultSource) -> Result<Self, FaultError> {
+        Self::read(text, source)
+            .map_err(|problem| FaultError { text: text.chars().take(QUOTED).collect(), problem })
+    }
+
+    fn read(text: &str, source: FaultSource) -> Result<Self, &'static str> {
+        // A value may contain colons, such as a host with a port.
+        let (rest, often) = match text.rsplit_once(':') {
+            Some((rest, tail)) if Often::parse(tail).is_some() => (rest, Often::parse(tail)),
+            Some((rest, _)) if !rest.contains('=') => {
+                return Err("expected `once`, `3x`, `always` or `0.25` after `:`");
+            }
+            _ => (text, None),
+        };
+        let (rest, value) =
+            rest.split_once('=').map_or((rest, None), |(rest, value)| (rest, Some(value)));
+        let (name, place) =
+            rest.split_once('@').map_or((rest, None), |(name, place)| (name, Some(place)));
+        let (fault, known) = Fault::new(name, value)?;
+        let place = match place {
+            None => None,
+            Some(place) => Some(FaultPlace::named(place).ok_or("unknown place")?),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            places: places(&fault, known, place, source)?,
+            known: known.name,
+            fault,
+            often: often.unwrap_or(match source {
+                FaultSource::Rule => Often::Always,
+                FaultSource::Submission | FaultSource::Request(_) => Often::Times(1),
+            }),
+            struck: 0,
+        })
+    }
+
+    /// Whether it applies now; `draw` returns a random number from 0 to 1.
+    pub(super) fn is_due(&self, draw: impl FnOnce() -> f64) -> bool {
+        match self.often {
+            Often::Times(times) => self.struck < times,
+            Often::Always => true,
+            Often::Chance(chance) => draw() < chance,
+        }
+    }
+
+    /// How often it will still apply, if that is known.
+    pub(super) fn left(&self) -> Option<u64> {
+        match self.often {
+            Often::Times(times) => Some(times.saturating_sub(self.struck)),
+            Often::Always | Often::Chance(_) => None,
+        }
+    }
+}
+
+fn places(
+    fault: &Fault,
+    known: &KnownFault,
+    named: Option<FaultPlace>,
+    source: FaultSource,
+) -> Result<&'static [FaultPlace], &'static str> {
+    let possible = match fault {
+        Fault::Reset { after: true } => FaultPlace::Submission.alone(),
+        _ => known.places,
+    };
+    let wanted = match (named, source) {
+        (None, FaultSource::Rule) => return Ok(possible),
+        (None, FaultSource::Submission) => possible.first().copied(),
+        (Some(place), FaultSource::Request(here)) if place != here => None,
+        (None, FaultSource::Request(here)) => Some(here),
+        (Some(place), _) => Some(place),
+    };
+    let allowed = wanted.filter(|place| possible.contains(place));
+    allowed.map(FaultPlace::alone).ok_or("this fault does not apply there")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use FaultPlace::{Delivery, Poll, Submission};
+
+    #[test]
+    fn the_notation_has_four_parts() {
+        let parse = |text| FaultSpec::parse(text, FaultSource::Submission).unwrap();
+        let spec = parse("error-before@poll=503:3x");
+        assert_eq!(spec.fault, Fault::new("error-before", Some("503")).unwrap().0);
+        assert_eq!((spec.places, spec.often), (Poll.alone(), Often::Times(3)));
+        let spec = parse("foreign-polling-host=127.0.0.3:8080");
+        assert_eq!(spec.fault, Fault::ForeignPollingHost("127.0.0.3:8080".to_owned()));
+        assert_eq!((spec.places, spec.often), (Submission.alone(), Often::Times(1)));
+        assert_eq!(parse("foreign-polling-host=127.0.0.3:80:0.5").often, Often::Chance(0.5));
+        assert_eq!(parse("html").places, Delivery.alone());
+        assert_eq!(parse("html:always").often, Often::Always);
+    }
+
+    #[test]
+    fn the_source_decides_the_defaults() {
+        let places =
+            |text, source| FaultSpec::parse(text, source).map(|spec| (spec.places, spec.often));
+        let once = Often::Times(1);
+        assert_eq!(places("html-502", FaultSource::Submission), Ok((Submission.alone(), once)));
+        assert_eq!(places("html-502", FaultSource::Request(Poll)), Ok((Poll.alone(), once)));
+        let everywhere: &[_] = &[Submission, Poll, Delivery];
+        assert_eq!(places("html-502", FaultSource::Rule), Ok((everywhere, Often::Always)));
+        assert_eq!(places("html-502@poll", FaultSource::Rule), Ok((Poll.alone(), Often::Always)));
+        assert_eq!(
+            places("reset=after", FaultSource::Rule),
+            Ok((Submission.alone(), Often::Always))
+        );
+    }
+
+    #[test]
+    fn invalid_faults_are_explained() {
+        for (text, source, part) in [
+            ("", FaultSource::Rule, "unknown fault"),
+            ("error", FaultSource::Rule, "unknown fault"),
+            ("html-502@home", FaultSource::Rule, "unknown place"),
+            ("html-502@webhook", FaultSource::Rule, "does not apply there"),
+            ("truncated@poll", FaultSource::Submission, "does not apply there"),
+            ("truncated", FaultSource::Request(Poll), "does not apply there"),
+            ("html-502@delivery", FaultSource::Request(Poll), "does not apply there"),
+            ("reset@poll=after", FaultSource::Rule, "does not apply there"),
+            ("html-502:sometimes", FaultSource::Rule, "expected `once`"),
+            ("html-502:0x", FaultSource::Rule, "expected `once`"),
+            ("html-502:1", FaultSource::Rule, "expected `once`"),
+            ("html-502:1.5", FaultSource::Rule, "expected `once`"),
+            ("html-502=1", FaultSource::Rule, "does not take a value"),
+            ("error-before=503:often", FaultSource::Rule, "expected a status code"),
+        ] {
+            let error = FaultSpec::parse(text, source).unwrap_err();
+            assert!(error.problem.contains(part), "{text}: {error}");
+        }
+        let long = "x".repeat(1000);
+        assert!(FaultSpec::parse(&long, FaultSource::Rule).unwrap_err().to_string().len() < 200);
+    }
+}

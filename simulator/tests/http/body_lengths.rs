@@ -1,0 +1,60 @@
+//! Bodies with a wrong length, and large bodies of rejected requests.
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use super::{bench::Bench, raw::Raw};
+
+/// Bodies that are longer or shorter than their announced length. HTTP does not allow some of them.
+#[tokio::test(start_paused = true)]
+async fn wrong_lengths_do_not_break_the_simulator() {
+    let bench = Bench::new().await;
+    let host = bench.sim.base_url().trim_start_matches("http://");
+    let body = r#"{"prompt":"a fox"}"#;
+    for (lengths, status) in [
+        ("content-length: 18", "200"),
+        ("content-length: 17", "422"),
+        ("content-length: 0", "422"),
+        ("content-length: 19", "408"),
+        ("content-length: 184467440737095516160", "400"),
+        ("content-length: -1", "400"),
+        ("content-length: 18\r\ncontent-length: 17", "400"),
+        ("content-length: 99999999999", "413"),
+        ("transfer-encoding: chunked", "400"),
+        ("transfer-encoding: gzip", "400"),
+    ] {
+        let mut stream = TcpStream::connect(host).await.unwrap();
+        let request = format!(
+            "POST /v1/gen-2-pro HTTP/1.1\r\nhost: {host}\r\nx-key: {}\r\n\
+             content-type: application/json\r\nconnection: close\r\n{lengths}\r\n\r\n{body}",
+            bench.sim.api_key()
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut response = Vec::new();
+        // The connection may be reset if more data arrived than was read.
+        let _ = stream.read_to_end(&mut response).await;
+        let response = String::from_utf8(response).unwrap();
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{lengths}: {response}");
+    }
+    assert_eq!(bench.sim.counts().accepted, 1);
+}
+
+/// Requests that are rejected before their body is read. A client that is still sending gets the
+/// response instead of a reset.
+#[tokio::test]
+async fn rejections_reach_clients_that_are_still_sending() {
+    let bench = Bench::new().await;
+    let body = " ".repeat(8 << 20);
+    for (path, key, status) in [
+        ("/v1/gen-2-pro", "unknown", 403),
+        ("/v1/gen-9", bench.sim.api_key(), 404),
+        ("/v1/get_result", bench.sim.api_key(), 405),
+    ] {
+        let url = format!("{}{path}", bench.sim.base_url());
+        let response = Raw::send("POST", &url, &[("x-key", key)], &body).await;
+        assert_eq!(response.summary(), format!("{status} application/json"));
+        assert!(response.json()["detail"].is_string());
+    }
+}

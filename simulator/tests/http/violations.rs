@@ -1,0 +1,252 @@
+//! Violations of the contract, and their responses.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use image::ImageFormat;
+use serde_json::{Value, json};
+
+use super::bench::{Bench, image, png};
+
+/// Submits each body, and compares its violations.
+async fn assert_violations<const N: usize>(cases: [(&str, Value, Vec<&str>); N]) {
+    let bench = Bench::new().await;
+    for (path, body, expected) in cases {
+        let response = bench.post(&format!("/v1/{path}"), &body).await;
+        let found: Vec<_> =
+            response.violations().iter().map(|(loc, kind)| format!("{loc} {kind}")).collect();
+        assert_eq!(found, expected, "{path}: {:?}", response.json());
+    }
+    assert_eq!(bench.sim.counts().accepted, 0);
+}
+
+#[tokio::test]
+async fn each_invalid_field_has_its_location_and_type() {
+    assert_violations([
+        ("gen-2-pro", json!({}), vec!["body.prompt missing"]),
+        ("gen-2-pro", json!([]), vec!["body model_attributes_type"]),
+        ("gen-2-pro", json!(null), vec!["body model_attributes_type"]),
+        ("gen-2-pro", json!({ "prompt": 7 }), vec!["body.prompt string_type"]),
+        ("gen-2-pro", json!({ "prompt": null }), vec!["body.prompt string_type"]),
+        (
+            "gen-2-pro",
+            json!({
+                "prompt": "x",
+                "width": 63,
+                "height": 0,
+                "seed": "7",
+                "disable_pup": 1,
+                "safety_tolerance": 6,
+                "output_format": "gif",
+            }),
+            vec![
+                "body.disable_pup bool_type",
+                "body.height greater_than_equal",
+                "body.output_format enum",
+                "body.safety_tolerance less_than_equal",
+                "body.seed int_parsing",
+                "body.width greater_than_equal",
+            ],
+        ),
+        ("gen-2-pro", json!({ "prompt": "x", "seed": 1.5 }), vec!["body.seed int_from_float"]),
+        ("gen-2-pro", json!({ "prompt": "x", "seed": [] }), vec!["body.seed int_type"]),
+        (
+            "gen-2-pro",
+            json!({ "prompt": "x", "output_format": 1 }),
+            vec!["body.output_format enum"],
+        ),
+        (
+            "gen-2-pro",
+            json!({ "prompt": "x", "webhook_url": "nowhere", "webhook_secret": 1 }),
+            vec!["body.webhook_secret string_type", "body.webhook_url url_parsing"],
+        ),
+        (
+            "gen-2-pro",
+            json!({
+                "prompt": "x",
+                "webhook_url": format!("https://example.com/{}", "x".repeat(2083)),
+            }),
+            vec!["body.webhook_url string_too_long"],
+        ),
+        (
+            "gen-2-flex",
+            json!({ "prompt": "x", "guidance": "5" }),
+            vec!["body.guidance float_parsing"],
+        ),
+        (
+            "gen-2-flex",
+            json!({ "prompt": "x", "guidance": 1.4, "steps": 0 }),
+            vec!["body.guidance greater_than_equal", "body.steps greater_than_equal"],
+        ),
+        ("gen-dev", json!({ "width": 300 }), vec!["body.width multiple_of"]),
+        ("gen-tools/outpainting-v1", json!({ "mode": "slow" }), vec!["body.mode enum"]),
+        (
+            "gen-kontext-pro",
+            json!({ "aspect_ratio": "22:9" }),
+            vec!["body.aspect_ratio value_error"],
+        ),
+        (
+            "gen-kontext-pro",
+            json!({ "aspect_ratio": "16x9" }),
+            vec!["body.aspect_ratio value_error"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn each_invalid_image_has_its_location_and_type() {
+    let truncated = |format| {
+        let bytes = STANDARD.decode(image(format, 64, 64)).unwrap();
+        STANDARD.encode(&bytes[..bytes.len() / 2])
+    };
+    let square = png(64, 64);
+    assert_violations([
+        ("gen-dev", json!({ "image_prompt": "%%%" }), vec!["body.image_prompt value_error"]),
+        ("gen-dev", json!({ "image_prompt": "" }), vec!["body.image_prompt value_error"]),
+        (
+            "gen-dev",
+            json!({ "image_prompt": STANDARD.encode("base64, but not an image") }),
+            vec!["body.image_prompt value_error"],
+        ),
+        (
+            "gen-dev",
+            json!({ "image_prompt": "https://example.com/a.png" }),
+            vec!["body.image_prompt value_error"],
+        ),
+        (
+            "gen-dev",
+            json!({ "image_prompt": truncated(ImageFormat::Png) }),
+            vec!["body.image_prompt value_error"],
+        ),
+        (
+            "gen-dev",
+            json!({ "image_prompt": truncated(ImageFormat::Jpeg) }),
+            vec!["body.image_prompt value_error"],
+        ),
+        (
+            "gen-dev",
+            json!({ "image_prompt": truncated(ImageFormat::WebP) }),
+            vec!["body.image_prompt value_error"],
+        ),
+        (
+            "gen-pro-1.0-fill",
+            json!({ "image": square, "mask": png(64, 63) }),
+            vec!["body.mask value_error"],
+        ),
+        (
+            "gen-tools/erase-v1",
+            json!({ "image": square, "mask": png(63, 64) }),
+            vec!["body.mask value_error"],
+        ),
+        ("gen-tools/deblur-v1", json!({}), vec!["body.image missing"]),
+        (
+            "gen-tools/deblur-v1",
+            json!({ "image": announcing(2049, 2048) }),
+            vec!["body.image value_error"],
+        ),
+        (
+            "gen-pro-1.0-fill-finetuned",
+            json!({ "finetune_strength": 2.1 }),
+            vec![
+                "body.finetune_id missing",
+                "body.finetune_strength less_than_equal",
+                "body.image missing",
+            ],
+        ),
+        (
+            "gen-pro-1.0-fill",
+            json!({ "image": "%", "mask": "%", "steps": 14 }),
+            vec![
+                "body.image value_error",
+                "body.mask value_error",
+                "body.steps greater_than_equal",
+            ],
+        ),
+        (
+            "gen-tools/vto-v1",
+            json!({ "people": [{ "photo": truncated(ImageFormat::Png) }] }),
+            vec!["body.people.0.photo value_error"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn deblur_accepts_at_most_four_megapixels() {
+    let bench = Bench::new().await;
+    let refused =
+        bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": announcing(2048, 2049) })).await;
+    assert!(
+        refused.json()["detail"][0]["msg"].as_str().unwrap().contains("exceeds the limit"),
+        "{refused:?}"
+    );
+    // This one has an allowed size, and fails because its data is missing.
+    let larger =
+        bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": announcing(2048, 2048) })).await;
+    assert!(
+        larger.json()["detail"][0]["msg"].as_str().unwrap().contains("could not decode the image"),
+        "{larger:?}"
+    );
+}
+
+#[tokio::test]
+async fn invalid_json_is_reported_with_its_position() {
+    let bench = Bench::new().await;
+    for (body, place, kind) in [
+        (&b""[..], json!(["body"]), "missing"),
+        (b"{", json!(["body", 0]), "json_invalid"),
+        (b"{\"prompt\": x}", json!(["body", 11]), "json_invalid"),
+        (b"{\"prompt\":\n\n  'x'}", json!(["body", 14]), "json_invalid"),
+        (b"{\"prompt\": \"\xff\"}", json!(["body", 12]), "json_invalid"),
+    ] {
+        let response = bench.post_bytes("/v1/gen-2-pro", body).await;
+        assert_eq!(response.status, 422);
+        let violation = &response.json()["detail"][0];
+        assert_eq!((&violation["type"], &violation["loc"]), (&json!(kind), &place), "{body:?}");
+    }
+    let deep = "[".repeat(100_000);
+    assert_eq!(bench.post_bytes("/v1/gen-2-pro", deep).await.violations()[0].1, "json_invalid");
+}
+
+#[tokio::test]
+async fn violations_do_not_quote_values() {
+    let bench = Bench::new().await;
+    let body = json!({
+        "prompt": 1,
+        "webhook_secret": ["hidden-secret"],
+        "input_image": "hidden-image",
+        "output_format": "hidden-format",
+    });
+    let response = bench.post("/v1/gen-2-pro", &body).await;
+    assert_eq!(response.violations().len(), 4);
+    assert!(!response.json().to_string().contains("hidden"), "{response:?}");
+}
+
+#[tokio::test]
+async fn images_with_huge_dimensions_are_rejected_before_decoding() {
+    let bench = Bench::new().await;
+    let response =
+        bench.post("/v1/gen-dev", &json!({ "image_prompt": announcing(60_000, 60_000) })).await;
+    assert_eq!(response.violations(), [("body.image_prompt".to_owned(), "value_error".to_owned())]);
+    assert!(
+        response.json()["detail"][0]["msg"].as_str().unwrap().contains("60000 x 60000"),
+        "{response:?}"
+    );
+}
+
+/// A valid png header with these dimensions, without any data.
+fn announcing(width: u32, height: u32) -> String {
+    let mut head = STANDARD.decode(png(8, 8)).unwrap();
+    head[16..20].copy_from_slice(&width.to_be_bytes());
+    head[20..24].copy_from_slice(&height.to_be_bytes());
+    let crc = crc32(&head[12..29]);
+    head[29..33].copy_from_slice(&crc.to_be_bytes());
+    STANDARD.encode(head)
+}
+
+pub fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc: u32, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 }
+        })
+    })
+}

@@ -1,0 +1,125 @@
+//! Failed deliveries of webhooks, and their retries.
+
+use std::time::Duration;
+
+use axum::{body::Body, http::header};
+
+use super::{
+    webhook_receiver::{Receiver, response},
+    webhooks::{SECOND, bench, body, settled, submit},
+};
+use imagekiln_simulator::{WebhookSettings, WebhookState};
+
+#[tokio::test]
+async fn failed_deliveries_are_retried_after_1_5_and_30_seconds() {
+    let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
+    submit(&bench, &body(&receiver.url(), "a fox")).await;
+    let mut bodies = Vec::new();
+    let mut moment = SECOND;
+    for (attempt, (status, pause)) in
+        [(500, 1), (404, 5), (302, 30), (300, 0)].into_iter().enumerate()
+    {
+        bench.sim.clock().advance_to(moment);
+        bodies.push(receiver.respond_with(status).await.body);
+        let log = bench
+            .sim
+            .webhooks_when(|all| {
+                all[0].attempts.len() > attempt && all[0].attempts[attempt].status.is_some()
+            })
+            .await;
+        let last = log[0].attempts.last().unwrap();
+        assert_eq!((last.at, last.status), (moment, Some(status)), "attempt {attempt}");
+        moment += pause * SECOND;
+        assert_eq!(log[0].due_at, moment, "after attempt {attempt}");
+    }
+    let log = settled(&bench.sim).await;
+    assert_eq!((log[0].state, log[0].attempts.len()), (WebhookState::GivenUp, 4));
+    assert!(bodies.iter().all(|body| *body == bodies[0]));
+    bench.sim.clock().advance(1000 * SECOND);
+    submit(&bench, &body(&receiver.url(), "another")).await;
+    bench.sim.clock().advance(SECOND);
+    assert_ne!(
+        receiver.respond_with(200).await.body,
+        bodies[0],
+        "the first is not retried any more"
+    );
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let settings = WebhookSettings { retry_after: vec![], ..WebhookSettings::default() };
+    let (bench, mut receiver, other) =
+        (bench(settings).await, Receiver::start().await, Receiver::start().await);
+    submit(&bench, &body(&receiver.url(), "a fox")).await;
+    bench.sim.clock().advance(SECOND);
+    let mut redirect = response(307);
+    redirect.headers_mut().insert(header::LOCATION, other.url().parse().unwrap());
+    receiver.hit().await.respond(redirect);
+    let log = settled(&bench.sim).await;
+    assert_eq!((log[0].state, log[0].attempts[0].status), (WebhookState::GivenUp, Some(307)));
+    assert!(!other.has_been_hit());
+}
+
+#[tokio::test]
+async fn unresponsive_receivers_do_not_block_others() {
+    let settings = WebhookSettings {
+        retry_after: vec![],
+        timeout: Duration::from_millis(300),
+        ..WebhookSettings::default()
+    };
+    let (bench, hangs, mut responsive) =
+        (bench(settings).await, Receiver::start().await, Receiver::start().await);
+    // More than the maximum of concurrent attempts to one receiver.
+    for _ in 0..20 {
+        submit(&bench, &body(&hangs.url(), "a fox")).await;
+    }
+    submit(&bench, &body("http://127.0.0.1:1/nobody", "a fox")).await;
+    let taken = submit(&bench, &body(&responsive.url(), "a fox")).await;
+    bench.sim.clock().advance(SECOND);
+    assert_eq!(responsive.respond_with(200).await.json()["id"], taken);
+    let log = bench.sim.webhooks_when(|all| all[21].state == WebhookState::Delivered).await;
+    assert!(
+        log[..20].iter().any(|delivery| delivery.state == WebhookState::Waiting),
+        "the others are still pending"
+    );
+    let log = settled(&bench.sim).await;
+    for delivery in &log[..20] {
+        assert_eq!(delivery.state, WebhookState::GivenUp);
+        assert_eq!(delivery.attempts[0].problem.as_deref(), Some("no response within 0.3 s"));
+    }
+    assert!(log[20].attempts[0].problem.as_ref().unwrap().starts_with("could not connect"));
+}
+
+#[tokio::test]
+async fn the_status_code_decides_even_if_the_body_never_ends() {
+    let settings =
+        WebhookSettings { timeout: Duration::from_millis(200), ..WebhookSettings::default() };
+    let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
+    for endless in [Body::new(Endless { silent: true }), Body::new(Endless { silent: false })] {
+        submit(&bench, &body(&receiver.url(), "a fox")).await;
+        bench.sim.clock().advance(SECOND);
+        receiver.hit().await.respond(axum::response::Response::new(endless));
+        let log = settled(&bench.sim).await;
+        assert_eq!(log.last().unwrap().state, WebhookState::Delivered);
+    }
+}
+
+/// An endless body: of zeros, or without any data.
+struct Endless {
+    silent: bool,
+}
+
+impl http_body::Body for Endless {
+    type Data = axum::body::Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
+        match self.silent {
+            true => std::task::Poll::Pending,
+            false => std::task::Poll::Ready(Some(Ok(http_body::Frame::data(vec![0; 1000].into())))),
+        }
+    }
+}
