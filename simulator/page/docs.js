@@ -1,19 +1,24 @@
-// The contract, in Swagger UI. It is large, so it is loaded when someone opens this section.
+// The contract, in Swagger UI. It is large, so it is loaded when this section is opened.
 
-import { complain, get, send } from "./api.js";
+import { showError, get, send } from "./api.js";
 import { h } from "./dom.js";
 
 function load() {
   const style = h("link", { rel: "stylesheet", href: "/swagger-ui/swagger-ui.css" });
-  // Before our own sheets, which set right what the viewer's says of the whole page.
+  // Before our own style sheets, which override the viewer's rules for the page.
   document.head.prepend(style);
   return new Promise((resolve, reject) => {
-    document.head.append(h("script", { src: "/swagger-ui/swagger-ui-bundle.js", load: resolve,
-      error: () => reject(new Error("The documentation's viewer could not be loaded")) }));
+    document.head.append(
+      h("script", {
+        src: "/swagger-ui/swagger-ui-bundle.js",
+        load: resolve,
+        error: () => reject(new Error("Could not load the documentation viewer")),
+      }),
+    );
   });
 }
 
-/** Has the viewer follow the system's colours, for which it has a class of its own. */
+/** Makes the viewer follow the system's colour scheme, for which it has its own class. */
 function followColours() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const apply = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
@@ -21,17 +26,20 @@ function followColours() {
   apply();
 }
 
-/** The key that requests are tried with until someone gives another: one of the organization Default, if it has any. */
+/** The default key for trying requests: preferably one of the organization Default. */
 async function firstKey() {
   const { organizations } = await get("/api/organizations");
   const isDefault = ({ id }) => id === "default";
-  const sorted = [...organizations.filter(isDefault), ...organizations.filter((one) => !isDefault(one))];
+  const sorted = [
+    ...organizations.filter(isDefault),
+    ...organizations.filter((one) => !isDefault(one)),
+  ];
   const first = sorted.flatMap(({ projects }) => projects.flatMap(({ keys }) => keys))[0];
   if (!first) return null;
   try {
     return (await send("POST", `/api/keys/${encodeURIComponent(first.id)}/reveal`)).key;
   } catch (error) {
-    // Whoever acts may not see keys; the documentation is to be read all the same.
+    // The acting user may not reveal keys, but can still read the documentation.
     if (error.status === 403) return null;
     throw error;
   }
@@ -41,17 +49,22 @@ async function view(node) {
   await load();
   followColours();
   const { base_url, regional_base_url } = await get("/api/state");
-  // Requests reach the service through this port, since another page's origin is none of its
-  // business. What is shown is what a program would send.
-  const ways = [[base_url, "/try/global"], [regional_base_url, "/try/regional"]];
-  const turn = (url, from, to) => {
-    const way = ways.find((way) => url.startsWith(`${way[from]}/`));
-    return way ? way[to] + url.slice(way[from].length) : url;
+  // Requests are forwarded by this port, because the service does not allow other origins. The
+  // viewer shows the URLs that a program would use.
+  const routes = [
+    [base_url, "/try/global"],
+    [regional_base_url, "/try/regional"],
+  ];
+  const rewrite = (url, from, to) => {
+    const route = routes.find((route) => url.startsWith(`${route[from]}/`));
+    return route ? route[to] + url.slice(route[from].length) : url;
   };
   const origin = location.origin;
   const key = await firstKey();
   const viewer = window.SwaggerUIBundle({
-    onComplete: () => { if (key) viewer.preauthorizeApiKey("ApiKey", key); },
+    onComplete: () => {
+      if (key) viewer.preauthorizeApiKey("ApiKey", key);
+    },
     url: "/api/openapi.json",
     domNode: node,
     presets: [window.SwaggerUIBundle.presets.apis],
@@ -62,18 +75,20 @@ async function view(node) {
     tryItOutEnabled: true,
     validatorUrl: null,
     showMutatedRequest: false,
-    requestInterceptor: (request) => ({ ...request, url: turn(request.url, 0, 1) }),
+    requestInterceptor: (request) => ({ ...request, url: rewrite(request.url, 0, 1) }),
     responseInterceptor: (response) => {
-      const path = response.url?.startsWith(origin) ? response.url.slice(origin.length) : response.url;
-      return Object.assign(response, { url: turn(path ?? "", 1, 0) });
+      const path = response.url?.startsWith(origin)
+        ? response.url.slice(origin.length)
+        : response.url;
+      return Object.assign(response, { url: rewrite(path ?? "", 1, 0) });
     },
   });
 }
 
 function mount(root) {
-  const node = h("div", { class: "viewer" }, h("p", { class: "none" }, "Loading the contract."));
+  const node = h("div", { class: "viewer" }, h("p", { class: "none" }, "Loading the contract…"));
   root.append(node);
-  view(node).catch(complain);
+  view(node).catch(showError);
   return { read: async () => {} };
 }
 

@@ -1,7 +1,9 @@
-// Elements from plain values. Text is only ever put in as text, so that a prompt can hold any
-// markup.
+// Creates elements. Text is always inserted as text, so that markup in a prompt is harmless.
 
-/** `h("p", { class: "note" }, "text", child)`; a property that is a function listens, `false` and `null` leave it out. */
+/**
+ * Creates an element: `h("p", { class: "note" }, "text", child)`. Functions become event listeners,
+ * and properties that are `false` or `null` are omitted.
+ */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -10,18 +12,26 @@ export function h(tag, properties = {}, ...children) {
       element.setAttribute(name, value === true ? "" : String(value));
     }
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat().filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
-/** Writes only what differs: an unchanged text disturbs neither a selection nor a screen reader. */
+/** Sets the text if it differs, to keep selections and not to disturb screen readers. */
 export function setText(element, text) {
   if (element.textContent !== String(text)) element.textContent = text;
 }
 
 /** A form control with its label. */
 export function field(label, control, hint) {
-  return h("label", { class: "field" }, h("span", {}, label), control, hint ? h("small", {}, hint) : null);
+  return h(
+    "label",
+    { class: "field" },
+    h("span", {}, label),
+    control,
+    hint ? h("small", {}, hint) : null,
+  );
 }
 
 export function select(properties, options, chosen) {
@@ -30,7 +40,7 @@ export function select(properties, options, chosen) {
   return element;
 }
 
-/** Options as `[value, text]`; what was chosen stays chosen where it is still there. */
+/** Sets the options, given as `[value, text]`. Keeps the selected value if it still exists. */
 export function setOptions(element, options, chosen = element.value) {
   element.replaceChildren(...options.map(([value, text]) => h("option", { value }, text)));
   if (options.some(([value]) => String(value) === String(chosen))) element.value = chosen;
@@ -40,16 +50,38 @@ export function button(text, properties = {}) {
   return h("button", { type: "button", ...properties }, text);
 }
 
-/** A table that a narrow screen scrolls by itself. */
+/** A table that scrolls horizontally on a narrow screen. */
 export function table(caption, columns, rows, none = "Nothing yet.") {
   if (rows.length === 0) return h("p", { class: "none" }, none);
-  const head = h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column || h("span", { class: "unseen" }, "Actions"))));
-  const body = rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", {}, cell))));
-  const whole = h("table", {}, h("caption", { class: "unseen" }, caption), h("thead", {}, head), h("tbody", {}, body));
-  return h("div", { class: "scrolls", role: "region", "aria-label": caption, tabindex: "0" }, whole);
+  const head = h(
+    "tr",
+    {},
+    columns.map((column) =>
+      h("th", { scope: "col" }, column || h("span", { class: "unseen" }, "Actions")),
+    ),
+  );
+  const body = rows.map((cells) =>
+    h(
+      "tr",
+      {},
+      cells.map((cell) => h("td", {}, cell)),
+    ),
+  );
+  const whole = h(
+    "table",
+    {},
+    h("caption", { class: "unseen" }, caption),
+    h("thead", {}, head),
+    h("tbody", {}, body),
+  );
+  return h(
+    "div",
+    { class: "scrolls", role: "region", "aria-label": caption, tabindex: "0" },
+    whole,
+  );
 }
 
-/** Keeps the children of `parent` in step with `items`, each with the element it had before. */
+/** Updates the children of `parent` to match `items`, and reuses the element of each item. */
 export function keyed(parent, items, key, make, update) {
   const before = new Map([...parent.children].map((child) => [child.dataset.key, child]));
   let place = parent.firstElementChild;

@@ -1,21 +1,35 @@
-// What goes wrong on purpose: a switch for each fault, and the rules that hold.
+// Faults: a switch for each fault, and the rules.
 
 import { attempt, get, send } from "./api.js";
 import { button, field, h, keyed, select, setText, table } from "./dom.js";
 import { count } from "./format.js";
 
-const OFTEN = [["always", "always"], ["once", "once"], ["times", "so many times"], ["chance", "by chance"]];
+const OFTEN = [
+  ["always", "always"],
+  ["once", "once"],
+  ["times", "a number of times"],
+  ["chance", "with a probability"],
+];
 
-/** The rule in the simulator's words: `name[@place][=value][:often]`. */
-function written(name, { place, value, often, number }) {
-  const tail = { always: "always", once: "once", times: `${number}x`, chance: Number(number).toFixed(3) }[often];
+/** The rule in the simulator's notation: `name[@place][=value][:often]`. */
+function notation(name, { place, value, often, number }) {
+  const tail = {
+    always: "always",
+    once: "once",
+    times: `${number}x`,
+    chance: Number(number).toFixed(3),
+  }[often];
   return `${name}${place ? `@${place}` : ""}${value ? `=${value}` : ""}:${tail}`;
 }
 
 const nameOf = (rule) => rule.text.split(/[@=:]/)[0];
 
 function makeSwitch(fault, context) {
-  const place = select({ name: "place" }, [["", "everywhere"], ...fault.places.map((one) => [one, one])], "");
+  const place = select(
+    { name: "place" },
+    [["", "everywhere"], ...fault.places.map((one) => [one, one])],
+    "",
+  );
   const value = h("input", { name: "value", autocomplete: "off" });
   const often = select({ name: "often" }, OFTEN, "always");
   const number = h("input", { name: "number", type: "number", min: "0", step: "any", value: "3" });
@@ -27,63 +41,144 @@ function makeSwitch(fault, context) {
   };
   often.addEventListener("change", follow);
   follow();
-  const toggle = button("", { class: "switch", role: "switch", "aria-checked": "false", "aria-label": fault.name,
+  const toggle = button("", {
+    class: "switch",
+    role: "switch",
+    "aria-checked": "false",
+    "aria-label": fault.name,
     click: attempt(async () => {
       if (toggle.getAttribute("aria-checked") === "true") {
         const rules = context.rules.filter((rule) => nameOf(rule) === fault.name);
         for (const rule of rules) await send("DELETE", `/api/faults/${rule.id}`);
       } else {
-        const rule = written(fault.name, { place: place.value, value: value.value.trim(), often: often.value, number: number.value });
+        const rule = notation(fault.name, {
+          place: place.value,
+          value: value.value.trim(),
+          often: often.value,
+          number: number.value,
+        });
         await send("POST", "/api/faults", { rule });
       }
       await context.read();
-    }) });
-  return h("li", { class: "fault" },
-    h("div", { class: "what" }, toggle, h("div", {}, h("h4", {}, h("code", {}, fault.name)), h("p", { class: "note" }, fault.effect.replaceAll("`", "")))),
-    h("div", { class: "row" },
-      fault.places.length > 1 ? field("Where", place) : h("p", { class: "field" }, h("span", {}, "Where"), fault.places[0]),
+    }),
+  });
+  return h(
+    "li",
+    { class: "fault" },
+    h(
+      "div",
+      { class: "what" },
+      toggle,
+      h(
+        "div",
+        {},
+        h("h4", {}, h("code", {}, fault.name)),
+        h("p", { class: "note" }, fault.effect.replaceAll("`", "")),
+      ),
+    ),
+    h(
+      "div",
+      { class: "row" },
+      fault.places.length > 1
+        ? field("Where", place)
+        : h("p", { class: "field" }, h("span", {}, "Where"), fault.places[0]),
       fault.value ? field("Value", value, fault.value.replaceAll("`", "")) : null,
-      field("How often", often), numbered));
+      field("How often", often),
+      numbered,
+    ),
+  );
 }
 
 function updateSwitch(item, fault, { rules, struck }) {
   const isOn = rules.some((rule) => nameOf(rule) === fault.name);
   const toggle = item.querySelector(".switch");
-  if (toggle.getAttribute("aria-checked") !== String(isOn)) toggle.setAttribute("aria-checked", isOn);
+  if (toggle.getAttribute("aria-checked") !== String(isOn))
+    toggle.setAttribute("aria-checked", isOn);
   setText(toggle, isOn ? "on" : "off");
   item.dataset.struck = struck[fault.name] ?? 0;
 }
 
 function mount(root) {
   const rules = h("div", { class: "rules" });
-  const text = h("input", { name: "rule", required: true, autocomplete: "off", placeholder: "html-502@poll:0.1" });
+  const text = h("input", {
+    name: "rule",
+    required: true,
+    autocomplete: "off",
+    placeholder: "html-502@poll:0.1",
+  });
   const list = h("ul", { class: "faults", "aria-label": "Faults" });
   const context = { rules: [], struck: {}, read };
   root.append(
-    h("p", { class: "note" }, "A fault strikes the next request that it fits. A single request asks for one by a word in double brackets in its prompt, ",
-      h("code", {}, "[[html-502]]"), ", or in its header ", h("code", {}, "x-simulator-fault"), "."),
-    h("h3", {}, "Rules"), rules,
-    h("form", { class: "row", submit: attempt(async () => {
-      await send("POST", "/api/faults", { rule: text.value.trim() });
-      text.value = "";
-      await read();
-    }) }, field("Rule", text, "name[@place][=value][:often]"), h("button", { type: "submit" }, "Add the rule"),
-      button("Remove all", { class: "danger", click: attempt(async () => { await send("DELETE", "/api/faults"); await read(); }) })),
-    h("h3", {}, "Switches"), list);
+    h(
+      "p",
+      { class: "note" },
+      "A rule applies a fault to all requests. A single request can ask for a fault by a word in " +
+        "double brackets in its prompt, ",
+      h("code", {}, "[[html-502]]"),
+      ", or by its header ",
+      h("code", {}, "x-simulator-fault"),
+      ".",
+    ),
+    h("h3", {}, "Rules"),
+    rules,
+    h(
+      "form",
+      {
+        class: "row",
+        submit: attempt(async () => {
+          await send("POST", "/api/faults", { rule: text.value.trim() });
+          text.value = "";
+          await read();
+        }),
+      },
+      field("Rule", text, "name[@place][=value][:often]"),
+      h("button", { type: "submit" }, "Add rule"),
+      button("Remove all", {
+        class: "danger",
+        click: attempt(async () => {
+          await send("DELETE", "/api/faults");
+          await read();
+        }),
+      }),
+    ),
+    h("h3", {}, "Switches"),
+    list,
+  );
 
   async function read() {
     const { known, rules: held, struck } = await get("/api/faults");
     context.rules = held;
     context.struck = struck;
-    keyed(list, known, (fault) => fault.name, (fault) => makeSwitch(fault, context), (item, fault) => updateSwitch(item, fault, context));
+    keyed(
+      list,
+      known,
+      (fault) => fault.name,
+      (fault) => makeSwitch(fault, context),
+      (item, fault) => updateSwitch(item, fault, context),
+    );
     const drawn = JSON.stringify(held);
     if (rules.dataset.drawn === drawn) return;
     rules.dataset.drawn = drawn;
-    rules.replaceChildren(table("Rules", ["Rule", "Struck", "Left", ""], held.map((rule) => [
-      h("code", {}, rule.text), count(rule.struck), rule.left === null ? "–" : count(rule.left),
-      button("Remove", { class: "danger", "aria-label": `Remove ${rule.text}`,
-        click: attempt(async () => { await send("DELETE", `/api/faults/${rule.id}`); await read(); }) }),
-    ]), "No rule holds: nothing goes wrong but what a request asks for."));
+    rules.replaceChildren(
+      table(
+        "Rules",
+        ["Rule", "Applied", "Left", ""],
+        held.map((rule) => [
+          h("code", {}, rule.text),
+          count(rule.struck),
+          rule.left === null ? "–" : count(rule.left),
+          button("Remove", {
+            class: "danger",
+            "aria-label": `Remove ${rule.text}`,
+            click: attempt(async () => {
+              await send("DELETE", `/api/faults/${rule.id}`);
+              await read();
+            }),
+          }),
+        ]),
+        "No rules. Faults apply only to requests that ask for them.",
+      ),
+    );
   }
   return { read };
 }

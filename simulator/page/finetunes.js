@@ -1,9 +1,9 @@
-// Finetunes: what `finetune_id` may name.
+// Finetunes, which requests name in `finetune_id`.
 
 import { attempt, get, send } from "./api.js";
 import { button, field, h, select, setOptions, table } from "./dom.js";
 
-const address = (organization, name) =>
+const path = (organization, name) =>
   `/api/organizations/${encodeURIComponent(organization)}/finetunes/${encodeURIComponent(name)}`;
 
 function mount(root) {
@@ -11,26 +11,65 @@ function mount(root) {
   const where = select({ name: "organization" }, []);
   const name = h("input", { name: "name", required: true, autocomplete: "off" });
   const shared = h("input", { type: "checkbox", name: "shared" });
-  const change = (work) => attempt(async () => { await work(); await read(); });
+  const change = (work) =>
+    attempt(async () => {
+      await work();
+      await read();
+    });
   root.append(
-    h("p", { class: "note" }, "Fine-tuned models (LoRAs), which requests name in finetune_id. A shared one is reached by other organizations too, with the organization's id before it."),
+    h(
+      "p",
+      { class: "note" },
+      "Fine-tuned models (LoRAs), which requests name in finetune_id. Other organizations can use " +
+        "a shared one with the organization's id as a prefix.",
+    ),
     list,
-    h("form", { class: "panel", submit: change(() => send("PUT", address(where.value, name.value), { shared: shared.checked })) },
+    h(
+      "form",
+      {
+        class: "panel",
+        submit: change(() =>
+          send("PUT", path(where.value, name.value), { shared: shared.checked }),
+        ),
+      },
       h("h3", {}, "New finetune"),
-      h("div", { class: "row" }, field("Organization", where), field("Name", name),
-        h("label", { class: "check" }, shared, "shared"), h("button", { type: "submit" }, "Add"))));
+      h(
+        "div",
+        { class: "row" },
+        field("Organization", where),
+        field("Name", name),
+        h("label", { class: "check" }, shared, "shared"),
+        h("button", { type: "submit" }, "Add"),
+      ),
+    ),
+  );
 
   async function read() {
     const { organizations } = await get("/api/organizations");
-    setOptions(where, organizations.map(({ id, name: shown }) => [id, shown]));
-    const rows = organizations.flatMap(({ id, name: shown, finetunes }) => finetunes.map((finetune) => [
-      h("code", {}, finetune.name), shown, finetune.shared ? h("code", {}, `${id}/${finetune.name}`) : "not shared",
-      h("span", { class: "row" },
-        button(finetune.shared ? "Stop sharing" : "Share", { "aria-label": `${finetune.shared ? "Stop sharing" : "Share"} ${finetune.name}`,
-          click: change(() => send("PUT", address(id, finetune.name), { shared: !finetune.shared })) }),
-        button("Remove", { class: "danger", "aria-label": `Remove ${finetune.name}`,
-          click: change(() => send("DELETE", address(id, finetune.name))) })),
-    ]));
+    setOptions(
+      where,
+      organizations.map(({ id, name: shown }) => [id, shown]),
+    );
+    const rows = organizations.flatMap(({ id, name: shown, finetunes }) =>
+      finetunes.map((finetune) => [
+        h("code", {}, finetune.name),
+        shown,
+        finetune.shared ? h("code", {}, `${id}/${finetune.name}`) : "not shared",
+        h(
+          "span",
+          { class: "row" },
+          button(finetune.shared ? "Stop sharing" : "Share", {
+            "aria-label": `${finetune.shared ? "Stop sharing" : "Share"} ${finetune.name}`,
+            click: change(() => send("PUT", path(id, finetune.name), { shared: !finetune.shared })),
+          }),
+          button("Remove", {
+            class: "danger",
+            "aria-label": `Remove ${finetune.name}`,
+            click: change(() => send("DELETE", path(id, finetune.name))),
+          }),
+        ),
+      ]),
+    );
     const text = JSON.stringify(organizations.map(({ id, finetunes }) => [id, finetunes]));
     if (list.dataset.drawn === text) return;
     list.dataset.drawn = text;

@@ -1,12 +1,18 @@
-// How values read.
+// Formats values.
 
-const decimals = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const decimals = new Intl.NumberFormat("en", {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+});
 const whole = new Intl.NumberFormat("en");
 
 export const credits = (amount) => decimals.format(amount);
 export const count = (number) => whole.format(number);
 
-/** A length of time, in its largest sensible unit. */
+/** A name with spaces instead of dashes. */
+export const words = (name) => name.replaceAll("-", " ");
+
+/** A duration, in a suitable unit. */
 export function span(seconds) {
   const s = Math.max(0, seconds);
   if (s < 60) return `${Math.floor(s)} s`;
@@ -15,9 +21,12 @@ export function span(seconds) {
   return `${Math.floor(s / 86400)} d`;
 }
 
-/** A moment given in seconds since 1970, in the words of ISO 8601 and in UTC, as the service's own times are. */
+/** A Unix time in seconds, formatted like ISO 8601 in UTC. */
 export function moment(seconds) {
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) return "–";
-  return date.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
+  return date
+    .toISOString()
+    .replace("T", " ")
+    .replace(/\.\d+Z$/, " UTC");
 }

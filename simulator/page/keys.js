@@ -1,4 +1,4 @@
-// Keys: masked, but for one that was just made or asked for.
+// Keys: masked, except one that was just created or revealed.
 
 import { attempt, get, send } from "./api.js";
 import { button, field, h, select, setOptions, table } from "./dom.js";
@@ -7,38 +7,84 @@ function mount(root) {
   const list = h("div");
   const where = select({ name: "project" }, []);
   const name = h("input", { name: "name", required: true, autocomplete: "off" });
-  const own = h("input", { name: "key", autocomplete: "off", placeholder: "drawn" });
-  const made = h("p", { class: "made", role: "status" });
+  const own = h("input", { name: "key", autocomplete: "off", placeholder: "random" });
+  const created = h("p", { class: "made", role: "status" });
   root.append(
-    h("p", { class: "note" }, "A request carries a key in its header x-key, and belongs to the key's project."),
-    list, made,
-    h("form", { class: "panel", submit: attempt(create) }, h("h3", {}, "New key"),
-      h("div", { class: "row" }, field("Project", where), field("Name", name), field("Key", own),
-        h("button", { type: "submit" }, "Make the key"))));
+    h(
+      "p",
+      { class: "note" },
+      "The key in the header x-key assigns a request to the key's project.",
+    ),
+    list,
+    created,
+    h(
+      "form",
+      { class: "panel", submit: attempt(create) },
+      h("h3", {}, "New key"),
+      h(
+        "div",
+        { class: "row" },
+        field("Project", where),
+        field("Name", name),
+        field("Key", own),
+        h("button", { type: "submit" }, "Create key"),
+      ),
+    ),
+  );
 
   async function create() {
     const [organization, project] = JSON.parse(where.value).map(encodeURIComponent);
     const path = `/api/organizations/${organization}/projects/${project}/keys`;
     const { id, key } = await send("POST", path, { name: name.value, key: own.value || null });
-    made.replaceChildren(`The new key ${id}, shown whole this once: `, h("code", {}, key));
+    created.replaceChildren(`The new key ${id}, shown only once: `, h("code", {}, key));
     name.value = own.value = "";
     await read();
   }
 
   async function read() {
     const { organizations } = await get("/api/organizations");
-    const projects = organizations.flatMap((organization) => organization.projects.map((project) => ({ organization, project })));
-    setOptions(where, projects.map(({ organization, project }) =>
-      [JSON.stringify([organization.id, project.id]), `${organization.name} / ${project.name}`]));
-    const rows = projects.flatMap(({ organization, project }) => project.keys.map((key) => {
-      const shown = h("code", {}, key.masked);
-      return [key.name, organization.name, project.name, shown, h("span", { class: "row" },
-        button("Show", { "aria-label": `Show ${key.name}`,
-          click: attempt(async () => { shown.textContent = (await send("POST", `/api/keys/${encodeURIComponent(key.id)}/reveal`)).key; }) }),
-        button("Revoke", { class: "danger", "aria-label": `Revoke ${key.name}`,
-          click: attempt(async () => { await send("DELETE", `/api/keys/${encodeURIComponent(key.id)}`); await read(); }) }))];
-    }));
-    // Keys that are shown stay so until something about the keys changes.
+    const projects = organizations.flatMap((organization) =>
+      organization.projects.map((project) => ({ organization, project })),
+    );
+    setOptions(
+      where,
+      projects.map(({ organization, project }) => [
+        JSON.stringify([organization.id, project.id]),
+        `${organization.name} / ${project.name}`,
+      ]),
+    );
+    const rows = projects.flatMap(({ organization, project }) =>
+      project.keys.map((key) => {
+        const shown = h("code", {}, key.masked);
+        return [
+          key.name,
+          organization.name,
+          project.name,
+          shown,
+          h(
+            "span",
+            { class: "row" },
+            button("Reveal", {
+              "aria-label": `Reveal ${key.name}`,
+              click: attempt(async () => {
+                shown.textContent = (
+                  await send("POST", `/api/keys/${encodeURIComponent(key.id)}/reveal`)
+                ).key;
+              }),
+            }),
+            button("Revoke", {
+              class: "danger",
+              "aria-label": `Revoke ${key.name}`,
+              click: attempt(async () => {
+                await send("DELETE", `/api/keys/${encodeURIComponent(key.id)}`);
+                await read();
+              }),
+            }),
+          ),
+        ];
+      }),
+    );
+    // Revealed keys stay visible until the keys change.
     const text = JSON.stringify(projects.map(({ project }) => project.keys));
     if (list.dataset.drawn === text) return;
     list.dataset.drawn = text;

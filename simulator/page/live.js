@@ -1,10 +1,13 @@
-// What changed meanwhile, pushed by the simulator. Only what is shown is read again, a few times a
-// second at most.
+// Live updates. The simulator pushes what has changed, and only the visible parts are read again,
+// at most a few times per second.
 
 const PAUSE = 300;
 const readers = new Map();
 
-/** Reads `parts` again with `read` whenever they change and `isShown` says so. Gives a function that reads at once. */
+/**
+ * Calls `read` whenever one of `parts` changes while `isShown` returns true. Returns a function
+ * that reads at once.
+ */
 export function follow(parts, isShown, read) {
   const reader = { parts, isShown, read, pending: false, running: false, last: 0 };
   readers.set(read, reader);
@@ -26,8 +29,8 @@ async function run(reader) {
   try {
     await reader.read();
   } catch (error) {
-    // The next change reads again; that the simulator is gone, the mark beside the clock says.
-    console.info("not read:", error.message);
+    // The next change retries. If the simulator is gone, the indicator next to the clock shows it.
+    console.info("could not read:", error.message);
   }
   reader.last = performance.now();
   reader.running = false;
@@ -37,21 +40,21 @@ async function run(reader) {
   }
 }
 
-const mark = document.getElementById("live");
+const indicator = document.getElementById("live");
 
-function say(isLive) {
-  mark.dataset.live = isLive ? "yes" : "no";
-  mark.textContent = isLive ? "live" : "not connected";
+function showConnection(isLive) {
+  indicator.dataset.live = isLive ? "yes" : "no";
+  indicator.textContent = isLive ? "live" : "not connected";
 }
 
 export function connect() {
   const source = new EventSource("/api/events");
   source.addEventListener("open", () => {
-    say(true);
-    // Whatever happened while nobody listened.
+    showConnection(true);
+    // Catches up on changes while disconnected.
     readers.forEach((reader) => wake(reader));
   });
-  source.addEventListener("error", () => say(false));
+  source.addEventListener("error", () => showConnection(false));
   source.addEventListener("change", (event) => {
     const changed = JSON.parse(event.data);
     for (const reader of readers.values()) {

@@ -1,4 +1,4 @@
-// The frame: which section is shown, the counts, and the clock at the top.
+// The frame of the page: navigation, counters, and the clock at the top.
 
 import { get } from "./api.js";
 import { setText } from "./dom.js";
@@ -21,7 +21,7 @@ const links = [...document.querySelectorAll("nav a")];
 const mounted = new Map();
 let shown = "";
 
-/** The section and the thing in it that the address names: `#/tasks/ID`. */
+/** The section in the URL's fragment, and the item in it: `#/tasks/ID`. */
 function named() {
   const [, section, ...rest] = location.hash.split("/");
   return [section in SECTIONS ? section : "tasks", rest.map(decodeURIComponent).join("/")];
@@ -52,7 +52,7 @@ function show(isFirst) {
   for (const link of links) {
     if (link.hash === `#/${name}`) {
       link.setAttribute("aria-current", "page");
-      // On a narrow screen the links are a strip.
+      // On a narrow screen the navigation scrolls horizontally.
       if (isOther) link.scrollIntoView({ block: "nearest", inline: "center" });
     } else link.removeAttribute("aria-current");
   }
@@ -71,7 +71,7 @@ function show(isFirst) {
 let announced = "";
 let lastAnnouncement = 0;
 
-/** Tells what became of tasks to those who do not see the gallery, and seldom enough to be borne. */
+/** Announces the counts to screen readers, at most every ten seconds. */
 function announce(counts) {
   const text = `${counts.ready} ready, ${counts.failed} failed`;
   if (announced === "") announced = text;
@@ -81,15 +81,19 @@ function announce(counts) {
   setText(announcer, `Tasks: ${text}`);
 }
 
-const readCounts = follow(["counts", "clock"], () => true, async () => {
-  const { counts, clock: now } = await get("/api/state");
-  for (const name of ["active", "ready", "failed"]) {
-    setText(document.getElementById(`count-${name}`), count(counts[name]));
-  }
-  setText(document.getElementById("count-charged"), credits(counts.charged));
-  time.set(now);
-  announce(counts);
-});
+const readCounts = follow(
+  ["counts", "clock"],
+  () => true,
+  async () => {
+    const { counts, clock: now } = await get("/api/state");
+    for (const name of ["active", "ready", "failed"]) {
+      setText(document.getElementById(`count-${name}`), count(counts[name]));
+    }
+    setText(document.getElementById("count-charged"), credits(counts.charged));
+    time.set(now);
+    announce(counts);
+  },
+);
 
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();

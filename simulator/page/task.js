@@ -1,6 +1,6 @@
-// One task in full, in a dialog.
+// The details of a task, in a dialog.
 
-import { complain, get } from "./api.js";
+import { showError, get } from "./api.js";
 import { button, h } from "./dom.js";
 import { credits, moment, span } from "./format.js";
 import { picture } from "./tasks.js";
@@ -17,23 +17,40 @@ function facts(task) {
     ["Size", `${task.width} × ${task.height}, ${task.media_type}`],
     ["Seed", task.seed],
     ["Accepted", moment(task.accepted_at)],
-    [task.progress === "active" ? "Final at" : "Final", `${moment(task.final_at)}, after ${span(task.final_at - task.accepted_at)}`],
+    [
+      task.progress === "active" ? "Final at" : "Final",
+      `${moment(task.final_at)}, after ${span(task.final_at - task.accepted_at)}`,
+    ],
     ["Polls", task.polls],
     ["Deliveries", task.deliveries],
   ];
-  return h("dl", { class: "facts" },
-    rows.filter(([, value]) => value !== "").map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  return h(
+    "dl",
+    { class: "facts" },
+    rows
+      .filter(([, value]) => value !== "")
+      .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+  );
 }
 
-/** The dialog. The browser keeps the focus in it, closes it with Escape, and gives the focus back. */
+/** The dialog. The browser traps and restores the focus, and closes the dialog with Escape. */
 export function detail() {
   let id = "";
   let drawn = "";
   const content = h("div", { class: "task" });
   const close = button("Close", { click: () => element.close() });
-  const element = h("dialog", { class: "sheet", "aria-labelledby": "task-title",
-    close: () => { if (id) location.hash = "#/tasks"; } },
-    h("header", {}, h("h2", { id: "task-title" }, "Task"), close), content);
+  const element = h(
+    "dialog",
+    {
+      class: "sheet",
+      "aria-labelledby": "task-title",
+      close: () => {
+        if (id) location.hash = "#/tasks";
+      },
+    },
+    h("header", {}, h("h2", { id: "task-title" }, "Task"), close),
+    content,
+  );
 
   async function read() {
     if (!id) return;
@@ -43,9 +60,14 @@ export function detail() {
     drawn = text;
     const frame = content.querySelector("figure") ?? h("figure");
     if (task.picture && !frame.firstElementChild) frame.append(picture(task));
-    content.replaceChildren(frame, facts(task),
-      h("h3", {}, "Request"), h("pre", { tabindex: "0", "aria-label": "Request" }, JSON.stringify(task.request, null, 2)),
-      h("h3", {}, "Result"), h("pre", { tabindex: "0", "aria-label": "Result" }, JSON.stringify(result(task), null, 2)));
+    content.replaceChildren(
+      frame,
+      facts(task),
+      h("h3", {}, "Request"),
+      h("pre", { tabindex: "0", "aria-label": "Request" }, JSON.stringify(task.request, null, 2)),
+      h("h3", {}, "Result"),
+      h("pre", { tabindex: "0", "aria-label": "Result" }, JSON.stringify(result(task), null, 2)),
+    );
   }
 
   async function open(wanted) {
@@ -58,7 +80,7 @@ export function detail() {
       await read();
       if (!element.open) element.showModal();
     } catch (error) {
-      complain(error);
+      showError(error);
       location.hash = "#/tasks";
     }
   }
@@ -66,7 +88,7 @@ export function detail() {
   return { element, open, read };
 }
 
-/** What the control interface keeps of the result. The signed address is told to those who poll. */
-function result({ status, progress, picture: address, media_type, width, height }) {
-  return progress === "ready" ? { status, picture: address, media_type, width, height } : { status };
+/** The result as the control interface has it. Only polls return the signed URL. */
+function result({ status, progress, picture: url, media_type, width, height }) {
+  return progress === "ready" ? { status, picture: url, media_type, width, height } : { status };
 }

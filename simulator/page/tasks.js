@@ -1,4 +1,4 @@
-// The gallery.
+// The gallery of tasks.
 
 import { get } from "./api.js";
 import { button, field, h, keyed, select, setText } from "./dom.js";
@@ -7,16 +7,28 @@ import * as time from "./time.js";
 import { detail } from "./task.js";
 
 const PAGE = 60;
-const MOST = 500;
+const MAX_TASKS = 500;
 
 function makeCard(task) {
-  return h("li", { class: "card" },
-    h("a", { href: `#/tasks/${encodeURIComponent(task.id)}` },
+  return h(
+    "li",
+    { class: "card" },
+    h(
+      "a",
+      { href: `#/tasks/${encodeURIComponent(task.id)}` },
       h("div", { class: "frame" }),
       h("p", { class: "status" }),
       h("p", { class: "prompt" }),
-      h("p", { class: "meta" }, h("span", { class: "operation" }), h("span", { class: "region" }),
-        h("span", { class: "cost" }), h("time", { class: "age" }))));
+      h(
+        "p",
+        { class: "meta" },
+        h("span", { class: "operation" }),
+        h("span", { class: "region" }),
+        h("span", { class: "cost" }),
+        h("time", { class: "age" }),
+      ),
+    ),
+  );
 }
 
 function updateCard(card, task) {
@@ -39,29 +51,62 @@ function updateAge(card) {
   setText(card.querySelector(".age"), Number.isNaN(age) ? "" : span(age));
 }
 
-/** A task's result: a picture, or a video, which has its own controls. */
+/** The result of a task: a picture, or a video with controls. */
 export function picture(task, properties = {}) {
   if (task.media_type.startsWith("video/")) {
-    return h("video", { src: task.picture, controls: true, preload: "metadata", "aria-label": "The task's video" });
+    return h("video", {
+      src: task.picture,
+      controls: true,
+      preload: "metadata",
+      "aria-label": "The task's video",
+    });
   }
-  const image = h("img", { width: task.width, height: task.height, ...properties, src: task.picture,
+  const image = h("img", {
+    width: task.width,
+    height: task.height,
+    ...properties,
+    src: task.picture,
     alt: task.prompt ? `Placeholder picture for: ${task.prompt}` : "Placeholder picture",
-    error: () => image.replaceWith(h("p", { class: "none" }, "no longer kept")) });
+    error: () => image.replaceWith(h("p", { class: "none" }, "no longer stored")),
+  });
   return image;
 }
 
 function mount(root) {
   let limit = PAGE;
-  const progress = select({ name: "progress" },
-    [["", "all"], ["active", "in progress"], ["ready", "ready"], ["failed", "failed"]], "");
-  const search = h("input", { type: "search", name: "search", placeholder: "prompt, operation, id", autocomplete: "off" });
+  const progress = select(
+    { name: "progress" },
+    [
+      ["", "all"],
+      ["active", "in progress"],
+      ["ready", "ready"],
+      ["failed", "failed"],
+    ],
+    "",
+  );
+  const search = h("input", {
+    type: "search",
+    name: "search",
+    placeholder: "prompt, operation, id",
+    autocomplete: "off",
+  });
   const total = h("p", { class: "total" });
   const list = h("ul", { class: "gallery", "aria-label": "Tasks, newest first" });
-  const more = button("Show older tasks", { click: () => { limit = Math.min(MOST, limit + PAGE); read(); } });
+  const more = button("Show older tasks", {
+    click: () => {
+      limit = Math.min(MAX_TASKS, limit + PAGE);
+      read();
+    },
+  });
   more.hidden = true;
   const none = h("p", { class: "none" });
-  const form = h("form", { class: "filters", role: "search", submit: (event) => event.preventDefault() },
-    field("Show", progress), field("Search", search), total);
+  const form = h(
+    "form",
+    { class: "filters", role: "search", submit: (event) => event.preventDefault() },
+    field("Show", progress),
+    field("Search", search),
+    total,
+  );
   root.append(form, none, list, h("p", { class: "more" }, more));
   const dialog = detail();
   document.body.append(dialog.element);
@@ -72,22 +117,33 @@ function mount(root) {
     if (search.value.trim()) query.set("search", search.value.trim());
     const page = await get(`/api/tasks?${query}`);
     keyed(list, page.tasks, (task) => task.id, makeCard, updateCard);
-    more.hidden = !page.next || limit >= MOST;
+    more.hidden = !page.next || limit >= MAX_TASKS;
     setText(total, `${count(page.tasks.length)} of ${count(page.total)}`);
     none.hidden = page.tasks.length > 0;
-    setText(none, page.total === 0
-      ? "No tasks yet. Submit one over HTTP, or try an operation in the documentation: it appears here by itself."
-      : "No task fits.");
+    setText(
+      none,
+      page.total === 0
+        ? "No tasks yet. Submit one over HTTP, or try an operation in the documentation."
+        : "No matching tasks.",
+    );
     await dialog.read();
   }
 
   let typing;
   search.addEventListener("input", () => {
     clearTimeout(typing);
-    typing = setTimeout(() => { limit = PAGE; read(); }, 150);
+    typing = setTimeout(() => {
+      limit = PAGE;
+      read();
+    }, 150);
   });
-  progress.addEventListener("change", () => { limit = PAGE; read(); });
-  time.every(() => { if (!root.hidden) [...list.children].forEach(updateAge); });
+  progress.addEventListener("change", () => {
+    limit = PAGE;
+    read();
+  });
+  time.every(() => {
+    if (!root.hidden) [...list.children].forEach(updateAge);
+  });
   return { read, open: dialog.open };
 }
 

@@ -1,4 +1,4 @@
-// The simulator's clock, carried on between readings of it.
+// The simulator's clock, extrapolated between readings.
 
 import { moment } from "./format.js";
 
@@ -6,7 +6,7 @@ let reading = { now: NaN, speed: 1 };
 let readAt = 0;
 const listeners = [];
 
-/** Takes a reading: seconds since 1970, and how fast they pass. */
+/** Sets the current reading: the Unix time, and the speed of the clock. */
 export function set({ now, speed = 1 }) {
   reading = { now, speed };
   readAt = performance.now();
@@ -20,7 +20,7 @@ export function now() {
 export const text = () => moment(now());
 export const speed = () => reading.speed;
 
-/** Calls `listener` each second, while the page can be seen, and at each reading. */
+/** Calls `listener` every second while the page is visible, and at each reading. */
 export function every(listener) {
   listeners.push(listener);
 }

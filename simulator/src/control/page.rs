@@ -1,8 +1,10 @@
-//! The page: files built into the crate.
+//! The files of the page, which are built into the crate.
 
-use axum::Router;
-use axum::http::{HeaderValue, header};
-use axum::routing::get;
+use axum::{
+    Router,
+    http::{HeaderValue, header},
+    routing::get,
+};
 
 use super::Control;
 
@@ -11,11 +13,12 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const ICON: &str = "image/svg+xml";
 
-/// Address, text and kind of each file.
-const FILES: [(&str, &str, &str); 22] = [
+/// The path, content and media type of each file.
+const FILES: [(&str, &str, &str); 24] = [
     ("/", include_str!("../../page/index.html"), HTML),
     ("/icon.svg", include_str!("../../page/icon.svg"), ICON),
     ("/page.css", include_str!("../../page/page.css"), STYLE),
+    ("/controls.css", include_str!("../../page/controls.css"), STYLE),
     ("/tasks.css", include_str!("../../page/tasks.css"), STYLE),
     ("/accounts.css", include_str!("../../page/accounts.css"), STYLE),
     ("/faults.css", include_str!("../../page/faults.css"), STYLE),
@@ -28,6 +31,7 @@ const FILES: [(&str, &str, &str); 22] = [
     ("/tasks.js", include_str!("../../page/tasks.js"), SCRIPT),
     ("/task.js", include_str!("../../page/task.js"), SCRIPT),
     ("/accounts.js", include_str!("../../page/accounts.js"), SCRIPT),
+    ("/organization.js", include_str!("../../page/organization.js"), SCRIPT),
     ("/project.js", include_str!("../../page/project.js"), SCRIPT),
     ("/keys.js", include_str!("../../page/keys.js"), SCRIPT),
     ("/finetunes.js", include_str!("../../page/finetunes.js"), SCRIPT),
