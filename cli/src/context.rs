@@ -1,25 +1,24 @@
-//! What every command has at hand.
+//! What every command needs.
 
 use std::{ffi::OsString, time::Duration};
 
+use crate::{args::globals::Globals, failure::Failure, output::Output, output::reference_json};
 use imagekiln::{TaskRef, WaitOptions};
 
-use crate::{args::globals::Globals, failure::Failure, voice::Voice, voice::reference_json};
-
-/// The options of every command, and the way to speak.
+/// The global options and the output.
 pub struct Context {
     pub globals: Globals,
-    pub voice: Voice,
-    /// How this program was called.
+    pub output: Output,
+    /// The name by which this program was called.
     program: String,
 }
 
 impl Context {
     pub fn new(globals: Globals, program: Option<&OsString>) -> Self {
-        let voice = Voice::new(&globals);
+        let output = Output::new(&globals);
         let program =
             program.map_or("kiln".to_owned(), |program| program.to_string_lossy().into_owned());
-        Self { globals, voice, program }
+        Self { globals, output, program }
     }
 
     pub fn wait_options(&self) -> WaitOptions {
@@ -28,23 +27,20 @@ impl Context {
             .map_or_else(WaitOptions::default, |deadline| WaitOptions::default().deadline(deadline))
     }
 
-    /// Puts into a failure the command that takes its task up again, with nothing but what the
-    /// failure knows.
-    pub fn with_take_up(&self, mut failure: Failure, output: Option<&str>) -> Failure {
+    /// Adds the command that resumes the task to a failure.
+    pub fn with_resume_command(&self, mut failure: Failure, output: Option<&str>) -> Failure {
         if let Some(task) = failure.task.as_ref().filter(|_| failure.leaves_a_picture_to_fetch()) {
             if self.globals.simulate {
-                failure.advice = Some(
-                    "the task lived in the simulator inside this process, and is gone with it"
-                        .to_owned(),
-                );
+                failure.advice =
+                    Some("the task disappeared with the in-process simulator".to_owned());
             } else {
-                failure.take_up = Some(self.take_up(task, output));
+                failure.resume_command = Some(self.resume_command(task, output));
             }
         }
         failure
     }
 
-    fn take_up(&self, task: &TaskRef, output: Option<&str>) -> String {
+    fn resume_command(&self, task: &TaskRef, output: Option<&str>) -> String {
         let mut words = vec![self.program.as_str(), "task", "save"];
         let reference = reference_json(task).to_string();
         words.push(&reference);
@@ -61,7 +57,7 @@ impl Context {
     }
 }
 
-/// A word as a POSIX shell reads it back.
+/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

@@ -1,8 +1,8 @@
-//! The exit codes: a promise to scripts.
+//! The exit codes, which scripts may rely on.
 
 use std::{fmt::Write, process::ExitCode};
 
-/// How the program ends.
+/// The outcomes of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Success = 0,
@@ -40,18 +40,18 @@ impl Exit {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Success => "success",
-            Self::Other => "a file can't be read or written, or another fault of this machine",
-            Self::Usage => {
-                "usage, settings, or a request that does not fit the model; nothing was paid"
-            }
-            Self::KeyRefused => "the key was refused",
-            Self::TaskFailed => "the task failed, or was not found",
+            Self::Other => "a file could not be read or written, or another local error",
+            Self::Usage => "invalid usage, settings or request; nothing was charged",
+            Self::KeyRefused => "the service rejected the API key",
+            Self::TaskFailed => "the task failed or was not found",
             Self::Moderated => "the task was stopped by moderation",
-            Self::Deadline => "the deadline passed; the task goes on",
-            Self::Network => "the network or the service failed, or asked to come back later",
-            Self::BillingUnknown => "it is not known whether a task was created and paid",
-            Self::WebhookRefused => "the delivery of a webhook was refused",
-            Self::Interrupted => "interrupted; a task that was submitted goes on",
+            Self::Deadline => "the deadline passed; the task continues",
+            Self::Network => {
+                "the network or the service failed, or the service asked to retry later"
+            }
+            Self::BillingUnknown => "unknown whether a task was created and charged",
+            Self::WebhookRefused => "a webhook delivery was rejected",
+            Self::Interrupted => "interrupted; a submitted task continues",
         }
     }
 }

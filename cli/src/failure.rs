@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked to, with all that a report needs.
+//! Why a command failed, with everything that a report needs.
 
 use std::{
     error,
@@ -7,16 +7,15 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
+use crate::{exit::Exit, sanitize::one_line};
 use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
 
-use crate::{exit::Exit, shown::one_line};
-
-/// A failure: what happened, what to do about it, and what became of the money. Boxed, because
-/// results carry it around.
+/// A failure: what happened, what to do about it, and whether anything was charged. Boxed to keep
+/// results small.
 #[derive(Debug)]
 pub struct Failure(Box<Parts>);
 
-/// All that is known of a failure.
+/// The details of a failure.
 #[derive(Debug)]
 pub struct Parts {
     pub kind: &'static str,
@@ -29,9 +28,9 @@ pub struct Parts {
     pub request_id: Option<String>,
     pub billing_unknown: bool,
     pub task: Option<TaskRef>,
-    /// The command that takes the task up again, where that makes sense.
-    pub take_up: Option<String>,
-    /// Why a webhook was refused.
+    /// The command that resumes the task, if that makes sense.
+    pub resume_command: Option<String>,
+    /// Why a webhook was rejected.
     pub reason: Option<&'static str>,
 }
 
@@ -48,34 +47,34 @@ impl Failure {
             request_id: None,
             billing_unknown: false,
             task: None,
-            take_up: None,
+            resume_command: None,
             reason: None,
         }))
     }
 
-    /// The command line makes no sense.
+    /// The command line is invalid.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new("usage", Exit::Usage, message)
     }
 
-    /// A setting is missing.
+    /// A setting is missing or invalid.
     pub fn settings(message: impl Into<String>) -> Self {
         Self::new("settings", Exit::Usage, message)
     }
 
-    /// The delivery of a webhook was refused.
+    /// A webhook delivery was rejected.
     pub fn webhook(reason: &'static str, message: impl Into<String>) -> Self {
         let mut failure = Self::new("webhook", Exit::WebhookRefused, message);
         failure.reason = Some(reason);
         failure
     }
 
-    /// A local file can't be read or written.
+    /// A local file could not be read or written.
     pub fn file(what: impl Display, error: io::Error) -> Self {
         Self::new("file", Exit::Other, what.to_string()).caused_by(&error)
     }
 
-    /// Something of this machine failed.
+    /// Another local error.
     pub fn other(what: impl Into<String>, error: &(dyn error::Error + 'static)) -> Self {
         Self::new("other", Exit::Other, what).caused_by(error)
     }
@@ -84,15 +83,15 @@ impl Failure {
     pub fn interrupted(task: &TaskRef) -> Self {
         Self::new("interrupted", Exit::Interrupted, "interrupted")
             .about(task)
-            .advise(format!("task {} is paid, and goes on", task.id()))
+            .advise(format!("task {} is paid for and continues", task.id()))
     }
 
-    /// A submission ended before its answer came.
+    /// A submission was abandoned before its response arrived.
     pub fn billing_unknown(kind: &'static str, message: impl Into<String>) -> Self {
         let mut failure = Self::new(kind, Exit::BillingUnknown, message);
         failure.billing_unknown = true;
         failure.advise(
-            "look at the service's usage before you run the command again: the task may be paid",
+            "check your usage with the service before you retry: the task may have been charged",
         )
     }
 
@@ -111,7 +110,7 @@ impl Failure {
         self
     }
 
-    /// Whether the task may still give its picture.
+    /// Whether the task may still produce its picture.
     pub fn leaves_a_picture_to_fetch(&self) -> bool {
         self.task.is_some() && !["task_failed", "moderated", "task_not_found"].contains(&self.kind)
     }
@@ -162,8 +161,8 @@ fn exit_of(kind: ErrorKind) -> Exit {
     }
 }
 
-/// What happened, to which task and in which request. Violations and advice have lines of their
-/// own.
+/// What failed, with the ids of the task and the request. Violations and advice are on their own
+/// lines.
 fn message(error: &Error) -> String {
     let mut text = error.message();
     if let Some(task) = error.task() {
@@ -175,13 +174,14 @@ fn message(error: &Error) -> String {
     text
 }
 
-/// The SDK advises people who write programs; who types commands is told of flags.
+/// The SDK's advice names functions of its API; this replaces them with flags.
 fn advice(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::KeyWithheld => {
             let host = error.withheld_host()?;
             Some(format!(
-                "the task goes on; if {host} belongs to the service, take the task up again with --allow-polling-host {host}"
+                "the task continues; if {host} belongs to the service, resume the task with \
+                 --allow-polling-host {host}"
             ))
         }
         ErrorKind::AddressRefused => Some(
@@ -191,12 +191,12 @@ fn advice(error: &Error) -> Option<String> {
             let wait = error
                 .retry_after()
                 .map_or("a while".to_owned(), |wait| format!("{} s", wait.as_secs()));
-            Some(format!("nothing was paid; wait {wait}, then run the command again"))
+            Some(format!("nothing was charged; wait {wait}, then retry"))
         }
         ErrorKind::Validation => {
             let advice = error.advice()?;
             let model = error.operation_name()?;
-            Some(format!("{advice}; `kiln run {model} --help` shows the fields and their bounds"))
+            Some(format!("{advice}; `kiln run {model} --help` lists the fields and their limits"))
         }
         _ => {
             let advice = error.advice()?;
@@ -205,7 +205,7 @@ fn advice(error: &Error) -> Option<String> {
     }
 }
 
-/// The chain of sources. A cause that the one above it already quotes is left out.
+/// The chain of sources, without those that the error before already quotes.
 fn causes(mut source: Option<&(dyn error::Error + 'static)>) -> Vec<String> {
     let mut causes: Vec<String> = Vec::new();
     while let Some(error) = source {

@@ -1,5 +1,4 @@
-//! Ctrl-C (and the signal that asks a process to end), counted, so that no press is missed between
-//! two waits.
+//! Counts Ctrl-C and SIGTERM, so that no signal is missed between two waits.
 
 use std::io;
 
@@ -7,16 +6,17 @@ use tokio::sync::watch;
 
 use crate::failure::Failure;
 
-/// How often the user asked to stop.
+/// The number of times the user asked to stop.
 #[derive(Clone)]
 pub struct Interrupts(watch::Receiver<u32>);
 
 impl Interrupts {
-    /// From here on Ctrl-C no longer ends the process by itself. Called within the runtime.
+    /// Starts listening: from now on, Ctrl-C no longer ends the process. Must be called in the
+    /// runtime.
     pub fn listen() -> Result<Self, Failure> {
         let (count, seen) = watch::channel(0);
         let mut presses = Presses::listen()
-            .map_err(|error| Failure::other("Ctrl-C can't be listened for", &error))?;
+            .map_err(|error| Failure::other("could not listen for Ctrl-C", &error))?;
         tokio::spawn(async move {
             while presses.next().await.is_some() && !count.is_closed() {
                 count.send_modify(|count| *count += 1);
@@ -29,19 +29,19 @@ impl Interrupts {
         *self.0.borrow() > 0
     }
 
-    /// Waits for the first press, also one that came before the call.
+    /// Waits for the first signal, which may have come before the call.
     pub async fn first(&self) {
         self.reach(1).await;
     }
 
-    /// Waits for the second press.
+    /// Waits for the second signal.
     pub async fn second(&self) {
         self.reach(2).await;
     }
 
     async fn reach(&self, presses: u32) {
         if self.0.clone().wait_for(|count| *count >= presses).await.is_err() {
-            // Nobody counts any more, so no press will come.
+            // The counting task has ended, so no signal will come.
             std::future::pending::<()>().await;
         }
     }

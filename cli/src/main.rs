@@ -1,7 +1,7 @@
-//! `kiln`: pictures of an asynchronous image generation and editing service, from the command line.
+//! `kiln`: generates and edits pictures with an asynchronous image generation service.
 //!
-//! Models and their flags are built from the contract at run time. Everything that is paid is run
-//! to its end, or told so that it can be taken up again.
+//! Models and their flags are built from the contract at run time. A submission is run to its end,
+//! and a paid task is always reported so that it can be resumed.
 
 mod args;
 mod commands;
@@ -10,29 +10,26 @@ mod exit;
 mod failure;
 mod interrupt;
 mod make;
+mod output;
 mod report;
+mod sanitize;
 mod session;
-mod shown;
 mod submission;
 mod target;
 mod tls;
 mod trace;
 mod usage;
-mod voice;
-mod waiting;
+mod wait;
 
 use std::{env, ffi::OsString, process::ExitCode, time::Duration};
 
-use args::globals::Globals;
 use clap::{ArgMatches, FromArgMatches};
-use context::Context;
-use exit::Exit;
-use failure::Failure;
 use tokio::runtime::Runtime;
 
-/// What is under way when a command ends (a file being read, a simulator) is not waited for longer
-/// than this.
-const FAREWELL: Duration = Duration::from_secs(1);
+use crate::{args::globals::Globals, context::Context, exit::Exit, failure::Failure};
+
+/// How long to wait at exit for work in progress, such as a file read or a simulator.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     let arguments = args::before::join_booleans(env::args_os().collect());
@@ -40,12 +37,12 @@ fn main() -> ExitCode {
     let matches = match usage::parse(&arguments) {
         Ok(matches) => matches,
         Err(usage::Stop::Help(text)) => {
-            // Whoever closed standard output did not want to read it.
-            let _ = voice::line_on_stdout(text.trim_end());
+            // A closed standard output is not an error.
+            let _ = output::line_on_stdout(text.trim_end());
             return Exit::Success.into();
         }
         Err(usage::Stop::Wrong(text)) if !json => {
-            voice::complain(text.trim_end());
+            output::line_on_stderr(text.trim_end());
             return Exit::Usage.into();
         }
         Err(usage::Stop::Wrong(text)) => return end(Err(usage::failure(&text)), json),
@@ -59,17 +56,17 @@ fn execute(matches: &ArgMatches, program: Option<&OsString>) -> Result<(), Failu
     trace::show(globals.verbose, globals.json);
     let context = Context::new(globals, program);
     let (command, matches) =
-        matches.subcommand().ok_or_else(|| Failure::usage("no command is named"))?;
-    let runtime =
-        Runtime::new().map_err(|error| Failure::other("the runtime did not start", &error))?;
+        matches.subcommand().ok_or_else(|| Failure::usage("no command given"))?;
+    let runtime = Runtime::new()
+        .map_err(|error| Failure::other("could not start the async runtime", &error))?;
     let outcome = runtime.block_on(commands::execute(&context, command, matches));
-    runtime.shutdown_timeout(FAREWELL);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     outcome
 }
 
 fn end(outcome: Result<(), Failure>, json: bool) -> ExitCode {
     let Err(failure) = outcome else { return Exit::Success.into() };
-    voice::complain(&match json {
+    output::line_on_stderr(&match json {
         true => report::to_programs(&failure).to_string(),
         false => report::to_people(&failure),
     });

@@ -1,9 +1,8 @@
-//! From a request to a saved picture: what `run`, `generate` and `edit` have in common.
+//! From a request to a saved picture: the common part of `run`, `generate` and `edit`.
 
 use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, value_parser};
-use imagekiln::{FieldKind, OutputFormat, Request};
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,12 +10,13 @@ use crate::{
     context::Context,
     failure::Failure,
     interrupt::Interrupts,
+    output::task_json,
     session::Session,
     submission::submit,
-    target::{Arrived, Target},
-    voice::task_json,
-    waiting::wait,
+    target::{Saved, Target},
+    wait::wait,
 };
+use imagekiln::{FieldKind, OutputFormat, Request};
 
 /// `--output FILE`
 pub fn output_arg() -> Arg {
@@ -25,11 +25,14 @@ pub fn output_arg() -> Arg {
         .short('o')
         .value_name("FILE")
         .value_parser(value_parser!(OsString))
-        .help("Where to save the picture; a file there is replaced, `-` is standard output [default: MODEL-TASK.ENDING]")
+        .help(
+            "Where to save the picture; an existing file is replaced, `-` is standard output \
+             [default: MODEL-TASK.EXTENSION]",
+        )
         .help_heading("Output")
 }
 
-/// Where `--output` says.
+/// The target that `--output` names, and its text.
 pub fn target(matches: &ArgMatches) -> (Target, Option<String>) {
     let output = matches.get_one::<OsString>("output");
     (
@@ -45,61 +48,64 @@ pub async fn make(
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
     let (target, output) = target(matches);
-    target.check(context.voice.json)?;
+    target.check(context.output.json)?;
     let request = with_format(context, request, matches, &target);
     let session = Session::open(&context.globals).await?;
     let interrupts = Interrupts::listen()?;
     let paid = async {
         let task = submit(context, &session, request, &interrupts).await?;
         let picture = wait(context, &task, &interrupts).await?;
-        let arrived = receive(context, &target, &picture, &interrupts).await?;
-        Ok((task, arrived))
+        let saved = receive(context, &target, &picture, &interrupts).await?;
+        Ok((task, saved))
     };
-    let (task, arrived) =
-        paid.await.map_err(|failure| context.with_take_up(failure, output.as_deref()))?;
-    tell(context, &arrived, task_json(&task))
+    let (task, saved) =
+        paid.await.map_err(|failure| context.with_resume_command(failure, output.as_deref()))?;
+    print(context, &saved, task_json(&task))
 }
 
-/// Tells where the picture is; on standard output nothing stands beside a picture.
-pub fn tell(context: &Context, arrived: &Arrived, task: Value) -> Result<(), Failure> {
-    let Some(path) = &arrived.path else { return Ok(()) };
-    context.voice.result(
+/// Prints where the picture was saved. Prints nothing if the picture itself went to standard
+/// output.
+pub fn print(context: &Context, saved: &Saved, task: Value) -> Result<(), Failure> {
+    let Some(path) = &saved.path else { return Ok(()) };
+    context.output.result(
         || path.display().to_string(),
         || {
             json!({
                 "task": task,
                 "path": path.to_string_lossy(),
-                "kind": arrived.kind.map(|kind| kind.to_string().to_lowercase()),
-                "bytes": arrived.bytes,
+                "kind": saved.kind.map(|kind| kind.to_string().to_lowercase()),
+                "bytes": saved.bytes,
             })
         },
     )
 }
 
-/// Fetches the picture to its place, unless the user interrupts.
+/// Downloads the picture to its target, unless the user interrupts.
 pub async fn receive(
     context: &Context,
     target: &Target,
     picture: &imagekiln::Picture,
     interrupts: &Interrupts,
-) -> Result<Arrived, Failure> {
-    let spinner = context.voice.spin("saving the picture");
-    let arrived = tokio::select! {
+) -> Result<Saved, Failure> {
+    let spinner = context.output.spin("saving the picture");
+    let saved = tokio::select! {
         biased;
         () = interrupts.first() => return Err(Failure::interrupted(picture.task())),
         outcome = target.receive(picture) => outcome?,
     };
     drop(spinner);
-    if let (Some(wanted), Some(kind)) = (target.wanted_format(), arrived.kind)
+    if let (Some(wanted), Some(kind)) = (target.wanted_format(), saved.kind)
         && OutputFormat::from_extension(kind.extension()) != Some(wanted)
     {
-        context.voice.warning(&format!("the file's ending does not fit: what came is {kind}"));
+        context
+            .output
+            .warning(&format!("the file extension does not match: the picture is {kind}"));
     }
-    Ok(arrived)
+    Ok(saved)
 }
 
-/// Where no format was given, the file's ending gives it, if the model has such a field and takes
-/// that value.
+/// If no format was given, sets it from the file extension, if the model has such a field and
+/// accepts the value.
 fn with_format(
     context: &Context,
     request: Request,
@@ -110,8 +116,8 @@ fn with_format(
     let Some(wanted) = target.wanted_format() else { return request };
     if let Some(given) = request::text(matches, FIELD) {
         if given != wanted.as_str() {
-            context.voice.warning(&format!(
-                "the file's ending asks for {wanted}, and --output-format for {given}"
+            context.output.warning(&format!(
+                "the file extension asks for {wanted}, but --output-format for {given}"
             ));
         }
         return request;

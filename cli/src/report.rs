@@ -1,4 +1,4 @@
-//! Failures as they are shown: to people on a few lines, to programs as one JSON object.
+//! Formats failures: a few lines for people, one JSON object for programs.
 
 use std::fmt::Write;
 
@@ -25,8 +25,8 @@ pub fn to_people(failure: &Failure) -> String {
     if let Some(advice) = &failure.advice {
         line(format!("advice: {advice}"));
     }
-    if let Some(command) = &failure.take_up {
-        line(format!("take it up again with:\n  {command}"));
+    if let Some(command) = &failure.resume_command {
+        line(format!("resume it with:\n  {command}"));
     }
     text
 }
@@ -44,7 +44,7 @@ pub fn to_programs(failure: &Failure) -> Value {
         "status": failure.status,
         "request_id": failure.request_id,
         "task": failure.task,
-        "take_up": failure.take_up,
+        "take_up": failure.resume_command,
         "may_have_been_billed": failure.billing_unknown,
         "exit_code": failure.exit.code(),
     })

@@ -1,21 +1,20 @@
-//! The connection of a command: to the service of the environment, or to a simulator inside this
-//! process.
+//! The client of a command: connected to the service that the environment names, or to an
+//! in-process simulator.
 
 use std::env;
 
+use crate::{args::globals::Globals, failure::Failure, tls};
 use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder};
 use imagekiln_simulator::{Config, Simulator, StartError};
 
-use crate::{args::globals::Globals, failure::Failure, tls};
-
-/// A client, and the simulator that it speaks to, where it is one of our own.
+/// A client, and its simulator if it runs in this process.
 pub struct Session {
     pub client: Client,
     _simulator: Option<Simulator>,
 }
 
 impl Session {
-    /// Opens the connection; nothing is sent.
+    /// Creates the client; nothing is sent.
     pub async fn open(globals: &Globals) -> Result<Self, Failure> {
         let (builder, simulator) = match globals.simulate {
             true => {
@@ -38,25 +37,25 @@ impl Session {
     }
 }
 
-/// Starts a simulator. Where no seed is set it gives ids that no earlier one gave: a task kept from
-/// an earlier run must not be found to be another one.
+/// Starts a simulator. Without a seed its ids are unique across runs, so that a task kept from an
+/// earlier run is never mistaken for another one.
 pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
     let seed = config.seed.unwrap_or_else(|| fastrand::u64(..));
     Simulator::start(Config { seed: Some(seed), ..config }).await.map_err(|error| match error {
         StartError::NotLoopback { address } => {
-            Failure::settings(format!("{address} can be reached from other machines"))
-                .advise("add --allow-remote if that is meant, or listen on 127.0.0.1")
+            Failure::settings(format!("{address} is reachable from other machines"))
+                .advise("add --allow-remote if that is intended, or listen on 127.0.0.1")
         }
         StartError::Setting { setting, problem } => {
             let setting = setting.replace('_', " ");
-            Failure::settings(format!("the simulator's {setting}: {problem}"))
-                .advise("`kiln simulate --help` shows the options")
+            Failure::settings(format!("invalid {setting} of the simulator: {problem}"))
+                .advise("`kiln simulate --help` lists the options")
         }
         StartError::Listen { address, source } => {
-            Failure::file(format!("the simulator can't listen on {address}"), source)
-                .advise("choose another port with --listen; port 0 takes a free one")
+            Failure::file(format!("the simulator could not listen on {address}"), source)
+                .advise("choose another port with --listen; port 0 picks a free port")
         }
-        other => Failure::other("the simulator did not start", &other),
+        other => Failure::other("could not start the simulator", &other),
     })
 }
 
@@ -65,12 +64,13 @@ fn from_environment() -> Result<ClientBuilder, Failure> {
         env::var_os(name).is_none_or(|value| value.to_string_lossy().trim().is_empty())
     };
     let what = match (is_missing(API_KEY_VARIABLE), is_missing(BASE_URL_VARIABLE)) {
-        (true, true) => "there is no API key, and no address of the service",
-        (true, false) => "there is no API key",
-        (false, true) => "there is no address of the service",
+        (true, true) => "the API key and the base URL are not set",
+        (true, false) => "the API key is not set",
+        (false, true) => "the base URL is not set",
         (false, false) => return Ok(ClientBuilder::from_env()?),
     };
     Err(Failure::settings(what).advise(format!(
-        "set {API_KEY_VARIABLE} and {BASE_URL_VARIABLE}, or add --simulate to use a simulator inside this process"
+        "set {API_KEY_VARIABLE} and {BASE_URL_VARIABLE}, or add --simulate to use an in-process \
+         simulator"
     )))
 }

@@ -1,4 +1,4 @@
-//! Where the picture goes: found fit before anything is paid.
+//! Where the picture is saved. The target is checked before anything is paid.
 
 use std::{
     ffi::OsStr,
@@ -7,30 +7,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use imagekiln::{FileKind, OutputFormat, Picture, TaskRef};
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
+use imagekiln::{FileKind, OutputFormat, Picture, TaskRef};
 
-/// Where the picture goes.
+/// Where the picture is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// A file, which is replaced.
+    /// A file, replaced if it exists.
     File(PathBuf),
-    /// A file in this directory, named after the model, the task and what came.
+    /// A file in this directory, named after the model, the task and the picture's format.
     Named(PathBuf),
-    /// A device or a pipe, written into: replacing it would put a file in its place.
+    /// A device or a pipe, which is written to: saving would replace it with a file.
     Special(PathBuf),
     /// Standard output.
     Stdout,
 }
 
-/// A picture that arrived.
+/// A saved picture.
 #[derive(Debug)]
-pub struct Arrived {
-    /// `None` on standard output.
+pub struct Saved {
+    /// `None` for standard output.
     pub path: Option<PathBuf>,
-    /// `None` where it was passed on as it came.
+    /// `None` if the bytes were passed on unchecked.
     pub kind: Option<FileKind>,
     pub bytes: u64,
 }
@@ -49,41 +49,43 @@ impl Target {
         }
     }
 
-    /// Finds out whether a picture can be put there, so that none is paid for that can't.
+    /// Checks that a picture can be saved there, so that none is paid for in vain.
     pub fn check(&self, json: bool) -> Result<(), Failure> {
         let directory = match self {
             Self::Named(directory) => here_if_empty(directory),
             Self::File(path) => {
                 if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
                 {
-                    return Err(Failure::usage(format!("{} is no name of a file", path.display()))
-                        .advise("nothing was sent; create the directory, or give a file's name"));
+                    return Err(Failure::usage(format!("{} is not a file name", path.display()))
+                        .advise("nothing was sent; create the directory, or pass a file name"));
                 }
                 here_if_empty(path.parent().unwrap_or(path))
             }
             Self::Special(_) => return Ok(()),
             Self::Stdout if json => {
-                return Err(Failure::usage("--json and --output - both want standard output")
-                    .advise("nothing was sent; give a file to --output"));
+                return Err(Failure::usage("--json and --output - both use standard output")
+                    .advise("nothing was sent; pass a file to --output"));
             }
             Self::Stdout if io::stdout().is_terminal() => {
                 return Err(Failure::usage(
-                    "standard output is a terminal, which can't show a picture",
+                    "could not write a picture to standard output: it is a terminal",
                 )
-                .advise("nothing was sent; redirect it to a file, or give a file to --output"));
+                .advise("nothing was sent; redirect it to a file, or pass a file to --output"));
             }
             Self::Stdout => return Ok(()),
         };
-        // The picture is written to a temporary file beside its target, so that is what is tried.
+        // The picture is written to a temporary file next to its target, so try that.
         NamedTempFile::new_in(directory).map(drop).map_err(|error| {
-            // The fault of the directory itself says more than one of a temporary file in it.
+            // An error of the directory itself is clearer than that of the temporary file.
             let error = fs::metadata(directory).err().unwrap_or_else(|| error.kind().into());
-            Failure::file(format!("no picture can be written into {}", directory.display()), error)
-                .advise("nothing was sent, and nothing paid; create the directory, or give another --output")
+            let problem = format!("could not write a picture to {}", directory.display());
+            let advice =
+                "nothing was sent or charged; create the directory, or pass another --output";
+            Failure::file(problem, error).advise(advice)
         })
     }
 
-    /// The format that the file's ending asks for.
+    /// The format that the file extension asks for.
     pub fn wanted_format(&self) -> Option<OutputFormat> {
         match self {
             Self::File(path) => OutputFormat::from_extension(path.extension()?.to_str()?),
@@ -91,12 +93,12 @@ impl Target {
         }
     }
 
-    /// Fetches the picture and puts it there.
-    pub async fn receive(&self, picture: &Picture) -> Result<Arrived, Failure> {
+    /// Downloads the picture and saves it.
+    pub async fn receive(&self, picture: &Picture) -> Result<Saved, Failure> {
         match self {
             Self::File(path) => {
                 let saved = picture.save(path).await?;
-                Ok(Arrived { path: Some(saved.path), kind: saved.kind, bytes: saved.bytes })
+                Ok(Saved { path: Some(saved.path), kind: saved.kind, bytes: saved.bytes })
             }
             Self::Named(directory) => {
                 let whole = directory.join(name(picture.task(), Id::Whole));
@@ -109,33 +111,29 @@ impl Target {
                     &directory.join(ending(Id::Whole)),
                 )
                 .map_err(|error| {
-                    Failure::file(
-                        format!(
-                            "the picture is saved as {}, and could not be renamed",
-                            whole.display()
-                        ),
-                        error,
-                    )
+                    let whole = whole.display();
+                    let problem = format!("saved the picture as {whole}, but could not rename it");
+                    Failure::file(problem, error)
                 })?;
-                Ok(Arrived { path: Some(path), kind: saved.kind, bytes: saved.bytes })
+                Ok(Saved { path: Some(path), kind: saved.kind, bytes: saved.bytes })
             }
             Self::Special(path) => {
                 let file = path.clone();
                 let open = move || fs::OpenOptions::new().write(true).open(file);
-                let bytes = pour(picture, &path.display().to_string(), open).await?;
-                Ok(Arrived { path: Some(path.clone()), kind: None, bytes })
+                let bytes = write_to(picture, &path.display().to_string(), open).await?;
+                Ok(Saved { path: Some(path.clone()), kind: None, bytes })
             }
             Self::Stdout => {
-                let bytes = pour(picture, "standard output", || Ok(io::stdout())).await?;
-                Ok(Arrived { path: None, kind: None, bytes })
+                let bytes = write_to(picture, "standard output", || Ok(io::stdout())).await?;
+                Ok(Saved { path: None, kind: None, bytes })
             }
         }
     }
 }
 
-/// Writes the picture into something that may keep its writer waiting, so on a thread of its own:
-/// Ctrl-C is still heard.
-async fn pour<W: Write>(
+/// Writes the picture to something that may block, on a separate thread, so that Ctrl-C still
+/// works.
+async fn write_to<W: Write>(
     picture: &Picture,
     what: &str,
     open: impl FnOnce() -> io::Result<W> + Send + 'static,
@@ -149,7 +147,7 @@ async fn pour<W: Write>(
     });
     let written = writing.await.map_err(io::Error::other).and_then(|outcome| outcome);
     written.map(|()| length).map_err(|error| {
-        Failure::file(format!("{what} can't be written"), error).about(picture.task())
+        Failure::file(format!("could not write to {what}"), error).about(picture.task())
     })
 }
 
@@ -157,11 +155,12 @@ fn here_if_empty(directory: &Path) -> &Path {
     if directory.as_os_str().is_empty() { Path::new(".") } else { directory }
 }
 
-/// The short name where it is free: ids that start alike must not make one picture replace another.
+/// Picks the short name if it is free, so that a picture never replaces another one whose id starts
+/// alike.
 fn give_name(saved: &Path, short: &Path, whole: &Path) -> io::Result<PathBuf> {
     match fs::hard_link(saved, short) {
         Ok(()) => fs::remove_file(saved).map(|()| short.to_owned()),
-        // Taken, or a file system without links.
+        // Taken, or the file system has no hard links.
         Err(_) => fs::rename(saved, whole).map(|()| whole.to_owned()),
     }
 }
@@ -171,7 +170,7 @@ enum Id {
     Whole,
 }
 
-/// `gen-2-pro-1a2b3c4d`. Ids come from the service, so they must not lead out of the directory.
+/// `gen-2-pro-1a2b3c4d`. Ids come from the service, so they must not escape the directory.
 fn name(task: &TaskRef, id: Id) -> String {
     let safe = |text: &str| {
         let safe: String = text
@@ -182,7 +181,7 @@ fn name(task: &TaskRef, id: Id) -> String {
     };
     let length = match id {
         Id::Short => 8,
-        // Room for the model and the ending within the 255 bytes of a file's name.
+        // Leaves room for the model and the extension within the 255 bytes of a file name.
         Id::Whole => 150,
     };
     let id: String = safe(task.id()).chars().take(length).collect();

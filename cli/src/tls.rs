@@ -1,5 +1,5 @@
-//! TLS by rustls with ring, for the shortest cold build. The SDK leaves such a choice to the
-//! program, because it counts for the whole process.
+//! TLS by rustls with ring, for the shortest cold build. The SDK leaves this choice to the program
+//! because it applies to the whole process.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use rustls_platform_verifier::BuilderVerifierExt;
 
 use crate::failure::Failure;
 
-/// What the HTTP clients speak TLS with. A simulator needs no certificates, so a system without any
-/// is an error only if `is_needed`.
+/// The TLS configuration of the HTTP clients. A simulator needs no certificates, so a system
+/// without any is an error only if `is_needed`.
 pub fn config(is_needed: bool) -> Result<ClientConfig, Failure> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -18,7 +18,7 @@ pub fn config(is_needed: bool) -> Result<ClientConfig, Failure> {
         Ok(verified) => verified,
         Err(error) if is_needed => {
             return Err(Failure::other("could not read the system's certificates", &error)
-                .advise("install them; on many systems they are the package ca-certificates"));
+                .advise("install them; on many systems the package is ca-certificates"));
         }
         Err(_) => builder.with_root_certificates(RootCertStore::empty()),
     };

@@ -1,5 +1,4 @@
-//! What the SDK does, shown as it happens on standard error with `--verbose`. The SDK puts no
-//! secret into its events.
+//! Logs what the SDK does to standard error with `--verbose`. The SDK's events contain no secrets.
 
 use std::io;
 
@@ -11,17 +10,17 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-/// Shows events from here on: the steps at verbosity 1, polls and retries from 2.
+/// Starts the log: the steps at verbosity 1, also polls and retries from 2.
 pub fn show(verbosity: u8, json: bool) {
     let level = match verbosity {
         0 => return,
         1 => LevelFilter::INFO,
         _ => LevelFilter::DEBUG,
     };
-    // Only our own crates: those below them print whole addresses, with the signed query.
+    // Only the SDK's events: those of its dependencies contain full URLs with the signed query.
     let ours = Targets::new().with_target("imagekiln", level);
     let events = fmt::layer().with_writer(io::stderr).with_ansi(false);
     let events = if json { events.json().boxed() } else { events.without_time().boxed() };
-    // An error means that there is a subscriber already, which is as good.
+    // Fails only if a subscriber is already installed, which is fine.
     let _ = tracing_subscriber::registry().with(events.with_filter(ours)).try_init();
 }

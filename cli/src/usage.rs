@@ -1,4 +1,4 @@
-//! Parsing, and what is said where it does not work out.
+//! Parses the command line and reports what is wrong with it.
 
 use std::ffi::OsString;
 
@@ -13,23 +13,22 @@ use crate::{
     failure::Failure,
 };
 
-/// Why there is nothing to execute.
+/// Why no command is executed.
 pub enum Stop {
-    /// Help, or the version, was asked for.
+    /// Help or the version was requested.
     Help(String),
-    /// The command line makes no sense.
+    /// The command line is invalid.
     Wrong(String),
 }
 
-/// Parses in two steps: which model it is about decides which flags there are.
+/// Parses in two steps, because the model decides which flags there are.
 pub fn parse(arguments: &[OsString]) -> Result<ArgMatches, Stop> {
     let named = before::model(arguments);
-    let default = || Stop::Wrong(format!("error: there is no model '{DEFAULT_MODEL}'"));
+    let default = || Stop::Wrong(format!("error: unknown model '{DEFAULT_MODEL}'"));
     let model =
         named.and_then(model::find).or_else(|| model::find(DEFAULT_MODEL)).ok_or_else(default)?;
     if let Some(name) = named.filter(|name| model::find(name).is_none()) {
-        // The flags are those of a model that there is not, so the fault is the name, whatever else
-        // is there.
+        // Without the model its flags are unknown, so report only the name.
         return Err(Stop::Wrong(unknown_model(name, model)));
     }
     grammar(model).try_get_matches_from(arguments).map_err(|error| match error.kind() {
@@ -43,7 +42,7 @@ pub fn parse(arguments: &[OsString]) -> Result<ArgMatches, Stop> {
     })
 }
 
-/// Where an unknown flag is a field of other models, says so.
+/// Adds a tip to an unknown flag that is a field of other models.
 fn with_models_of_the_field(mut error: clap::Error) -> clap::Error {
     let flag = texts(&error, ContextKind::InvalidArg).join(" ");
     let field =
@@ -51,21 +50,21 @@ fn with_models_of_the_field(mut error: clap::Error) -> clap::Error {
     let models = model::models().filter(|model| model.field(&field).is_some());
     let models: Vec<&str> = models.map(|model| model.name).collect();
     if !models.is_empty() {
-        // In the place of the parser's own tip, to pass the flag as a prompt.
+        // Replaces the parser's own tip, which is to pass the flag as a prompt.
         let tip = format!("`{field}` is a field of {}", models.join(", "));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
 }
 
-/// The subcommands of these commands are the models.
+/// Whether the subcommands of the command are models.
 fn names_a_model(arguments: &[OsString]) -> bool {
     let mut words =
         arguments.iter().skip(1).filter(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
     words.next().is_some_and(|command| command == run::NAME || command == submit::NAME)
 }
 
-/// Says that there is no such model, with the similar names that clap finds among the models of
+/// The message for an unknown model, with the similar names that clap finds among the models of
 /// `run`.
 fn unknown_model(name: &str, default: &'static imagekiln::Operation) -> String {
     let parsed = grammar(default).try_get_matches_from(["kiln", run::NAME, name]);
@@ -73,7 +72,7 @@ fn unknown_model(name: &str, default: &'static imagekiln::Operation) -> String {
         .err()
         .map(|error| texts(&error, ContextKind::SuggestedSubcommand))
         .unwrap_or_default();
-    // The best comes last; paths and ids name the same models once more.
+    // clap puts the best match last. Paths and ids are other names of the same models.
     let names =
         suggested.iter().rev().filter(|name| model::models().any(|model| model.name == **name));
     let similar: Vec<String> = names.take(3).map(|name| format!("'{name}'")).collect();
@@ -81,7 +80,7 @@ fn unknown_model(name: &str, default: &'static imagekiln::Operation) -> String {
         true => String::new(),
         false => format!("  tip: similar models are {}\n", similar.join(", ")),
     };
-    format!("error: there is no model '{name}'\n\n{tip}  tip: `kiln models` lists all")
+    format!("error: unknown model '{name}'\n\n{tip}  tip: `kiln models` lists all models")
 }
 
 fn texts(error: &clap::Error, kind: ContextKind) -> Vec<String> {
@@ -92,7 +91,7 @@ fn texts(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// A message of the parser's as a failure, for programs: its first paragraph, and its tips.
+/// Converts a message of the parser to a failure, for programs: its first paragraph and its tips.
 pub fn failure(text: &str) -> Failure {
     let text = text.trim().trim_start_matches("error: ");
     let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));

@@ -1,18 +1,17 @@
-//! What has to be known, or put straight, before the command line can be parsed.
+//! What must be known or rewritten before the command line can be parsed.
 
 use std::ffi::{OsStr, OsString};
 
+use super::model;
 use imagekiln::FieldKind;
 
-use super::model;
-
-/// The arguments in front of `--`, behind which nothing is a flag.
+/// The arguments before `--`; everything after it is positional.
 fn flags(arguments: &[OsString]) -> &[OsString] {
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     &arguments[..end]
 }
 
-/// What `--model` says: the flags of `generate` and `edit` depend on it.
+/// The value of `--model`, which decides the flags of `generate` and `edit`.
 pub fn model(arguments: &[OsString]) -> Option<&str> {
     let flags = flags(arguments);
     flags.iter().enumerate().find_map(|(at, argument)| match argument.to_str()? {
@@ -21,14 +20,13 @@ pub fn model(arguments: &[OsString]) -> Option<&str> {
     })
 }
 
-/// Whether results and errors are for programs; a command line that can't be parsed has to say it
-/// that way too.
+/// Whether `--json` is set. Parse errors are printed as JSON too.
 pub fn json(arguments: &[OsString]) -> bool {
     flags(arguments).iter().any(|argument| argument == "--json")
 }
 
-/// Writes `--raw false` as `--raw=false`, and leaves `--raw "a fox"` alone: a flag that needs no
-/// value takes only one that is plainly meant for it.
+/// Rewrites `--raw false` as `--raw=false` and leaves `--raw "a fox"` alone: a boolean flag
+/// consumes the next argument only if it is `true` or `false`.
 pub fn join_booleans(arguments: Vec<OsString>) -> Vec<OsString> {
     let end = flags(&arguments).len();
     let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());
@@ -63,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_is_found_where_it_is_a_flag() {
+    fn the_model_is_read_from_its_flag() {
         assert_eq!(model(&words("kiln generate x --model gen-dev --seed 1")), Some("gen-dev"));
         assert_eq!(model(&words("kiln --json generate --model=gen-dev x")), Some("gen-dev"));
         assert_eq!(model(&words("kiln generate -- --model gen-dev")), None);
@@ -71,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boolean_takes_the_word_that_is_meant_for_it() {
+    fn a_boolean_consumes_only_true_or_false() {
         let joined = |text: &str| join_booleans(words(text));
         assert_eq!(joined("kiln generate --raw false fox"), words("kiln generate --raw=false fox"));
         assert_eq!(joined("kiln generate --raw fox"), words("kiln generate --raw fox"));

@@ -1,4 +1,4 @@
-//! Fields that the contract does not show: `--extra NAME=VALUE`, `--extra-image NAME=IMAGE`.
+//! Fields that the contract does not list: `--extra NAME=VALUE`, `--extra-image NAME=IMAGE`.
 
 use std::ffi::{OsStr, OsString};
 
@@ -8,7 +8,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-/// The name of a field, and the text that it is set to.
+/// The name of a field and the text it is set to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     pub name: String,
@@ -20,7 +20,7 @@ impl Setting {
         let bytes = text.as_encoded_bytes();
         let at = bytes.iter().position(|byte| *byte == b'=')?;
         let name = std::str::from_utf8(&bytes[..at]).ok()?.to_owned();
-        // The rest of it without the name, which keeps a path that is no Unicode.
+        // A path need not be valid Unicode, so the value is cut from the bytes.
         let value = match text.to_str() {
             Some(text) => text[at + 1..].into(),
             None => rest_of_path(bytes, at + 1)?,
@@ -32,6 +32,7 @@ impl Setting {
 #[cfg(unix)]
 fn rest_of_path(bytes: &[u8], from: usize) -> Option<OsString> {
     use std::os::unix::ffi::OsStringExt;
+
     Some(OsString::from_vec(bytes[from..].to_vec()))
 }
 
@@ -51,9 +52,12 @@ pub fn args() -> [Arg; 2] {
     };
     [
         option("extra").value_name("NAME=VALUE").help(
-            "Send a field that is not shown, or an explicit null; JSON where it is JSON, text otherwise",
+            "Send a field that the contract does not list, or an explicit null; sent as JSON if it \
+             parses as JSON, otherwise as text",
         ),
-        option("extra-image").value_name("NAME=IMAGE").help("Send an image field that is not shown"),
+        option("extra-image")
+            .value_name("NAME=IMAGE")
+            .help("Send an image field that the contract does not list"),
     ]
 }
 
@@ -77,8 +81,7 @@ impl TypedValueParser for SettingParser {
                 ContextKind::InvalidValue,
                 ContextValue::String(value.to_string_lossy().into_owned()),
             );
-            let tip =
-                "give a name and a value, such as `guidance=3`, or `image=cat.png` for an image";
+            let tip = "use NAME=VALUE, such as `guidance=3`, or `image=cat.png` for an image";
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
             error
         })
@@ -90,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_is_split_at_its_first_sign() {
+    fn a_setting_is_split_at_the_first_equals_sign() {
         let setting = |text: &str| Setting::parse(OsStr::new(text)).map(|s| (s.name, s.value));
         assert_eq!(setting("a=b=c"), Some(("a".into(), "b=c".into())));
         assert_eq!(setting("a="), Some(("a".into(), "".into())));
@@ -102,6 +105,7 @@ mod tests {
     #[test]
     fn a_path_need_not_be_unicode() {
         use std::os::unix::ffi::OsStrExt;
+
         let text = OsStr::from_bytes(b"image=\xff.png");
         assert_eq!(Setting::parse(text).unwrap().value, OsStr::from_bytes(b"\xff.png"));
     }

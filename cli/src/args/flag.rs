@@ -1,4 +1,4 @@
-//! The names of flags: those of the contract's fields, kept apart from the program's own.
+//! Flag names of the contract's fields, kept distinct from the program's own flags.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use clap::{Args, Command};
 
 use super::globals::Globals;
 
-/// The flag of a field: `input_image_2` is set with `--input-image-2`. Where a flag of the program
-/// has that name, it is `--field-...`.
+/// The flag of a field: `--input-image-2` sets `input_image_2`. If the program already has a flag
+/// of that name, the field's flag is `--field-...`.
 pub fn of_field(name: &str, taken: &BTreeSet<String>) -> String {
     let flag = name.replace('_', "-");
     match taken.contains(&flag) || taken.contains(name) {
@@ -16,7 +16,7 @@ pub fn of_field(name: &str, taken: &BTreeSet<String>) -> String {
     }
 }
 
-/// The flags of every command, and those that the program has itself on this one.
+/// The global flags and this command's own flags.
 pub fn taken(command: &Command) -> BTreeSet<String> {
     let globals = Globals::augment_args(Command::new("globals"));
     let own = command.get_arguments().chain(globals.get_arguments());
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_never_takes_the_place_of_the_programs_own_flag() {
+    fn a_field_never_replaces_one_of_the_programs_own_flags() {
         let taken = taken(&Command::new("x").arg(Arg::new("o").long("output")));
         assert_eq!(of_field("input_image_2", &taken), "input-image-2");
         for name in ["output", "json", "allow_polling_host", "help"] {

@@ -1,4 +1,4 @@
-//! The options of every command.
+//! The options that every command accepts.
 
 use std::time::Duration;
 
@@ -6,31 +6,31 @@ use clap::{ArgAction, Args};
 
 use super::value::seconds;
 
-/// The options of every command.
+/// The global options.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub struct Globals {
-    /// Use a simulator inside this process instead of the service; no key, no network, nothing is
-    /// paid
+    /// Use an in-process simulator instead of the service; needs no key and no network, and costs
+    /// nothing
     #[arg(long, global = true)]
     pub simulate: bool,
     /// Write results to standard output, and events and errors to standard error, as JSON, one
-    /// object a line
+    /// object per line
     #[arg(long, global = true)]
     pub json: bool,
-    /// How long to wait for a task; the task goes on after that [default: 600]
+    /// How long to wait for a task; the task continues after that [default: 600]
     #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
     pub deadline: Option<Duration>,
-    /// Send the key to polling addresses at this host too
+    /// Also send the key to polling URLs at this host
     #[arg(long, global = true, value_name = "HOST", action = ArgAction::Append)]
     pub allow_polling_host: Vec<String>,
-    /// Fetch pictures from this host too, although its address is private or unencrypted
+    /// Also fetch pictures from this host if its address is private or unencrypted
     #[arg(long, global = true, value_name = "HOST", action = ArgAction::Append)]
     pub allow_delivery_host: Vec<String>,
-    /// Show errors only, no progress and no warnings
+    /// Show only errors, no progress and no warnings
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Show what is sent and answered, without secrets; twice for polls and retries
+    /// Log requests and responses, without secrets; repeat for polls and retries
     #[arg(long, short, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 }

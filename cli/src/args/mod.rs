@@ -1,5 +1,5 @@
-//! The command line's grammar. The static part is written here and in the commands; what belongs to
-//! a model is built from the contract.
+//! The command line's grammar. The static part is defined here and in the commands; the flags of
+//! the models are built from the contract.
 
 pub mod before;
 pub mod extra;
@@ -11,22 +11,23 @@ pub mod request;
 pub mod value;
 
 use clap::{Args, Command};
-use imagekiln::Operation;
 
 use crate::{commands, exit};
+use imagekiln::Operation;
 
 /// The whole grammar. `chosen` is the model whose fields are the flags of `generate` and `edit`.
 pub fn grammar(chosen: &'static Operation) -> Command {
-    // The options first: with them comes their own description, which is not that of the program.
+    // `augment_args` sets a description, which `about` replaces.
     globals::Globals::augment_args(Command::new("kiln"))
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Pictures of an asynchronous image generation and editing service, from the command line")
+        .about("Generate and edit pictures with an asynchronous image generation service")
         .after_help(format!(
-            "Settings come from the environment: IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL, for regional models\n\
-             IMAGEKILN_REGIONAL_BASE_URL, and IMAGEKILN_MODEL_PREFIX where model names do not start with `gen`.\n\
-             IMAGEKILN_WEBHOOK_URL is where the service sends webhooks, and IMAGEKILN_WEBHOOK_SECRET is the\n\
-             secret with which it signs them, for requests that do not set their own.\n\
-             IMAGEKILN_ALLOW_HTTP=1 allows addresses with http:// on other machines.\n\n{}",
+            "Settings come from the environment. IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL are\n\
+             required. IMAGEKILN_REGIONAL_BASE_URL is the base URL of regional models, and\n\
+             IMAGEKILN_MODEL_PREFIX the prefix of model names if it is not `gen`.\n\
+             IMAGEKILN_WEBHOOK_URL and IMAGEKILN_WEBHOOK_SECRET are the webhook URL and its signing\n\
+             secret, for requests that do not set their own.\n\
+             IMAGEKILN_ALLOW_HTTP=1 allows http:// URLs on other machines.\n\n{}",
             exit::table()
         ))
         .max_term_width(120)

@@ -1,23 +1,23 @@
-//! The flags of a model, built from the contract: no model and no field is named here.
+//! The flags of a model, all built from the contract.
 
 use std::ffi::OsString;
 
 use clap::{Arg, Command, builder::ValueParser, value_parser};
-use imagekiln::{Field, FieldKind, Operation, PathParameter, operations};
 
 use super::{extra, flag, value::Offered};
+use imagekiln::{Field, FieldKind, Operation, PathParameter, operations};
 
 /// The operations that create a task.
 pub fn models() -> impl Iterator<Item = &'static Operation> {
     operations().iter().filter(|operation| operation.submits)
 }
 
-/// The model of this name, path or id.
+/// Finds a model by its name, path or id.
 pub fn find(name: &str) -> Option<&'static Operation> {
     imagekiln::find_operation(name).filter(|operation| operation.submits)
 }
 
-/// A subcommand for each model, as of `kiln run` and `kiln submit`.
+/// A subcommand for each model, for `kiln run` and `kiln submit`.
 pub fn subcommands(options: &[Arg]) -> Vec<Command> {
     models().map(|model| subcommand(model, options)).collect()
 }
@@ -31,7 +31,7 @@ fn subcommand(model: &'static Operation, options: &[Arg]) -> Command {
         .after_help(notes(model))
 }
 
-/// One line about a model.
+/// A one-line summary of a model.
 pub fn summary(model: &Operation) -> String {
     match model.deprecated && !model.summary.to_lowercase().contains("deprecated") {
         true => format!("{} (deprecated)", model.summary),
@@ -39,13 +39,13 @@ pub fn summary(model: &Operation) -> String {
     }
 }
 
-/// What a model is.
+/// The name and description of a model.
 pub fn description(model: &Operation) -> String {
     format!("{}: {}", model.name, model.description)
 }
 
-/// The flags of a model's path parameters and fields, of fields that are not shown, and `options`,
-/// the program's own. The fields in `elsewhere` have no flag.
+/// Adds the flags of a model's path parameters and fields, the flags of unlisted fields, and
+/// `options`, the program's own. Fields in `elsewhere` get no flag.
 pub fn with_fields(
     command: Command,
     model: &'static Operation,
@@ -60,42 +60,38 @@ pub fn with_fields(
     command.args(parameters).args(fields).args(extra::args()).args(options)
 }
 
-/// What else there is to know of a model where its flags are shown, what the contract does not show
-/// above all.
+/// Notes below the flags of a model, mainly on what the contract does not list.
 pub fn notes(model: &Operation) -> String {
     let mut notes = Vec::new();
     if model.deprecated {
-        notes.push("This model is deprecated, and in effect.".to_owned());
+        notes.push("This model is deprecated but still available.".to_owned());
     }
     if model.regional {
-        notes.push(
-            "It is served from the regional address (IMAGEKILN_REGIONAL_BASE_URL).".to_owned(),
-        );
+        notes.push("It uses the regional base URL (IMAGEKILN_REGIONAL_BASE_URL).".to_owned());
     }
     if model.fields.is_empty() {
         notes.push(
-            "The contract shows none of its fields: send them with --extra and --extra-image."
-                .to_owned(),
+            "The contract lists no fields: send them with --extra and --extra-image.".to_owned(),
         );
     }
     if !model.not_shown.is_empty() {
         let list: String = model.not_shown.iter().map(|what| format!("\n  - {what}")).collect();
-        notes.push(format!("Not shown by the contract:{list}"));
+        notes.push(format!("Not listed in the contract:{list}"));
     }
     notes.push(
-        "An IMAGE is a path, an http(s) URL, or `-` for standard input. What is not given is not sent."
+        "An IMAGE is a path, an http(s) URL, or `-` for standard input. Only the fields \
+         you set are sent."
             .to_owned(),
     );
     notes.join("\n")
 }
 
-/// How the value of a field is found among the matches; fields and options of ours may share a
-/// name.
+/// The id of a field among the matches. The prefix avoids conflicts with the program's own options.
 pub fn field_id(name: &str) -> String {
     format!("field {name}")
 }
 
-/// How the value of a path parameter is found among the matches.
+/// The id of a path parameter among the matches.
 pub fn parameter_id(name: &str) -> String {
     format!("parameter {name}")
 }
@@ -108,7 +104,7 @@ fn field_arg(field: &'static Field, flag: &str) -> Arg {
         .allow_negative_numbers(true);
     let arg = with_flag(arg, field.name, flag);
     match &field.kind {
-        // With `=` alone, so that what follows `--raw` is not taken for its value; see `before`.
+        // Requires `=`, so that the word after `--raw` is not taken for its value; see `before`.
         FieldKind::Boolean => arg
             .num_args(0..=1)
             .require_equals(true)
@@ -130,7 +126,7 @@ fn parameter_arg(parameter: &'static PathParameter, flag: &str) -> Arg {
     with_flag(arg, parameter.name, flag)
 }
 
-/// The flag, and the field's own spelling beside it.
+/// Adds the flag, with the field's own spelling as an alias.
 fn with_flag(arg: Arg, name: &str, flag: &str) -> Arg {
     match flag.starts_with("field-") || name == flag {
         true => arg.long(flag.to_owned()),

@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 
 use clap::ArgMatches;
-use imagekiln::{FieldKind, Operation, Request};
 use serde_json::Value;
 
 use super::{extra::Setting, image::Images, model, value};
 use crate::failure::Failure;
+use imagekiln::{FieldKind, Operation, Request};
 
-/// The request that the flags of a model put together. Images from standard input are read here.
+/// Builds the request from a model's flags. Images from standard input are read here.
 pub fn from_flags(
     model: &'static Operation,
     matches: &ArgMatches,
@@ -45,7 +45,7 @@ pub fn from_flags(
     Ok(request)
 }
 
-/// The text that a field is set to, in any of the ways there are.
+/// The text that a field is set to, by its flag or by `--extra`.
 pub fn text<'a>(matches: &'a ArgMatches, field: &str) -> Option<&'a str> {
     let extra = settings(matches, "extra").find(|setting| setting.name == field);
     get::<String>(matches, &model::field_id(field))
@@ -63,7 +63,7 @@ fn settings<'a>(matches: &'a ArgMatches, id: &str) -> impl Iterator<Item = &'a S
     matches.get_many::<Setting>(id).into_iter().flatten()
 }
 
-/// The value, where the command has the argument and it was given.
+/// The value of an argument, if the command has it and it was given.
 fn get<'a, T: Clone + Send + Sync + 'static>(matches: &'a ArgMatches, id: &str) -> Option<&'a T> {
     matches.try_get_one::<T>(id).ok().flatten()
 }

@@ -1,5 +1,5 @@
-//! The values of flags. Nothing is refused here for its bounds or type: what does not parse goes on
-//! as text, so that the SDK reports everything that does not fit at once.
+//! The values of flags. Types and bounds are not checked here: what does not parse is sent on as
+//! text, so that the SDK can report every violation at once.
 
 use std::{ffi::OsStr, time::Duration};
 
@@ -7,10 +7,11 @@ use clap::{
     Arg, Command,
     builder::{PossibleValue, TypedValueParser},
 };
-use imagekiln::FieldKind;
 use serde_json::Value;
 
-/// What is sent for the text of a flag.
+use imagekiln::FieldKind;
+
+/// The JSON value of a flag's text.
 pub fn json(kind: &FieldKind, text: &str) -> Value {
     let parsed = || serde_json::from_str::<Value>(text).ok();
     let wanted = match kind {
@@ -28,7 +29,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "give a number of seconds, such as 90 or 0.5".to_owned())
 }
 
-/// Offers the values of a list, for help and completion, and takes any text.
+/// Offers the values of a list for help and completion, and accepts any text.
 #[derive(Clone)]
 pub struct Offered(pub &'static [&'static str]);
 
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_have_the_type_of_their_field_where_they_can() {
+    fn values_get_the_type_of_their_field_if_they_parse() {
         for (kind, text, sent) in [
             (FieldKind::Integer, "7", json!(7)),
             (FieldKind::Integer, "-7", json!(-7)),

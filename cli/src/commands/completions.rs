@@ -1,4 +1,4 @@
-//! `kiln completions SHELL`: models and their flags, as the contract has them.
+//! `kiln completions SHELL`: completes models and their flags, as listed in the contract.
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::{Shell, generate};
@@ -7,13 +7,13 @@ use super::{generate::DEFAULT_MODEL, run, submit};
 use crate::{
     args::{grammar, model},
     failure::Failure,
-    voice::line_on_stdout,
+    output::line_on_stdout,
 };
 
 pub const NAME: &str = "completions";
 
 pub fn command() -> Command {
-    Command::new(NAME).about("Print the completion script of a shell").arg(
+    Command::new(NAME).about("Print a shell completion script").arg(
         Arg::new("shell")
             .value_name("SHELL")
             .required(true)
@@ -24,9 +24,8 @@ pub fn command() -> Command {
 
 pub fn execute(matches: &ArgMatches) -> Result<(), Failure> {
     let shell =
-        *matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("no shell is named"))?;
-    let default =
-        model::find(DEFAULT_MODEL).ok_or_else(|| Failure::usage("there is no default model"))?;
+        *matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("no shell given"))?;
+    let default = model::find(DEFAULT_MODEL).ok_or_else(|| Failure::usage("no default model"))?;
     let mut command = grammar(default);
     for name in [run::NAME, submit::NAME] {
         command = command.mut_subcommand(name, |command| command.mut_subcommands(with_plain_name));
@@ -34,11 +33,11 @@ pub fn execute(matches: &ArgMatches) -> Result<(), Failure> {
     let mut script = Vec::new();
     generate(shell, &mut command, "kiln", &mut script);
     line_on_stdout(&String::from_utf8_lossy(&script))
-        .map_err(|error| Failure::file("standard output can't be written", error))
+        .map_err(|error| Failure::file("could not write to standard output", error))
 }
 
-/// Scripts make functions of the names, and a slash or a brace fits into none. Such a model is
-/// offered by its id, which names it as well.
+/// Scripts turn names into functions, whose names can't contain a slash or a brace. Such a model is
+/// offered by its id instead.
 fn with_plain_name(command: Command) -> Command {
     let name = command.get_name();
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));

@@ -1,9 +1,8 @@
-//! `kiln edit PROMPT IMAGE...`: the short way to a picture from pictures.
+//! `kiln edit PROMPT IMAGE...`: makes a picture from a prompt and images.
 
 use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use imagekiln::{FieldKind, Operation};
 
 use super::generate::{chosen, of_model, prompt_arg, with_prompt};
 use crate::{
@@ -12,12 +11,13 @@ use crate::{
     failure::Failure,
     make,
 };
+use imagekiln::{FieldKind, Operation};
 
 pub const NAME: &str = "edit";
 
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
-        .about("Make a picture from words and images: submit, wait, save")
+        .about("Edit images with a prompt: submit, wait, save")
         .arg(prompt_arg("What to change"))
         .arg(
             Arg::new("images")
@@ -25,7 +25,10 @@ pub fn command(chosen: &'static Operation) -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_parser(value_parser!(OsString))
-                .help("Images, for the model's image fields in their order: a path, an http(s) URL, or `-`"),
+                .help(
+                    "Images, for the model's image fields in their order: a path, an http(s) URL, \
+                     or `-`",
+                ),
         );
     of_model(command, chosen)
 }
@@ -42,7 +45,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     make::make(context, with_prompt(request, matches)?, matches).await
 }
 
-/// The fields for so many images. A mask is no image to edit: it has a flag of its own.
+/// The fields of `count` images. Masks have a flag of their own and are left out.
 fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static str>, Failure> {
     let fields = model
         .fields
@@ -50,19 +53,20 @@ fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static st
         .filter(|field| matches!(field.kind, FieldKind::Image { mask_of: None, .. }));
     let fields: Vec<&str> = fields.map(|field| field.name).collect();
     let problem = match fields.len() {
-        0 => format!("{model} shows no image among its fields"),
+        0 => format!("the contract lists no image field for {model}"),
         most if count > most => {
-            format!("{model} takes {most} image{} at most, and {count} are given", plural(most))
+            format!("{model} accepts at most {most} image{}, but {count} were given", plural(most))
         }
         _ => return Ok(fields),
     };
     Err(Failure::usage(problem).advise(match fields.is_empty() {
-        true => format!(
-            "nothing was sent; send it with `kiln run {} --extra-image NAME=IMAGE`",
-            model.name
-        ),
-        false => "nothing was sent; leave some out, or choose another --model (see `kiln models`)"
-            .to_owned(),
+        true => {
+            format!("nothing was sent; use `kiln run {} --extra-image NAME=IMAGE`", model.name)
+        }
+        false => {
+            "nothing was sent; pass fewer images, or choose another --model (see `kiln models`)"
+                .to_owned()
+        }
     }))
 }
 

@@ -1,7 +1,6 @@
-//! `kiln generate PROMPT`: the short way to a picture from words.
+//! `kiln generate PROMPT`: makes a picture from a prompt.
 
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
-use imagekiln::{Operation, Request};
 
 use crate::{
     args::{image::Images, model, request},
@@ -9,22 +8,23 @@ use crate::{
     failure::Failure,
     make,
 };
+use imagekiln::{Operation, Request};
 
 pub const NAME: &str = "generate";
 
-/// The model of `generate` and `edit` where none is chosen.
+/// The default model of `generate` and `edit`.
 pub const DEFAULT_MODEL: &str = "gen-2-pro";
 
 const PROMPT: &str = "prompt";
 
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
-        .about("Make a picture from words: submit, wait, save")
+        .about("Generate a picture from a prompt: submit, wait, save")
         .arg(prompt_arg("What the picture shows"));
     of_model(command, chosen)
 }
 
-/// Adds the flags of the chosen model to a command that takes its prompt apart.
+/// Adds the flags of the chosen model to a command that has a prompt argument.
 pub fn of_model(command: Command, chosen: &'static Operation) -> Command {
     model::with_fields(command, chosen, &[PROMPT], &[make::output_arg(), model_arg()])
         .after_help(format!("{}\n{}", model::description(chosen), model::notes(chosen)))
@@ -39,7 +39,7 @@ fn model_arg() -> Arg {
         .long("model")
         .help_heading("Model")
         .value_name("MODEL")
-        .help(format!("The model, whose fields are the flags above [default: {DEFAULT_MODEL}]"))
+        .help(format!("The model; its fields are the flags above [default: {DEFAULT_MODEL}]"))
         .hide_possible_values(true)
         .value_parser(PossibleValuesParser::new(model::models().map(|model| {
             clap::builder::PossibleValue::new(model.name)
@@ -58,16 +58,17 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 /// The model that `--model` names.
 pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
     let name = matches.get_one::<String>("model").map_or(DEFAULT_MODEL, String::as_str);
-    model::find(name).ok_or_else(|| Failure::usage(format!("there is no model `{name}`")))
+    model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))
 }
 
-/// Adds the prompt, where the model takes one; of a model whose fields are not shown nobody knows,
-/// so it is sent.
+/// Adds the prompt if the model accepts one. If the contract lists no fields for the model, it is
+/// sent anyway.
 pub fn with_prompt(request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
     let model = request.operation();
     if !model.fields.is_empty() && model.field(PROMPT).is_none() {
-        return Err(Failure::usage(format!("{model} shows no prompt among its fields")).advise(format!(
-            "nothing was sent; `kiln run {}` takes any of its fields, and shows them with --help",
+        let problem = format!("the contract lists no prompt field for {model}");
+        return Err(Failure::usage(problem).advise(format!(
+            "nothing was sent; use `kiln run {}`, whose --help lists the model's fields",
             model.name
         )));
     }

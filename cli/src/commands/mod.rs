@@ -1,4 +1,4 @@
-//! The commands, one a file: its grammar, and what it does.
+//! The commands, one per file: their arguments and what they do.
 
 pub mod completions;
 pub mod edit;
@@ -14,7 +14,7 @@ use clap::ArgMatches;
 
 use crate::{context::Context, failure::Failure};
 
-/// Does what the command line asks for.
+/// Executes a command.
 pub async fn execute(
     context: &Context,
     command: &str,
@@ -30,6 +30,6 @@ pub async fn execute(
         models::NAME => models::execute(context),
         simulate::NAME => simulate::execute(context, matches).await,
         completions::NAME => completions::execute(matches),
-        other => Err(Failure::usage(format!("there is no command `{other}`"))),
+        other => Err(Failure::usage(format!("unknown command `{other}`"))),
     }
 }

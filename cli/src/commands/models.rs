@@ -1,21 +1,21 @@
-//! `kiln models`: the operations of the contract that make something.
+//! `kiln models`: lists the operations of the contract that create a task.
 
 use clap::Command;
-use imagekiln::{Field, FieldKind, ImageEncodings, Operation};
 use serde_json::{Value, json};
 
 use crate::{args::model, context::Context, failure::Failure};
+use imagekiln::{Field, FieldKind, ImageEncodings, Operation};
 
 pub const NAME: &str = "models";
 
 pub fn command() -> Command {
     Command::new(NAME)
         .about("List the models")
-        .after_help("IMAGES is the count of reference images, where the contract says.")
+        .after_help("IMAGES is the maximum number of reference images, if the contract states it.")
 }
 
 pub fn execute(context: &Context) -> Result<(), Failure> {
-    context.voice.result(table, || model::models().map(model_json).collect())
+    context.output.result(table, || model::models().map(model_json).collect())
 }
 
 fn table() -> String {
@@ -36,6 +36,8 @@ fn table() -> String {
 }
 
 fn model_json(model: &'static Operation) -> Value {
+    let path_parameters: Vec<&str> =
+        model.path_parameters.iter().map(|parameter| parameter.name).collect();
     json!({
         "name": model.name,
         "id": model.id,
@@ -45,7 +47,7 @@ fn model_json(model: &'static Operation) -> Value {
         "deprecated": model.deprecated,
         "regional": model.regional,
         "max_reference_images": model.max_reference_images,
-        "path_parameters": model.path_parameters.iter().map(|parameter| parameter.name).collect::<Vec<_>>(),
+        "path_parameters": path_parameters,
         "fields": model.fields.iter().map(field_json).collect::<Vec<_>>(),
         "not_shown": model.not_shown,
     })
@@ -85,7 +87,11 @@ fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
             };
             (
                 "image",
-                json!({ "takes_url": takes_url, "mask_of": mask_of, "max_megapixels": max_megapixels }),
+                json!({
+                    "takes_url": takes_url,
+                    "mask_of": mask_of,
+                    "max_megapixels": max_megapixels,
+                }),
             )
         }
         FieldKind::AspectRatio { narrowest, widest, .. } => {

@@ -1,7 +1,6 @@
-//! `kiln run MODEL [--FIELD VALUE]...`: any model, with any of its fields.
+//! `kiln run MODEL [--FIELD VALUE]...`: runs any model with any of its fields.
 
 use clap::{ArgMatches, Command};
-use imagekiln::Request;
 
 use crate::{
     args::{image::Images, model, request},
@@ -9,12 +8,13 @@ use crate::{
     failure::Failure,
     make,
 };
+use imagekiln::Request;
 
 pub const NAME: &str = "run";
 
 pub fn command() -> Command {
     of_models(Command::new(NAME))
-        .about("Run any model with any of its fields: submit, wait, save the picture")
+        .about("Run any model with any of its fields: submit, wait, save")
         .subcommands(model::subcommands(&[make::output_arg()]))
 }
 
@@ -26,7 +26,7 @@ pub fn of_models(command: Command) -> Command {
         .disable_help_subcommand(true)
         .subcommand_value_name("MODEL")
         .subcommand_help_heading("Models")
-        .after_help("`MODEL --help` shows the fields of a model.")
+        .after_help("`MODEL --help` lists the fields of a model.")
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -34,11 +34,10 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     make::make(context, request, matches).await
 }
 
-/// The request to the model that the subcommand names, and the flags of that model.
+/// The request to the model that the subcommand names, and that model's flags.
 pub fn request(matches: &ArgMatches) -> Result<(Request, &ArgMatches), Failure> {
-    let (name, matches) =
-        matches.subcommand().ok_or_else(|| Failure::usage("no model is named"))?;
+    let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no model given"))?;
     let model =
-        model::find(name).ok_or_else(|| Failure::usage(format!("there is no model `{name}`")))?;
+        model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
     Ok((request::from_flags(model, matches, &mut Images::default())?, matches))
 }

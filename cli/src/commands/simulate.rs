@@ -1,4 +1,4 @@
-//! `kiln simulate`: the whole service on this machine, until Ctrl-C.
+//! `kiln simulate`: runs a simulator of the service on this machine until Ctrl-C.
 
 use std::{
     fs,
@@ -8,49 +8,49 @@ use std::{
 };
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use serde_json::json;
+
+use crate::{
+    args::value::seconds, context::Context, failure::Failure, interrupt::Interrupts,
+    output::line_on_stderr, session,
+};
 use imagekiln::{
     API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
 };
 use imagekiln_simulator::{Config, Simulator};
-use serde_json::json;
-
-use crate::{
-    args::value::seconds, context::Context, failure::Failure, interrupt::Interrupts, session,
-    voice::complain,
-};
 
 pub const NAME: &str = "simulate";
 
 #[derive(Args)]
 struct Options {
     /// A TOML file with settings: accounts, prices, times, moderation, webhooks, faults; the
-    /// options below come before it
+    /// options below override it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:0]
+    /// The address to listen on; port 0 picks a free port [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Where the regional address listens [default: 127.0.0.1:0]
+    /// The address to listen on for regional models [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     regional_listen: Option<SocketAddr>,
-    /// Where the page and the control port listen, which must be on this machine [default:
+    /// The address of the page and the control interface, which must be on this machine [default:
     /// 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     control_listen: Option<SocketAddr>,
-    /// Let other machines reach it
+    /// Allow connections from other machines
     #[arg(long)]
     allow_remote: bool,
     /// How long a task takes [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     ready_after: Option<Duration>,
-    /// The key that it lets in
+    /// The API key that the simulator accepts
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// What stands for `gen` at the head of model names [default: gen]
+    /// The prefix of model names, instead of `gen` [default: gen]
     #[arg(long, value_name = "PREFIX")]
     model_prefix: Option<String>,
-    /// From this come task ids and the seeds of pictures for which none was asked [default: a new
-    /// one each time]
+    /// Seed for task ids, and for pictures whose request sets no seed [default: a new one for each
+    /// run]
     #[arg(long, value_name = "INTEGER")]
     seed: Option<u64>,
 }
@@ -66,7 +66,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let prefix = config.model_prefix.clone();
     let interrupts = Interrupts::listen()?;
     let simulator = session::simulator(config).await?;
-    context.voice.result(
+    context.output.result(
         || greeting(&simulator, &prefix),
         || {
             json!({
@@ -81,8 +81,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     interrupts.first().await;
     let counts = simulator.counts();
     simulator.shutdown().await;
-    if !context.voice.json && !context.globals.quiet {
-        complain(&format!(
+    if !context.output.json && !context.globals.quiet {
+        line_on_stderr(&format!(
             "{} tasks, {} credits charged, {} pictures delivered",
             counts.accepted, counts.charged, counts.delivered
         ));
@@ -122,7 +122,7 @@ fn config(options: Options) -> Result<Config, Failure> {
 
 fn from_file(path: &Path) -> Result<Config, Failure> {
     let text = fs::read_to_string(path)
-        .map_err(|error| Failure::file(format!("{} can't be read", path.display()), error))?;
+        .map_err(|error| Failure::file(format!("could not read {}", path.display()), error))?;
     Config::from_toml(&text).map_err(|error| {
         let what = format!("{}, line {}: {}", path.display(), error.line, error.problem);
         Failure::settings(what).advise("docs/simulator.md lists the settings")
@@ -142,13 +142,15 @@ fn greeting(simulator: &Simulator, prefix: &str) -> String {
         exports.push(format!("export {MODEL_PREFIX_VARIABLE}={prefix}"));
     }
     format!(
-        "the simulator runs; Ctrl-C stops it\n\n  \
+        "the simulator is running; press Ctrl-C to stop it\n\n  \
          service   {base}\n  \
          regional  {regional}\n  \
          key       {key}\n  \
          page      {page}/\n\n\
-         in another terminal:\n\n  {exports}\n  kiln generate \"a red fox in the snow\" --output fox.png\n\n\
-         or by hand:\n\n  curl --json '{{\"prompt\":\"a red fox in the snow\"}}' --header 'x-key: {key}' {base}/v1/{prefix}-2-pro\n",
+         in another terminal:\n\n  {exports}\n  \
+         kiln generate \"a red fox in the snow\" --output fox.png\n\n\
+         or with curl:\n\n  curl --json '{{\"prompt\":\"a red fox in the snow\"}}' \
+         --header 'x-key: {key}' {base}/v1/{prefix}-2-pro\n",
         exports = exports.join("\n  ")
     )
 }

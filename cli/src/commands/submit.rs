@@ -1,5 +1,5 @@
-//! `kiln submit MODEL [--FIELD VALUE]...`: the first half of `run`; the task is taken up again with
-//! `kiln task`.
+//! `kiln submit MODEL [--FIELD VALUE]...`: submits a request without waiting. `kiln task` resumes
+//! the task.
 
 use clap::{ArgMatches, Command};
 
@@ -9,16 +9,16 @@ use crate::{
     context::Context,
     failure::Failure,
     interrupt::Interrupts,
+    output::{line_on_stdout, task_json},
     session::Session,
     submission,
-    voice::{line_on_stdout, task_json},
 };
 
 pub const NAME: &str = "submit";
 
 pub fn command() -> Command {
     run::of_models(Command::new(NAME))
-        .about("Submit only, and print the task as JSON, for `kiln task`")
+        .about("Submit without waiting, and print the task as JSON for `kiln task`")
         .subcommands(model::subcommands(&[]))
 }
 
@@ -28,20 +28,21 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let interrupts = Interrupts::listen()?;
     let task = submission::submit(context, &session, request, &interrupts).await?;
     if context.globals.simulate {
-        context.voice.warning(
-            "the task is gone with the simulator inside this process; `kiln simulate` runs one that stays",
+        context.output.warning(
+            "the task disappears with the in-process simulator; use `kiln simulate` to run one \
+             that stays up",
         );
     }
     let written = line_on_stdout(&task_json(&task).to_string());
     let reference = task.reference();
     let failure = match written {
         Err(error) => {
-            Failure::file("the task can't be written to standard output", error).about(reference)
+            Failure::file("could not write the task to standard output", error).about(reference)
         }
-        // What stands behind a pipe may have been interrupted by the same press, so the task is
-        // told here too.
+        // The same Ctrl-C may have interrupted the program that reads the pipe, so the task is
+        // reported here too.
         Ok(()) if interrupts.happened() => Failure::interrupted(reference),
         Ok(()) => return Ok(()),
     };
-    Err(context.with_take_up(failure, None))
+    Err(context.with_resume_command(failure, None))
 }

@@ -1,4 +1,4 @@
-//! `kiln task status|wait|save REF`: takes up a task that was submitted before, here or elsewhere.
+//! `kiln task status|wait|save REF`: resumes a task that was submitted before, here or elsewhere.
 
 use std::{
     fs,
@@ -8,48 +8,52 @@ use std::{
 };
 
 use clap::{Arg, ArgMatches, Command};
-use imagekiln::{Region, Task, TaskRef};
 use serde_json::json;
 
 use crate::{
-    context::Context, failure::Failure, interrupt::Interrupts, make, session::Session,
-    voice::reference_json, waiting::wait,
+    context::Context, failure::Failure, interrupt::Interrupts, make, output::reference_json,
+    session::Session, wait::wait,
 };
+use imagekiln::{Region, Task, TaskRef};
 
 pub const NAME: &str = "task";
 
-const WHAT_TO_GIVE: &str =
-    "give a file with what `kiln submit` printed, `-` for standard input, or the task's id";
+const WHAT_TO_PASS: &str =
+    "pass a file with the output of `kiln submit`, `-` for standard input, or the task's id";
 
 pub fn command() -> Command {
     let reference = || {
         Arg::new("ref").value_name("REF").required(true).help(
-            "A file with what `kiln submit` printed, `-` for standard input, the JSON itself, or an id (polled at IMAGEKILN_BASE_URL)",
+            "A file with the output of `kiln submit`, `-` for standard input, the JSON itself, or \
+             an id (polled at IMAGEKILN_BASE_URL)",
         )
     };
     Command::new(NAME)
-        .about("Take up a task again: its status, the wait for it, its picture")
+        .about("Resume a task: show its status, wait for it, save its picture")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .subcommands([
             Command::new("status")
-                .about("Ask once, and print the status; exit code 0 whatever the status is")
+                .about("Poll once and print the status; the exit code is 0 for every status")
                 .arg(reference()),
             Command::new("wait").about("Wait for the final status").arg(reference()),
             Command::new("save")
-                .about("Wait, and save the picture")
+                .about("Wait and save the picture")
                 .arg(reference())
                 .arg(make::output_arg()),
         ])
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (action, matches) =
-        matches.subcommand().ok_or_else(|| Failure::usage("give status, wait or save"))?;
+    let (action, matches) = matches
+        .subcommand()
+        .ok_or_else(|| Failure::usage("use `kiln task status`, `wait` or `save`"))?;
     if context.globals.simulate {
-        return Err(Failure::usage("a simulator inside this process knows no task of another one").advise(
-            "run `kiln simulate` in another terminal, and use its settings for `kiln submit` and `kiln task`",
+        let problem = "an in-process simulator has no tasks of earlier commands";
+        return Err(Failure::usage(problem).advise(
+            "run `kiln simulate` in another terminal and use its settings for `kiln submit` and \
+             `kiln task`",
         ));
     }
     let given = matches.get_one::<String>("ref").map(String::as_str).unwrap_or_default();
@@ -69,7 +73,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 async fn status(context: &Context, task: &Task) -> Result<(), Failure> {
     let update = task.poll().await?;
     let status = update.status();
-    context.voice.result(
+    context.output.result(
         || format!("{}: {status}", task.id()),
         || json!({ "id": task.id(), "status": status.as_str(), "final": status.is_final() }),
     )
@@ -79,26 +83,32 @@ async fn wait_for(context: &Context, task: &Task) -> Result<(), Failure> {
     let interrupts = Interrupts::listen()?;
     let picture = wait(context, task, &interrupts)
         .await
-        .map_err(|failure| context.with_take_up(failure, None))?;
+        .map_err(|failure| context.with_resume_command(failure, None))?;
     let expires_at =
         picture.expires_at().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
-    context.voice.result(
-        || format!("{}: Ready; its picture can be fetched for ten minutes, with `kiln task save`", task.id()),
-        || json!({ "task": reference_json(task.reference()), "status": "Ready", "expires_at": expires_at }),
+    context.output.result(
+        || format!("{}: Ready; run `kiln task save` within ten minutes to save it", task.id()),
+        || {
+            json!({
+                "task": reference_json(task.reference()),
+                "status": "Ready",
+                "expires_at": expires_at,
+            })
+        },
     )
 }
 
 async fn save(context: &Context, task: &Task, matches: &ArgMatches) -> Result<(), Failure> {
     let (target, output) = make::target(matches);
-    target.check(context.voice.json)?;
+    target.check(context.output.json)?;
     let interrupts = Interrupts::listen()?;
-    let arrived = async {
+    let saved = async {
         let picture = wait(context, task, &interrupts).await?;
         make::receive(context, &target, &picture, &interrupts).await
     };
-    let arrived =
-        arrived.await.map_err(|failure| context.with_take_up(failure, output.as_deref()))?;
-    make::tell(context, &arrived, reference_json(task.reference()))
+    let saved =
+        saved.await.map_err(|failure| context.with_resume_command(failure, output.as_deref()))?;
+    make::print(context, &saved, reference_json(task.reference()))
 }
 
 enum Reference {
@@ -113,22 +123,25 @@ fn read_reference(given: &str) -> Result<Reference, Failure> {
             io::stdin()
                 .lock()
                 .read_to_string(&mut text)
-                .map_err(|error| Failure::file("standard input can't be read", error))?;
+                .map_err(|error| Failure::file("could not read standard input", error))?;
             text
         }
         json if json.trim_start().starts_with('{') => json.to_owned(),
         path if Path::new(path).exists() || looks_like_a_path(path) => fs::read_to_string(path)
             .map_err(|error| {
-                Failure::file(format!("{path} can't be read"), error).advise(WHAT_TO_GIVE)
+                Failure::file(format!("could not read {path}"), error).advise(WHAT_TO_PASS)
             })?,
         id => return Ok(Reference::Id(id.to_owned())),
     };
     let text = text.trim();
     match serde_json::from_str(text) {
         Ok(reference) => Ok(Reference::Whole(reference)),
-        // A file or a pipe may hold the bare id too.
+        // A file or a pipe may also contain a bare id.
         Err(_) if is_bare_id(text) => Ok(Reference::Id(text.to_owned())),
-        Err(error) => Err(Failure::usage(format!("this is no task: {error}")).advise(WHAT_TO_GIVE)),
+        Err(error) => {
+            let problem = format!("could not parse the task: {error}");
+            Err(Failure::usage(problem).advise(WHAT_TO_PASS))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A directory, a simulator, and the program run in both.
+//! A directory, a simulator, and the program running in them.
 
 use std::{
     io::{Cursor, Write},
@@ -8,15 +8,16 @@ use std::{
 };
 
 use image::{ImageFormat, RgbImage};
-use imagekiln_simulator::{Config, Simulator};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// Long enough that no task is ready before a test moves the simulator's clock.
+use imagekiln_simulator::{Config, Simulator};
+
+/// Long enough that no task is ready before a test advances the simulator's clock.
 pub const AGES: Duration = Duration::from_secs(3600);
 
-/// The program in a directory of its own, with nothing of our environment that it would read.
+/// A temporary directory in which the program runs, without the settings of our environment.
 pub struct Place {
     directory: TempDir,
 }
@@ -38,7 +39,7 @@ impl Place {
         std::fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// What lies in the directory, in order.
+    /// The names of the files in the directory, sorted.
     pub fn files(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.directory.path())
             .unwrap()
@@ -54,7 +55,7 @@ impl Place {
         command
     }
 
-    /// Another program, under the same conditions.
+    /// Another program in the same directory and environment.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         for name in std::env::vars_os().map(|(name, _)| name) {
@@ -72,7 +73,7 @@ impl Place {
     }
 }
 
-/// A place whose environment points to a simulator.
+/// A directory whose environment points to a simulator.
 pub struct Bench {
     pub place: Place,
     pub simulator: Simulator,
@@ -113,7 +114,7 @@ impl Bench {
         Outcome::of(self.kiln(arguments).output().unwrap())
     }
 
-    /// Runs the program with something on its standard input.
+    /// Runs the program with this standard input.
     pub fn run_with_stdin(&self, arguments: &[&str], input: &[u8]) -> Outcome {
         let mut child = self
             .kiln(arguments)
@@ -122,12 +123,12 @@ impl Bench {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // A program that ends before it reads closes the pipe.
+        // The pipe is closed if the program ends before it reads.
         let _ = child.stdin.take().unwrap().write_all(input);
         Outcome::of(child.wait_with_output().unwrap())
     }
 
-    /// Runs a line in a shell, where `kiln` is the program.
+    /// Runs a shell script in which `kiln` is the program.
     pub fn shell(&self, line: &str) -> Outcome {
         let mut command = self.place.command("sh");
         self.point(&mut command);
@@ -140,7 +141,7 @@ impl Bench {
     /// The body of the last request that the simulator accepted.
     pub fn last_request(&self) -> Value {
         let tasks = self.simulator.tasks();
-        tasks.into_iter().max_by_key(|task| task.accepted_at).expect("a task was accepted").request
+        tasks.into_iter().max_by_key(|task| task.accepted_at).expect("no task was accepted").request
     }
 }
 
@@ -155,7 +156,7 @@ pub struct Outcome {
 impl Outcome {
     pub fn of(output: Output) -> Self {
         Self {
-            code: output.status.code().expect("it ended by itself"),
+            code: output.status.code().expect("the process was killed by a signal"),
             stdout: output.stdout,
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
@@ -185,7 +186,7 @@ impl Outcome {
             .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// Standard error as JSON, one object a line.
+    /// Standard error as JSON, one object per line.
     #[track_caller]
     pub fn events(&self) -> Vec<Value> {
         let lines = self.stderr.lines();
@@ -196,14 +197,14 @@ impl Outcome {
             .collect()
     }
 
-    /// The last event, which is the error where there was one.
+    /// The last event, which is the error if there was one.
     #[track_caller]
     pub fn error(&self) -> Value {
-        self.events().pop().expect("an event")
+        self.events().pop().expect("no event")
     }
 }
 
-/// An image as people have it in their files.
+/// An encoded image of this size.
 pub fn encoded(format: ImageFormat, width: u32, height: u32) -> Vec<u8> {
     let image =
         RgbImage::from_fn(width, height, |x, y| image::Rgb([(x * 3) as u8, (y * 5) as u8, 90]));
@@ -216,12 +217,12 @@ pub fn png(width: u32, height: u32) -> Vec<u8> {
     encoded(ImageFormat::Png, width, height)
 }
 
-/// The kind of picture that these bytes are, told independently of the program.
+/// The format of a picture, detected independently of the program.
 pub fn kind_of(bytes: &[u8]) -> ImageFormat {
     image::guess_format(bytes).unwrap()
 }
 
-/// Asserts a snapshot in which ports, task ids and the program's place have fixed names.
+/// Asserts a snapshot in which ports, task ids and the program's path are replaced.
 #[macro_export]
 macro_rules! assert_shown {
     ($name:expr, $text:expr) => {{
@@ -229,8 +230,7 @@ macro_rules! assert_shown {
         insta::with_settings!({
             omit_expression => true,
             filters => vec![
-                // What fits into a deadline, and what it sees last, hangs on the speed of the
-                // machine.
+                // The number of polls and the last status depend on the machine's speed.
                 (
                     r"after \d+\.\d s \(deadline 1 s, polls: \d+; last status: `\w+`",
                     "after SECONDS s (deadline 1 s, polls: POLLS; last status: `STATUS`",

@@ -1,8 +1,7 @@
-//! Completion scripts: they know every model and every field.
-
-use imagekiln::operations;
+//! Completion scripts offer every model and every field.
 
 use crate::bench::Place;
+use imagekiln::operations;
 
 #[test]
 fn scripts_offer_every_model_and_field() {
@@ -29,9 +28,12 @@ fn scripts_offer_every_model_and_field() {
 fn bash_can_read_its_script() {
     let place = Place::new();
     place.write("kiln.bash", place.run(&["completions", "bash"]).ok().stdout);
-    // The words after `kiln run gen-2-` are asked of the script's own function.
-    let ask = "source kiln.bash; COMP_WORDS=(kiln run gen-2-); COMP_CWORD=2; _kiln kiln gen-2- run; echo ${COMPREPLY[@]}";
-    let outcome = place.command("bash").args(["-c", ask]).output().unwrap();
+    // The completions of `kiln run gen-2-` come from the script's own function.
+    let command = concat!(
+        "source kiln.bash; COMP_WORDS=(kiln run gen-2-); COMP_CWORD=2; ",
+        "_kiln kiln gen-2- run; echo ${COMPREPLY[@]}",
+    );
+    let outcome = place.command("bash").args(["-c", command]).output().unwrap();
     let offered = String::from_utf8(outcome.stdout).unwrap();
     assert!(offered.split_whitespace().any(|word| word == "gen-2-klein-9b"), "{offered}");
 }

@@ -1,4 +1,4 @@
-//! Each kind of error: what people read, what programs read, and the exit code.
+//! Each kind of error: the text, the JSON, and the exit code.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     server::Server,
 };
 
-/// An error for people, with its exit code.
+/// The text of an error, with its exit code.
 pub fn shown(outcome: &Outcome) -> String {
     assert_eq!(outcome.text(), "");
     format!("{}\nexit code {}", outcome.stderr.trim_end(), outcome.code)
@@ -32,9 +32,9 @@ fn of_the_settings() {
         }
         Outcome::of(command.output().unwrap()).fails(2)
     };
-    assert!(run(Some("http://127.0.0.1:1"), None).stderr.contains("there is no API key\n"));
-    assert!(run(None, Some("a-key")).stderr.contains("there is no address of the service\n"));
-    assert!(run(Some(" "), Some("")).stderr.contains("there is no API key, and no address"));
+    assert!(run(Some("http://127.0.0.1:1"), None).stderr.contains("the API key is not set\n"));
+    assert!(run(None, Some("a-key")).stderr.contains("the base URL is not set\n"));
+    assert!(run(Some(" "), Some("")).stderr.contains("the API key and the base URL are not set"));
     assert_shown!("bad_base", shown(&run(Some("ftp://example.com"), Some("a-key"))));
 
     let mut regional =
@@ -44,7 +44,7 @@ fn of_the_settings() {
 }
 
 #[test]
-fn of_values_all_at_once() {
+fn of_all_invalid_values_at_once() {
     let bench = Bench::new();
     bench.place.write("image.png", crate::bench::png(64, 64));
     let words = [
@@ -77,7 +77,7 @@ fn of_values_all_at_once() {
 #[test]
 fn of_values_that_only_the_service_finds() {
     let bench = Bench::new();
-    // An image by its first bytes, and in a format that this service does not take.
+    // Its first bytes are those of an image, but the service does not accept the format.
     bench.place.write("hat.psd", "8BPS\0\x01");
     assert_shown!(
         "refused_by_the_service",
@@ -127,7 +127,7 @@ fn of_the_command_line_for_programs() {
     for (words, message, advice) in [
         (
             &["run", "gen-2-prp", "--json"][..],
-            "there is no model 'gen-2-prp'",
+            "unknown model 'gen-2-prp'",
             "similar models are 'gen-2-pro'",
         ),
         (
@@ -164,7 +164,7 @@ fn of_the_key() {
 #[test]
 fn of_the_network() {
     let place = Place::new();
-    // A port that was free a moment ago.
+    // A port that was free a moment ago, so that nothing listens on it.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let closed = format!("http://{address}");
     let mut command = place.kiln(&["generate", "a fox"]);
@@ -207,8 +207,8 @@ fn of_files() {
     assert_shown!("no_task_file", shown(&bench.run(&["task", "save", "nowhere.json"]).fails(1)));
 }
 
-/// A command whose submission meets a scripted answer.
-fn scripted(words: &[&str], answer: impl FnOnce(&Server)) -> Outcome {
+/// Runs a command against a scripted server.
+fn scripted(words: &[&str], respond: impl FnOnce(&Server)) -> Outcome {
     let (place, server) = (Place::new(), Server::new());
     let mut command = place.kiln(words);
     let child = server
@@ -216,7 +216,7 @@ fn scripted(words: &[&str], answer: impl FnOnce(&Server)) -> Outcome {
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
     let child = child.spawn().unwrap();
-    answer(&server);
+    respond(&server);
     Outcome::of(child.wait_with_output().unwrap())
 }
 
@@ -228,26 +228,26 @@ fn of_billing_that_is_unknown() {
         shown(&cut.fails(8)).replace("connection closed before message completed", "CUT")
     );
     let failed =
-        scripted(&["generate", "a fox", "--json"], |server| server.next().answer(500, &json!({})));
+        scripted(&["generate", "a fox", "--json"], |server| server.next().respond(500, &json!({})));
     let error = failed.fails(8).error();
     assert_eq!((&error["kind"], &error["may_have_been_billed"]), (&json!("service"), &json!(true)));
     let unreadable = scripted(&["submit", "gen-2-pro", "--prompt", "x", "--json"], |server| {
-        server.next().answer(200, &json!([]));
+        server.next().respond(200, &json!([]));
     });
     assert_eq!(unreadable.fails(8).error()["kind"], "reply");
 }
 
 #[test]
-fn of_a_polling_host_that_may_not_have_the_key() {
+fn of_a_polling_host_that_is_not_allowed_the_key() {
     let elsewhere = "https://polls.example.net/v1/get_result?id=a1";
     let accepted = json!({ "id": "a1", "polling_url": elsewhere });
-    let outcome = scripted(&["generate", "a fox"], |server| server.next().answer(200, &accepted));
+    let outcome = scripted(&["generate", "a fox"], |server| server.next().respond(200, &accepted));
     assert_shown!("key_withheld", shown(&outcome.fails(7)));
 }
 
 #[test]
 fn of_a_service_that_is_busy() {
-    // Asked to wait longer than a command should, it says so instead.
+    // The service asks for a longer wait than the command accepts.
     let (place, server) = (Place::new(), Server::new());
     let mut command = place.kiln(&["generate", "a fox"]);
     let child = server
@@ -255,26 +255,27 @@ fn of_a_service_that_is_busy() {
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
     let child = child.spawn().unwrap();
-    server.next().answer_with(429, "retry-after: 3600\r\n", &Value::Null);
+    server.next().respond_with(429, "retry-after: 3600\r\n", &Value::Null);
     assert_shown!("rate_limited", shown(&Outcome::of(child.wait_with_output().unwrap()).fails(7)));
 }
 
 #[test]
-fn a_picture_that_can_not_be_saved_is_not_lost() {
+fn a_picture_that_cannot_be_saved_is_not_lost() {
     let accepted = |server: &Server| {
         let post = server.next();
         assert!(post.line.starts_with("POST "), "{}", post.line);
-        post.answer(
+        post.respond(
             200,
             &json!({ "id": "a1", "polling_url": format!("{}/v1/get_result?id=a1", server.url()) }),
         );
         let sample = format!("{}/picture?signature=HUSH", server.url());
-        server
-            .next()
-            .answer(200, &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }));
-        // The SDK tries four times in all.
+        server.next().respond(
+            200,
+            &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }),
+        );
+        // The SDK makes four attempts in all.
         for _ in 0..4 {
-            server.next().answer(200, &json!("no picture"));
+            server.next().respond(200, &json!("no picture"));
         }
     };
     let outcome = scripted(&["generate", "a fox", "-o", "fox.png"], accepted).fails(7);

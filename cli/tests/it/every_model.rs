@@ -1,23 +1,23 @@
-//! Every operation that creates a task, through `kiln run`: the table of operations says what to
-//! send.
+//! Runs every operation that creates a task through `kiln run`, with values from the table of
+//! operations.
 
-use imagekiln::{Field, FieldKind, Operation, operations};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, kind_of, png};
+use imagekiln::{Field, FieldKind, Operation, operations};
 
-/// Small, so that the simulator paints quickly, and within the bounds of all deblurring and
-/// masking.
+/// Small, so that the simulator renders quickly, but within the limits of deblurring and masking.
 const SIDE: u32 = 256;
 
-/// How a WebM file begins.
+/// The first bytes of a WebM file.
 const WEBM: &[u8] = &[0x1a, 0x45, 0xdf, 0xa3];
 
 fn models() -> impl Iterator<Item = &'static Operation> {
     operations().iter().filter(|operation| operation.submits)
 }
 
-/// A value within the field's bounds: what to type, and what the service should get.
+/// A valid value of the field: its text on the command line, and the JSON that the service
+/// receives.
 fn value(field: &Field) -> (String, Value) {
     let limits = &field.limits;
     match &field.kind {
@@ -38,7 +38,7 @@ fn value(field: &Field) -> (String, Value) {
         }
         FieldKind::Image { .. } => ("image.png".to_owned(), Value::Null),
         FieldKind::AspectRatio { .. } => ("4:3".to_owned(), json!("4:3")),
-        // The simulator shows it without its query, which may be a secret.
+        // The simulator's log omits the query, which may contain a secret.
         FieldKind::Address => {
             ("https://example.com/hook?token=1".to_owned(), json!("https://example.com/hook"))
         }
@@ -71,7 +71,7 @@ fn words(
     words
 }
 
-/// Runs the words; gives the request that the service saw.
+/// Runs a command and returns the request that the simulator received.
 fn run(bench: &Bench, model: &Operation, words: &[String]) -> Value {
     let before = bench.simulator.counts();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -101,12 +101,12 @@ fn run(bench: &Bench, model: &Operation, words: &[String]) -> Value {
 }
 
 #[test]
-fn runs_with_what_is_required() {
+fn every_model_runs_with_the_required_fields() {
     let bench = Bench::new();
     bench.place.write("image.png", png(SIDE, SIDE));
     let mut seen = 0;
     for model in models() {
-        // What nobody requires is left out, but for the size, which keeps the pictures small.
+        // Optional fields are left out, except for the size, which keeps the pictures small.
         let needed = model.fields.iter().filter(|field| {
             field.required
                 || ["width", "height"].contains(&field.name) && field.kind == FieldKind::Integer
@@ -122,7 +122,7 @@ fn runs_with_what_is_required() {
 }
 
 #[test]
-fn runs_with_all_of_its_fields() {
+fn every_model_runs_with_all_fields() {
     let bench = Bench::new();
     bench.place.write("image.png", png(SIDE, SIDE));
     for (number, model) in models().enumerate() {
@@ -149,12 +149,12 @@ fn runs_with_all_of_its_fields() {
         assert_eq!(request["not_shown"], json!([1, true]), "{model}");
         assert_eq!(request["a_text"], "not JSON", "{model}");
         let others = request.as_object().unwrap().len() - model.fields.len();
-        assert_eq!(others, 2, "{model} sent what nobody gave: {request}");
+        assert_eq!(others, 2, "{model} sent fields that were not set: {request}");
     }
 }
 
 #[test]
-fn is_found_by_name_path_and_id() {
+fn every_model_is_found_by_name_path_and_id() {
     let bench = Bench::new();
     for model in models() {
         for name in [model.name, model.path, model.id] {

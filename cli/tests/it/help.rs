@@ -1,9 +1,7 @@
-//! What `--help` and `models` show: it follows the contract, so a change of the contract shows
-//! here.
-
-use imagekiln::{FieldKind, operations};
+//! The output of `--help` and `models`. It follows the contract, so the snapshots change with it.
 
 use crate::{assert_shown, bench::Place};
+use imagekiln::{FieldKind, operations};
 
 #[test]
 fn the_program() {
@@ -64,7 +62,7 @@ fn the_chosen_model_decides_the_flags() {
 }
 
 #[test]
-fn every_field_of_every_model_is_shown_with_its_bounds() {
+fn the_help_of_every_model_lists_every_field_with_its_limits() {
     let place = Place::new();
     for model in operations().iter().filter(|operation| operation.submits) {
         let help = place.run(&["run", model.name, "--help"]).ok().text();
@@ -88,11 +86,7 @@ fn every_field_of_every_model_is_shown_with_its_bounds() {
             assert!(help.contains(what), "{model}: {what}");
         }
         assert_eq!(help.contains("This model is deprecated"), model.deprecated, "{model}");
-        assert_eq!(
-            help.contains("It is served from the regional address"),
-            model.regional,
-            "{model}"
-        );
+        assert_eq!(help.contains("It uses the regional base URL"), model.regional, "{model}");
     }
 }
 

@@ -1,11 +1,11 @@
-//! The ways to give an image.
+//! The ways to pass an image.
 
 use crate::bench::{Bench, png};
 
 const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
 
 #[test]
-fn an_image_comes_from_standard_input_once() {
+fn standard_input_is_read_for_one_image_only() {
     let bench = Bench::new();
     let words = [&["edit", "a hat", "-"][..], &SMALL].concat();
     bench.run_with_stdin(&words, &png(72, 64)).ok();
@@ -13,14 +13,14 @@ fn an_image_comes_from_standard_input_once() {
 
     let twice = [&["edit", "a hat", "-", "-"][..], &SMALL].concat();
     let outcome = bench.run_with_stdin(&twice, &png(72, 64)).fails(2);
-    assert!(outcome.stderr.contains("standard input can be read once"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("standard input can be read only once"), "{}", outcome.stderr);
     let empty = bench.run_with_stdin(&words, b"").fails(2);
     assert!(empty.stderr.contains("input_image: is empty"), "{}", empty.stderr);
     assert_eq!(bench.simulator.counts().accepted, 1);
 }
 
 #[test]
-fn a_field_that_is_not_shown_takes_an_image_too() {
+fn an_unlisted_field_accepts_an_image() {
     let bench = Bench::new();
     bench.place.write("person.png", png(64, 64));
     let words = [
@@ -49,12 +49,13 @@ fn a_pipe_is_read_like_a_file() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_found_before_anything_is_sent() {
+fn a_missing_file_is_reported_before_anything_is_sent() {
     let bench = Bench::new();
     for path in ["nowhere.png", "."] {
         let outcome = bench.run(&["edit", "a hat", path]).fails(1);
         assert!(
-            outcome.stderr.contains("can't be read") && outcome.stderr.contains("nothing was sent"),
+            outcome.stderr.contains("could not read the image")
+                && outcome.stderr.contains("nothing was sent"),
             "{}",
             outcome.stderr
         );

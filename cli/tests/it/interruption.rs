@@ -1,5 +1,5 @@
-//! Ctrl-C at every step: what is paid is never lost. No test sleeps: each reads what the program
-//! said, or what it sent, to know where it is.
+//! Ctrl-C at every step never loses a paid task. Instead of sleeping, each test waits for output or
+//! a request of the program.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -16,7 +16,7 @@ use crate::{
 
 const FOX: [&str; 8] = ["run", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
 
-/// A program under way, whose standard error is read line by line.
+/// A running program, whose standard error is read line by line.
 struct Running {
     child: Child,
     stderr: BufReader<ChildStderr>,
@@ -34,7 +34,7 @@ impl Running {
         Self { child, stderr, said: String::new() }
     }
 
-    /// Reads until a line has this in it.
+    /// Reads until a line contains this text.
     fn until(&mut self, text: &str) {
         loop {
             let mut line = String::new();
@@ -65,26 +65,29 @@ impl Running {
         );
     }
 
-    /// Waits for the end; gives the exit code, standard output and all that was said.
+    /// Waits for the end. Returns the exit code, standard output and standard error.
     fn end(mut self) -> (i32, String, String) {
         self.stderr.read_to_string(&mut self.said).unwrap();
         let mut stdout = String::new();
         if let Some(mut pipe) = self.child.stdout.take() {
             pipe.read_to_string(&mut stdout).unwrap();
         }
-        (self.child.wait().unwrap().code().expect("no signal ended it"), stdout, self.said)
+        (
+            self.child.wait().unwrap().code().expect("the process was killed by a signal"),
+            stdout,
+            self.said,
+        )
     }
 }
 
-/// The command that the program printed.
-fn take_up(said: &str) -> &str {
-    let (_, after) =
-        said.split_once("take it up again with:\n").unwrap_or_else(|| panic!("{said}"));
+/// The command that the program printed to resume the task.
+fn resume_command(said: &str) -> &str {
+    let (_, after) = said.split_once("resume it with:\n").unwrap_or_else(|| panic!("{said}"));
     after.lines().next().unwrap().trim()
 }
 
 #[test]
-fn an_interrupted_wait_is_taken_up_with_the_printed_command() {
+fn an_interrupted_wait_is_resumed_with_the_printed_command() {
     for signal in ["-INT", "-TERM"] {
         let bench = Bench::ready_after(AGES);
         let words = [&FOX[..], &["--output", "it's a fox.png"]].concat();
@@ -96,7 +99,7 @@ fn an_interrupted_wait_is_taken_up_with_the_printed_command() {
         assert_eq!(bench.place.files(), [""; 0]);
 
         bench.simulator.clock().advance(AGES);
-        let saved = bench.shell(take_up(&said)).ok();
+        let saved = bench.shell(resume_command(&said)).ok();
         assert_eq!(saved.text(), "it's a fox.png\n");
         assert_eq!(kind_of(&bench.place.read("it's a fox.png")), ImageFormat::Png);
         let counts = bench.simulator.counts();
@@ -105,7 +108,7 @@ fn an_interrupted_wait_is_taken_up_with_the_printed_command() {
 }
 
 #[test]
-fn programs_are_told_what_was_interrupted() {
+fn json_output_reports_the_interrupted_task() {
     let bench = Bench::ready_after(AGES);
     let mut run = Running::start(&mut bench.kiln(&[&FOX[..], &["--json"]].concat()));
     run.until("submitted");
@@ -120,7 +123,7 @@ fn programs_are_told_what_was_interrupted() {
 }
 
 #[test]
-fn a_wait_for_a_task_tells_it_again() {
+fn an_interrupted_wait_for_a_task_reports_the_task() {
     let bench = Bench::ready_after(AGES);
     let task = bench.run(&[&["submit"], &FOX[1..]].concat()).ok().text();
     let mut run =
@@ -130,11 +133,11 @@ fn a_wait_for_a_task_tells_it_again() {
     let (code, _, said) = run.end();
     assert_eq!(code, 130, "{said}");
     bench.simulator.clock().advance(AGES);
-    bench.shell(take_up(&said)).ok();
+    bench.shell(resume_command(&said)).ok();
     assert_eq!(bench.place.files(), ["fox.jpg"]);
 }
 
-/// A submission that reached a server, which has not answered.
+/// A submission that reached the server, which has not responded yet.
 fn in_flight(place: &Place, server: &Server, words: &[&str]) -> (Running, crate::server::Exchange) {
     let mut command = place.kiln(words);
     let run = Running::start(server.point(&mut command));
@@ -153,11 +156,11 @@ fn a_submission_in_flight_is_finished_first() {
     let (mut run, post) = in_flight(&place, &server, &[&FOX[..], &["-o", "fox.png"]].concat());
     run.interrupt();
     run.until("finishing the submission");
-    post.answer(200, &accepted(&server));
+    post.respond(200, &accepted(&server));
     run.until("submitted task a1");
     let (code, stdout, said) = run.end();
     assert_eq!((code, stdout.as_str()), (130, ""), "{said}");
-    let command = take_up(&said);
+    let command = resume_command(&said);
     let reference = format!(
         r#"'{{"id":"a1","polling_url":"{}/v1/get_result?id=a1","operation":"gen-2-pro"}}'"#,
         server.url()
@@ -169,18 +172,18 @@ fn a_submission_in_flight_is_finished_first() {
 }
 
 #[test]
-fn a_submission_that_is_refused_after_the_interruption_was_not_paid() {
+fn a_submission_rejected_after_the_interruption_was_not_charged() {
     let (place, server) = (Place::new(), Server::new());
     let (mut run, post) = in_flight(&place, &server, &FOX);
     run.interrupt();
     run.until("finishing the submission");
-    post.answer(403, &json!({ "detail": "no" }));
+    post.respond(403, &json!({ "detail": "no" }));
     let (code, _, said) = run.end();
     assert_eq!(code, 3, "{said}");
 }
 
 #[test]
-fn a_second_interruption_gives_up_and_says_what_is_unknown() {
+fn a_second_interruption_abandons_the_submission() {
     let (place, server) = (Place::new(), Server::new());
     let (mut run, _post) = in_flight(&place, &server, &[&FOX[..], &["--quiet"]].concat());
     run.interrupt();
@@ -188,7 +191,9 @@ fn a_second_interruption_gives_up_and_says_what_is_unknown() {
     run.interrupt();
     let (code, _, said) = run.end();
     assert_eq!(code, 8, "{said}");
-    insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!("given_up", said) });
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("abandoned", said)
+    });
 }
 
 #[test]
@@ -197,31 +202,31 @@ fn an_interrupted_submit_prints_its_task() {
     let (mut run, post) = in_flight(&place, &server, &[&["submit"], &FOX[1..]].concat());
     run.interrupt();
     run.until("finishing the submission");
-    post.answer(200, &accepted(&server));
+    post.respond(200, &accepted(&server));
     let (code, stdout, said) = run.end();
     assert_eq!(code, 130, "{said}");
     let task: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((&task["id"], &task["cost"]), (&json!("a1"), &json!(4.0)));
-    take_up(&said);
+    resume_command(&said);
 }
 
-/// `/dev/full` fails every write; a closed pipe would do the same, but for children of other tests
-/// that hold it open.
+/// `/dev/full` fails every write. A closed pipe would too, unless a child of another test holds it
+/// open.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_submit_that_nobody_hears_tells_its_task_on_standard_error() {
+fn a_submit_that_cannot_print_its_task_reports_it_on_standard_error() {
     let bench = Bench::new();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let run = Running::start_into(&mut bench.kiln(&[&["submit"], &FOX[1..]].concat()), full.into());
     let (code, _, said) = run.end();
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("the task can't be written to standard output"), "{said}");
-    bench.shell(take_up(&said)).ok();
+    assert!(said.contains("could not write the task to standard output"), "{said}");
+    bench.shell(resume_command(&said)).ok();
     assert_eq!(bench.simulator.counts().accepted, 1);
 }
 
 #[test]
-fn a_picture_that_nobody_takes_can_be_interrupted() {
+fn a_blocked_write_of_the_picture_can_be_interrupted() {
     let bench = Bench::new();
     bench.shell("mkfifo pipe").ok();
     let mut run =
@@ -230,7 +235,7 @@ fn a_picture_that_nobody_takes_can_be_interrupted() {
     run.interrupt();
     let (code, _, said) = run.end();
     assert_eq!(code, 130, "{said}");
-    bench.shell(&format!("exec 3<>pipe; {}; head -c 100 <&3 > head", take_up(&said))).ok();
+    bench.shell(&format!("exec 3<>pipe; {}; head -c 100 <&3 > head", resume_command(&said))).ok();
     assert_eq!(kind_of(&bench.place.read("head")), ImageFormat::Jpeg);
 }
 
@@ -238,22 +243,22 @@ fn a_picture_that_nobody_takes_can_be_interrupted() {
 fn an_interrupted_download_leaves_nothing_behind() {
     let (place, server) = (Place::new(), Server::new());
     let (mut run, post) = in_flight(&place, &server, &[&FOX[..], &["-o", "fox.png"]].concat());
-    post.answer(200, &accepted(&server));
+    post.respond(200, &accepted(&server));
     run.until("submitted task a1");
     let sample = format!("{}/picture", server.url());
     server
         .next()
-        .answer(200, &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }));
+        .respond(200, &json!({ "id": "a1", "status": "Ready", "result": { "sample": sample } }));
     let _delivery = server.next();
     run.interrupt();
     let (code, _, said) = run.end();
     assert_eq!(code, 130, "{said}");
-    take_up(&said);
+    resume_command(&said);
     assert_eq!(place.files(), [""; 0]);
 }
 
 #[test]
-fn a_directory_that_goes_away_after_the_payment_loses_no_picture() {
+fn a_directory_deleted_after_the_submission_loses_no_picture() {
     let bench = Bench::ready_after(AGES);
     std::fs::create_dir(bench.place.path("pictures")).unwrap();
     let mut run =
@@ -264,7 +269,7 @@ fn a_directory_that_goes_away_after_the_payment_loses_no_picture() {
     let (code, _, said) = run.end();
     assert_eq!(code, 1, "{said}");
     std::fs::create_dir(bench.place.path("pictures")).unwrap();
-    bench.shell(take_up(&said)).ok();
+    bench.shell(resume_command(&said)).ok();
     assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), ImageFormat::Png);
     assert_eq!(bench.simulator.counts().accepted, 1);
 }
@@ -282,13 +287,16 @@ fn the_simulator_ends_with_success() {
 }
 
 #[test]
-fn a_simulated_task_is_said_to_be_gone() {
+fn an_interrupted_simulated_task_is_reported_as_gone() {
     let place = Place::new();
     let mut run = Running::start(&mut place.kiln(&[&["--simulate"], &FOX[..]].concat()));
     run.until("submitted task");
     run.interrupt();
     let (code, _, said) = run.end();
-    // Its one second may be over before the signal comes; then there is a picture.
-    assert!(code == 0 || code == 130 && said.contains("is gone with it"), "{code}: {said}");
-    assert!(!said.contains("take it up again"), "{said}");
+    // If the task's one second is over before the signal comes, there is a picture.
+    assert!(
+        code == 0 || code == 130 && said.contains("disappeared with the in-process simulator"),
+        "{code}: {said}"
+    );
+    assert!(!said.contains("resume it"), "{said}");
 }

@@ -1,5 +1,4 @@
-//! `--simulate` on machines that would be in the way of any other server: it needs nothing but this
-//! process.
+//! `--simulate` works on machines where other servers would not: it needs only its own process.
 
 use crate::bench::{Outcome, Place};
 
@@ -21,18 +20,18 @@ fn simulated(environment: &[(&str, &str)]) -> (Place, Outcome) {
     (place, outcome)
 }
 
-/// A bare container has no certificates, and needs none for loopback.
+/// A minimal container has no certificates; loopback needs none.
 #[test]
-fn without_certificates() {
+fn simulating_works_without_certificates() {
     let (place, outcome) =
         simulated(&[("SSL_CERT_FILE", "/nowhere"), ("SSL_CERT_DIR", "/nowhere")]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert_eq!(place.files(), ["fox.png"]);
 }
 
-/// No proxy knows the way to this machine's own loopback.
+/// A proxy can't reach this machine's loopback.
 #[test]
-fn behind_a_proxy() {
+fn simulating_works_behind_a_proxy() {
     let nobody = "http://127.0.0.1:9";
     let (place, outcome) =
         simulated(&[("http_proxy", nobody), ("HTTP_PROXY", nobody), ("ALL_PROXY", nobody)]);

@@ -1,16 +1,17 @@
-//! The program as its users see it: real processes, against a real simulator or a scripted server.
+//! Runs the program against a real simulator or a scripted server.
 
 mod bench;
 mod completions;
 mod errors;
 mod every_model;
+mod generating;
 mod help;
 mod images;
 #[cfg(unix)]
 mod interruption;
 mod machine;
-mod making;
 mod readme;
+mod saving;
 mod server;
 mod simulating;
 mod tasks;

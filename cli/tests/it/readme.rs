@@ -1,4 +1,4 @@
-//! The README's examples are run, block by block, as they stand there.
+//! Runs the examples of the README, block by block.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const README: &str = include_str!("../../README.md");
 fn every_example_runs() {
     let blocks: Vec<&str> =
         README.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert!(blocks.len() > 4, "the examples are marked `sh`");
+    assert!(blocks.len() > 4, "expected more blocks marked `sh`");
     for block in blocks {
         let bench = Bench::ready_after(Duration::ZERO);
         for image in ["cat.png", "hat.png", "mask.png"] {

@@ -1,5 +1,4 @@
-//! A server that does what it is told: it hands each request to the test, which answers when it
-//! likes, or never.
+//! A scripted server: it passes each request to the test, which decides when to respond, if at all.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -17,7 +16,7 @@ pub struct Server {
     requests: mpsc::Receiver<Exchange>,
 }
 
-/// A request that was read whole, and waits for its answer.
+/// A complete request that waits for its response.
 pub struct Exchange {
     pub line: String,
     stream: TcpStream,
@@ -29,7 +28,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let (sender, requests) = mpsc::channel();
         thread::spawn(move || {
-            // Each request comes on a connection of its own, since answers close theirs.
+            // Responses close their connections, so each request comes on a new one.
             while let Ok((stream, _)) = listener.accept() {
                 if sender.send(Exchange::read(stream)).is_err() {
                     return;
@@ -48,10 +47,9 @@ impl Server {
         command.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", self.url())
     }
 
-    /// Waits for the next request; a program that sends none fails the test rather than holding it
-    /// up.
+    /// Waits for the next request. Fails if none arrives, so that the test does not hang.
     pub fn next(&self) -> Exchange {
-        self.requests.recv_timeout(Duration::from_secs(60)).expect("a request")
+        self.requests.recv_timeout(Duration::from_secs(60)).expect("no request arrived")
     }
 }
 
@@ -74,22 +72,23 @@ impl Exchange {
         Self { line: line.trim().to_owned(), stream }
     }
 
-    pub fn answer(self, status: u16, body: &Value) {
-        self.answer_with(status, "", body);
+    pub fn respond(self, status: u16, body: &Value) {
+        self.respond_with(status, "", body);
     }
 
-    /// Answers with further header lines.
-    pub fn answer_with(mut self, status: u16, headers: &str, body: &Value) {
+    /// Responds with additional header lines.
+    pub fn respond_with(mut self, status: u16, headers: &str, body: &Value) {
         let body = body.to_string();
         write!(
             self.stream,
-            "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{headers}connection: close\r\n\r\n{body}",
+            "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n{headers}connection: close\r\n\r\n{body}",
             body.len()
         )
         .unwrap();
     }
 
-    /// Ends the connection without an answer.
+    /// Closes the connection without a response.
     pub fn hang_up(self) {
         drop(self.stream);
     }

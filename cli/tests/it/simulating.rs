@@ -1,4 +1,4 @@
-//! `kiln simulate`: a simulator that other processes use.
+//! `kiln simulate`: a simulator for other processes.
 
 use std::{
     io::{BufRead, BufReader},
@@ -12,7 +12,7 @@ use crate::{
     bench::{Outcome, Place},
 };
 
-/// A simulator in a process of its own, which ends with the test.
+/// A simulator in a separate process, which ends with the test.
 struct Simulating(Child);
 
 impl Simulating {
@@ -34,15 +34,15 @@ impl Drop for Simulating {
 }
 
 #[test]
-fn it_prints_what_to_type_next_and_that_works() {
+fn the_printed_commands_work() {
     let place = Place::new();
     let mut simulating = Simulating::start(
         &place,
         &["--ready-after", "0", "--key", "my-key", "--model-prefix", "xyz"],
     );
     let lines: Vec<String> = simulating.lines().take_while(|line| !line.contains("curl")).collect();
-    let told = lines.iter().skip_while(|line| !line.contains("in another terminal"));
-    let typed: Vec<&str> = told.filter_map(|line| line.strip_prefix("  ")).collect();
+    let commands = lines.iter().skip_while(|line| !line.contains("in another terminal"));
+    let typed: Vec<&str> = commands.filter_map(|line| line.strip_prefix("  ")).collect();
     let mut shell = place.command("sh");
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_kiln")).parent().unwrap();
     shell.env("PATH", format!("{}:{}", program.display(), std::env::var("PATH").unwrap()));
@@ -60,7 +60,7 @@ fn the_greeting() {
 }
 
 #[test]
-fn programs_get_its_settings() {
+fn json_output_contains_the_settings() {
     let place = Place::new();
     let mut simulating = Simulating::start(&place, &["--json", "--listen", "127.0.0.1:0"]);
     let settings: Value = serde_json::from_str(&simulating.lines().next().unwrap()).unwrap();
@@ -72,7 +72,7 @@ fn programs_get_its_settings() {
 }
 
 #[test]
-fn a_file_holds_settings_and_options_come_before_it() {
+fn options_override_the_settings_of_a_file() {
     let place = Place::new();
     let settings = "api_keys = ['file-key']\nmodel_prefix = 'abc'\nprices = { submission = 42 }\n";
     place.write("kiln.toml", settings);
@@ -91,7 +91,7 @@ fn a_file_holds_settings_and_options_come_before_it() {
 }
 
 #[test]
-fn settings_that_do_not_work_are_refused() {
+fn invalid_settings_are_rejected() {
     let place = Place::new();
     place.write("kiln.toml", "seed = 7\nready_after = -1\n");
     assert_shown!(

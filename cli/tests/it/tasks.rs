@@ -1,4 +1,4 @@
-//! `submit` and `task`: a task taken up by another process.
+//! `submit` and `task`: another process resumes a task.
 
 use image::ImageFormat;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn the_task_goes_through_a_pipe() {
 }
 
 #[test]
-fn a_task_is_known_by_file_json_and_id() {
+fn a_task_is_named_by_file_json_or_id() {
     let bench = Bench::new();
     let line = bench.run(&SUBMIT).ok().text();
     let task: Value = serde_json::from_str(&line).unwrap();
@@ -74,17 +74,17 @@ fn a_regional_task_is_found_by_its_reference() {
     let status = |reference: &str| bench.run(&["task", "status", reference, "--json"]).ok().json();
     assert_eq!(status(line.trim())["status"], "Ready");
     let task: Value = serde_json::from_str(&line).unwrap();
-    // The id alone is polled at the other address, where nobody knows it.
+    // Without the reference, the id is polled at the base URL, where it is unknown.
     assert_eq!(status(task["id"].as_str().unwrap())["status"], "Task not found");
 }
 
 #[test]
-fn status_asks_once_and_tells_whatever_it_is() {
+fn status_polls_once_and_prints_any_status() {
     let bench = Bench::ready_after(AGES);
     let id = bench.run(&SUBMIT).ok().json()["id"].as_str().unwrap().to_owned();
     assert_eq!(bench.run(&["task", "status", &id]).ok().text(), format!("{id}: Pending\n"));
-    let told = bench.run(&["task", "status", &id, "--json"]).ok().json();
-    assert_eq!(told, json!({ "id": id, "status": "Pending", "final": false }));
+    let output = bench.run(&["task", "status", &id, "--json"]).ok().json();
+    assert_eq!(output, json!({ "id": id, "status": "Pending", "final": false }));
     assert_eq!(bench.simulator.counts().polls, 2);
     assert_eq!(
         bench.run(&["task", "status", "unheard-of"]).ok().text(),
@@ -93,23 +93,23 @@ fn status_asks_once_and_tells_whatever_it_is() {
 }
 
 #[test]
-fn wait_ends_with_the_final_status() {
+fn wait_ends_at_the_final_status() {
     let bench = Bench::new();
     let id = bench.run(&SUBMIT).ok().json()["id"].as_str().unwrap().to_owned();
     assert!(bench.run(&["task", "wait", &id]).ok().text().starts_with(&format!("{id}: Ready")));
-    let told = bench.run(&["task", "wait", &id, "--json"]).ok().json();
-    assert_eq!((&told["status"], &told["task"]["id"]), (&json!("Ready"), &json!(id)));
+    let output = bench.run(&["task", "wait", &id, "--json"]).ok().json();
+    assert_eq!((&output["status"], &output["task"]["id"]), (&json!("Ready"), &json!(id)));
     let ten_minutes = bench.simulator.clock().unix_now().as_secs() + 600;
     assert!(
-        (ten_minutes - 60..=ten_minutes).contains(&told["expires_at"].as_u64().unwrap()),
-        "{told}"
+        (ten_minutes - 60..=ten_minutes).contains(&output["expires_at"].as_u64().unwrap()),
+        "{output}"
     );
     bench.run(&["task", "wait", "unheard-of"]).fails(4);
     assert_eq!(bench.place.files(), [""; 0]);
 }
 
 #[test]
-fn a_place_that_can_not_be_written_is_found_before_the_wait() {
+fn an_unwritable_target_is_reported_before_the_wait() {
     let bench = Bench::ready_after(AGES);
     let id = bench.run(&SUBMIT).ok().json()["id"].as_str().unwrap().to_owned();
     bench.run(&["task", "save", &id, "--output", "nowhere/fox.png"]).fails(1);
@@ -117,8 +117,12 @@ fn a_place_that_can_not_be_written_is_found_before_the_wait() {
 }
 
 #[test]
-fn a_submission_to_a_simulator_of_its_own_says_that_the_task_is_gone() {
+fn a_submission_to_an_in_process_simulator_warns_that_the_task_disappears() {
     let bench = Bench::new();
     let outcome = bench.place.run(&[&["--simulate"], &SUBMIT[..]].concat()).ok();
-    assert!(outcome.stderr.contains("is gone with the simulator"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("disappears with the in-process simulator"),
+        "{}",
+        outcome.stderr
+    );
 }

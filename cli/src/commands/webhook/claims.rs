@@ -1,16 +1,16 @@
-//! What a webhook says of its task. Whether that is true, only a poll tells.
+//! What a webhook claims about its task. Only a poll can confirm it.
 
-use imagekiln::{TaskStatus, webhook::Event};
 use serde_json::{Value, json};
 
-use crate::shown::one_line;
+use crate::sanitize::one_line;
+use imagekiln::{TaskStatus, webhook::Event};
 
 /// One line for people.
 pub fn to_people(event: &Event) -> String {
     let task = event.task_id();
     let task = task.map_or("no task id found".to_owned(), |id| format!("task {}", one_line(id)));
     let status = event.claimed_status();
-    let status = status.map_or("claims no status".to_owned(), |status| format!("claims {status}"));
+    let status = status.map_or("no status".to_owned(), |status| format!("claims {status}"));
     let message = event.message_id();
     let message = message.map_or(String::new(), |id| format!(", message {}", one_line(id)));
     format!("{task}, {status}{message}")
@@ -22,7 +22,7 @@ pub fn to_programs(event: &Event) -> Value {
         "task_id": event.task_id(),
         "claimed_status": event.claimed_status().map(TaskStatus::as_str),
         "message_id": event.message_id(),
-        // Nested too deeply to be a value, it is shown as text.
+        // JSON that is nested too deeply to parse is shown as text.
         "body": event.json().unwrap_or_else(|_| Value::from(String::from_utf8_lossy(event.body()))),
     })
 }

@@ -1,9 +1,9 @@
-//! `kiln webhook listen|verify`: looks at webhooks, live or recorded. Nothing is polled, and the
-//! key is not used.
+//! `kiln webhook listen|verify`: receives webhooks, or verifies a recorded one. It neither polls
+//! nor uses the API key.
 
 mod claims;
 mod listen;
-mod refused;
+mod rejection;
 mod scheme;
 mod secrets;
 mod verify;
@@ -14,7 +14,7 @@ use crate::{context::Context, failure::Failure};
 
 pub const NAME: &str = "webhook";
 
-/// The largest body that is read, in bytes.
+/// The largest body that is accepted, in bytes.
 const MAX_BODY: usize = 1024 * 1024;
 
 pub fn command() -> Command {
@@ -27,13 +27,15 @@ pub fn command() -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (action, matches) =
-        matches.subcommand().ok_or_else(|| Failure::usage("give listen or verify"))?;
+    let (action, matches) = matches
+        .subcommand()
+        .ok_or_else(|| Failure::usage("use `kiln webhook listen` or `verify`"))?;
     if context.globals.simulate {
-        return Err(Failure::usage("the simulator of --simulate ends with its command and sends no webhooks")
-            .advise(
-                "leave out --simulate; run `kiln simulate` in another terminal, and submit to it with a webhook_url",
-            ));
+        let problem = "an in-process simulator sends no webhooks to other commands";
+        return Err(Failure::usage(problem).advise(
+            "remove --simulate; run `kiln simulate` in another terminal, and submit to it with a \
+             webhook_url",
+        ));
     }
     match action {
         listen::NAME => listen::execute(context, matches).await,

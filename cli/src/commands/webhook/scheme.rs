@@ -1,50 +1,50 @@
-//! How webhooks are signed: the options that both commands share, and the verifier that they
-//! describe.
+//! The signature scheme of webhooks: the options that both commands share, and the verifier built
+//! from them.
 
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+
+use super::{MAX_BODY, secrets::SecretOptions};
+use crate::{args::value::seconds, failure::Failure};
 use imagekiln::{
     WebhookSecret,
     webhook::{Encoding, Verifier},
 };
 
-use super::{MAX_BODY, secrets::SecretOptions};
-use crate::{args::value::seconds, failure::Failure};
-
-/// What the contract does not show of a webhook.
+/// The details of a webhook's signature, which the contract does not list.
 #[derive(Args)]
 #[command(next_help_heading = "Signature")]
 pub struct SchemeOptions {
-    /// How the service signs: HMAC-SHA256 of the body, the secret itself in a header, or Standard
-    /// Webhooks
+    /// How the service signs: an HMAC-SHA256 of the body, the secret itself in a header, or
+    /// Standard Webhooks
     #[arg(long, value_name = "SCHEME", value_enum, default_value = "hmac-sha256")]
     scheme: Scheme,
-    /// The header of the signature or of the secret [default: x-webhook-signature]
+    /// The header that contains the signature or the secret [default: x-webhook-signature]
     #[arg(long, value_name = "NAME")]
     signature_header: Option<String>,
-    /// What precedes the signature or the secret in its header [default: `sha256=` with
-    /// hmac-sha256, else nothing]
+    /// The text before the signature or the secret in its header [default: `sha256=` for
+    /// hmac-sha256, otherwise none]
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
-    /// How the signature of hmac-sha256 is written [default: hex]
+    /// The encoding of an hmac-sha256 signature [default: hex]
     #[arg(long, value_name = "ENCODING", value_enum)]
-    encoding: Option<Written>,
-    /// How long ago a webhook of the scheme standard may have been sent [default: 300]
+    encoding: Option<SignatureEncoding>,
+    /// The maximum age of a webhook of the standard scheme [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     max_age: Option<Duration>,
-    /// Where the body has the task's id, as a JSON pointer such as /data/id [default: `task_id` or
-    /// `id`, at the top or in `data`, `task`, `response` or `result`]
+    /// Where the body contains the task id, as a JSON pointer such as /data/id [default: `task_id`
+    /// or `id`, at the top level or in `data`, `task`, `response` or `result`]
     #[arg(long, value_name = "POINTER", value_parser = pointer)]
     task_id: Option<String>,
     #[command(flatten)]
     secrets: SecretOptions,
 }
 
-/// How deliveries are read.
+/// How deliveries are processed.
 pub enum Reading {
     Verified(Verifier),
-    /// There is no secret.
+    /// No secret is set.
     Unverified(Verifier),
 }
 
@@ -56,13 +56,13 @@ enum Scheme {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Written {
+enum SignatureEncoding {
     Hex,
     Base64,
 }
 
 impl SchemeOptions {
-    /// How deliveries are read. The settings are checked also if there is no secret.
+    /// Builds the verifier. The settings are checked even without a secret.
     pub fn reading(&self) -> Result<Reading, Failure> {
         let mut secrets = self.secrets.read()?.into_iter();
         let Some(first) = secrets.next() else {
@@ -87,8 +87,8 @@ impl SchemeOptions {
         }
         if let Some(written) = self.encoding {
             let encoding = match written {
-                Written::Hex => Encoding::Hex,
-                Written::Base64 => Encoding::Base64,
+                SignatureEncoding::Hex => Encoding::Hex,
+                SignatureEncoding::Base64 => Encoding::Base64,
             };
             verifier = self.checked(verifier.encoding(encoding), "--encoding")?;
         }
@@ -101,14 +101,15 @@ impl SchemeOptions {
         })
     }
 
-    /// The verifier, unless the flag that it was last given does not go with the scheme.
+    /// Returns the verifier, unless `flag`, which was set last, does not fit the scheme.
     fn checked(&self, verifier: Verifier, flag: &str) -> Result<Verifier, Failure> {
         let Err(refusal) = verifier.check() else { return Ok(verifier) };
         let scheme = self.scheme.to_possible_value().map(|value| value.get_name().to_owned());
-        Err(Failure::settings(format!("webhooks can't be verified: {refusal}")).advise(format!(
-            "correct or leave out {flag}, or choose a --scheme other than {}",
-            scheme.unwrap_or_default()
-        )))
+        Err(Failure::settings(format!("could not set up the verification of webhooks: {refusal}"))
+            .advise(format!(
+                "correct or remove {flag}, or choose a --scheme other than {}",
+                scheme.unwrap_or_default()
+            )))
     }
 }
 
@@ -116,6 +117,6 @@ impl SchemeOptions {
 fn pointer(text: &str) -> Result<String, String> {
     match text.starts_with('/') {
         true => Ok(text.to_owned()),
-        false => Err("give a JSON pointer, such as /data/id".to_owned()),
+        false => Err("use a JSON pointer, such as /data/id".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! The secrets of webhooks: from the environment and from files, never from an argument.
+//! The webhook secrets, which come from the environment and from files, never from an argument.
 
 use std::{
     env, fs,
@@ -7,25 +7,25 @@ use std::{
 };
 
 use clap::{ArgAction, Args};
-use imagekiln::{WEBHOOK_SECRET_VARIABLE, WebhookSecret};
 
 use crate::failure::Failure;
+use imagekiln::{WEBHOOK_SECRET_VARIABLE, WebhookSecret};
 
-/// No secret is longer, in bytes: a device without end can't fill the memory.
-const LONGEST: u64 = 64 * 1024;
+/// The maximum size of a secret file in bytes, so that an endless device can't exhaust the memory.
+const MAX_BYTES: u64 = 64 * 1024;
 
 #[derive(Args)]
 #[command(next_help_heading = "Signature")]
 pub struct SecretOptions {
-    /// A file with a secret; repeat it to accept several while a secret is replaced. The secret in
-    /// IMAGEKILN_WEBHOOK_SECRET is accepted too. No option takes the secret itself, because other
-    /// users of the machine can see arguments
+    /// A file that contains a secret; repeat it to accept several while you rotate secrets. The
+    /// secret in IMAGEKILN_WEBHOOK_SECRET is accepted too. There is no option for the secret
+    /// itself, because other users of the machine can see arguments
     #[arg(long = "secret-file", value_name = "FILE", action = ArgAction::Append)]
     files: Vec<PathBuf>,
 }
 
 impl SecretOptions {
-    /// All secrets: that of the environment, then those of the files.
+    /// All secrets: the one in the environment, then those in the files.
     pub fn read(&self) -> Result<Vec<WebhookSecret>, Failure> {
         let files = self.files.iter().map(|path| from_file(path).map(Some));
         let all = std::iter::once(from_environment()).chain(files);
@@ -33,31 +33,29 @@ impl SecretOptions {
     }
 }
 
-/// An empty variable counts as not set, as it does for the client.
+/// Treats an empty variable as not set, as the client does.
 fn from_environment() -> Result<Option<WebhookSecret>, Failure> {
     match env::var(WEBHOOK_SECRET_VARIABLE) {
         Ok(secret) => {
             Ok(Some(secret).filter(|secret| !secret.trim().is_empty()).map(WebhookSecret::from))
         }
         Err(env::VarError::NotPresent) => Ok(None),
-        // The error itself quotes the secret.
+        // The error would quote the secret.
         Err(env::VarError::NotUnicode(_)) => {
             Err(Failure::settings(format!("{WEBHOOK_SECRET_VARIABLE} is not valid Unicode")))
         }
     }
 }
 
-/// The newline with which editors end a file is not part of the secret.
+/// Removes the newline that editors add at the end of a file.
 fn from_file(path: &Path) -> Result<WebhookSecret, Failure> {
     let wrong =
         |problem: &str| Failure::settings(format!("the secret file {} {problem}", path.display()));
     let bytes = read(path).map_err(|error| {
-        Failure::file(format!("the secret file {} can't be read", path.display()), error)
+        Failure::file(format!("could not read the secret file {}", path.display()), error)
     })?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(
-            wrong("is larger than 64 KiB").advise("give a file that holds nothing but the secret")
-        );
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(wrong("is larger than 64 KiB").advise("pass a file with only the secret in it"));
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong("is not valid UTF-8"))?;
     let secret = text
@@ -71,6 +69,6 @@ fn from_file(path: &Path) -> Result<WebhookSecret, Failure> {
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -1,9 +1,7 @@
-//! `kiln webhook listen`: deliveries of a simulator, forged ones, and requests that are not
-//! deliveries.
+//! `kiln webhook listen`: deliveries of a simulator, forged deliveries, and other requests.
 
 use std::{net::Shutdown, process::Command, time::Duration};
 
-use imagekiln_simulator::{Config, WebhookScheme, WebhookSettings};
 use serde_json::{Value, json};
 
 use super::{
@@ -14,8 +12,9 @@ use crate::{
     assert_shown,
     bench::{Bench, Outcome, Place},
 };
+use imagekiln_simulator::{Config, WebhookScheme, WebhookSettings};
 
-/// A simulator that sends each webhook once.
+/// A simulator that delivers each webhook once.
 fn simulator(scheme: WebhookScheme) -> Bench {
     let webhooks =
         WebhookSettings { scheme, retry_after: Vec::new(), ..WebhookSettings::default() };
@@ -62,18 +61,18 @@ fn webhooks_of_each_scheme_are_verified() {
         assert_eq!(line.split(", message ").next(), Some(expected.as_str()), "{name}");
         let message = &bench.simulator.webhooks()[0].webhook_id;
         assert_eq!(line.ends_with(&format!(", message {message}")), name == "standard", "{line}");
-        // It neither polls nor sends the key.
+        // The listener neither polls nor sends the key.
         assert_eq!(bench.simulator.counts().polls, 0);
     }
 }
 
 #[test]
-fn a_forged_webhook_is_refused() {
+fn a_forged_webhook_is_rejected() {
     let bench = simulator(WebhookScheme::HmacSha256);
     let mut listening = listen(&bench.place, &["--json"]);
     let id = submit(&bench, &listening, "[[webhook-forged]]");
     let mut events = [listening.json(), listening.json()];
-    // They may arrive in any order.
+    // The two deliveries may arrive in either order.
     events.sort_by_key(|event| event["event"] == "refused");
     let [received, refused] = events;
     assert_eq!(
@@ -104,25 +103,26 @@ fn a_forged_webhook_is_refused() {
 }
 
 #[test]
-fn refused_deliveries_are_shown_for_people_without_their_content() {
+fn rejected_deliveries_are_printed_without_their_content() {
     let place = Place::new();
     let mut listening = listen(&place, &[]);
     assert_eq!(listening.post(&["X-Custom: HUSH".to_owned()], BODY), 401);
     let expected = format!(
-        "refused: the header x-webhook-signature is missing; {} bytes; headers: content-length, host, x-custom",
+        "rejected: the header x-webhook-signature is missing; {} bytes; \
+         headers: content-length, host, x-custom",
         BODY.len()
     );
     assert_eq!(listening.line(), expected);
     assert_eq!(listening.post(&[hmac_header("{}")], BODY), 401);
     assert!(
-        listening.line().starts_with("refused: the header x-webhook-signature does not fit any")
+        listening.line().starts_with("rejected: the header x-webhook-signature does not fit any")
     );
     assert_eq!(listening.post(&[hmac_header(BODY)], BODY), 204);
     assert_eq!(listening.line(), "verified: task a1, claims Ready");
 }
 
 #[test]
-fn without_a_secret_deliveries_are_shown_as_unverified() {
+fn without_a_secret_deliveries_are_printed_as_unverified() {
     let place = Place::new();
     let mut listening = Listening::start(&mut place.kiln(&["webhook", "listen"]));
     assert_eq!(listening.post(&[hmac_header(BODY)], BODY), 204);
@@ -134,27 +134,27 @@ fn without_a_secret_deliveries_are_shown_as_unverified() {
     assert_eq!(listening.post(&[], wrapped), 204);
     assert_eq!(
         listening.line(),
-        "unverified: task b [31m2, claims no status; headers: content-length, host"
+        "unverified: task b [31m2, no status; headers: content-length, host"
     );
     assert_eq!(listening.post(&[], "status=ready"), 400);
     assert_eq!(
         listening.line(),
-        "refused: the body is not JSON; 12 bytes; headers: content-length, host"
+        "rejected: the body is not JSON; 12 bytes; headers: content-length, host"
     );
     let long = format!(r#"{{"id":"{}"}}"#, "x".repeat(1025));
     assert_eq!(listening.post(&[], &long), 204);
-    assert!(listening.line().starts_with("unverified: no task id found, claims no status"));
+    assert!(listening.line().starts_with("unverified: no task id found, no status"));
     listening.child.kill().unwrap();
     let (_, said) = listening.end();
     assert_eq!(
         said,
-        "warning: nothing is verified, because there is no webhook secret; \
-         set IMAGEKILN_WEBHOOK_SECRET, or give --secret-file\n"
+        "warning: webhooks are not verified: no webhook secret is set; \
+         set IMAGEKILN_WEBHOOK_SECRET, or pass --secret-file\n"
     );
 }
 
 #[test]
-fn programs_get_unverified_deliveries() {
+fn json_output_contains_unverified_deliveries() {
     let place = Place::new();
     let mut listening =
         Listening::start(&mut place.kiln(&["webhook", "listen", "--json", "--task-id", "/job/0"]));
@@ -175,7 +175,7 @@ fn programs_get_unverified_deliveries() {
 }
 
 #[test]
-fn a_body_that_is_too_large_is_refused() {
+fn a_body_that_is_too_large_is_rejected() {
     let place = Place::new();
     let mut listening = listen(&place, &["--json"]);
     let refused = json!({
@@ -204,13 +204,14 @@ fn a_body_that_is_too_large_is_refused() {
         &with_length(&[hmac_header(&largest)], most),
         &largest,
     ));
-    // The response follows the line, which no pipe holds as a whole. The id is too long for one.
+    // The response follows the line, which is too long for the pipe's buffer. So is the id for a
+    // task.
     assert_eq!(listening.json()["task_id"], Value::Null);
     assert_eq!(status(&head(stream)), 204);
 }
 
 #[test]
-fn a_genuine_delivery_that_is_not_json_is_refused() {
+fn a_signed_delivery_that_is_not_json_is_rejected() {
     let place = Place::new();
     let mut listening = listen(&place, &["--json"]);
     assert_eq!(listening.post(&[hmac_header("Ready")], "Ready"), 400);
@@ -242,7 +243,7 @@ fn requests_that_are_not_deliveries_are_not_printed() {
 }
 
 #[test]
-fn an_incomplete_body_is_refused() {
+fn an_incomplete_body_is_rejected() {
     let place = Place::new();
     let mut listening = listen(&place, &["--json"]);
     let stream = listening.connect("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{");
@@ -251,31 +252,28 @@ fn an_incomplete_body_is_refused() {
 }
 
 #[test]
-fn an_address_for_other_machines_is_explained() {
+fn an_unspecified_address_is_explained() {
     let place = Place::new();
     let mut listening = listen(&place, &["--listen", "0.0.0.0:0"]);
     assert!(listening.url.starts_with("http://0.0.0.0:"), "{}", listening.url);
     listening.child.kill().unwrap();
     let (_, said) = listening.end();
-    assert!(
-        said.starts_with("warning: 0.0.0.0 stands for every address of this machine"),
-        "{said}"
-    );
+    assert!(said.starts_with("warning: 0.0.0.0 means every address of this machine"), "{said}");
 }
 
 #[test]
-fn it_ends_when_nobody_reads_its_output() {
+fn it_ends_when_its_output_is_closed() {
     let place = Place::new();
     let mut listening = listen(&place, &[]);
     listening.close_stdout();
-    // The process may end before it has responded; the service would deliver the webhook again.
+    // The process may end before it responds; the service would then deliver the webhook again.
     let _response = listening.connect("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}");
     assert_eq!(listening.end(), (Some(0), String::new()));
 }
 
 #[cfg(unix)]
 #[test]
-fn interrupted_it_ends_with_success() {
+fn it_exits_with_success_after_an_interruption() {
     let place = Place::new();
     let mut listening = listen(&place, &["--json"]);
     assert_eq!(listening.post(&[hmac_header(BODY)], BODY), 204);

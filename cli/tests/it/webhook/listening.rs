@@ -1,4 +1,4 @@
-//! `kiln webhook listen` in a process of its own, and requests to it as they are on the wire.
+//! `kiln webhook listen` in a separate process, and raw requests to it.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::bench::Outcome;
 
-/// The program while it listens. It ends with the test.
+/// The running program. It ends with the test.
 pub struct Listening {
     pub child: Child,
     stdout: Option<BufReader<ChildStdout>>,
@@ -19,7 +19,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Starts a command that prints its address as JSON, or for people.
+    /// Starts a command that prints its URL, as JSON or as text.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -65,18 +65,18 @@ impl Listening {
         (self.child.wait().unwrap().code(), stderr)
     }
 
-    /// Posts a body to the webhook_url. Returns the status code.
+    /// Posts a body to the webhook URL. Returns the status code.
     pub fn post(&self, headers: &[String], body: &str) -> u16 {
         let path = self.url.splitn(4, '/').last().map(|path| format!("/{path}")).unwrap();
         status(&self.send("POST", &path, &with_length(headers, body.len()), body))
     }
 
-    /// Sends a request, and returns the head of the response.
+    /// Sends a request. Returns the status line and headers of the response.
     pub fn send(&self, method: &str, path: &str, headers: &[String], body: &str) -> String {
         head(self.connect(&request(method, path, headers, body)))
     }
 
-    /// A connection on which this was sent.
+    /// Opens a connection and sends a request on it.
     pub fn connect(&self, request: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.url.split('/').nth(2).unwrap()).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
@@ -84,7 +84,7 @@ impl Listening {
     }
 }
 
-/// The outcome of a command that must not get as far as to listen, which would hold up the test.
+/// The outcome of a command that must fail before it listens, so that the test does not hang.
 pub fn not_listening(command: &mut Command) -> Outcome {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -101,19 +101,19 @@ pub fn with_length(headers: &[String], length: usize) -> Vec<String> {
     [headers, &[format!("Content-Length: {length}")]].concat()
 }
 
-/// A request as it is on the wire.
+/// A request in the HTTP/1.1 wire format.
 pub fn request(method: &str, path: &str, headers: &[String], body: &str) -> String {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     format!("{method} {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n{body}")
 }
 
-/// The head of the response.
+/// The status line and headers of the response.
 pub fn head(stream: TcpStream) -> String {
     let lines = BufReader::new(stream).lines().map(Result::unwrap);
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The status code in the head of a response.
+/// The status code in the status line.
 pub fn status(head: &str) -> u16 {
     head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{head}"))
 }

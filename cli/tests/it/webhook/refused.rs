@@ -1,4 +1,4 @@
-//! `kiln webhook verify`: what is refused, with which reason and advice.
+//! `kiln webhook verify`: what is rejected, with which reason and advice.
 
 use super::{
     signed::{BODY, SECRET, hmac_header, now, standard_headers},
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{assert_shown, bench::Outcome};
 
-/// An error for people, with its exit code. It must not hold the secret.
+/// The text of an error, with its exit code. It must not contain the secret.
 fn refused(body: &str, headers: &[String], options: &[&str]) -> String {
     let (_place, mut command) = recorded(body, headers, options);
     let outcome = Outcome::of(command.output().unwrap()).fails(9);
@@ -18,7 +18,7 @@ fn refused(body: &str, headers: &[String], options: &[&str]) -> String {
 #[test]
 fn a_wrong_signature() {
     assert_shown!("wrong", refused(BODY, &[hmac_header("{}")], &[]));
-    // The newline that an editor adds is not in what was received.
+    // Some editors add a newline, which was not in the received body.
     assert!(refused(&format!("{BODY}\n"), &[hmac_header(BODY)], &[]).contains("does not fit any"));
     let shared = ["x-webhook-signature: not the secret".to_owned()];
     assert!(refused(BODY, &shared, &["--scheme", "shared-secret"]).contains("does not fit any"));
@@ -58,14 +58,14 @@ fn a_recorded_delivery_that_is_too_old_or_too_new() {
     assert_shown!("from_future", without_seconds(&refused(BODY, &new, &["--scheme", "standard"])));
 }
 
-/// How long the program took to start must not be in a snapshot.
+/// Removes the age, which depends on how long the program took to start.
 fn without_seconds(text: &str) -> String {
     let near = (990..=1060).find(|seconds| text.contains(&format!("sent {seconds} s")));
     text.replace(&format!("sent {} s", near.unwrap()), "sent SECONDS s")
 }
 
 #[test]
-fn bodies_that_are_not_those_of_a_webhook() {
+fn bodies_that_are_not_webhooks() {
     assert_shown!("not_json", refused("not JSON", &[hmac_header("not JSON")], &[]));
     let large = "x".repeat(1024 * 1024 + 1);
     assert_shown!("too_large", refused(&large, &[hmac_header(&large)], &[]));

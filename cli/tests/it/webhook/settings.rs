@@ -1,4 +1,4 @@
-//! `kiln webhook`: settings and command lines that can't be used.
+//! `kiln webhook`: invalid settings and command lines.
 
 use super::{
     listening::not_listening,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 #[test]
-fn options_that_have_no_meaning_for_the_scheme() {
+fn options_that_the_scheme_does_not_have() {
     let place = Place::new();
     let lines = [
         "--scheme standard --signature-header x-signature",
@@ -24,7 +24,7 @@ fn options_that_have_no_meaning_for_the_scheme() {
     let mut text = String::new();
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
-        // Without a secret, too: the settings are checked before anything is received.
+        // Even without a secret, the settings are checked before anything is received.
         let listen =
             not_listening(&mut place.kiln(&[&["webhook", "listen"], &words[..]].concat())).fails(2);
         let (_place, mut verify) = recorded(BODY, &[hmac_header(BODY)], &words);
@@ -39,7 +39,7 @@ fn options_that_have_no_meaning_for_the_scheme() {
 }
 
 #[test]
-fn secrets_that_can_not_be_used() {
+fn unusable_secrets() {
     let place = Place::new();
     place.write("body.json", BODY);
     let header = hmac_header(BODY);
@@ -59,7 +59,7 @@ fn secrets_that_can_not_be_used() {
 
 #[cfg(unix)]
 #[test]
-fn a_secret_in_the_environment_that_is_not_unicode_is_not_shown() {
+fn a_secret_that_is_not_unicode_is_not_printed() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
     let (_place, mut command) = recorded(BODY, &[], &[]);
     command.env("IMAGEKILN_WEBHOOK_SECRET", OsStr::from_bytes(b"HUSH\xff"));
@@ -68,7 +68,7 @@ fn a_secret_in_the_environment_that_is_not_unicode_is_not_shown() {
 }
 
 #[test]
-fn headers_that_are_not_headers_are_not_quoted() {
+fn invalid_headers_are_not_quoted() {
     for header in ["sha256=HUSH", "x y: HUSH", ": HUSH", "x: HUSH\nz: 1", "x: HUSH\u{7f}"] {
         let (_place, mut command) = recorded(BODY, &[hmac_header(BODY), header.to_owned()], &[]);
         let outcome = Outcome::of(command.output().unwrap()).fails(2);
@@ -78,7 +78,7 @@ fn headers_that_are_not_headers_are_not_quoted() {
 }
 
 #[test]
-fn command_lines_that_make_no_sense() {
+fn invalid_command_lines() {
     let place = Place::new();
     let wrong = |words: &[&str], code| {
         let words = [&["webhook"], words].concat();
@@ -99,17 +99,17 @@ fn command_lines_that_make_no_sense() {
 }
 
 #[test]
-fn a_body_that_can_not_be_read() {
+fn an_unreadable_body() {
     let place = Place::new();
     let mut command = place.kiln(&["webhook", "verify", "nowhere.json"]);
     let outcome = Outcome::of(command.env("IMAGEKILN_WEBHOOK_SECRET", SECRET).output().unwrap());
     assert_shown!("no_body", shown(&outcome.fails(1)));
 }
 
-/// With little memory, so that a program that reads on fails instead of filling it.
+/// With little memory, so that the program fails if it reads on.
 #[cfg(target_os = "linux")]
 #[test]
-fn files_without_end_are_not_read_to_their_end() {
+fn endless_files_are_not_read_completely() {
     let place = Place::new();
     place.write("body.json", BODY);
     let verify = |arguments: &str, code| {

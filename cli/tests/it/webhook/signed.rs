@@ -24,12 +24,12 @@ pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The header of the scheme hmac-sha256.
+/// The header of the hmac-sha256 scheme.
 pub fn hmac_header(body: &str) -> String {
     format!("X-Webhook-Signature: sha256={}", hex(&hmac(body)))
 }
 
-/// The headers of Standard Webhooks, for a webhook that was sent at this time.
+/// The headers of Standard Webhooks, for a webhook sent at this time.
 pub fn standard_headers(id: &str, timestamp: u64, body: &str) -> [String; 3] {
     let signature = base64(&hmac(&format!("{id}.{timestamp}.{body}")));
     [
@@ -39,7 +39,7 @@ pub fn standard_headers(id: &str, timestamp: u64, body: &str) -> [String; 3] {
     ]
 }
 
-/// The time of day, in seconds.
+/// The current Unix time, in seconds.
 #[expect(clippy::disallowed_methods, reason = "the program in its own process has no other clock")]
 pub fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::signed::{BODY, SECRET, base64, hex, hmac, hmac_header, now, standard_headers};
 use crate::bench::{Outcome, Place};
 
-/// A place with a recorded body, and the command that verifies it with these headers.
+/// A directory with a recorded body, and the command that verifies it with these headers.
 pub fn recorded(body: &str, headers: &[String], options: &[&str]) -> (Place, Command) {
     let place = Place::new();
     place.write("body.json", body);
@@ -50,7 +50,7 @@ fn each_scheme_is_verified() {
 }
 
 #[test]
-fn programs_get_the_event() {
+fn json_output_contains_the_event() {
     let headers = standard_headers("msg_1", now(), BODY);
     let event = verify(BODY, &headers, &["--scheme", "standard", "--json"]).ok().json();
     let body: Value = serde_json::from_str(BODY).unwrap();
@@ -81,14 +81,14 @@ fn several_secrets_are_accepted_while_one_is_replaced() {
         place.write("old", old);
         Outcome::of(command.env_remove("IMAGEKILN_WEBHOOK_SECRET").output().unwrap()).ok();
     }
-    // That of the environment is accepted beside those of files.
+    // The secret in the environment is accepted as well as those in files.
     let (place, mut command) = recorded(BODY, &[hmac_header(BODY)], &["--secret-file", "new"]);
     place.write("new", "another secret");
     Outcome::of(command.output().unwrap()).ok();
 }
 
 #[test]
-fn only_the_newline_at_its_end_is_not_part_of_a_secret() {
+fn only_one_trailing_newline_is_removed_from_a_secret() {
     for (file, code) in
         [(format!("{SECRET}\r\n"), 0), (format!("{SECRET}\n\n"), 9), (format!(" {SECRET}"), 9)]
     {
@@ -100,19 +100,22 @@ fn only_the_newline_at_its_end_is_not_part_of_a_secret() {
 }
 
 #[test]
-fn the_place_of_the_id_is_a_setting() {
+fn the_location_of_the_id_is_a_setting() {
     let body = r#"{"data":{"object":{"key":7}},"status":"Error"}"#;
     let outcome = verify(body, &[hmac_header(body)], &[]).ok();
     assert_eq!(outcome.text(), "verified: no task id found, claims Error\n");
     let outcome = verify(body, &[hmac_header(body)], &["--task-id", "/data/object/key"]).ok();
     assert_eq!(outcome.text(), "verified: task 7, claims Error\n");
     let outcome = verify("[]", &[hmac_header("[]")], &[]).ok();
-    assert_eq!(outcome.text(), "verified: no task id found, claims no status\n");
+    assert_eq!(outcome.text(), "verified: no task id found, no status\n");
 }
 
 #[test]
-fn text_of_the_event_can_not_write_to_the_terminal() {
-    let body = json!({ "id": format!("a\u{1b}]0;b\u{7}\n{}", "x".repeat(200)), "status": "\u{9b}31mReady\u{202e}" });
+fn the_event_cannot_print_control_characters() {
+    let body = json!({
+        "id": format!("a\u{1b}]0;b\u{7}\n{}", "x".repeat(200)),
+        "status": "\u{9b}31mReady\u{202e}",
+    });
     let body = body.to_string();
     let outcome = verify(&body, &[hmac_header(&body)], &[]).ok();
     let id = format!("a ]0;b  {}...", "x".repeat(92));

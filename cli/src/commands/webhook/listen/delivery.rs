@@ -1,26 +1,26 @@
-//! What became of a delivery: the response to the service, and the line that is printed.
+//! The outcome of a delivery: the response to the service, and the line that is printed.
 
 use axum::http::{HeaderMap, StatusCode};
-use imagekiln::webhook::{Event, Refusal};
 use serde_json::{Value, json};
 
 use super::super::{
     MAX_BODY,
     claims::{to_people, to_programs},
-    refused,
+    rejection,
     scheme::Reading,
 };
-use crate::shown::one_line;
+use crate::sanitize::one_line;
+use imagekiln::webhook::{Event, Refusal};
 
-/// What became of a delivery. Of one that was not verified, the names of the headers are known,
-/// never their values.
+/// The outcome of a delivery. If it was not verified, the names of its headers are kept, never
+/// their values.
 pub enum Delivery {
     Verified(Event),
     Unverified { event: Event, headers: Vec<String> },
-    Refused { why: Why, headers: Vec<String> },
+    Rejected { why: Why, headers: Vec<String> },
 }
 
-/// Why a delivery was refused.
+/// Why a delivery was rejected.
 pub struct Why {
     status: StatusCode,
     reason: &'static str,
@@ -37,21 +37,21 @@ impl Delivery {
                 .read_unverified(body)
                 .map(|event| Self::Unverified { event, headers: names(headers) }),
         };
-        delivery.unwrap_or_else(|refusal| Self::Refused {
+        delivery.unwrap_or_else(|refusal| Self::Rejected {
             why: Why::of_refusal(&refusal, body.len()),
             headers: names(headers),
         })
     }
 
-    /// A delivery whose body was not read, and the status code that says why.
+    /// A delivery whose body could not be read, and the status code of its response.
     pub fn unread(status: StatusCode, headers: &HeaderMap) -> Self {
-        Self::Refused { why: Why::of_unread(status), headers: names(headers) }
+        Self::Rejected { why: Why::of_unread(status), headers: names(headers) }
     }
 
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Verified(_) | Self::Unverified { .. } => StatusCode::NO_CONTENT,
-            Self::Refused { why, .. } => why.status,
+            Self::Rejected { why, .. } => why.status,
         }
     }
 
@@ -62,9 +62,9 @@ impl Delivery {
             Self::Unverified { event, headers } => {
                 format!("unverified: {}; headers: {}", to_people(event), headers.join(", "))
             }
-            Self::Refused { why, headers } => {
+            Self::Rejected { why, headers } => {
                 let bytes = why.bytes.map_or(String::new(), |bytes| format!("; {bytes} bytes"));
-                format!("refused: {}{bytes}; headers: {}", why.message, headers.join(", "))
+                format!("rejected: {}{bytes}; headers: {}", why.message, headers.join(", "))
             }
         }
     }
@@ -74,7 +74,7 @@ impl Delivery {
         let (event, verified) = match self {
             Self::Verified(_) => ("received", true),
             Self::Unverified { .. } => ("received", false),
-            Self::Refused { .. } => ("refused", false),
+            Self::Rejected { .. } => ("refused", false),
         };
         let details = match self {
             Self::Verified(event) => to_programs(event),
@@ -83,7 +83,7 @@ impl Delivery {
                 details["headers"] = json!(headers);
                 details
             }
-            Self::Refused { why, headers } => json!({
+            Self::Rejected { why, headers } => json!({
                 "reason": why.reason,
                 "message": why.message,
                 "bytes": why.bytes,
@@ -107,7 +107,7 @@ impl Why {
         };
         Self {
             status,
-            reason: refused::reason(refusal),
+            reason: rejection::reason(refusal),
             message: refusal.to_string(),
             bytes: Some(bytes),
         }
@@ -121,14 +121,14 @@ impl Why {
             StatusCode::REQUEST_TIMEOUT => {
                 ("too_slow", "the body did not arrive in time".to_owned())
             }
-            _ => ("broken_off", "the body is not complete".to_owned()),
+            _ => ("broken_off", "the connection closed before the end of the body".to_owned()),
         };
         Self { status, reason, message, bytes: None }
     }
 }
 
-/// The names of the headers in alphabetical order. The HTTP server refuses requests with more than
-/// a hundred.
+/// The names of the headers in alphabetical order. The HTTP server rejects requests with more than
+/// a hundred headers.
 fn names(headers: &HeaderMap) -> Vec<String> {
     let mut names: Vec<String> = headers.keys().map(|name| one_line(name.as_str())).collect();
     names.sort();

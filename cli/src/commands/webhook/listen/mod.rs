@@ -1,4 +1,4 @@
-//! `kiln webhook listen`: a server that prints webhooks as they arrive, until Ctrl-C.
+//! `kiln webhook listen`: prints webhooks as they arrive, until Ctrl-C.
 
 mod delivery;
 mod server;
@@ -6,22 +6,22 @@ mod server;
 use std::net::SocketAddr;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use imagekiln::WEBHOOK_SECRET_VARIABLE;
 use serde_json::json;
 use tokio::net::TcpListener;
 
 use self::server::Server;
 use super::scheme::{Reading, SchemeOptions};
-use crate::{context::Context, failure::Failure, interrupt::Interrupts, voice::unwritten};
+use crate::{context::Context, failure::Failure, interrupt::Interrupts, output::write_failed};
+use imagekiln::WEBHOOK_SECRET_VARIABLE;
 
 pub const NAME: &str = "listen";
 
 #[derive(Args)]
 struct Options {
-    /// Where to listen; port 0 takes a free one
+    /// The address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// The path of the webhook_url; other paths are answered with 404
+    /// The path of the webhook URL; requests to other paths get a 404
     #[arg(long, value_name = "PATH", default_value = "/", value_parser = path)]
     path: String,
     #[command(flatten)]
@@ -32,8 +32,8 @@ pub fn command() -> Command {
     Options::augment_args(Command::new(NAME))
         .about("Print webhooks as they arrive, until Ctrl-C")
         .after_help(
-            "Without a secret nothing is verified, and the names of all headers are shown: this is how to find out \
-             what a service sends.",
+            "Without a secret nothing is verified, and the names of all headers are printed. Use \
+             this to find out what a service sends.",
         )
 }
 
@@ -44,26 +44,28 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let interrupts = Interrupts::listen()?;
     let (listener, address) = bind(options.listen).await?;
     if matches!(reading, Reading::Unverified(_)) {
-        context.voice.warning(&format!(
-            "nothing is verified, because there is no webhook secret; set {WEBHOOK_SECRET_VARIABLE}, or give --secret-file"
+        context.output.warning(&format!(
+            "webhooks are not verified: no webhook secret is set; set {WEBHOOK_SECRET_VARIABLE}, \
+             or pass --secret-file"
         ));
     }
     if address.ip().is_unspecified() {
-        context.voice.warning(&format!(
-            "{} stands for every address of this machine: put one that the service can reach in its place",
+        context.output.warning(&format!(
+            "{} means every address of this machine: replace it with one that the service can \
+             reach",
             address.ip()
         ));
     }
     let url = format!("http://{address}{}", options.path);
-    context.voice.result(
-        || format!("listening; Ctrl-C stops it\n\n  webhook_url  {url}\n"),
+    context.output.result(
+        || format!("listening; press Ctrl-C to stop\n\n  webhook_url  {url}\n"),
         || json!({ "event": "listening", "url": url }),
     )?;
-    let (server, mut failures) = Server::new(reading, options.path, context.voice.json);
+    let (server, mut failures) = Server::new(reading, options.path, context.output.json);
     tokio::select! {
         biased;
         () = interrupts.first() => Ok(()),
-        Some(error) = failures.recv() => unwritten(error),
+        Some(error) = failures.recv() => write_failed(error),
         Err(error) = server.serve(listener) => Err(Failure::other("the server stopped", &error)),
         else => Ok(()),
     }
@@ -76,16 +78,17 @@ async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure>
         Ok((listener, address))
     };
     bound.await.map_err(|error| {
-        Failure::file(format!("can't listen on {address}"), error)
-            .advise("choose another address with --listen; port 0 takes a free one")
+        Failure::file(format!("could not listen on {address}"), error)
+            .advise("choose another address with --listen; port 0 picks a free port")
     })
 }
 
-/// The path of a URL, written in the way in which clients send it.
+/// Parses a URL path in the form in which clients send it.
 fn path(text: &str) -> Result<String, String> {
-    let is_sent_as_it_is = |c: char| c.is_ascii_alphanumeric() || "/-._~!$&'()*+,;=:@%".contains(c);
-    match text.starts_with('/') && text.chars().all(is_sent_as_it_is) {
+    let is_sent_unchanged =
+        |c: char| c.is_ascii_alphanumeric() || "/-._~!$&'()*+,;=:@%".contains(c);
+    match text.starts_with('/') && text.chars().all(is_sent_unchanged) {
         true => Ok(text.to_owned()),
-        false => Err("give the path of a URL, such as /webhooks".to_owned()),
+        false => Err("use a URL path, such as /webhooks".to_owned()),
     }
 }

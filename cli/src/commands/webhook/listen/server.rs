@@ -20,13 +20,13 @@ use super::{
     super::{MAX_BODY, scheme::Reading},
     delivery::Delivery,
 };
-use crate::{shown::json_line, voice::line_on_stdout};
+use crate::{output::line_on_stdout, sanitize::json_line};
 
-/// How long the body of a delivery may take.
-const BODY_TIME: Duration = Duration::from_secs(10);
+/// The time limit for the body of a delivery.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many bodies are in memory at once; other deliveries wait.
-const MOST_BODIES: usize = 64;
+/// The maximum number of bodies in memory; other deliveries wait.
+const MAX_BODIES: usize = 64;
 
 pub struct Server {
     reading: Reading,
@@ -37,15 +37,15 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server, and the errors that it meets at standard output.
+    /// Creates a server, and a channel with its errors at standard output.
     pub fn new(reading: Reading, path: String, json: bool) -> (Self, mpsc::Receiver<io::Error>) {
         let (failures, receiver) = mpsc::channel(1);
-        let bodies = Semaphore::new(MOST_BODIES);
+        let bodies = Semaphore::new(MAX_BODIES);
         (Self { reading, path, json, bodies, failures }, receiver)
     }
 
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
-        // A route of the router would give braces in the path a meaning, and panic at some of them.
+        // A route would treat braces in the path as parameters, and panic on some of them.
         let router = Router::new()
             .fallback(receive)
             .layer(DefaultBodyLimit::max(MAX_BODY))
@@ -53,15 +53,16 @@ impl Server {
         axum::serve(listener, router).await
     }
 
-    /// Prints a delivery before it is answered: the service repeats one that nobody has seen.
+    /// Prints a delivery before the response is sent, so that the service redelivers if printing
+    /// fails.
     async fn print(&self, delivery: &Delivery) -> StatusCode {
         let line =
             if self.json { json_line(&delivery.to_programs()) } else { delivery.to_people() };
-        // A pipe that nobody reads blocks the write, which must not block Ctrl-C.
+        // Writing to a full pipe blocks, which must not block Ctrl-C.
         match spawn_blocking(move || line_on_stdout(&line)).await {
             Ok(Ok(())) => delivery.status(),
             Ok(Err(error)) => {
-                // If another error is there already, the command is about to end.
+                // If there already is an error, the command is about to end.
                 let _ = self.failures.try_send(error);
                 StatusCode::INTERNAL_SERVER_ERROR
             }
@@ -79,7 +80,7 @@ async fn receive(State(server): State<Arc<Server>>, request: Request) -> Respons
     }
     let headers = request.headers().clone();
     let _permit = server.bodies.acquire().await;
-    let delivery = match timeout(BODY_TIME, Bytes::from_request(request, &())).await {
+    let delivery = match timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => Delivery::read(&server.reading, &headers, &body),
         Ok(Err(rejection)) => Delivery::unread(rejection.status(), &headers),
         Err(_) => Delivery::unread(StatusCode::REQUEST_TIMEOUT, &headers),

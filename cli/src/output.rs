@@ -1,43 +1,42 @@
-//! What is said on standard error while a command works, and how results come out on standard
-//! output.
+//! Progress and events on standard error, and results on standard output.
 //!
-//! A stream that was closed is no reason to panic, nor to lose a task: what can't be said on
-//! standard error is not said.
+//! Writing to a closed stream neither panics nor loses a task: what can't be written to standard
+//! error is dropped.
 
 use std::{
     io::{self, IsTerminal, Write},
     time::Duration,
 };
 
-use imagekiln::{Task, TaskRef};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::{args::globals::Globals, failure::Failure, shown::json_line};
+use crate::{args::globals::Globals, failure::Failure, sanitize::json_line};
+use imagekiln::{Task, TaskRef};
 
-/// Speaks to people, or in JSON to programs.
+/// Writes text for people, or JSON for programs.
 #[derive(Debug, Clone, Copy)]
-pub struct Voice {
+pub struct Output {
     pub json: bool,
     quiet: bool,
     spins: bool,
 }
 
-impl Voice {
+impl Output {
     pub fn new(globals: &Globals) -> Self {
         let spins =
             !globals.json && !globals.quiet && globals.verbose == 0 && io::stderr().is_terminal();
         Self { json: globals.json, quiet: globals.quiet, spins }
     }
 
-    /// Something that should be known, and stops nothing.
+    /// Reports a problem that does not stop the command.
     pub fn warning(&self, text: &str) {
         if !self.quiet {
-            self.say("warning", || format!("warning: {text}"), || json!({ "message": text }));
+            self.event("warning", || format!("warning: {text}"), || json!({ "message": text }));
         }
     }
 
-    /// Tells the task as soon as it is paid.
+    /// Reports the task as soon as it is created.
     pub fn submitted(&self, task: &Task) {
         if self.quiet {
             return;
@@ -49,16 +48,22 @@ impl Voice {
                 None => format!("submitted task {} to {model}", task.id()),
             }
         };
-        self.say("submitted", people, || json!({ "task": task_json(task) }));
+        self.event("submitted", people, || json!({ "task": task_json(task) }));
     }
 
-    /// The answer to Ctrl-C while a submission is under way; said even if `--quiet`.
+    /// Reports, even with `--quiet`, that Ctrl-C waits for the submission in progress.
     pub fn finishing(&self) {
-        let text = "finishing the submission, so that no paid task is lost; press Ctrl-C again to give it up";
-        self.say("finishing", || text.to_owned(), || json!({ "message": text }));
+        let text = "finishing the submission so that no paid task is lost; press Ctrl-C again to \
+                    abandon it";
+        self.event("finishing", || text.to_owned(), || json!({ "message": text }));
     }
 
-    fn say(&self, event: &str, people: impl FnOnce() -> String, programs: impl FnOnce() -> Value) {
+    fn event(
+        &self,
+        event: &str,
+        people: impl FnOnce() -> String,
+        programs: impl FnOnce() -> Value,
+    ) {
         let line = if self.json {
             let mut value = programs();
             value["event"] = event.into();
@@ -66,10 +71,10 @@ impl Voice {
         } else {
             people()
         };
-        complain(&line);
+        line_on_stderr(&line);
     }
 
-    /// A spinner, where there is a terminal for it; it goes when it is dropped.
+    /// A spinner, if standard error is a terminal. Dropping it removes it.
     pub fn spin(&self, text: impl Into<String>) -> Spinner {
         let bar = self.spins.then(|| {
             let bar = ProgressBar::new_spinner();
@@ -90,12 +95,12 @@ impl Voice {
         programs: impl FnOnce() -> Value,
     ) -> Result<(), Failure> {
         let text = if self.json { json_line(&programs()) } else { people() };
-        line_on_stdout(&text).or_else(unwritten)
+        line_on_stdout(&text).or_else(write_failed)
     }
 }
 
-/// Says a line on standard error.
-pub fn complain(line: &str) {
+/// Writes a line to standard error.
+pub fn line_on_stderr(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
@@ -106,16 +111,16 @@ pub fn line_on_stdout(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// The outcome of a command that could not write to standard output. Whoever closed a pipe has read
-/// enough.
-pub fn unwritten(error: io::Error) -> Result<(), Failure> {
+/// The outcome of a command that could not write to standard output. A closed pipe is not an error:
+/// its reader needs no more.
+pub fn write_failed(error: io::Error) -> Result<(), Failure> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(Failure::file("standard output can't be written", error)),
+        _ => Err(Failure::file("could not write to standard output", error)),
     }
 }
 
-/// A spinner that may not be there.
+/// A spinner, or nothing without a terminal.
 pub struct Spinner(Option<ProgressBar>);
 
 impl Spinner {
@@ -134,7 +139,7 @@ impl Drop for Spinner {
     }
 }
 
-/// A task's reference with its cost: what `kiln submit` prints, and what `kiln task` reads.
+/// A task's reference with its cost: what `kiln submit` prints and `kiln task` reads.
 pub fn task_json(task: &Task) -> Value {
     let mut value = reference_json(task.reference());
     value["cost"] = task.cost().into();
@@ -143,7 +148,7 @@ pub fn task_json(task: &Task) -> Value {
     value
 }
 
-/// A reference always serialises; were it not so, the id would do.
+/// Serializes a reference. This cannot fail; the fallback is the id.
 pub fn reference_json(task: &TaskRef) -> Value {
     serde_json::to_value(task).unwrap_or_else(|_| json!({ "id": task.id() }))
 }

@@ -3,11 +3,11 @@
 use std::{future::poll_fn, pin::Pin};
 
 use futures_core::Stream;
-use imagekiln::{Picture, Task};
 
 use crate::{context::Context, failure::Failure, interrupt::Interrupts};
+use imagekiln::{Picture, Task};
 
-/// Waits until the picture is there, showing the status meanwhile.
+/// Waits for the picture and shows the status meanwhile.
 pub async fn wait(
     context: &Context,
     task: &Task,
@@ -21,7 +21,7 @@ pub async fn wait(
 }
 
 async fn follow(context: &Context, task: &Task) -> Result<Picture, Failure> {
-    let spinner = context.voice.spin(format!("task {}", task.id()));
+    let spinner = context.output.spin(format!("task {}", task.id()));
     let mut updates = task.updates(context.wait_options());
     while let Some(update) = poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await {
         let update = update?;
@@ -33,7 +33,6 @@ async fn follow(context: &Context, task: &Task) -> Result<Picture, Failure> {
             break;
         }
     }
-    // A failure status is no error of the updates; a wait makes one of it, with the advice that
-    // belongs to it.
+    // The updates do not turn a failure status into an error; `wait_with` does, with its advice.
     Ok(task.wait_with(context.wait_options()).await?)
 }

@@ -1,4 +1,4 @@
-//! `run`, `generate` and `edit`: what is asked for, and where the picture goes.
+//! `run`, `generate` and `edit`: what is sent, and what is printed.
 
 use image::ImageFormat;
 use serde_json::json;
@@ -36,7 +36,7 @@ fn the_first_command_makes_a_picture_without_any_setting() {
 }
 
 #[test]
-fn the_simulated_command_ignores_the_environment() {
+fn a_simulated_command_ignores_the_environment() {
     let place = Place::new();
     let mut command =
         place.kiln(&with(&["--simulate", "generate", "a fox", "--output", "fox.png"]));
@@ -45,19 +45,26 @@ fn the_simulated_command_ignores_the_environment() {
 }
 
 #[test]
-fn generate_sends_what_is_given_and_nothing_else() {
+fn generate_sends_only_the_given_fields() {
     let bench = Bench::new();
     let words =
         ["generate", "a red fox", "--seed", "-7", "--safety_tolerance", "0", "--disable-pup"];
     bench.run(&with(&words)).ok();
     assert_eq!(
         bench.last_request(),
-        json!({ "prompt": "a red fox", "seed": -7, "safety_tolerance": 0, "disable_pup": true, "width": 64, "height": 64 })
+        json!({
+            "prompt": "a red fox",
+            "seed": -7,
+            "safety_tolerance": 0,
+            "disable_pup": true,
+            "width": 64,
+            "height": 64,
+        })
     );
 }
 
 #[test]
-fn a_boolean_does_not_swallow_what_follows() {
+fn a_boolean_flag_does_not_consume_the_next_argument() {
     let bench = Bench::new();
     let small = ["--output", "x.jpg", "--aspect-ratio", "1:1"];
     let run = |words: &[&str]| bench.run(&[words, &small].concat()).ok();
@@ -81,136 +88,7 @@ fn an_explicit_null_can_be_sent() {
 }
 
 #[test]
-fn the_format_follows_the_ending() {
-    let bench = Bench::new();
-    for (file, kind, sent) in [
-        ("a.png", ImageFormat::Png, json!("png")),
-        ("a.JPG", ImageFormat::Jpeg, json!("jpeg")),
-        ("a.webp", ImageFormat::WebP, json!("webp")),
-        ("a.unknown", ImageFormat::Jpeg, json!(null)),
-        ("plain", ImageFormat::Jpeg, json!(null)),
-    ] {
-        let outcome = bench.run(&with(&["generate", "a fox", "--output", file])).ok();
-        assert_eq!(kind_of(&bench.place.read(file)), kind, "{file}");
-        assert_eq!(bench.last_request()["output_format"], sent, "{file}");
-        assert!(!outcome.stderr.contains("warning"), "{}", outcome.stderr);
-    }
-}
-
-#[test]
-fn a_format_that_was_given_wins_over_the_ending() {
-    let bench = Bench::new();
-    for given in [["--output-format", "webp"], ["--extra", "output_format=webp"]] {
-        let outcome =
-            bench.run(&with(&["generate", "a fox", "--output", "a.png", given[0], given[1]])).ok();
-        assert_eq!(kind_of(&bench.place.read("a.png")), ImageFormat::WebP);
-        assert!(
-            outcome.stderr.contains("warning: the file's ending asks for png"),
-            "{}",
-            outcome.stderr
-        );
-        assert!(
-            outcome.stderr.contains("warning: the file's ending does not fit: what came is WebP")
-        );
-    }
-    let quiet = bench
-        .run(&with(&["generate", "a fox", "-o", "a.png", "--output-format", "webp", "--quiet"]))
-        .ok();
-    assert_eq!(quiet.stderr, "");
-}
-
-#[test]
-fn a_model_without_the_field_is_asked_for_no_format() {
-    let bench = Bench::new();
-    let words = [
-        "run",
-        "gen-2-klein-4b",
-        "--extra",
-        "width=64",
-        "--extra",
-        "height=64",
-        "--output",
-        "a.png",
-    ];
-    let outcome = bench.run(&words).ok();
-    assert_eq!(bench.last_request(), json!({ "width": 64, "height": 64 }));
-    assert!(outcome.stderr.contains("does not fit: what came is JPEG"), "{}", outcome.stderr);
-}
-
-#[test]
-fn a_picture_without_a_name_is_named_after_model_task_and_kind() {
-    let bench = Bench::new();
-    let outcome = bench.run(&with(&["generate", "a fox"])).ok();
-    let id = bench.simulator.tasks()[0].id.clone();
-    assert_eq!(outcome.text(), format!("gen-2-pro-{}.jpg\n", &id[..8]));
-    assert_eq!(kind_of(&bench.place.read(outcome.text().trim())), ImageFormat::Jpeg);
-    // The same task once more: what has the name keeps it.
-    let second = bench.run(&["task", "save", &id]).ok();
-    assert_eq!(second.text(), format!("picture-{}.jpg\n", &id[..8]));
-    let third = bench.run(&["task", "save", &id]).ok();
-    assert_eq!(third.text(), format!("picture-{id}.jpg\n"));
-    assert_eq!(bench.place.files().len(), 3);
-}
-
-#[test]
-fn a_directory_takes_the_picture_under_that_name() {
-    let bench = Bench::new();
-    std::fs::create_dir(bench.place.path("pictures")).unwrap();
-    let outcome = bench
-        .run(&with(&["generate", "a fox", "--output", "pictures", "--output-format", "png"]))
-        .ok();
-    assert!(
-        outcome.text().starts_with("pictures/gen-2-pro-") && outcome.text().ends_with(".png\n")
-    );
-    bench.place.read(outcome.text().trim());
-}
-
-#[test]
-fn an_existing_file_is_replaced() {
-    let bench = Bench::new();
-    bench.place.write("fox.png", "what stood here");
-    bench.run(&with(&["generate", "a fox", "--output", "fox.png"])).ok();
-    assert_eq!(kind_of(&bench.place.read("fox.png")), ImageFormat::Png);
-}
-
-#[test]
-fn standard_output_takes_the_picture_and_nothing_else() {
-    let bench = Bench::new();
-    let outcome =
-        bench.run(&with(&["generate", "a fox", "--output", "-", "--output-format", "png"])).ok();
-    image::load_from_memory_with_format(&outcome.stdout, ImageFormat::Png).unwrap();
-    assert_eq!(bench.place.files(), [""; 0]);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_pipe_is_written_into_and_not_replaced() {
-    use std::os::unix::fs::FileTypeExt;
-    let bench = Bench::new();
-    // Held open for both directions, so that neither side waits for the other; the picture fits
-    // into the pipe.
-    let make = "kiln generate 'a fox' --width 64 --height 64 --output pipe";
-    bench
-        .shell(&format!("mkfifo pipe; exec 3<>pipe; {make}; test -p pipe; head -c 100 <&3 > head"))
-        .ok();
-    assert_eq!(kind_of(&bench.place.read("head")), ImageFormat::Jpeg);
-    assert!(std::fs::metadata(bench.place.path("pipe")).unwrap().file_type().is_fifo());
-}
-
-#[test]
-fn what_can_not_be_written_is_found_before_anything_is_paid() {
-    let bench = Bench::new();
-    bench.place.write("a-file", "");
-    for output in ["nowhere/fox.png", "a-file/fox.png", "new/"] {
-        let outcome = bench.run(&with(&["generate", "a fox", "--output", output]));
-        assert!([1, 2].contains(&outcome.code), "{output}: {outcome:?}");
-        assert!(outcome.stderr.contains("nothing was sent"), "{output}: {}", outcome.stderr);
-    }
-    assert_eq!(bench.simulator.counts(), Default::default());
-}
-
-#[test]
-fn programs_get_json() {
+fn json_output_describes_the_picture() {
     let bench = Bench::new();
     let outcome = bench.run(&with(&["--json", "generate", "a fox", "--output", "fox.png"])).ok();
     let result = outcome.json();
@@ -227,7 +105,7 @@ fn programs_get_json() {
 }
 
 #[test]
-fn a_model_whose_fields_are_not_shown_gets_the_prompt() {
+fn a_model_without_listed_fields_receives_the_prompt() {
     let bench = Bench::new();
     let words = [
         "generate",
@@ -244,7 +122,7 @@ fn a_model_whose_fields_are_not_shown_gets_the_prompt() {
 }
 
 #[test]
-fn edit_fills_the_image_fields_in_their_order() {
+fn edit_sets_the_image_fields_in_order() {
     let bench = Bench::new();
     for (name, side) in [("one.png", 64), ("two.png", 80)] {
         bench.place.write(name, png(side, side));
@@ -278,7 +156,7 @@ fn edit_fills_the_image_fields_in_their_order() {
 }
 
 #[test]
-fn the_cost_is_told_as_soon_as_it_is_paid() {
+fn the_cost_is_printed_with_the_task() {
     let bench = Bench::new();
     let outcome = bench.run(&with(&["generate", "a fox"])).ok();
     let id = bench.simulator.tasks()[0].id.clone();
@@ -286,7 +164,7 @@ fn the_cost_is_told_as_soon_as_it_is_paid() {
 }
 
 #[test]
-fn verbose_tells_the_steps_without_secrets() {
+fn verbose_logs_the_steps_without_secrets() {
     let bench = Bench::new();
     let secrets = ["--webhook-secret", "HUSH", "--webhook-url", "https://example.com/?token=HUSH"];
     for json in [&[][..], &["--json"]] {
@@ -314,7 +192,7 @@ fn verbose_tells_the_steps_without_secrets() {
 }
 
 #[test]
-fn the_deadline_holds_and_the_task_is_not_lost() {
+fn a_task_is_not_lost_at_the_deadline() {
     let bench = Bench::ready_after(AGES);
     let outcome = bench.run(&with(&[
         "generate",

@@ -1,14 +1,14 @@
-//! Text from outside, made safe for a terminal: it can't move the cursor, and hides or reorders
-//! nothing on its line.
+//! Makes untrusted text safe to print: it can't move the cursor, and can't hide or reorder anything
+//! on its line.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// The longest name or id that is shown, in characters.
+/// The maximum length of a printed name or id, in characters.
 const LONGEST: usize = 100;
 
-/// At most 100 characters of a text, without control characters.
+/// The first 100 characters of a text, without control characters.
 pub fn one_line(text: &str) -> String {
     let mut shown: String =
         text.chars().take(LONGEST).map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
@@ -18,14 +18,14 @@ pub fn one_line(text: &str) -> String {
     shown
 }
 
-/// JSON on one line, complete, with the characters escaped that [`one_line`] replaces.
+/// Complete JSON on one line, with the characters escaped that [`one_line`] replaces.
 pub fn json_line(value: &Value) -> String {
     let json = value.to_string();
     let mut line = String::with_capacity(json.len());
     for c in json.chars() {
         if is_unsafe(c) {
-            // Only strings hold such characters, and all of them have four digits. Writing to a
-            // `String` does not fail.
+            // Such characters occur only in strings, and their code points have four hex digits.
+            // Writing to a `String` does not fail.
             let _ = write!(line, "\\u{:04x}", u32::from(c));
         } else {
             line.push(c);
@@ -38,7 +38,8 @@ pub fn json_line(value: &Value) -> String {
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}'
         )
 }
 
@@ -56,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn json_keeps_its_meaning() {
+    fn escaped_json_parses_to_the_same_value() {
         let value = json!({ "a\u{9b}31m": "\u{1b}\n\u{7f}\u{202e}\u{feff}é🦊\\u0041" });
         let line = json_line(&value);
         assert!(!line.chars().any(is_unsafe), "{line}");

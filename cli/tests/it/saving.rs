@@ -1,0 +1,143 @@
+//! Where the picture is saved, and in which format.
+
+use image::ImageFormat;
+use serde_json::json;
+
+use crate::bench::{Bench, kind_of};
+
+const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
+
+fn with<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    words.iter().chain(&SMALL).copied().collect()
+}
+
+#[test]
+fn the_format_follows_the_file_extension() {
+    let bench = Bench::new();
+    for (file, kind, sent) in [
+        ("a.png", ImageFormat::Png, json!("png")),
+        ("a.JPG", ImageFormat::Jpeg, json!("jpeg")),
+        ("a.webp", ImageFormat::WebP, json!("webp")),
+        ("a.unknown", ImageFormat::Jpeg, json!(null)),
+        ("plain", ImageFormat::Jpeg, json!(null)),
+    ] {
+        let outcome = bench.run(&with(&["generate", "a fox", "--output", file])).ok();
+        assert_eq!(kind_of(&bench.place.read(file)), kind, "{file}");
+        assert_eq!(bench.last_request()["output_format"], sent, "{file}");
+        assert!(!outcome.stderr.contains("warning"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn an_explicit_format_overrides_the_file_extension() {
+    let bench = Bench::new();
+    for given in [["--output-format", "webp"], ["--extra", "output_format=webp"]] {
+        let outcome =
+            bench.run(&with(&["generate", "a fox", "--output", "a.png", given[0], given[1]])).ok();
+        assert_eq!(kind_of(&bench.place.read("a.png")), ImageFormat::WebP);
+        assert!(
+            outcome.stderr.contains("warning: the file extension asks for png"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(
+            outcome
+                .stderr
+                .contains("warning: the file extension does not match: the picture is WebP")
+        );
+    }
+    let quiet = bench
+        .run(&with(&["generate", "a fox", "-o", "a.png", "--output-format", "webp", "--quiet"]))
+        .ok();
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn no_format_is_sent_to_a_model_without_the_field() {
+    let bench = Bench::new();
+    let words = [
+        "run",
+        "gen-2-klein-4b",
+        "--extra",
+        "width=64",
+        "--extra",
+        "height=64",
+        "--output",
+        "a.png",
+    ];
+    let outcome = bench.run(&words).ok();
+    assert_eq!(bench.last_request(), json!({ "width": 64, "height": 64 }));
+    assert!(outcome.stderr.contains("does not match: the picture is JPEG"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_picture_without_a_name_is_named_after_its_model_task_and_format() {
+    let bench = Bench::new();
+    let outcome = bench.run(&with(&["generate", "a fox"])).ok();
+    let id = bench.simulator.tasks()[0].id.clone();
+    assert_eq!(outcome.text(), format!("gen-2-pro-{}.jpg\n", &id[..8]));
+    assert_eq!(kind_of(&bench.place.read(outcome.text().trim())), ImageFormat::Jpeg);
+    // Saving the same task again does not replace the first file.
+    let second = bench.run(&["task", "save", &id]).ok();
+    assert_eq!(second.text(), format!("picture-{}.jpg\n", &id[..8]));
+    let third = bench.run(&["task", "save", &id]).ok();
+    assert_eq!(third.text(), format!("picture-{id}.jpg\n"));
+    assert_eq!(bench.place.files().len(), 3);
+}
+
+#[test]
+fn a_picture_saved_in_a_directory_gets_a_name() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.place.path("pictures")).unwrap();
+    let outcome = bench
+        .run(&with(&["generate", "a fox", "--output", "pictures", "--output-format", "png"]))
+        .ok();
+    assert!(
+        outcome.text().starts_with("pictures/gen-2-pro-") && outcome.text().ends_with(".png\n")
+    );
+    bench.place.read(outcome.text().trim());
+}
+
+#[test]
+fn an_existing_file_is_replaced() {
+    let bench = Bench::new();
+    bench.place.write("fox.png", "the old content");
+    bench.run(&with(&["generate", "a fox", "--output", "fox.png"])).ok();
+    assert_eq!(kind_of(&bench.place.read("fox.png")), ImageFormat::Png);
+}
+
+#[test]
+fn standard_output_receives_only_the_picture() {
+    let bench = Bench::new();
+    let outcome =
+        bench.run(&with(&["generate", "a fox", "--output", "-", "--output-format", "png"])).ok();
+    image::load_from_memory_with_format(&outcome.stdout, ImageFormat::Png).unwrap();
+    assert_eq!(bench.place.files(), [""; 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let bench = Bench::new();
+    // Opened for reading and writing, so that neither side blocks. The picture fits into the pipe's
+    // buffer.
+    let make = "kiln generate 'a fox' --width 64 --height 64 --output pipe";
+    bench
+        .shell(&format!("mkfifo pipe; exec 3<>pipe; {make}; test -p pipe; head -c 100 <&3 > head"))
+        .ok();
+    assert_eq!(kind_of(&bench.place.read("head")), ImageFormat::Jpeg);
+    assert!(std::fs::metadata(bench.place.path("pipe")).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn an_unwritable_target_is_reported_before_anything_is_paid() {
+    let bench = Bench::new();
+    bench.place.write("a-file", "");
+    for output in ["nowhere/fox.png", "a-file/fox.png", "new/"] {
+        let outcome = bench.run(&with(&["generate", "a fox", "--output", output]));
+        assert!([1, 2].contains(&outcome.code), "{output}: {outcome:?}");
+        assert!(outcome.stderr.contains("nothing was sent"), "{output}: {}", outcome.stderr);
+    }
+    assert_eq!(bench.simulator.counts(), Default::default());
+}
