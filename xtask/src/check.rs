@@ -1,5 +1,5 @@
-//! `cargo xtask check`: whether everything that is derived from the contract is up to date. Writes
-//! nothing.
+//! `cargo xtask check`: checks that all files derived from the contract are up to date. Does not
+//! write anything.
 
 use std::{fs, process::ExitCode};
 
@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::derived;
 
-/// Fails on anything stale, and prints the command that mends it.
+/// Fails if anything is stale, and prints the command that fixes it
 #[derive(Args)]
 pub struct Arguments {}
 
@@ -17,21 +17,21 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     for derived in derived::files()? {
         if fs::read_to_string(&derived.path).unwrap_or_default() != derived.content {
             stale = true;
-            println!("stale: {} (mend it: cargo xtask regenerate)", derived.path.display());
+            println!("stale: {} (run: cargo xtask regenerate)", derived.path.display());
         }
     }
     if derived::is_outline_stale()? {
         stale = true;
-        println!("stale: the outline of the generated code (mend it: cargo xtask regenerate)");
+        println!("stale: the outline of the generated code (run: cargo xtask regenerate)");
     }
     for path in derived::pending_snapshots() {
         stale = true;
-        println!("pending: {} (mend it: cargo insta review)", path.display());
+        println!("pending: {} (run: cargo insta review)", path.display());
     }
     match stale {
         true => Ok(ExitCode::FAILURE),
         false => {
-            println!("the contract is valid, and all that is derived from it is up to date");
+            println!("the contract is valid, and all files derived from it are up to date");
             Ok(ExitCode::SUCCESS)
         }
     }

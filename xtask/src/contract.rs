@@ -1,19 +1,20 @@
-//! The contract and its generator, as `build.rs` runs it.
+//! The contract and its code generator, the one that `build.rs` runs.
 
 use anyhow::{Context, Result};
 
-/// The SDK's own generator: the same source files, so that what is shown here is what is built.
+/// The SDK's own generator, from the same source files, so that its output is the same as in the
+/// build.
 #[path = "../../build/mod.rs"]
 mod generator;
 
-/// Where the contract lies, from the root of the repository.
+/// The path of the contract in the repository.
 pub const PATH: &str = "openapi.json";
 
-/// The contract as it was when xtask was built.
+/// The contract at the time xtask was built.
 #[cfg(test)]
 pub const DOCUMENT: &str = include_str!("../../openapi.json");
 
-/// The code that the generator makes of a document.
+/// Generates code from a document.
 pub fn generate(document: &str) -> Result<String> {
     let options = generator::Options { json_schema: false };
     generator::generate(document, &options)
@@ -26,7 +27,7 @@ mod tests {
 
     use super::*;
 
-    /// What the build says of a document that someone broke: each message names the place.
+    /// The build errors for invalid documents. Each message contains the location.
     #[test]
     fn a_fault_of_the_document_is_named_with_its_place() {
         let field = "/components/schemas/Gen2Pro/properties";

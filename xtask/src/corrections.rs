@@ -1,23 +1,23 @@
-//! `docs/corrections.md`: where the listings of the service conflict, and what the contract leaves
-//! open, as the document itself records it.
+//! Generates `docs/corrections.md`: the conflicts between the service's listings, and what the
+//! contract leaves open, as the document records them.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// Where the page lies, from the root of the repository.
+/// The path of the page in the repository.
 pub const PATH: &str = "docs/corrections.md";
 
 /// The page for a document.
 pub fn page(document: &str) -> Result<String> {
-    let document: Value = serde_json::from_str(document).context("the contract is no JSON")?;
+    let document: Value = serde_json::from_str(document).context("could not parse the contract")?;
     let mut found = Found::default();
     found.walk(&document, &mut Vec::new());
     Ok(found.page())
 }
 
-/// What the document records, each with the places that record it: one correction may hold at many.
+/// What the document records, with the locations. A correction can have many.
 #[derive(Default)]
 struct Found {
     corrections: BTreeMap<[String; 4], Vec<String>>,
@@ -62,14 +62,22 @@ impl Found {
         let mut page = String::from(
             "# Corrections and gaps\n\n\
              Made from `openapi.json` by `cargo xtask regenerate`; do not edit.\n\n\
-             The service's listings conflict in places, and leave much open. The contract takes one side of each conflict and\n\
-             records it in place (`x-correction`); what is not shown stays open (`x-not-shown`): nothing is invented.\n\n\
+             The service's listings conflict in places, and leave much open. The contract takes \
+             one side of each conflict and\n\
+             records it in place (`x-correction`); what is not shown stays open (`x-not-shown`): \
+             nothing is invented.\n\n\
              ## Where listings conflict\n",
         );
         for ([about, listings, chosen, why], places) in &self.corrections {
             page += &format!(
-                "\n### {}\n\n- The listings: {listings}.\n- The contract: {chosen}.\n- Why: {why}\n- At: {}\n",
+                concat!(
+                    "\n### {}\n\n- The listings: {}.\n- The contract: {}.\n- Why: {}\n",
+                    "- At: {}\n",
+                ),
                 capitalized(about),
+                listings,
+                chosen,
+                why,
                 places.join(", ")
             );
         }
@@ -81,7 +89,7 @@ impl Found {
     }
 }
 
-/// A place as a reader knows it: the path of the operation, or schema and field.
+/// A location for readers: the path of the operation, or the schema and field.
 fn place(path: &[String]) -> String {
     let steps: Vec<&str> = path.iter().map(String::as_str).collect();
     match steps.as_slice() {
@@ -92,7 +100,7 @@ fn place(path: &[String]) -> String {
     }
 }
 
-/// The text with the pages that it names as links. Both they and this page lie in `docs/`.
+/// Turns the names of pages into links. Those pages and this one are in `docs/`.
 fn linked(text: &str) -> String {
     let words = text.split(' ').map(|word| match word.strip_prefix("docs/") {
         Some(page) => format!("[`{page}`]({page})"),

@@ -1,4 +1,4 @@
-//! The files that are derived from the contract and checked in.
+//! The checked-in files that are derived from the contract.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::{contract, corrections, outline};
 
-/// A derived file: where it lies, and what should stand in it.
+/// A derived file: its path, and its expected content.
 pub struct Derived {
     pub path: PathBuf,
     pub content: String,
@@ -20,12 +20,12 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(1).map(Path::to_owned).unwrap_or_default()
 }
 
-/// Reads the contract, checks that it is valid OpenAPI 3.0 and that the generator takes it, and
-/// makes every derived file.
+/// Reads the contract, checks that it is valid OpenAPI 3.0 and that code can be generated from it,
+/// and generates all derived files.
 pub fn files() -> Result<Vec<Derived>> {
     let document = read(contract::PATH)?;
     serde_json::from_str::<openapiv3::OpenAPI>(&document)
-        .with_context(|| format!("{} is no OpenAPI 3.0", contract::PATH))?;
+        .with_context(|| format!("{} is not valid OpenAPI 3.0", contract::PATH))?;
     contract::generate(&document)?;
     Ok(vec![Derived {
         path: root().join(corrections::PATH),
@@ -33,20 +33,20 @@ pub fn files() -> Result<Vec<Derived>> {
     }])
 }
 
-/// Whether the snapshot of the outline shows another contract than the present one.
+/// Whether the snapshot of the outline is out of date.
 pub fn is_outline_stale() -> Result<bool> {
     let snapshot = read("xtask/src/snapshots/xtask__outline__tests__of_the_contract.snap")?;
-    // insta's header stands between two lines of dashes.
+    // insta's header is between two lines of dashes.
     let shown = snapshot.splitn(3, "---\n").nth(2).unwrap_or_default();
     Ok(shown.trim() != outline::of_document(&read(contract::PATH)?)?.trim())
 }
 
 fn read(path: &str) -> Result<String> {
     let path = root().join(path);
-    fs::read_to_string(&path).with_context(|| format!("{} can't be read", path.display()))
+    fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))
 }
 
-/// Snapshots that wait for `cargo insta review`.
+/// The snapshots that `cargo insta review` has to review.
 pub fn pending_snapshots() -> Vec<PathBuf> {
     let mut pending = Vec::new();
     let mut folders = vec![root()];

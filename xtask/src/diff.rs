@@ -1,51 +1,49 @@
-//! `cargo xtask diff OTHER.json`: what another listing of the service says differently from our
-//! document.
+//! `cargo xtask diff OTHER.json`: compares our document with another listing of the service.
 //!
-//! Both documents, OpenAPI 3.0 or 3.1, are read into one small model ([`model`]), and the models
-//! are compared. So notation makes no difference: `nullable: true`, `anyOf` with a `null` branch
-//! and `type: [.., "null"]` are one thing, and so are `const` and an `enum` of one value,
-//! `exclusiveMinimum` as a flag and as a number, an inlined schema and a component of whatever
-//! name. Descriptions, titles, examples, tags, `operationId` and extensions do not count (but
-//! `x-default`, where our document keeps a default that lies outside its own bounds, does), and
-//! neither does authentication, `uniqueItems`, `not`, `if`/`then`, nor the schema of
-//! `additionalProperties`.
+//! Both documents, OpenAPI 3.0 or 3.1, are read into the same small model ([`model`]), and the
+//! models are compared. So different notations of the same thing are equal: `nullable: true`,
+//! `anyOf` with a `null` branch and `type: [.., "null"]`; `const` and an `enum` of one value;
+//! `exclusiveMinimum` as a flag and as a number; an inlined schema and a component of any name.
+//! Descriptions, titles, examples, tags, `operationId` and extensions are ignored (except
+//! `x-default`, which our document uses for a default outside its own bounds), and so are
+//! authentication, `uniqueItems`, `not`, `if`/`then`, and the schema of `additionalProperties`.
 //!
 //! # What is breaking
 //!
-//! `breaking` means: a caller of *our* document may fail, or be served something else, where the
-//! *other* listing is true. Everything else is `compatible`. One idea decides it:
+//! `breaking` means that if the *other* listing is correct, a caller of *our* document may fail, or
+//! get something else. All other differences are `compatible`. Two rules decide it:
 //!
-//! * **Request.** What our callers may send must still be accepted. So *narrower* is breaking,
-//!   wider is compatible.
-//! * **Answer.** What the service may answer must be something that our callers expect. So *wider*
-//!   is breaking, narrower is compatible.
+//! * **Request.** The service must still accept what our callers may send, so *narrower* is
+//!   breaking and wider is compatible.
+//! * **Response.** Our callers must expect everything that the service may return, so *wider* is
+//!   breaking and narrower is compatible.
 //!
-//! | difference, seen from ours to the other | in a request | in an answer |
+//! | difference, from ours to the other | in a request | in a response |
 //! |---|---|---|
 //! | operation removed / added | breaking / compatible | |
-//! | operation deprecated, or no longer | compatible | |
+//! | operation deprecated, or not any more | compatible | |
 //! | field, parameter or body removed | breaking | breaking |
 //! | field, parameter or body added | breaking if required, else compatible | compatible |
 //! | optional becomes required / the reverse | breaking / compatible | compatible / breaking |
 //! | bound, `pattern`, `format` or `enum` narrowed or added | breaking | compatible |
 //! | bound, `pattern`, `format` or `enum` widened or dropped | compatible | breaking |
 //! | type or null no longer allowed / newly allowed | breaking / compatible | compatible / breaking |
-//! | any of these replaced by what is neither narrower nor wider | breaking | breaking |
+//! | any of these replaced by something neither narrower nor wider | breaking | breaking |
 //! | unknown fields no longer / newly allowed | breaking / compatible | compatible / breaking |
-//! | default changed or dropped | breaking: who leaves the field out gets something else | not compared |
+//! | default changed or dropped | breaking: callers that omit the field get something else | not compared |
 //! | default stated where none was | compatible: nothing was promised before | not compared |
-//! | status 2xx added or removed | | breaking |
-//! | other status added or removed | | compatible: a failure without a body we know is handled |
+//! | status code 2xx added or removed | | breaking |
+//! | other status code added or removed | | compatible: failures with an unknown body are handled |
 //!
-//! Alternatives (`anyOf`, `oneOf`) are read as the widest statement that covers all of them: a
-//! field is required if every alternative requires it. A schema that contains itself is followed
-//! once round.
+//! Alternatives (`anyOf`, `oneOf`) are read as the narrowest shape that covers all of them: a field
+//! is required if every alternative requires it. A recursive schema is expanded once.
 //!
-//! The exit code is 0 where nothing differs, 1 where something does, 2 where a document cannot be
+//! The exit code is 0 if nothing differs, 1 if something does, and 2 if a document could not be
 //! read.
 
 mod algebra;
 mod compare;
+mod describe;
 mod model;
 mod report;
 mod schema;
@@ -53,15 +51,17 @@ mod service;
 mod source;
 #[cfg(test)]
 mod tests;
-mod told;
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Context;
 use serde_json::Value;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-/// Compares openapi.json with another listing of the service.
+/// Compares openapi.json with another listing of the service
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The other listing: an OpenAPI 3.0 or 3.1 document in JSON
@@ -71,10 +71,10 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Prints the differences; the exit code tells whether there are any.
+/// Prints the differences. The exit code reports whether there are any.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (report, code) = examine(arguments)?;
-    std::io::stdout().write_all(report.as_bytes()).context("writing the report")?;
+    std::io::stdout().write_all(report.as_bytes()).context("could not write the report")?;
     Ok(code)
 }
 
@@ -86,7 +86,7 @@ fn examine(arguments: &Arguments) -> anyhow::Result<(String, ExitCode)> {
     Ok((report, if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }))
 }
 
-/// A document and the name under which messages speak of it.
+/// A document, and its name for messages.
 struct Listing {
     name: String,
     document: Value,
@@ -94,13 +94,14 @@ struct Listing {
 
 fn load(path: &Path) -> anyhow::Result<Listing> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
-    let document = serde_json::from_str(&text).with_context(|| format!("{name} is not JSON"))?;
+    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {name}"))?;
+    let document =
+        serde_json::from_str(&text).with_context(|| format!("could not parse {name}"))?;
     Ok(Listing { name, document })
 }
 
 fn differences(ours: &Listing, theirs: &Listing) -> anyhow::Result<Vec<compare::Difference>> {
-    // A header that either document knows as the key is authentication for both, not a parameter.
+    // A header that either document uses for the key is authentication in both, not a parameter.
     let mut credentials = service::credential_headers(&ours.document);
     credentials.append(&mut service::credential_headers(&theirs.document));
     let read = |listing: &Listing| {

@@ -1,4 +1,4 @@
-//! `cargo xtask`: the chores of this repository, one command a file.
+//! `cargo xtask`: maintenance commands of this repository, one per file.
 
 mod check;
 mod contract;
@@ -8,10 +8,11 @@ mod diff;
 mod outline;
 mod regenerate;
 
-use clap::Parser;
 use std::process::ExitCode;
 
-/// The chores of this repository.
+use clap::Parser;
+
+/// Maintenance commands of this repository
 #[derive(Parser)]
 #[command(name = "xtask", bin_name = "cargo xtask")]
 enum Command {

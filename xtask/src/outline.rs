@@ -1,6 +1,6 @@
 //! The outline of the generated code: types with their fields, constructors and setters, and the
-//! table of operations with every bound. A snapshot of it shows what a change of the contract
-//! changes for those who depend on the crate.
+//! table of operations with every limit. Its snapshot shows how a change of the contract affects
+//! users of the crate.
 
 use anyhow::{Context, Result};
 use quote::ToTokens;
@@ -8,10 +8,10 @@ use syn::{Expr, Fields, ImplItem, Item, Visibility};
 
 use crate::contract;
 
-/// The outline of what the generator makes of a document.
+/// The outline of the code generated from a document.
 pub fn of_document(document: &str) -> Result<String> {
     let code = contract::generate(document)?;
-    let file = syn::parse_file(&code).context("the generated code is no Rust")?;
+    let file = syn::parse_file(&code).context("the generator produced invalid Rust")?;
     let mut outline = String::new();
     for item in &file.items {
         match item {
@@ -73,7 +73,7 @@ fn describe_method(item: &ImplItem, outline: &mut String) {
     }
 }
 
-/// A value of the table: structs and lists over several lines, everything else on one.
+/// A value in the table: structs and lists on several lines, everything else on one.
 fn describe_value(value: &Expr, depth: usize, outline: &mut String) {
     let indent = "  ".repeat(depth);
     match value {
@@ -119,7 +119,7 @@ fn describe_value(value: &Expr, depth: usize, outline: &mut String) {
     }
 }
 
-/// Whether a value says nothing: most fields have no limits, and listing that would bury those that
+/// Whether a value is a default. Most fields have no limits, and listing them would hide those that
 /// have some.
 fn is_empty(value: &Expr) -> bool {
     match value {
@@ -129,7 +129,7 @@ fn is_empty(value: &Expr) -> bool {
     }
 }
 
-/// Tokens without the spaces that token streams put between them, as far as that reads well.
+/// Formats tokens with fewer spaces than token streams have.
 fn spelled(tokens: &impl ToTokens) -> String {
     let text = tokens.to_token_stream().to_string();
     if text.starts_with('"') {
@@ -172,10 +172,9 @@ mod tests {
         insta::assert_snapshot!(of_document(contract::DOCUMENT).unwrap());
     }
 
-    /// Every change of the contract below must show; a snapshot that stays green would hide a
-    /// drift.
+    /// Every change below must change the outline, or the snapshot would not detect it.
     #[test]
-    fn shows_every_change_of_a_bound_or_a_field() {
+    fn every_change_of_a_limit_or_a_field_changes_the_outline() {
         let before = of_document(contract::DOCUMENT).unwrap();
         let flex = "/components/schemas/Gen2Flex/properties";
         let changes: [(&str, &str, Value); 9] = [
@@ -203,7 +202,7 @@ mod tests {
             assert_ne!(
                 of_document(&changed.to_string()).unwrap(),
                 before,
-                "{place}{pointer} does not show"
+                "{place}{pointer} does not change the outline"
             );
         }
         let mut changed = document();
@@ -212,7 +211,8 @@ mod tests {
         let after = of_document(&changed.to_string()).unwrap();
         assert!(
             after.contains("mood: Option<String>") && after.contains("fn mood(mut self"),
-            "a new field does not show:\n{after}"
+            "a new field is missing:\
+{after}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask regenerate`: what to run when the contract changed.
+//! `cargo xtask regenerate`: updates everything that depends on the contract.
 
 use std::{
     fs,
@@ -10,8 +10,8 @@ use clap::Args;
 
 use crate::derived;
 
-/// Rewrites every file derived from the contract, and leaves changed snapshots pending for
-/// `cargo insta review`.
+/// Rewrites all files derived from the contract, and leaves changed snapshots pending for `cargo
+/// insta review`
 #[derive(Args)]
 pub struct Arguments {}
 
@@ -22,20 +22,20 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
             continue;
         }
         fs::write(&derived.path, &derived.content)
-            .with_context(|| format!("{} can't be written", derived.path.display()))?;
+            .with_context(|| format!("could not write {}", derived.path.display()))?;
         println!("rewritten: {}", derived.path.display());
     }
-    println!("running the tests, to collect the snapshots that changed ...");
+    println!("running the tests to find changed snapshots ...");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let tests = Command::new(cargo)
         .args(["test", "--workspace", "--quiet", "--no-fail-fast"])
-        // Changed snapshots are written beside the old ones, and are no failure; anything else
-        // still is.
+        // Changed snapshots are written next to the old ones and do not fail the tests. Other
+        // failures still do.
         .envs([("INSTA_UPDATE", "new"), ("INSTA_FORCE_PASS", "1")])
         .env_remove("CI")
         .current_dir(derived::root())
         .status()
-        .context("cargo test can't be started")?;
+        .context("could not start cargo test")?;
     let pending = derived::pending_snapshots();
     for path in &pending {
         println!("pending: {}", path.display());
@@ -45,7 +45,7 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
         count => println!("{count} snapshots changed; review them: cargo insta review"),
     }
     if !tests.success() {
-        println!("some tests fail besides: see above");
+        println!("some tests failed: see above");
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)

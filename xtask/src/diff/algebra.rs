@@ -1,10 +1,11 @@
-//! Two shapes made one: what both allow (`allOf`, a `$ref` beside other keywords), or what either
+//! Combines two shapes: what both allow (`allOf`, a `$ref` with sibling keywords), or what either
 //! allows (`anyOf`).
 
-use super::model::{Field, Limit, Shape, Types};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What both shapes allow.
+use super::model::{Field, Limit, Shape, Types};
+
+/// The shape of what both shapes allow.
 pub fn both(a: Shape, b: Shape) -> Shape {
     let types = match (a.types.spelled_out(), b.types.spelled_out()) {
         (Some(a), Some(b)) => Types::only(a.intersection(&b).cloned()),
@@ -36,10 +37,10 @@ pub fn both(a: Shape, b: Shape) -> Shape {
     }
 }
 
-/// The widest statement that covers both shapes.
+/// The narrowest shape that covers both shapes.
 pub fn either(a: Shape, b: Shape) -> Shape {
-    // Nothing is known of what is not there: a branch that only adds null must not undo the other's
-    // limits.
+    // A shape without any values states no limits: a branch that only adds null must not remove
+    // those of the other.
     if a.holds_no_value() || b.holds_no_value() {
         let nullable = Some(a.nullable == Some(true) || b.nullable == Some(true));
         let other = if a.holds_no_value() { b } else { a };
@@ -95,7 +96,7 @@ fn fields_of_either(
     fields
 }
 
-/// A limit stays where each alternative that it could concern has one.
+/// Keeps a limit if each alternative that it concerns has one.
 fn limits_of_either(a: &Shape, b: &Shape) -> BTreeMap<&'static str, Limit> {
     let keywords: BTreeSet<_> = a.limits.keys().chain(b.limits.keys()).copied().collect();
     let mut limits = BTreeMap::new();

@@ -1,35 +1,39 @@
-//! Two services compared by the rule that the parent module states.
+//! Compares two services by the rules of the parent module.
 
-use super::model::{Field, Operation, Relation, Service, Shape};
-use super::told;
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One difference, seen from ours to theirs.
+use serde::Serialize;
+
+use super::{
+    describe,
+    model::{Field, Operation, Relation, Service, Shape},
+};
+
+/// A difference, from ours to theirs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     /// Method and path.
     pub operation: String,
-    /// Which part of the operation; none where it is the operation itself.
+    /// The part of the operation; `None` for the operation itself.
     pub place: Option<String>,
     #[serde(flatten)]
     pub change: Change,
     pub mark: Mark,
 }
 
-/// What happened to the place.
+/// The kind of difference.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "change", rename_all = "lowercase")]
 pub enum Change {
-    /// Theirs alone has it.
+    /// Only theirs has it.
     Added { what: String },
-    /// Ours alone has it.
+    /// Only ours has it.
     Removed { what: String },
     /// Both have it.
     Changed { aspect: &'static str, ours: String, theirs: String },
 }
 
-/// What it means for callers of our document.
+/// The effect on callers of our document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
@@ -43,18 +47,18 @@ impl Mark {
     }
 }
 
-/// Which way the value travels.
+/// The direction in which the value is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Request,
-    Answer,
+    Response,
 }
 
 impl Direction {
     fn mark(self, relation: Relation) -> Mark {
         let harmless = match self {
             Self::Request => Relation::Widened,
-            Self::Answer => Relation::Narrowed,
+            Self::Response => Relation::Narrowed,
         };
         Mark::breaking_if(relation != harmless)
     }
@@ -116,11 +120,11 @@ impl Comparison<'_> {
             );
         }
         self.fields(Direction::Request, "", &ours.request, &theirs.request);
-        for pair in pairs(&ours.answers, &theirs.answers) {
-            let what = "answer".to_owned();
+        for pair in pairs(&ours.responses, &theirs.responses) {
+            let what = "response".to_owned();
             match pair {
                 Pair::Both(status, ours, theirs) => {
-                    self.shapes(Direction::Answer, status, ours, theirs)
+                    self.shapes(Direction::Response, status, ours, theirs)
                 }
                 Pair::Ours(status, _) => {
                     self.add(
@@ -162,7 +166,7 @@ impl Comparison<'_> {
                     self.shapes(direction, &place, &ours.shape, &theirs.shape);
                 }
                 Pair::Ours(name, field) => {
-                    let what = told::field(field);
+                    let what = describe::field(field);
                     self.add(
                         Some(&format!("{prefix}{name}")),
                         Change::Removed { what },
@@ -170,7 +174,7 @@ impl Comparison<'_> {
                     );
                 }
                 Pair::Theirs(name, field) => {
-                    let what = told::field(field);
+                    let what = describe::field(field);
                     let breaking = direction == Direction::Request && field.required;
                     self.add(
                         Some(&format!("{prefix}{name}")),
@@ -192,7 +196,7 @@ impl Comparison<'_> {
             place,
             "type",
             relation,
-            [told::types(&ours.types), told::types(&theirs.types)],
+            [describe::types(&ours.types), describe::types(&theirs.types)],
         );
         if let (Some(ours), Some(theirs)) = (ours.nullable, theirs.nullable) {
             let relation = Relation::of_restrictions(!ours, !theirs);
@@ -200,26 +204,14 @@ impl Comparison<'_> {
         }
         let relation = Relation::of_sets(ours.choices.as_ref(), theirs.choices.as_ref());
         let choices =
-            [told::choices(ours.choices.as_ref()), told::choices(theirs.choices.as_ref())];
+            [describe::choices(ours.choices.as_ref()), describe::choices(theirs.choices.as_ref())];
         self.changed(direction, place, "enum", relation, choices);
-        let keywords: BTreeSet<_> =
-            ours.limits.keys().chain(theirs.limits.keys()).copied().collect();
-        for keyword in keywords {
-            let (ours, theirs) = (ours.limits.get(keyword), theirs.limits.get(keyword));
-            let relation = Relation::of_limits(ours, theirs);
-            self.changed(
-                direction,
-                place,
-                keyword,
-                relation,
-                [told::limit(ours), told::limit(theirs)],
-            );
-        }
+        self.limits(direction, place, ours, theirs);
         if direction == Direction::Request && ours.default != theirs.default {
             let change = Change::Changed {
                 aspect: "default",
-                ours: told::value(ours.default.as_ref()),
-                theirs: told::value(theirs.default.as_ref()),
+                ours: describe::value(ours.default.as_ref()),
+                theirs: describe::value(theirs.default.as_ref()),
             };
             self.add(Some(place), change, Mark::breaking_if(ours.default.is_some()));
         }
@@ -232,14 +224,22 @@ impl Comparison<'_> {
             [!ours.closed, !theirs.closed],
         );
         self.fields(direction, &format!("{place}."), &ours.fields, &theirs.fields);
-        match (&ours.items, &theirs.items) {
-            (None, None) => {}
-            (ours, theirs) => {
-                let anything = Shape::default();
-                let [ours, theirs] =
-                    [ours, theirs].map(|items| items.as_deref().unwrap_or(&anything));
-                self.shapes(direction, &format!("{place}[]"), ours, theirs);
-            }
+        if ours.items.is_some() || theirs.items.is_some() {
+            let anything = Shape::default();
+            let [ours, theirs] =
+                [&ours.items, &theirs.items].map(|items| items.as_deref().unwrap_or(&anything));
+            self.shapes(direction, &format!("{place}[]"), ours, theirs);
+        }
+    }
+
+    fn limits(&mut self, direction: Direction, place: &str, ours: &Shape, theirs: &Shape) {
+        let keywords: BTreeSet<_> =
+            ours.limits.keys().chain(theirs.limits.keys()).copied().collect();
+        for keyword in keywords {
+            let (ours, theirs) = (ours.limits.get(keyword), theirs.limits.get(keyword));
+            let relation = Relation::of_limits(ours, theirs);
+            let described = [describe::limit(ours), describe::limit(theirs)];
+            self.changed(direction, place, keyword, relation, described);
         }
     }
 

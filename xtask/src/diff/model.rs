@@ -1,9 +1,10 @@
-//! What is compared: operations, their fields, and what each field may hold.
+//! The model for the comparison: operations, their fields, and the allowed values of each field.
 
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The operations of a service, by method and path with the names of path parameters taken out.
+use serde_json::Value;
+
+/// The operations of a service, by method and path without the names of path parameters.
 #[derive(Debug, Default)]
 pub struct Service {
     pub operations: BTreeMap<String, Operation>,
@@ -12,41 +13,41 @@ pub struct Service {
 /// One operation.
 #[derive(Debug)]
 pub struct Operation {
-    /// Method and path as its document writes them.
+    /// Method and path, as in the document.
     pub name: String,
     pub deprecated: bool,
-    /// Parameters and bodies, by a name that tells which (`query id`, `body`).
+    /// Parameters and bodies, by location and name (`query id`, `body`).
     pub request: BTreeMap<String, Field>,
-    /// Answers by status, and media type where it is not JSON.
-    pub answers: BTreeMap<String, Shape>,
+    /// Responses by status code, and by media type if it is not JSON.
+    pub responses: BTreeMap<String, Shape>,
 }
 
-/// A place that holds a value.
+/// A field of a request or a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     pub required: bool,
     pub shape: Shape,
 }
 
-/// What a value may be. The default shape allows anything.
+/// The set of allowed values. The default shape allows anything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shape {
     pub types: Types,
-    /// `None` where nothing is said about types at all.
+    /// `None` if the types are not restricted at all.
     pub nullable: Option<bool>,
-    /// The allowed values as JSON text, where they are enumerated; `null` is left to `nullable`.
+    /// The enumerated values as JSON text, without `null`, which is in `nullable`.
     pub choices: Option<BTreeSet<String>>,
     pub default: Option<Value>,
     pub limits: BTreeMap<&'static str, Limit>,
     pub fields: BTreeMap<String, Field>,
-    /// Fields beside `fields` are refused.
+    /// Fields other than `fields` are rejected.
     pub closed: bool,
     pub items: Option<Box<Shape>>,
 }
 
-/// The JSON types that are allowed besides null; `None` allows each.
+/// The allowed JSON types besides null; `None` allows every type.
 ///
-/// `integer` is left out beside `number`, which includes it.
+/// `integer` is omitted if there is `number`, which includes it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Types(pub Option<BTreeSet<String>>);
 
@@ -62,11 +63,11 @@ pub enum Limit {
         exclusive: bool,
     },
     Multiple(f64),
-    /// Known only to be the same or another: a pattern, a format.
+    /// A pattern or a format, which can only be compared for equality.
     Exact(String),
 }
 
-/// How theirs relates to ours.
+/// The relation of theirs to ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     Same,
@@ -79,7 +80,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// From whether ours includes theirs, and theirs ours.
+    /// The relation, given whether ours includes theirs and theirs includes ours.
     pub fn from_inclusion(ours_includes: bool, theirs_includes: bool) -> Self {
         match (ours_includes, theirs_includes) {
             (true, true) => Self::Same,
@@ -89,7 +90,7 @@ impl Relation {
         }
     }
 
-    /// Of two restrictions by the same keyword, either of which may be missing.
+    /// The relation of two optional restrictions by the same keyword.
     pub fn of_limits(ours: Option<&Limit>, theirs: Option<&Limit>) -> Self {
         match (ours, theirs) {
             (Some(ours), Some(theirs)) => {
@@ -99,7 +100,7 @@ impl Relation {
         }
     }
 
-    /// Of two sets, where a missing one holds everything.
+    /// The relation of two sets; `None` contains everything.
     pub fn of_sets(ours: Option<&BTreeSet<String>>, theirs: Option<&BTreeSet<String>>) -> Self {
         match (ours, theirs) {
             (Some(ours), Some(theirs)) => {
@@ -109,14 +110,14 @@ impl Relation {
         }
     }
 
-    /// Of two flags that each forbid something.
+    /// The relation of two flags that each forbid something.
     pub fn of_restrictions(ours: bool, theirs: bool) -> Self {
         Self::from_inclusion(!ours || theirs, !theirs || ours)
     }
 }
 
 impl Limit {
-    /// Whether everything that `other` allows is allowed by this too.
+    /// Whether this allows everything that `other` allows.
     pub fn includes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Lower { value, exclusive }, Self::Lower { value: inner, exclusive: open }) => {
@@ -135,7 +136,7 @@ impl Limit {
 }
 
 impl Types {
-    /// Exactly the types named.
+    /// Exactly these types.
     pub fn only<Name: Into<String>>(names: impl IntoIterator<Item = Name>) -> Self {
         let mut names: BTreeSet<String> = names.into_iter().map(Into::into).collect();
         if names.contains("number") {
@@ -144,13 +145,13 @@ impl Types {
         Self(Some(names))
     }
 
-    /// Whether a value of this type may appear.
+    /// Whether values of this type are allowed.
     pub fn allow(&self, name: &str) -> bool {
         let Some(names) = &self.0 else { return true };
         names.contains(name) || (name == "integer" && names.contains("number"))
     }
 
-    /// Every allowed type by name, `integer` beside `number` included.
+    /// The names of all allowed types, with `integer` in addition to `number`.
     pub fn spelled_out(&self) -> Option<BTreeSet<String>> {
         let mut names = self.0.clone()?;
         if names.contains("number") {
@@ -161,7 +162,7 @@ impl Types {
 }
 
 impl Shape {
-    /// Null and nothing else, or (where even null is refused) nothing at all.
+    /// Whether the shape allows no value other than null.
     pub fn holds_no_value(&self) -> bool {
         self.types.0.as_ref().is_some_and(BTreeSet::is_empty)
     }

@@ -1,9 +1,10 @@
-//! Differences told to people and to programs.
+//! Formats the differences.
 
-use super::compare::{Change, Difference, Mark};
 use serde::Serialize;
 
-/// For people: grouped by operation, a line each.
+use super::compare::{Change, Difference, Mark};
+
+/// Text: grouped by operation, one line each.
 pub fn text(differences: &[Difference]) -> String {
     if differences.is_empty() {
         return "No differences.\n".to_owned();
@@ -31,7 +32,7 @@ pub fn text(differences: &[Difference]) -> String {
     text + &format!("\n{operations} {plural}: {breaking} breaking, {compatible} compatible\n")
 }
 
-/// For programs: one object.
+/// JSON: a single object.
 pub fn json(differences: &[Difference]) -> serde_json::Result<String> {
     #[derive(Serialize)]
     struct Report<'a> {

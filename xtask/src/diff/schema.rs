@@ -1,22 +1,25 @@
-//! A schema in any of OpenAPI's notations, read into a [`Shape`].
+//! Reads a schema in any OpenAPI notation into a [`Shape`].
 
-use super::algebra::{both, either};
-use super::model::{Field, Limit, Shape, Types};
-use super::source::Node;
-use anyhow::bail;
-use serde_json::{Number, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Schemas within schemas, all `$ref`s followed, before this many are not meant seriously.
+use anyhow::bail;
+use serde_json::{Number, Value};
+
+use super::{
+    algebra::{both, either},
+    model::{Field, Limit, Shape, Types},
+    source::Node,
+};
+
+/// The maximum nesting of schemas, with all `$ref`s followed.
 const DEPTH: usize = 128;
 
-/// What the schema allows.
+/// The shape that the schema allows.
 pub fn shape(node: &Node) -> anyhow::Result<Shape> {
     within(node, &mut Vec::new(), 0)
 }
 
-/// `trail` holds the places of the components that are being read: one that contains itself ends
-/// there.
+/// `trail` contains the places of the components that are being read, so that recursion ends.
 fn within(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Shape> {
     node.count_schema()?;
     if depth > DEPTH {
@@ -34,7 +37,7 @@ fn within(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<
         _ => node.object()?,
     };
     let mut shape = own(node, trail, depth)?;
-    // A `nullable` at hand is meant, whatever the component that it is said of says.
+    // A `nullable` next to a `$ref` takes precedence over the component.
     let stated_nullable = shape.nullable == Some(true);
     if let Some(target) = node.referred()?
         && !trail.iter().any(|place| place == target.place())
@@ -66,7 +69,7 @@ fn within(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<
     Ok(shape)
 }
 
-/// What the schema's own keywords say, those that hold other schemas to be combined left out.
+/// The shape of the schema's own keywords, without those that combine schemas.
 fn own(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Shape> {
     let choices = choices(node)?;
     let (types, nullable) = types(node, choices.as_deref())?;
@@ -76,7 +79,7 @@ fn own(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Sha
         fields.insert(name.to_owned(), Field { required: false, shape });
     }
     for name in node.items_at("required")? {
-        // Where the field itself is described elsewhere (`allOf`), this adds the flag to it.
+        // If the field itself is described elsewhere (in `allOf`), this adds the flag to it.
         let unknown = || Field { required: false, shape: Shape::default() };
         fields.entry(name.text()?.to_owned()).or_insert_with(unknown).required = true;
     }
@@ -96,7 +99,7 @@ fn own(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Sha
                 .map(|value| canonical(value).to_string())
                 .collect()
         }),
-        // Leaving a field out and sending null are one where null is the default.
+        // A missing field and null are the same if null is the default.
         default: default.filter(|default| !default.is_null()),
         limits: limits(node)?,
         fields,
@@ -117,8 +120,8 @@ fn choices<'a>(node: &Node<'a, '_>) -> anyhow::Result<Option<Vec<&'a Value>>> {
     }
 }
 
-/// The types besides null, and whether null is allowed; taken from the other keywords where no
-/// `type` is.
+/// The types besides null, and whether null is allowed. Without `type` they are derived from other
+/// keywords.
 fn types(node: &Node, choices: Option<&[&Value]>) -> anyhow::Result<(Types, Option<bool>)> {
     let mut names = BTreeSet::new();
     match node.get("type") {
@@ -175,7 +178,7 @@ fn limits(node: &Node) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
     limits.extend(narrower_of(upper, open).map(|limit| ("maximum", limit)));
 
     for keyword in ["minLength", "minItems"] {
-        // A length of at least 0 says nothing.
+        // A minimum length of 0 has no effect.
         let length = number(keyword)?.filter(|value| *value > 0.0);
         limits.extend(length.map(|value| (keyword, Limit::Lower { value, exclusive: false })));
     }
@@ -193,8 +196,8 @@ fn limits(node: &Node) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
     Ok(limits)
 }
 
-/// The inclusive and the exclusive bound: OpenAPI 3.0 makes the second a flag on the first, 3.1 a
-/// number of its own.
+/// The inclusive and the exclusive bound. In OpenAPI 3.0 the second is a flag of the first, in 3.1
+/// it is a separate number.
 fn numeric_bound(
     node: &Node,
     inclusive: &str,
@@ -216,7 +219,7 @@ fn narrower_of(a: Option<Limit>, b: Option<Limit>) -> Option<Limit> {
     }
 }
 
-/// For an integer, above 0 is at least 1.
+/// Makes the bounds of an integer inclusive: above 0 is at least 1.
 fn count_whole_numbers(shape: &mut Shape) {
     if shape.types != Types::only(["integer"]) {
         return;
@@ -234,9 +237,9 @@ fn count_whole_numbers(shape: &mut Shape) {
     }
 }
 
-/// The value with `5.0` written as `5`.
+/// Normalizes numbers: `5.0` becomes `5`.
 fn canonical(value: &Value) -> Value {
-    /// Beyond this a float no longer tells one whole number from the next.
+    /// Above this, a float can't represent every integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) if number.is_f64() => match number.as_f64() {

@@ -1,18 +1,22 @@
-//! An OpenAPI document's paths, read into a [`Service`].
+//! Reads the paths of an OpenAPI document into a [`Service`].
 
-use super::model::{Field, Operation, Service, Shape};
-use super::schema::shape;
-use super::source::{Node, Source};
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::{Context, bail};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    model::{Field, Operation, Service, Shape},
+    schema::shape,
+    source::{Node, Source},
+};
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-/// Headers that OpenAPI tells tools to pass over as parameters.
+/// Headers that OpenAPI does not allow as parameters.
 const TRANSPORT_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
-/// The headers, in lower case, in which the document's API keys travel.
+/// The headers of the document's API keys, in lower case.
 pub fn credential_headers(document: &Value) -> BTreeSet<String> {
     let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object);
     let keys = schemes
@@ -22,18 +26,17 @@ pub fn credential_headers(document: &Value) -> BTreeSet<String> {
     keys.filter_map(|scheme| scheme["name"].as_str()).map(str::to_lowercase).collect()
 }
 
-/// Reads a document; headers named by `credentials` are no parameters.
+/// Reads a document. The headers in `credentials` are not parameters.
 pub fn read(document: &Value, credentials: &BTreeSet<String>) -> anyhow::Result<Service> {
     let source = Source::new(document);
     let root = source.root();
     root.object()?;
-    let version =
-        root.get("openapi").context("this is no OpenAPI 3 document: it has no `openapi`")?;
+    let version = root.get("openapi").context("not an OpenAPI 3 document: `openapi` is missing")?;
     if !version.text()?.starts_with("3.") {
-        bail!("{}: OpenAPI 3 is expected, not {}", version.place(), version.value);
+        bail!("{}: expected OpenAPI 3, found {}", version.place(), version.value);
     }
     let mut service = Service::default();
-    let paths = root.get("paths").context("this document has no `paths`")?;
+    let paths = root.get("paths").context("`paths` is missing")?;
     for (path, item) in paths.members()? {
         if path.starts_with("x-") {
             continue;
@@ -49,10 +52,10 @@ pub fn read(document: &Value, credentials: &BTreeSet<String>) -> anyhow::Result<
                 name: format!("{method} {path}"),
                 deprecated: operation.flag_at("deprecated")?,
                 request: request(path, &item, &operation, credentials)?,
-                answers: answers(&operation)?,
+                responses: responses(&operation)?,
             };
             if let Some(other) = service.operations.insert(key, operation) {
-                bail!("{}: {} is described twice", item.place(), other.name);
+                bail!("{}: {} is defined more than once", item.place(), other.name);
             }
         }
     }
@@ -84,7 +87,7 @@ fn request(
     Ok(fields)
 }
 
-/// A parameter and its name; none where it belongs to the transport.
+/// A parameter and its name; `None` for a header of the transport.
 fn read_parameter(
     path: &str,
     parameter: &Node,
@@ -113,24 +116,24 @@ fn read_parameter(
     Ok(Some((format!("{location} {name}"), Field { required, shape })))
 }
 
-fn answers(operation: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
-    let mut answers = BTreeMap::new();
-    for (status, answer) in operation.members_at("responses")? {
+fn responses(operation: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
+    let mut responses = BTreeMap::new();
+    for (status, response) in operation.members_at("responses")? {
         if status.starts_with("x-") {
             continue;
         }
-        let content = content(&answer.resolved()?)?;
+        let content = content(&response.resolved()?)?;
         if content.is_empty() {
-            answers.insert(status.to_owned(), Shape::default());
+            responses.insert(status.to_owned(), Shape::default());
         }
         for (media_type, shape) in content {
-            answers.insert(named(status, &media_type), shape);
+            responses.insert(named(status, &media_type), shape);
         }
     }
-    Ok(answers)
+    Ok(responses)
 }
 
-/// Media type to shape.
+/// The shape of each media type.
 fn content(holder: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
     let mut shapes = BTreeMap::new();
     for (media_type, described) in holder.members_at("content")? {
@@ -141,7 +144,7 @@ fn content(holder: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
     Ok(shapes)
 }
 
-/// JSON goes without saying.
+/// The name of a body, with its media type if it is not JSON.
 fn named(what: &str, media_type: &str) -> String {
     if media_type == "application/json" {
         what.to_owned()
@@ -150,7 +153,7 @@ fn named(what: &str, media_type: &str) -> String {
     }
 }
 
-/// The path with its parameters' names taken out: they are the document's own affair.
+/// The path without the names of its parameters, which may differ between documents.
 fn anonymous(path: &str) -> String {
     let mut parts = path.split('{');
     let mut anonymous = parts.next().unwrap_or_default().to_owned();
@@ -161,7 +164,7 @@ fn anonymous(path: &str) -> String {
     anonymous
 }
 
-/// A path parameter is known by where it stands.
+/// Identifies a path parameter by its position.
 fn position(path: &str, name: &str) -> String {
     let mut names = path.split('{').skip(1).map(|part| part.split('}').next().unwrap_or_default());
     names

@@ -1,16 +1,17 @@
-//! A document as a tree of nodes that know where they are, so that every complaint says where.
+//! A document as a tree of nodes that know their location, for error messages.
+
+use std::cell::Cell;
 
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
-use std::cell::Cell;
 
-/// How many schemas are read before a document is called too large: `$ref`s that fan out multiply.
+/// The maximum number of schemas in a document, because nested `$ref`s multiply.
 const SCHEMAS: u32 = 200_000;
 
-/// References to references before this many are a circle.
+/// The maximum length of a chain of references.
 const HOPS: usize = 32;
 
-/// A whole document.
+/// A complete document.
 pub struct Source<'a> {
     root: &'a Value,
     schemas_left: Cell<u32>,
@@ -26,7 +27,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A value and its place.
+/// A value and its location.
 #[derive(Clone)]
 pub struct Node<'a, 's> {
     source: &'s Source<'a>,
@@ -35,30 +36,30 @@ pub struct Node<'a, 's> {
 }
 
 impl<'a, 's> Node<'a, 's> {
-    /// The place as a JSON pointer.
+    /// The location as a JSON pointer.
     pub fn place(&self) -> &str {
         if self.place.is_empty() { "the document" } else { &self.place }
     }
 
-    /// The member of this name; none also where this is no object.
+    /// The member of this name; `None` also if this is not an object.
     pub fn get(&self, name: &str) -> Option<Self> {
         self.value.get(name).map(|value| self.child(name, value))
     }
 
     pub fn object(&self) -> anyhow::Result<&'a Map<String, Value>> {
-        self.value.as_object().with_context(|| self.complaint("an object"))
+        self.value.as_object().with_context(|| self.mismatch("an object"))
     }
 
     pub fn text(&self) -> anyhow::Result<&'a str> {
-        self.value.as_str().with_context(|| self.complaint("a string"))
+        self.value.as_str().with_context(|| self.mismatch("a string"))
     }
 
     pub fn flag(&self) -> anyhow::Result<bool> {
-        self.value.as_bool().with_context(|| self.complaint("true or false"))
+        self.value.as_bool().with_context(|| self.mismatch("true or false"))
     }
 
     pub fn number(&self) -> anyhow::Result<f64> {
-        self.value.as_f64().with_context(|| self.complaint("a number"))
+        self.value.as_f64().with_context(|| self.mismatch("a number"))
     }
 
     /// The members, by name.
@@ -68,27 +69,27 @@ impl<'a, 's> Node<'a, 's> {
     }
 
     pub fn items(&self) -> anyhow::Result<Vec<Self>> {
-        let items = self.value.as_array().with_context(|| self.complaint("an array"))?;
+        let items = self.value.as_array().with_context(|| self.mismatch("an array"))?;
         let nodes = items.iter().enumerate();
         Ok(nodes.map(|(index, value)| self.child(&index.to_string(), value)).collect())
     }
 
-    /// A member that is a flag, `false` where it is missing.
+    /// A boolean member; `false` if it is missing.
     pub fn flag_at(&self, name: &str) -> anyhow::Result<bool> {
         self.get(name).map_or(Ok(false), |node| node.flag())
     }
 
-    /// The members of a member, none where it is missing.
+    /// The members of a member; none if it is missing.
     pub fn members_at(&self, name: &str) -> anyhow::Result<Vec<(&'a str, Self)>> {
         self.get(name).map_or_else(|| Ok(Vec::new()), |node| node.members())
     }
 
-    /// The items of a member, none where it is missing.
+    /// The items of a member; none if it is missing.
     pub fn items_at(&self, name: &str) -> anyhow::Result<Vec<Self>> {
         self.get(name).map_or_else(|| Ok(Vec::new()), |node| node.items())
     }
 
-    /// What the `$ref` of this node stands for, where it has one.
+    /// The target of this node's `$ref`, if it has one.
     pub fn referred(&self) -> anyhow::Result<Option<Self>> {
         let Some(reference) = self.get("$ref") else {
             return Ok(None);
@@ -98,13 +99,12 @@ impl<'a, 's> Node<'a, 's> {
             let value = self.source.root.pointer(pointer)?;
             Some(Node { source: self.source, value, place: pointer.to_owned() })
         });
-        let found = target.with_context(|| {
-            format!("{}: `{text}` leads nowhere in this document", reference.place())
-        })?;
+        let found = target
+            .with_context(|| format!("{}: `{text}` is not in this document", reference.place()))?;
         Ok(Some(found))
     }
 
-    /// This node, or what it stands for.
+    /// This node, or the target of its `$ref`.
     pub fn resolved(&self) -> anyhow::Result<Self> {
         let mut node = self.clone();
         for _ in 0..HOPS {
@@ -113,10 +113,10 @@ impl<'a, 's> Node<'a, 's> {
                 None => return Ok(node),
             }
         }
-        bail!("{}: this `$ref` goes round in a circle", self.place())
+        bail!("{}: this `$ref` is circular", self.place())
     }
 
-    /// Counts a schema; fails where the document holds, all `$ref`s followed, too many.
+    /// Counts a schema. Fails if the document has too many, with all `$ref`s followed.
     pub fn count_schema(&self) -> anyhow::Result<()> {
         let left = self.source.schemas_left.get();
         if left == 0 {
@@ -134,7 +134,7 @@ impl<'a, 's> Node<'a, 's> {
         Node { source: self.source, value, place: format!("{}/{name}", self.place) }
     }
 
-    fn complaint(&self, expected: &str) -> String {
+    fn mismatch(&self, expected: &str) -> String {
         let kind = match self.value {
             Value::Null => "null",
             Value::Bool(_) => "true or false",
@@ -143,6 +143,6 @@ impl<'a, 's> Node<'a, 's> {
             Value::Array(_) => "an array",
             Value::Object(_) => "an object",
         };
-        format!("{}: {expected} is expected here, not {kind}", self.place())
+        format!("{}: expected {expected}, found {kind}", self.place())
     }
 }

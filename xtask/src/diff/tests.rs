@@ -1,19 +1,23 @@
-//! Small services, written for the test at hand, and what the comparison says of them.
+//! Tests of the comparison with small services.
 
 mod combination;
-mod laws;
+mod malformed;
 mod notation;
-mod odd;
+mod properties;
 mod report;
 mod rule;
 
-use super::compare::{Change, Difference, Mark};
-use super::{Listing, differences};
 use serde_json::{Value, json};
 
-/// The differences between two documents that both can be read.
+use super::{
+    Listing,
+    compare::{Change, Difference, Mark},
+    differences,
+};
+
+/// The differences between two valid documents.
 fn compare(ours: &Value, theirs: &Value) -> Vec<Difference> {
-    try_compare(ours, theirs).expect("both documents can be read")
+    try_compare(ours, theirs).expect("could not read the documents")
 }
 
 fn try_compare(ours: &Value, theirs: &Value) -> anyhow::Result<Vec<Difference>> {
@@ -27,26 +31,26 @@ fn service(paths: Value) -> Value {
     json!({ "openapi": "3.1.0", "info": { "title": "t", "version": "1" }, "paths": paths })
 }
 
-/// A service of one operation that takes and answers these schemas.
-fn exchange(request: &Value, answer: &Value) -> Value {
+/// A service with one operation that has these request and response schemas.
+fn exchange(request: &Value, response: &Value) -> Value {
     let content = |schema: &Value| json!({ "application/json": { "schema": schema } });
     service(json!({ "/v1/a": { "post": {
         "requestBody": { "required": true, "content": content(request) },
-        "responses": { "200": { "description": "d", "content": content(answer) } },
+        "responses": { "200": { "description": "d", "content": content(response) } },
     } } }))
 }
 
-/// The mark and the line of each difference between two schemas of a request body.
+/// The mark and a description of each difference between two schemas of a request body.
 fn in_request(ours: &Value, theirs: &Value) -> Vec<(Mark, String)> {
-    told(&compare(&exchange(ours, &json!({})), &exchange(theirs, &json!({}))))
+    described(&compare(&exchange(ours, &json!({})), &exchange(theirs, &json!({}))))
 }
 
-/// The same for two schemas of an answer.
-fn in_answer(ours: &Value, theirs: &Value) -> Vec<(Mark, String)> {
-    told(&compare(&exchange(&json!({}), ours), &exchange(&json!({}), theirs)))
+/// The same for two schemas of a response.
+fn in_response(ours: &Value, theirs: &Value) -> Vec<(Mark, String)> {
+    described(&compare(&exchange(&json!({}), ours), &exchange(&json!({}), theirs)))
 }
 
-fn told(differences: &[Difference]) -> Vec<(Mark, String)> {
+fn described(differences: &[Difference]) -> Vec<(Mark, String)> {
     let line = |difference: &Difference| {
         let change = match &difference.change {
             Change::Added { what } => format!("added {what}"),

@@ -1,7 +1,8 @@
-//! `allOf` is what every part allows, `anyOf` what any alternative allows.
+//! `allOf` is what all parts allow, `anyOf` is what any alternative allows.
+
+use serde_json::{Value, json};
 
 use super::in_request;
-use serde_json::{Value, json};
 
 #[track_caller]
 fn assert_means(combined: &Value, plain: &Value) {
@@ -51,15 +52,17 @@ fn all_parts_add_their_fields_and_flags() {
 }
 
 #[test]
-fn a_pattern_in_each_part_counts_twice_in_whatever_order() {
-    let parts = |first: &str, second: &str| json!({ "allOf": [{ "pattern": first }, { "pattern": second }] });
+fn patterns_are_combined_in_any_order() {
+    let pattern = |text: &str| json!({ "pattern": text });
+    let parts = |first: &str, second: &str| json!({ "allOf": [pattern(first), pattern(second)] });
     assert_means(&parts("a", "b"), &parts("b", "a"));
     assert_ne!(in_request(&parts("a", "b"), &json!({ "pattern": "a" })), []);
 }
 
 #[test]
 fn alternatives_keep_the_wider_bound() {
-    let branches = json!([{ "type": "integer", "minimum": 2, "maximum": 8 }, { "type": "integer", "minimum": 1 }]);
+    let narrow = json!({ "type": "integer", "minimum": 2, "maximum": 8 });
+    let branches = json!([narrow, { "type": "integer", "minimum": 1 }]);
     assert_means(&json!({ "anyOf": branches }), &json!({ "type": "integer", "minimum": 1 }));
 }
 
@@ -70,7 +73,7 @@ fn alternatives_join_their_values() {
 }
 
 #[test]
-fn a_field_is_required_where_every_alternative_requires_it() {
+fn a_field_is_required_if_every_alternative_requires_it() {
     let string = json!({ "type": "string" });
     let branches =
         |first, second| json!({ "anyOf": [object(&string, first), object(&string, second)] });
@@ -79,7 +82,7 @@ fn a_field_is_required_where_every_alternative_requires_it() {
 }
 
 #[test]
-fn fields_and_items_stay_beside_an_alternative_without() {
+fn fields_and_items_are_kept_if_an_alternative_has_none() {
     let (object, array) = (
         object(&json!({ "type": "string" }), true),
         json!({ "type": "array", "items": { "type": "string" } }),
@@ -93,7 +96,7 @@ fn fields_and_items_stay_beside_an_alternative_without() {
 }
 
 #[test]
-fn alternatives_refuse_unknown_fields_together_or_not_at_all() {
+fn alternatives_reject_unknown_fields_only_if_all_do() {
     let closed = json!({ "type": "object", "additionalProperties": false });
     let open = json!({ "type": "object" });
     assert_means(&json!({ "anyOf": [closed, open] }), &open);

@@ -1,8 +1,9 @@
-//! One meaning in two notations is no difference.
+//! Different notations of the same thing are equal.
 
-use super::{compare, exchange, in_request, service, told};
-use crate::diff::compare::Mark::{Breaking, Compatible};
 use serde_json::{Value, json};
+
+use super::{compare, described, exchange, in_request, service};
+use crate::diff::compare::Mark::{Breaking, Compatible};
 
 #[track_caller]
 fn assert_same(a: Value, b: Value) {
@@ -13,9 +14,10 @@ fn assert_same(a: Value, b: Value) {
 }
 
 #[test]
-fn null_is_said_in_many_ways() {
+fn null_has_many_notations() {
     let flag = json!({ "type": "integer", "nullable": true, "minimum": 64 });
-    let branch = json!({ "anyOf": [{ "type": "integer", "minimum": 64 }, { "type": "null" }], "title": "F" });
+    let integer = json!({ "type": "integer", "minimum": 64 });
+    let branch = json!({ "anyOf": [integer, { "type": "null" }], "title": "F" });
     assert_same(flag.clone(), branch);
     assert_same(flag.clone(), json!({ "type": ["integer", "null"], "minimum": 64 }));
     assert_same(
@@ -27,7 +29,7 @@ fn null_is_said_in_many_ways() {
 }
 
 #[test]
-fn a_null_default_is_none() {
+fn a_null_default_is_the_same_as_none() {
     assert_same(
         json!({ "type": "integer", "nullable": true }),
         json!({ "type": ["integer", "null"], "default": null }),
@@ -40,7 +42,7 @@ fn a_constant_is_an_enumeration_of_one() {
 }
 
 #[test]
-fn numbers_are_what_they_are_worth() {
+fn numbers_are_compared_by_value() {
     assert_same(
         json!({ "type": "number", "default": 5, "maximum": 10 }),
         json!({ "type": "number", "default": 5.0, "maximum": 10.0 }),
@@ -63,7 +65,7 @@ fn exclusive_bounds_are_flags_or_numbers() {
 }
 
 #[test]
-fn a_default_set_apart_is_a_default() {
+fn x_default_is_a_default() {
     assert_same(
         json!({ "type": "integer", "minimum": 64, "x-default": 0 }),
         json!({ "type": "integer", "minimum": 64, "default": 0 }),
@@ -71,45 +73,66 @@ fn a_default_set_apart_is_a_default() {
 }
 
 #[test]
-fn a_length_of_at_least_nothing_is_no_bound() {
+fn a_minimum_length_of_zero_is_ignored() {
     assert_same(json!({ "type": "string", "minLength": 0 }), json!({ "type": "string" }));
 }
 
 #[test]
-fn notes_do_not_count() {
+fn annotations_are_ignored() {
     let bare = json!({ "type": "string" });
     assert_same(
         bare,
-        json!({ "type": "string", "title": "T", "description": "d", "examples": ["a"], "x-image": "base64" }),
+        json!({
+            "type": "string",
+            "title": "T",
+            "description": "d",
+            "examples": ["a"],
+            "x-image": "base64",
+        }),
     );
 }
 
 #[test]
-fn components_have_any_name_or_none() {
+fn component_names_are_ignored() {
     let format = json!({ "type": "string", "enum": ["jpeg", "png"] });
     let mut ours = exchange(
         &json!({ "$ref": "#/components/schemas/Request" }),
-        &json!({ "$ref": "#/components/schemas/Answer" }),
+        &json!({ "$ref": "#/components/schemas/Response" }),
     );
-    let wrapped = json!({ "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Format" }], "default": "jpeg" });
+    let wrapped = json!({
+        "nullable": true,
+        "allOf": [{ "$ref": "#/components/schemas/Format" }],
+        "default": "jpeg",
+    });
     ours["components"]["schemas"] = json!({
         "Format": format,
         "Request": { "type": "object", "properties": { "format": wrapped } },
-        "Answer": { "type": "object", "required": ["id"], "properties": { "id": { "type": "string" } } },
+        "Response": {
+            "type": "object",
+            "required": ["id"],
+            "properties": { "id": { "type": "string" } },
+        },
     });
     let inlined = json!({ "anyOf": [format, { "type": "null" }], "default": "jpeg" });
     let theirs = exchange(
         &json!({ "type": "object", "properties": { "format": inlined } }),
-        &json!({ "allOf": [{ "type": "object", "properties": { "id": { "type": "string" } } }, { "required": ["id"] }] }),
+        &json!({
+            "allOf": [
+                { "type": "object", "properties": { "id": { "type": "string" } } },
+                { "required": ["id"] },
+            ],
+        }),
     );
-    assert_eq!(told(&compare(&ours, &theirs)), []);
+    assert_eq!(described(&compare(&ours, &theirs)), []);
 }
 
 #[test]
-fn alternatives_cover_each_other() {
-    let known = json!({ "anyOf": [{ "type": "string", "enum": ["Ready", "Error"] }, { "type": "string" }] });
+fn an_alternative_that_covers_the_other_decides() {
+    let known = json!({ "type": "string", "enum": ["Ready", "Error"] });
+    let known = json!({ "anyOf": [known, { "type": "string" }] });
     assert_same(known, json!({ "type": "string" }));
-    let limited = json!({ "anyOf": [{ "type": "string", "maxLength": 9 }, { "type": "integer", "minimum": 1 }] });
+    let string = json!({ "type": "string", "maxLength": 9 });
+    let limited = json!({ "anyOf": [string, { "type": "integer", "minimum": 1 }] });
     assert_same(limited, json!({ "type": ["integer", "string"], "minimum": 1, "maxLength": 9 }));
 }
 
@@ -123,7 +146,7 @@ fn a_field_of_one_alternative_is_optional() {
         })
     };
     let both = json!({ "anyOf": [alternative("polling_url"), alternative("webhook_url")] });
-    let found = super::in_answer(&alternative("polling_url"), &both);
+    let found = super::in_response(&alternative("polling_url"), &both);
     let expected = [
         (Breaking, "200.polling_url: required true -> false"),
         (Compatible, "200.webhook_url: added optional, string"),
@@ -132,30 +155,37 @@ fn a_field_of_one_alternative_is_optional() {
 }
 
 #[test]
-fn path_parameters_have_any_name() {
+fn names_of_path_parameters_are_ignored() {
     let with = |name: &str| {
         let parameter =
             json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
         let path = format!("/v1/{{{name}}}-finetuned");
         service(json!({ path: { "parameters": [parameter], "post": {} } }))
     };
-    assert_eq!(told(&compare(&with("base_model"), &with("model"))), []);
+    assert_eq!(described(&compare(&with("base_model"), &with("model"))), []);
 }
 
 #[test]
-fn the_key_is_no_parameter() {
+fn the_key_is_not_a_parameter() {
     let mut ours = service(json!({ "/v1/a": { "get": {} } }));
     ours["components"]["securitySchemes"]["Key"] =
         json!({ "type": "apiKey", "in": "header", "name": "x-key" });
-    let header = json!([{ "name": "X-Key", "in": "header", "required": true, "schema": { "type": "string" } }]);
+    let header = json!([{
+        "name": "X-Key",
+        "in": "header",
+        "required": true,
+        "schema": { "type": "string" },
+    }]);
     let theirs = service(json!({ "/v1/a": { "get": { "parameters": header } } }));
-    assert_eq!(told(&compare(&ours, &theirs)), []);
-    assert_eq!(told(&compare(&theirs, &ours)), []);
+    assert_eq!(described(&compare(&ours, &theirs)), []);
+    assert_eq!(described(&compare(&theirs, &ours)), []);
 }
 
 #[test]
-fn what_goes_without_saying_may_be_said() {
-    let parameter = |location: &str, name: &str| json!({ "name": name, "in": location, "schema": { "type": "string" } });
+fn implicit_defaults_can_be_explicit() {
+    let schema = json!({ "type": "string" });
+    let parameter =
+        |location: &str, name: &str| json!({ "name": name, "in": location, "schema": schema });
     let with = |path: Value, extra: Value, media_type: &str| {
         service(json!({ "/v1/{id}": { "parameters": [path, extra], "post": {
             "requestBody": { "content": { media_type: { "schema": {} } } },
@@ -166,15 +196,15 @@ fn what_goes_without_saying_may_be_said() {
     let mut required = parameter("path", "id");
     required["required"] = json!(true);
     let theirs = with(required, query, "application/json; charset=utf-8");
-    assert_eq!(told(&compare(&ours, &theirs)), []);
+    assert_eq!(described(&compare(&ours, &theirs)), []);
     let negotiated = parameter("header", "Accept");
     ours["paths"]["/v1/{id}"]["post"]["parameters"] = json!([negotiated]);
-    assert_eq!(told(&compare(&ours, &theirs)), []);
+    assert_eq!(described(&compare(&ours, &theirs)), []);
 }
 
-/// Our own document in the manner of a framework that generates OpenAPI 3.1.
+/// Our own document in the style of a framework that generates OpenAPI 3.1.
 #[test]
-fn our_document_in_other_notation_is_our_document() {
+fn our_document_in_another_notation_is_equal() {
     fn translate(value: &Value) -> Value {
         match value {
             Value::Object(members) => {
@@ -202,8 +232,8 @@ fn our_document_in_other_notation_is_our_document() {
         }
     }
     let ours: Value = serde_json::from_str(include_str!("../../../../openapi.json"))
-        .expect("openapi.json is JSON");
+        .expect("openapi.json is not JSON");
     let theirs = translate(&ours);
     assert_ne!(ours, theirs);
-    assert_eq!(told(&compare(&ours, &theirs)), []);
+    assert_eq!(described(&compare(&ours, &theirs)), []);
 }

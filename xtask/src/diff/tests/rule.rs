@@ -1,40 +1,43 @@
-//! Each row of the table that says what is breaking.
+//! The rules for breaking differences, row by row.
 
-use super::{compare, in_answer, in_request, service, told};
-use crate::diff::compare::Mark::{self, Breaking, Compatible};
 use serde_json::{Value, json};
+
+use super::{compare, described, in_request, in_response, service};
+use crate::diff::compare::Mark::{self, Breaking, Compatible};
 
 fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// Both marks of a difference between two schemas of a field: in a request, and in an answer.
+/// Checks the mark of a difference between two schemas of a field, in a request and in a response.
 #[track_caller]
-fn assert_marks(ours: Value, theirs: Value, request: Mark, answer: Mark, line: &str) {
+fn assert_marks(ours: Value, theirs: Value, request: Mark, response: Mark, line: &str) {
     let hold = |schema: &Value| object(json!({ "f": schema }), &[]);
     let expected = |mark, place: &str| vec![(mark, format!("{place}.f: {line}"))];
     assert_eq!(in_request(&hold(&ours), &hold(&theirs)), expected(request, "body"));
-    assert_eq!(in_answer(&hold(&ours), &hold(&theirs)), expected(answer, "200"));
+    assert_eq!(in_response(&hold(&ours), &hold(&theirs)), expected(response, "200"));
 }
 
 #[test]
-fn operations_come_and_go() {
+fn operations_are_added_and_removed() {
     let one = service(json!({ "/v1/a": { "post": {} } }));
     let none = service(json!({}));
-    assert_eq!(told(&compare(&one, &none)), [(Breaking, "removed operation".into())]);
-    assert_eq!(told(&compare(&none, &one)), [(Compatible, "added operation".into())]);
+    assert_eq!(described(&compare(&one, &none)), [(Breaking, "removed operation".into())]);
+    assert_eq!(described(&compare(&none, &one)), [(Compatible, "added operation".into())]);
 }
 
 #[test]
-fn a_deprecation_breaks_nothing() {
+fn a_deprecation_is_compatible() {
     let [current, old] =
         [false, true].map(|old| service(json!({ "/v1/a": { "post": { "deprecated": old } } })));
-    assert_eq!(told(&compare(&current, &old)), [(Compatible, "deprecated false -> true".into())]);
-    assert_eq!(told(&compare(&old, &current)), [(Compatible, "deprecated true -> false".into())]);
+    let deprecated = described(&compare(&current, &old));
+    assert_eq!(deprecated, [(Compatible, "deprecated false -> true".into())]);
+    let restored = described(&compare(&old, &current));
+    assert_eq!(restored, [(Compatible, "deprecated true -> false".into())]);
 }
 
 #[test]
-fn fields_come_and_go() {
+fn fields_are_added_and_removed() {
     let without = object(json!({}), &[]);
     let optional = object(json!({ "f": { "type": "string" } }), &[]);
     let required = object(json!({ "f": { "type": "string" } }), &["f"]);
@@ -51,11 +54,11 @@ fn fields_come_and_go() {
         [(Breaking, "body.f: added required, string".into())]
     );
     assert_eq!(
-        in_answer(&required, &without),
+        in_response(&required, &without),
         [(Breaking, "200.f: removed required, string".into())]
     );
     assert_eq!(
-        in_answer(&without, &required),
+        in_response(&without, &required),
         [(Compatible, "200.f: added required, string".into())]
     );
 }
@@ -73,11 +76,11 @@ fn a_required_flag_narrows() {
         [(Compatible, "body.f: required true -> false".into())]
     );
     assert_eq!(
-        in_answer(&optional, &required),
+        in_response(&optional, &required),
         [(Compatible, "200.f: required false -> true".into())]
     );
     assert_eq!(
-        in_answer(&required, &optional),
+        in_response(&required, &optional),
         [(Breaking, "200.f: required true -> false".into())]
     );
 }
@@ -130,7 +133,7 @@ fn lengths_narrow_and_widen() {
 }
 
 #[test]
-fn a_pattern_or_format_that_is_another_breaks_both_ways() {
+fn another_pattern_or_format_is_breaking_both_ways() {
     for keyword in ["pattern", "format"] {
         let string = |text: &str| json!({ "type": "string", keyword: text });
         assert_marks(string("a"), string("b"), Breaking, Breaking, &format!("{keyword} a -> b"));
@@ -166,7 +169,7 @@ fn types_narrow_and_widen() {
 }
 
 #[test]
-fn unknown_fields_are_refused_or_not() {
+fn unknown_fields_are_allowed_or_rejected() {
     let of = |open: bool| json!({ "type": "object", "additionalProperties": open });
     assert_marks(of(true), of(false), Breaking, Compatible, "unknown fields allowed true -> false");
     assert_marks(
@@ -179,7 +182,7 @@ fn unknown_fields_are_refused_or_not() {
 }
 
 #[test]
-fn a_default_is_a_promise_of_requests() {
+fn defaults_are_compared_only_in_requests() {
     let hold = |schema: Value| object(json!({ "f": schema }), &[]);
     let two = hold(json!({ "type": "integer", "default": 2 }));
     let three = hold(json!({ "type": "integer", "default": 3 }));
@@ -187,34 +190,40 @@ fn a_default_is_a_promise_of_requests() {
     assert_eq!(in_request(&two, &three), [(Breaking, "body.f: default 2 -> 3".into())]);
     assert_eq!(in_request(&two, &none), [(Breaking, "body.f: default 2 -> none".into())]);
     assert_eq!(in_request(&none, &two), [(Compatible, "body.f: default none -> 2".into())]);
-    assert_eq!(in_answer(&two, &three), []);
+    assert_eq!(in_response(&two, &three), []);
 }
 
 #[test]
-fn statuses_come_and_go() {
-    let answering = |statuses: &[&str]| {
+fn status_codes_are_added_and_removed() {
+    let responding = |statuses: &[&str]| {
         let responses: Value =
             statuses.iter().map(|status| ((*status).to_owned(), json!({}))).collect();
         service(json!({ "/v1/a": { "post": { "responses": responses } } }))
     };
-    let (one, more) = (answering(&["200"]), answering(&["200", "202", "429"]));
-    let added = [(Breaking, "202: added answer".into()), (Compatible, "429: added answer".into())];
-    assert_eq!(told(&compare(&one, &more)), added);
+    let (one, more) = (responding(&["200"]), responding(&["200", "202", "429"]));
+    let added =
+        [(Breaking, "202: added response".into()), (Compatible, "429: added response".into())];
+    assert_eq!(described(&compare(&one, &more)), added);
     let removed =
-        [(Breaking, "202: removed answer".into()), (Compatible, "429: removed answer".into())];
-    assert_eq!(told(&compare(&more, &one)), removed);
+        [(Breaking, "202: removed response".into()), (Compatible, "429: removed response".into())];
+    assert_eq!(described(&compare(&more, &one)), removed);
 }
 
 #[test]
-fn parameters_and_other_bodies_count() {
+fn parameters_and_other_bodies_are_compared() {
     let with = |required: bool, media_type: &str| {
         service(json!({ "/v1/a": { "post": {
-            "parameters": [{ "name": "id", "in": "query", "required": required, "schema": { "type": "string" } }],
+            "parameters": [{
+                "name": "id",
+                "in": "query",
+                "required": required,
+                "schema": { "type": "string" },
+            }],
             "requestBody": { "content": { media_type: { "schema": { "type": "object" } } } },
         } } }))
     };
     let found =
-        told(&compare(&with(false, "application/json"), &with(true, "multipart/form-data")));
+        described(&compare(&with(false, "application/json"), &with(true, "multipart/form-data")));
     let expected = [
         (Breaking, "body: removed optional, object"),
         (Compatible, "body (multipart/form-data): added optional, object"),
@@ -224,12 +233,12 @@ fn parameters_and_other_bodies_count() {
 }
 
 #[test]
-fn differences_deep_inside_are_placed() {
+fn nested_differences_have_their_place() {
     let deep = |minimum: u32| {
         let leaf = json!({ "type": "integer", "minimum": minimum });
         let list = json!({ "type": "array", "items": object(json!({ "leaf": leaf }), &[]) });
         object(json!({ "outer": object(json!({ "list": list }), &[]) }), &[])
     };
     let line = "200.outer.list[].leaf: minimum 2 -> 1".to_owned();
-    assert_eq!(in_answer(&deep(2), &deep(1)), [(Breaking, line)]);
+    assert_eq!(in_response(&deep(2), &deep(1)), [(Breaking, line)]);
 }

@@ -1,11 +1,12 @@
-//! What holds of any two documents.
+//! Properties of any two documents.
 
-use super::{compare, service, try_compare};
-use crate::diff::compare::{Change, Difference};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Any JSON, of names that mean something to the reader as often as not.
+use super::{compare, service, try_compare};
+use crate::diff::compare::{Change, Difference};
+
+/// Random JSON, in which many names are meaningful.
 fn any_json() -> impl Strategy<Value = Value> {
     let name = prop::sample::select(vec![
         "openapi",
@@ -57,7 +58,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A schema that means something.
+/// A random valid schema.
 fn schema() -> impl Strategy<Value = Value> {
     let number = (prop::option::of(0..4), prop::option::of(4..8), any::<bool>()).prop_map(
         |(minimum, maximum, null)| {
@@ -79,15 +80,24 @@ fn schema() -> impl Strategy<Value = Value> {
     ];
     leaf.prop_recursive(3, 24, 4, |inner| {
         let property = (prop::sample::select(vec!["a", "b", "c"]), inner.clone(), any::<bool>());
-        let object = (prop::collection::vec(property, 0..4), any::<bool>()).prop_map(|(list, closed)| {
-            let required: Vec<_> = list.iter().filter(|(.., required)| *required).map(|(name, ..)| *name).collect();
-            let properties: Map<_, _> = list.iter().map(|(name, schema, _)| ((*name).to_owned(), schema.clone())).collect();
-            json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": !closed })
+        let object = (prop::collection::vec(property, 0..4), any::<bool>());
+        let object = object.prop_map(|(list, closed)| {
+            let required: Vec<_> =
+                list.iter().filter(|(.., required)| *required).map(|(name, ..)| *name).collect();
+            let properties: Map<_, _> =
+                list.iter().map(|(name, schema, _)| ((*name).to_owned(), schema.clone())).collect();
+            json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": !closed,
+            })
         });
         prop_oneof![
             object,
             inner.clone().prop_map(|items| json!({ "type": "array", "items": items })),
-            (inner.clone(), inner.clone()).prop_map(|(a, b)| json!({ "anyOf": [a, b, { "type": "null" }] })),
+            (inner.clone(), inner.clone())
+                .prop_map(|(a, b)| json!({ "anyOf": [a, b, { "type": "null" }] })),
             (inner.clone(), inner).prop_map(|(a, b)| json!({ "allOf": [a, b] })),
         ]
     })
@@ -96,13 +106,13 @@ fn schema() -> impl Strategy<Value = Value> {
 fn document() -> impl Strategy<Value = Value> {
     let operation =
         (any::<bool>(), prop::option::of(schema()), prop::option::of(schema()), any::<bool>())
-            .prop_map(|(deprecated, request, answer, required)| {
+            .prop_map(|(deprecated, request, response, required)| {
                 let mut operation = json!({ "deprecated": deprecated });
                 if let Some(schema) = request {
                     let content = json!({ "application/json": { "schema": schema } });
                     operation["requestBody"] = json!({ "required": required, "content": content });
                 }
-                if let Some(schema) = answer {
+                if let Some(schema) = response {
                     let content = json!({ "application/json": { "schema": schema } });
                     operation["responses"] = json!({ "200": { "content": content }, "422": {} });
                 }
@@ -120,7 +130,7 @@ fn document() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Where each difference is and what it is, without its mark.
+/// The place and kind of each difference, without its mark.
 fn unmarked(differences: Vec<Difference>) -> Vec<(String, Option<String>, Change)> {
     let parts = differences.into_iter().map(|found| (found.operation, found.place, found.change));
     parts.collect()
@@ -143,20 +153,22 @@ proptest! {
     }
 
     #[test]
-    fn seen_from_the_other_side_the_differences_are_mirrored(ours in document(), theirs in document()) {
+    fn swapping_the_documents_mirrors_the_differences(ours in document(), theirs in document()) {
         let there = unmarked(compare(&ours, &theirs));
         let back = unmarked(compare(&theirs, &ours)).into_iter();
-        let back: Vec<_> = back.map(|(operation, place, change)| (operation, place, mirrored(change))).collect();
+        let back: Vec<_> = back
+            .map(|(operation, place, change)| (operation, place, mirrored(change)))
+            .collect();
         prop_assert_eq!(there, back);
     }
 
     #[test]
-    fn no_json_makes_it_panic(ours in any_json(), theirs in any_json()) {
+    fn no_json_panics(ours in any_json(), theirs in any_json()) {
         let _ = try_compare(&ours, &theirs);
     }
 
     #[test]
-    fn no_paths_and_schemas_make_it_panic(paths in any_json(), schema in any_json()) {
+    fn no_paths_and_schemas_panic(paths in any_json(), schema in any_json()) {
         let document = service(paths);
         let _ = try_compare(&document, &document);
         let document = super::exchange(&schema, &schema);

@@ -1,8 +1,10 @@
-//! Parts of the model in words.
+//! Describes parts of the model in words.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
 
 use super::model::{Field, Limit, Types};
-use serde_json::Value;
-use std::collections::BTreeSet;
 
 pub fn field(field: &Field) -> String {
     let required = if field.required { "required" } else { "optional" };
