@@ -60,7 +60,7 @@ impl Signer {
         hex(&self.mac(file, expires).finalize().into_bytes())
     }
 
-    fn is_mine(&self, file: &str, expires: &str, signature: &str) -> bool {
+    fn verify(&self, file: &str, expires: &str, signature: &str) -> bool {
         let digits = signature.as_bytes().chunks(2).map(|pair| {
             let pair = std::str::from_utf8(pair)
                 .ok()
@@ -96,6 +96,39 @@ pub(crate) async fn serve(
     if method != Method::GET && method != Method::HEAD {
         return Err(Rejection::OtherMethods("GET, HEAD".to_owned()));
     }
+    check_url(service, uri, file)?;
+    let id = file.split('.').next().unwrap_or_default();
+    let mut requested = RequestedFaults::in_header(headers, FaultPlace::Delivery)?;
+    let (kind, bytes) = picture(service, id).await?;
+    let applied = match *method {
+        // A HEAD response has no body, so it gets no faults.
+        Method::HEAD => AppliedFaults::default(),
+        _ => {
+            let mut state = service.state();
+            let task = state.tasks.get_mut(id).map(|task| &mut task.directives.faults);
+            service.faults.apply(FaultPlace::Delivery, &mut requested, task)
+        }
+    };
+    let replacement =
+        applied.replacement(FaultPlace::Delivery).or_else(|| applied.delivery_replacement(kind));
+    let response = replacement.unwrap_or_else(|| {
+        debug!(task = id, bytes = bytes.len(), "delivering");
+        let length = bytes.len();
+        let part =
+            if *method == Method::GET { Part::requested(headers, length) } else { Part::Whole };
+        part.response(kind, bytes, |left| match applied.cut() {
+            Some(cut) => Body::new(CutShort::new(left, cut)),
+            None => {
+                let (whole, service) = (left.len() == length, Arc::clone(service));
+                Body::new(Delivery { left, whole, id: id.to_owned(), service })
+            }
+        })
+    });
+    Ok(applied.delay(&service.clock, response).await)
+}
+
+/// Checks the signature of a delivery URL, and that it has not expired.
+fn check_url(service: &Service, uri: &Uri, file: &str) -> Result<(), Rejection> {
     let parameter = |name: &str| {
         let mut parameters = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         parameters
@@ -104,41 +137,14 @@ pub(crate) async fn serve(
             .unwrap_or_default()
     };
     let expires = parameter("expires");
-    if !service.signer.is_mine(file, &expires, &parameter("signature")) {
+    if !service.signer.verify(file, &expires, &parameter("signature")) {
         return Err(Rejection::Forbidden("The signature of the delivery URL is not valid"));
     }
     let expires = Duration::from_secs(expires.parse().map_err(|_| Rejection::NotFound)?);
     if service.clock.unix_now() >= expires {
         return Err(Rejection::Forbidden(EXPIRED));
     }
-    let id = file.split('.').next().unwrap_or_default();
-    let mut asks = RequestedFaults::in_header(headers, FaultPlace::Delivery)?;
-    let (kind, bytes) = picture(service, id).await?;
-    let applied = match *method {
-        // A HEAD response has no body, so it gets no faults.
-        Method::HEAD => AppliedFaults::default(),
-        _ => {
-            let mut state = service.state();
-            let task = state.tasks.get_mut(id).map(|task| &mut task.directives.faults);
-            service.faults.apply(FaultPlace::Delivery, &mut asks, task)
-        }
-    };
-    let instead =
-        applied.replacement(FaultPlace::Delivery).or_else(|| applied.delivery_replacement(kind));
-    let response = instead.unwrap_or_else(|| {
-        debug!(task = id, bytes = bytes.len(), "delivering");
-        let length = bytes.len();
-        let asked =
-            if *method == Method::GET { Part::requested(headers, length) } else { Part::Whole };
-        asked.response(kind, bytes, |part| match applied.cut() {
-            Some(cut) => Body::new(CutShort::new(part, cut)),
-            None => {
-                let (whole, service) = (part.len() == length, Arc::clone(service));
-                Body::new(Delivery { left: part, whole, id: id.to_owned(), service })
-            }
-        })
-    });
-    Ok(applied.delay(&service.clock, response).await)
+    Ok(())
 }
 
 /// The picture of a task that is ready, with its media type. It is rendered once, except for

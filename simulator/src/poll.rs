@@ -33,16 +33,16 @@ pub(crate) async fn serve(
         let missing = Violation::new(["query", "id"], "missing", "Field required");
         return Err(Rejection::Invalid(vec![missing]));
     };
-    let mut asks = RequestedFaults::in_header(headers, FaultPlace::Poll)?;
-    let (response, applied) = answer(endpoint, project, &id, &mut asks);
+    let mut requested = RequestedFaults::in_header(headers, FaultPlace::Poll)?;
+    let (response, applied) = respond(endpoint, project, &id, &mut requested);
     Ok(applied.delay(&endpoint.service.clock, response).await)
 }
 
-fn answer(
+fn respond(
     endpoint: &Endpoint,
     project: &ProjectRef,
     id: &str,
-    asks: &mut RequestedFaults,
+    requested: &mut RequestedFaults,
 ) -> (Response, AppliedFaults) {
     let service = &endpoint.service;
     let now = service.clock.now();
@@ -53,11 +53,11 @@ fn answer(
         .get_mut(id)
         .filter(|task| task.region == endpoint.region && task.project == *project);
     let carried = task.as_mut().map(|task| &mut task.directives.faults);
-    let applied = service.faults.apply(FaultPlace::Poll, asks, carried);
+    let applied = service.faults.apply(FaultPlace::Poll, requested, carried);
     if let Some(response) = applied.replacement(FaultPlace::Poll) {
         return (response, applied);
     }
-    let answer = match task {
+    let body = match task {
         None => json!({ "id": id, "status": Outcome::NotFound.status() }),
         Some(task) => {
             task.polls += 1;
@@ -76,7 +76,7 @@ fn answer(
         }
     };
     state.polls += 1;
-    (response::json(StatusCode::OK, &answer), applied)
+    (response::json(StatusCode::OK, &body), applied)
 }
 
 /// The result of a task, for polls and webhooks.

@@ -68,7 +68,7 @@ pub(crate) async fn serve(
     headers: &HeaderMap,
     body: &mut Body,
 ) -> Result<Response, Rejection> {
-    let asked = RequestedFaults::in_header(headers, FaultPlace::Submission)?;
+    let requested = RequestedFaults::in_header(headers, FaultPlace::Submission)?;
     let bytes = read(headers, body, endpoint.service.config.max_body_bytes).await?;
     check_content_type(headers)?;
     let examine = {
@@ -77,7 +77,7 @@ pub(crate) async fn serve(
         let headers = headers.clone();
         move || {
             let mut valid = examine(&service, &call, &bytes)?;
-            valid.parsed.directives.faults.join(asked, &call.operation, &headers, &bytes);
+            valid.parsed.directives.faults.join(requested, &call.operation, &headers, &bytes);
             Ok(valid)
         }
     };
@@ -163,15 +163,17 @@ fn check_finetune(service: &Service, call: &Call, body: &Value) -> Result<(), Ve
 fn accept(
     endpoint: &Endpoint,
     call: Call,
-    valid: ValidRequest,
+    mut valid: ValidRequest,
     foreign_base: Option<String>,
 ) -> Result<Accepted, Rejection> {
     let service = &endpoint.service;
-    let ValidRequest { mut parsed, inputs, size: (width, height) } = valid;
-    let input_mp = input_megapixels(&inputs);
+    let (width, height) = valid.size;
+    let input_mp = input_megapixels(&valid.inputs);
     let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
     let price = service.config.prices.for_operation(&call.operation);
     let cost = price.of(input_mp.unwrap_or_default(), output_mp);
+    let omits_polling_url =
+        call.submission.omits_polling_url || service.config.webhooks.omit_polling_url;
     let now = service.clock.now();
 
     let mut state = service.state();
@@ -181,20 +183,58 @@ fn accept(
     let id = service.chance.task_id(number);
     let charged = state.accounts.charge(&call.project, cost, service.clock.unix_at(now), &id);
     charged.map_err(|unpaid| Rejection::Unpaid(service.config.unpaid_status, unpaid))?;
-    let faults = match parsed.webhook_url {
-        Some(_) => service.faults.webhook_faults(&mut parsed.directives.faults),
+    let webhook_url = valid.parsed.webhook_url.take();
+    let webhook_secret = valid.parsed.webhook_secret.take();
+    let faults = match webhook_url {
+        Some(_) => service.faults.webhook_faults(&mut valid.parsed.directives.faults),
         None => WebhookFaults::default(),
     };
+    let bill = Bill { cost, input_mp, output_mp };
+    let task = new_task(endpoint, call, valid, (number, id), now, bill);
+    info!(task = task.id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
+    if let Some(url) = &webhook_url {
+        service.webhooks.enqueue(Webhook {
+            task: task.id.clone(),
+            url: url.clone(),
+            secret: webhook_secret,
+            final_at: task.final_at,
+            result: poll::result(service, &task, task.final_at),
+            faults,
+        });
+    }
+    let webhook_url = webhook_url.filter(|_| omits_polling_url);
+    let accepted = Accepted::new(endpoint, &task, webhook_url, foreign_base.as_deref());
+    state.tasks.insert(task);
+    Ok(accepted)
+}
+
+/// What a submission costs, and why.
+struct Bill {
+    cost: Credits,
+    input_mp: Option<Megapixels>,
+    output_mp: Megapixels,
+}
+
+fn new_task(
+    endpoint: &Endpoint,
+    call: Call,
+    valid: ValidRequest,
+    (number, id): (u64, String),
+    now: Duration,
+    bill: Bill,
+) -> Task {
+    let service = &endpoint.service;
+    let ValidRequest { parsed, inputs, size } = valid;
     let seed = parsed.seed.unwrap_or_else(|| service.chance.picture_seed(number).into());
-    let task = Task {
-        id: id.clone(),
+    Task {
+        id,
         project: call.project,
         picture: Picture::new(Brief {
             operation: call.operation.clone(),
             prompt: parsed.prompt,
             seed,
             settings: parsed.settings,
-            size: (width, height),
+            size,
             format: parsed.format,
             inputs,
         }),
@@ -206,43 +246,38 @@ fn accept(
         region: endpoint.region,
         request: parsed.shown,
         directives: parsed.directives,
-        cost,
-        input_mp,
-        output_mp,
+        cost: bill.cost,
+        input_mp: bill.input_mp,
+        output_mp: bill.output_mp,
         accepted_at: now,
         polls: 0,
         deliveries: 0,
-    };
-    info!(task = id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
-    let status = task.status(now, &service.config.in_progress).to_owned();
-    if let Some(url) = &parsed.webhook_url {
-        service.webhooks.enqueue(Webhook {
-            task: id.clone(),
-            url: url.clone(),
-            secret: parsed.webhook_secret,
-            final_at: task.final_at,
-            result: poll::result(service, &task, task.final_at),
-            faults,
-        });
     }
-    state.tasks.insert(task);
-    drop(state);
+}
 
-    let omits_polling_url =
-        call.submission.omits_polling_url || service.config.webhooks.omit_polling_url;
-    let webhook_url = parsed.webhook_url.filter(|_| omits_polling_url);
-    Ok(Accepted {
-        polling_url: webhook_url.is_none().then(|| {
-            let base = foreign_base.as_deref().unwrap_or(service.base(endpoint.region));
-            format!("{base}/v1/get_result?id={id}")
-        }),
-        status: webhook_url.is_some().then_some(status),
-        webhook_url,
-        id,
-        cost,
-        input_mp,
-        output_mp,
-    })
+impl Accepted {
+    /// The response for a new task. With `webhook_url` it has the status instead of a polling URL.
+    fn new(
+        endpoint: &Endpoint,
+        task: &Task,
+        webhook_url: Option<String>,
+        foreign_base: Option<&str>,
+    ) -> Self {
+        let service = &endpoint.service;
+        let status = task.status(task.accepted_at, &service.config.in_progress).to_owned();
+        Self {
+            polling_url: webhook_url.is_none().then(|| {
+                let base = foreign_base.unwrap_or(service.base(endpoint.region));
+                format!("{base}/v1/get_result?id={}", task.id)
+            }),
+            status: webhook_url.is_some().then_some(status),
+            webhook_url,
+            id: task.id.clone(),
+            cost: task.cost,
+            input_mp: task.input_mp,
+            output_mp: task.output_mp,
+        }
+    }
 }
 
 /// Rejects a submission of a project that has reached its maximum of active tasks.

@@ -138,8 +138,8 @@ impl Driver {
 
     async fn submit(&self, operation: &str) -> Option<Value> {
         let url = format!("{}/v1/{operation}", self.base);
-        let answer = self.send(Method::POST, &url, BODY).await?;
-        let task: Value = serde_json::from_slice(&answer).ok()?;
+        let response = self.send(Method::POST, &url, BODY).await?;
+        let task: Value = serde_json::from_slice(&response).ok()?;
         if let Some(address) = task["polling_url"].as_str().filter(|_| operation != QUICK) {
             *self.active.lock().unwrap_or_else(PoisonError::into_inner) = Some(address.to_owned());
         }
@@ -175,13 +175,13 @@ impl Driver {
             .header("content-type", "application/json")
             .body(Full::from(body));
         let begun = Instant::now();
-        let answered = async {
-            let answer = self.client.request(request.map_err(|error| error.to_string())?).await;
-            let (head, body) = answer.map_err(|error| error.to_string())?.into_parts();
+        let exchange = async {
+            let response = self.client.request(request.map_err(|error| error.to_string())?).await;
+            let (head, body) = response.map_err(|error| error.to_string())?.into_parts();
             let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
             if head.status.is_success() { Ok(body) } else { Err(format!("status {}", head.status)) }
         };
-        match answered.await {
+        match exchange.await {
             Ok(body) => {
                 self.lock().latencies.push(begun.elapsed());
                 Some(body)

@@ -25,8 +25,8 @@ impl Kind {
     const ALL: [(Self, &str); 2] = [(Self::Simulator, "simulator"), (Self::Baseline, "baseline")];
 
     pub fn of_this_process() -> Option<Self> {
-        let told = std::env::var(VARIABLE).ok()?;
-        Self::ALL.into_iter().find(|(_, name)| *name == told).map(|(kind, _)| kind)
+        let given = std::env::var(VARIABLE).ok()?;
+        Self::ALL.into_iter().find(|(_, name)| *name == given).map(|(kind, _)| kind)
     }
 
     fn name(self) -> &'static str {

@@ -89,47 +89,46 @@ impl Accounts {
             organization.finetunes.insert(finetune.name.clone(), finetune);
         }
         for project in settings.projects {
-            let project_id = id_of(&project.name).ok_or_else(|| {
-                wrong(format!("the project name `{}` must contain a letter or digit", project.name))
-            })?;
-            let here =
-                ProjectRef { organization: Arc::clone(&id), project: Arc::clone(&project_id) };
-            for key in project.keys {
-                if !is_sendable(&key.key) {
-                    return Err(wrong(format!(
-                        "the key `{}` must consist of visible ASCII characters",
-                        key.name
-                    )));
-                }
-                if self.add_key(key, here.clone()).is_none() {
-                    return Err(wrong("a key occurs more than once".to_owned()));
-                }
-            }
-            let record = ProjectRecord {
-                endpoints: project.endpoints,
-                limits: project.limits,
-                max_active_tasks: project.max_active_tasks,
-                ..ProjectRecord::new(project.name)
-            };
-            if organization.projects.insert(Arc::clone(&project_id), record).is_some() {
-                return Err(wrong(format!("the project id `{project_id}` occurs more than once")));
-            }
+            self.add_project(&mut organization, &id, project).map_err(wrong)?;
         }
-        for member in organization.members.values() {
-            if let Some(unknown) =
-                member.projects.keys().find(|id| !organization.projects.contains_key(id.as_str()))
-            {
-                return Err(wrong(format!(
-                    "`{}` has a role in the unknown project `{unknown}`",
-                    member.user
-                )));
-            }
-        }
+        organization.check_members().map_err(wrong)?;
         let account = Account::Organization(Arc::clone(&id));
         self.organizations.insert(id, organization);
         // Issued credits are unlimited, so this cannot fail.
         let _ = self.ledger.transfer(unix, Account::Issued, account, settings.credits, None);
         Ok(())
+    }
+
+    fn add_project(
+        &mut self,
+        organization: &mut OrganizationRecord,
+        organization_id: &Arc<str>,
+        project: Project,
+    ) -> Result<(), String> {
+        let id = id_of(&project.name).ok_or_else(|| {
+            format!("the project name `{}` must contain a letter or digit", project.name)
+        })?;
+        let here =
+            ProjectRef { organization: Arc::clone(organization_id), project: Arc::clone(&id) };
+        for key in project.keys {
+            if !is_sendable(&key.key) {
+                let name = key.name;
+                return Err(format!("the key `{name}` must consist of visible ASCII characters"));
+            }
+            if self.add_key(key, here.clone()).is_none() {
+                return Err("a key occurs more than once".to_owned());
+            }
+        }
+        let record = ProjectRecord {
+            endpoints: project.endpoints,
+            limits: project.limits,
+            max_active_tasks: project.max_active_tasks,
+            ..ProjectRecord::new(project.name)
+        };
+        match organization.projects.insert(Arc::clone(&id), record) {
+            Some(_) => Err(format!("the project id `{id}` occurs more than once")),
+            None => Ok(()),
+        }
     }
 
     /// Adds a key and returns its id, or `None` if the key already exists.
@@ -154,6 +153,18 @@ impl OrganizationRecord {
             projects: BTreeMap::new(),
             finetunes: BTreeMap::new(),
         }
+    }
+
+    /// Checks that members have roles only in existing projects.
+    fn check_members(&self) -> Result<(), String> {
+        for member in self.members.values() {
+            let mut projects = member.projects.keys();
+            if let Some(unknown) = projects.find(|id| !self.projects.contains_key(id.as_str())) {
+                let user = &member.user;
+                return Err(format!("`{user}` has a role in the unknown project `{unknown}`"));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -41,13 +41,13 @@ impl AppliedFaults {
 
     /// The response to an accepted submission, or its replacement.
     pub(crate) fn after(&self, response: Response) -> Response {
-        let answer = self.0.iter().find_map(|fault| match fault {
+        let replacement = self.0.iter().find_map(|fault| match fault {
             Fault::ErrorAfter(status) => Some(responses::error(*status)),
             Fault::ReplyLost => Some(responses::cut(Cut::Close)),
             Fault::Reset { after: true } => Some(responses::cut(Cut::Reset)),
             _ => None,
         });
-        answer.unwrap_or(response)
+        replacement.unwrap_or(response)
     }
 
     /// The base of the polling URL, if it is not the simulator's own.

@@ -192,7 +192,7 @@ impl DeliveryLog {
     pub(super) fn attempted(
         &mut self,
         number: u64,
-        answer: Result<u16, String>,
+        response: Result<u16, String>,
         retry_after: &[Duration],
         now: Duration,
     ) -> Option<Ended> {
@@ -203,7 +203,7 @@ impl DeliveryLog {
             WebhookCause::Forgery => None,
             _ => attempt.checked_sub(1).and_then(|failed| retry_after.get(failed)),
         };
-        delivery.state = match (&answer, pause) {
+        delivery.state = match (&response, pause) {
             (Ok(200..=299), _) => WebhookState::Delivered,
             (_, None) => WebhookState::GivenUp,
             (_, Some(pause)) => {
@@ -213,7 +213,7 @@ impl DeliveryLog {
             }
         };
         if let Some(last) = delivery.attempts.last_mut() {
-            match answer {
+            match response {
                 Ok(status) => last.status = Some(status),
                 Err(problem) => last.problem = Some(problem),
             }

@@ -214,26 +214,26 @@ impl Webhooks {
     }
 
     /// Records the outcome of an attempt.
-    fn end(&self, number: u64, answer: Result<u16, String>) {
-        let said = match &answer {
+    fn end(&self, number: u64, response: Result<u16, String>) {
+        let outcome = match &response {
             Ok(status) => status.to_string(),
             Err(problem) => problem.clone(),
         };
         let ended =
-            self.log().attempted(number, answer, &self.settings.retry_after, self.clock.now());
+            self.log().attempted(number, response, &self.settings.retry_after, self.clock.now());
         self.changes.send_replace(());
         let Some(ended) = ended else { return };
         let (message, attempt) = (&ended.message, ended.attempt);
         let (task, url) = (&message.task, &message.url);
         match ended.state {
             WebhookState::Delivered => {
-                info!(task, url, delivery = number, attempt, said, "webhook delivered")
+                info!(task, url, delivery = number, attempt, outcome, "webhook delivered")
             }
             WebhookState::Waiting => {
-                debug!(task, url, delivery = number, attempt, said, "webhook not delivered yet")
+                debug!(task, url, delivery = number, attempt, outcome, "webhook not delivered yet")
             }
             WebhookState::GivenUp | WebhookState::Refused => {
-                warn!(task, url, delivery = number, attempt, said, "webhook failed");
+                warn!(task, url, delivery = number, attempt, outcome, "webhook failed");
             }
         }
     }

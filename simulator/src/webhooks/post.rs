@@ -28,7 +28,7 @@ use url::Host;
 use super::receiver::{Origin, Receiver};
 
 /// How much of a response body is read and discarded.
-const MAX_ANSWER: usize = 64 << 10;
+const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
 /// The user agent of webhooks, which a request cannot change.
 pub(crate) const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_PKG_VERSION"));
@@ -84,16 +84,16 @@ impl Post {
         let request = request.body(Full::new(self.body.clone()));
         let request = request.map_err(|_| "could not build a request for the URL".to_owned())?;
         let asking = async move {
-            let answer = sender.send_request(request).await.map_err(broken)?;
-            let status = *status.get_or_init(|| answer.status());
+            let response = sender.send_request(request).await.map_err(broken)?;
+            let status = *status.get_or_init(|| response.status());
             // Read the body so that the receiver can finish its response. Its content and end do
             // not matter.
-            drop(Limited::new(answer.into_body(), MAX_ANSWER).collect().await);
+            drop(Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect().await);
             Ok(status)
         };
         let (mut asking, connection) = (pin!(asking), pin!(connection));
         tokio::select! {
-            answer = &mut asking => answer,
+            response = &mut asking => response,
             // The response may be complete although the connection has ended.
             _ = connection => asking.await,
         }

@@ -64,7 +64,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, mut stop: watch::Receiver<bool>
             _ = changes.changed() => {}
             () = due => {}
             Some(ended) = sender.attempts.join_next_with_id() => match ended {
-                Ok((id, answer)) => sender.ended(id, answer),
+                Ok((id, response)) => sender.ended(id, response),
                 Err(error) => {
                     let problem = "an internal error of the simulator";
                     sender.ended(error.id(), Err(problem.to_owned()));
@@ -107,7 +107,7 @@ impl Sender {
         true
     }
 
-    fn ended(&mut self, id: Id, answer: Result<u16, String>) {
+    fn ended(&mut self, id: Id, response: Result<u16, String>) {
         let Some((number, origin)) = self.in_progress.remove(&id) else { return };
         if let Some(queue) = self.queues.get_mut(&origin) {
             queue.in_progress = queue.in_progress.saturating_sub(1);
@@ -115,6 +115,6 @@ impl Sender {
                 self.queues.remove(&origin);
             }
         }
-        self.webhooks.end(number, answer);
+        self.webhooks.end(number, response);
     }
 }

@@ -114,13 +114,13 @@ fn any_text() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn head() -> impl Strategy<Value = Vec<HeaderChange>> {
-    let odd = prop_oneof![
+    let change = prop_oneof![
         3 => prop::sample::select(&CONTENT_TYPES[..]).prop_map(HeaderChange::ContentType),
         1 => prop::sample::select(&KEYS[..]).prop_map(HeaderChange::Key),
         1 => prop::sample::select(&HEADERS[..])
             .prop_map(|(name, value)| HeaderChange::Also(name, value)),
     ];
-    prop_oneof![8 => Just(Vec::new()), 1 => prop::collection::vec(odd, 1..3)]
+    prop_oneof![8 => Just(Vec::new()), 1 => prop::collection::vec(change, 1..3)]
 }
 
 fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
@@ -238,12 +238,12 @@ fn client(number: u32, url: &str, key: &str, bodies: &[(String, Value)]) -> Resu
     );
     let accepted = Cell::new(0);
     let strategy = (any::<Index>(), mutations(), head());
-    let ran = runner.run(&strategy, |(operation, mutations, odds)| {
+    let ran = runner.run(&strategy, |(operation, mutations, changes)| {
         let (path, full) = &bodies[operation.index(bodies.len())];
         let body = Bytes::from(mutate(full, &mutations));
         let mut headers = vec![("x-key", Some(key)), ("content-type", Some("application/json"))];
-        for odd in odds {
-            match odd {
+        for change in changes {
+            match change {
                 HeaderChange::Key(key) => headers[0].1 = key,
                 HeaderChange::ContentType(kind) => headers[1].1 = kind,
                 HeaderChange::Also(name, value) => headers.push((name, Some(value))),

@@ -144,7 +144,7 @@ async fn huge_dimensions_are_rejected_by_the_header_of_every_format() {
     let length = canvas.len() as u32 - 8;
     canvas[4..8].copy_from_slice(&length.to_le_bytes());
     let png = png_of(&[(b"IHDR", &head(60_000, 60_000, 8, 2)), (b"IDAT", &[]), (b"IEND", &[])]);
-    for (bytes, told) in [
+    for (bytes, dimensions) in [
         (png, "60000 x 60000"),
         (jpeg, "65535 x 65535"),
         (webp, "16383 x 16383"),
@@ -157,8 +157,8 @@ async fn huge_dimensions_are_rejected_by_the_header_of_every_format() {
             [("body.input_image".to_owned(), "value_error".to_owned())]
         );
         assert!(
-            response.json()["detail"][0]["msg"].as_str().unwrap().contains(told),
-            "{told}: {response:?}"
+            response.json()["detail"][0]["msg"].as_str().unwrap().contains(dimensions),
+            "{dimensions}: {response:?}"
         );
     }
 }
