@@ -24,7 +24,7 @@ pub struct Globals {
     /// Also send the key to polling URLs at this host
     #[arg(long, global = true, value_name = "HOST", action = ArgAction::Append)]
     pub allow_polling_host: Vec<String>,
-    /// Also fetch pictures from this host if its address is private or unencrypted
+    /// Fetch pictures from this host even if its address is private or unencrypted
     #[arg(long, global = true, value_name = "HOST", action = ArgAction::Append)]
     pub allow_delivery_host: Vec<String>,
     /// Show only errors, no progress and no warnings
