@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn a_fault_of_the_document_is_named_with_its_place() {
         let field = "/components/schemas/Gen2Pro/properties";
-        let breaks: [(&str, Value); 12] = [
+        let breaks: [(&str, Value); 14] = [
             ("/openapi", json!("3.1.0")),
             ("/paths/~1v1~1gen-2-pro/post/operationId", json!("gen-2-pro")),
             ("/paths/~1v1~1gen-2-pro/post/operationId", json!("gen_dev")),
@@ -48,6 +48,8 @@ mod tests {
                 json!({ "type": "string", "description": "Text.", "pattern": "^a" }),
             ),
             (&format!("{field}/input_image/x-image"), json!("jpeg")),
+            ("/components/schemas/Gen3Video/properties/mode/enum", json!(["fast", "high"])),
+            ("/components/schemas/OutputFormat/enum", json!(["png", "Png"])),
             ("/components/schemas/Gen2Pro/required", json!(["prompt", "colour"])),
             (
                 "/components/schemas/PollResult/properties/status",

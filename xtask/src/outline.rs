@@ -58,16 +58,24 @@ fn describe_type(item: &Item, outline: &mut String) {
             }
         }
         Item::Enum(item) => {
-            let variants: Vec<_> = item.variants.iter().map(spelled).collect();
-            *outline += &format!("\nenum {}\n  {}\n", item.ident, variants.join("\n  "));
+            *outline += &format!("\nenum {}\n", item.ident);
+            for variant in &item.variants {
+                let documentation = variant.attrs.iter().map(spelled).collect::<String>();
+                let value = documentation.split('"').nth(1).unwrap_or_default();
+                *outline += &format!("  {}: {}\n", variant.ident, value.trim());
+            }
         }
         _ => {}
     }
 }
 
+/// Methods that every request type has.
+const COMMON_METHODS: [&str; 4] = ["extra", "validate", "to_json", "from_json"];
+
 fn describe_method(item: &ImplItem, outline: &mut String) {
     if let ImplItem::Fn(method) = item
         && matches!(method.vis, Visibility::Public(_))
+        && !COMMON_METHODS.iter().any(|common| method.sig.ident == common)
     {
         *outline += &format!("  {}\n", spelled(&method.sig));
     }
