@@ -25,8 +25,8 @@ pub fn grammar(chosen: &'static Operation) -> Command {
             "Settings come from the environment. IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL are\n\
              required. IMAGEKILN_REGIONAL_BASE_URL is the base URL of regional models, and\n\
              IMAGEKILN_MODEL_PREFIX the prefix of model names if it is not `gen`.\n\
-             IMAGEKILN_WEBHOOK_URL and IMAGEKILN_WEBHOOK_SECRET are the webhook URL and its signing\n\
-             secret, for requests that do not set their own.\n\
+             IMAGEKILN_WEBHOOK_URL and IMAGEKILN_WEBHOOK_SECRET are the webhook URL and its\n\
+             signing secret, for requests that do not set their own.\n\
              IMAGEKILN_ALLOW_HTTP=1 allows http:// URLs on other machines.\n\n{}",
             exit::table()
         ))

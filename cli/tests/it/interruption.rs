@@ -1,90 +1,18 @@
 //! Ctrl-C at every step never loses a paid task. Instead of sleeping, each test waits for output or
 //! a request of the program.
 
-use std::{
-    io::{BufRead, BufReader, Read},
-    process::{Child, ChildStderr, Command, Stdio},
-};
+use std::io::{BufRead as _, BufReader};
 
 use image::ImageFormat;
 use serde_json::{Value, json};
 
 use crate::{
     bench::{AGES, Bench, Place, kind_of},
+    running::{Running, resume_command},
     server::Server,
 };
 
 const FOX: [&str; 8] = ["run", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
-
-/// A running program, whose standard error is read line by line.
-struct Running {
-    child: Child,
-    stderr: BufReader<ChildStderr>,
-    said: String,
-}
-
-impl Running {
-    fn start(command: &mut Command) -> Self {
-        Self::start_into(command, Stdio::piped())
-    }
-
-    fn start_into(command: &mut Command, stdout: Stdio) -> Self {
-        let mut child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        Self { child, stderr, said: String::new() }
-    }
-
-    /// Reads until a line contains this text.
-    fn until(&mut self, text: &str) {
-        loop {
-            let mut line = String::new();
-            assert_ne!(
-                self.stderr.read_line(&mut line).unwrap(),
-                0,
-                "ended without {text}: {}",
-                self.said
-            );
-            self.said.push_str(&line);
-            if line.contains(text) {
-                return;
-            }
-        }
-    }
-
-    fn interrupt(&self) {
-        self.signal("-INT");
-    }
-
-    fn signal(&self, signal: &str) {
-        assert!(
-            Command::new("kill")
-                .args([signal, &self.child.id().to_string()])
-                .status()
-                .unwrap()
-                .success()
-        );
-    }
-
-    /// Waits for the end. Returns the exit code, standard output and standard error.
-    fn end(mut self) -> (i32, String, String) {
-        self.stderr.read_to_string(&mut self.said).unwrap();
-        let mut stdout = String::new();
-        if let Some(mut pipe) = self.child.stdout.take() {
-            pipe.read_to_string(&mut stdout).unwrap();
-        }
-        (
-            self.child.wait().unwrap().code().expect("the process was killed by a signal"),
-            stdout,
-            self.said,
-        )
-    }
-}
-
-/// The command that the program printed to resume the task.
-fn resume_command(said: &str) -> &str {
-    let (_, after) = said.split_once("resume it with:\n").unwrap_or_else(|| panic!("{said}"));
-    after.lines().next().unwrap().trim()
-}
 
 #[test]
 fn an_interrupted_wait_is_resumed_with_the_printed_command() {

@@ -11,6 +11,8 @@ mod images;
 mod interruption;
 mod machine;
 mod readme;
+#[cfg(unix)]
+mod running;
 mod saving;
 mod server;
 mod simulating;

@@ -1,0 +1,76 @@
+//! A program that runs beside the test, to be interrupted.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, ChildStderr, Command, Stdio},
+};
+
+/// A running program, whose standard error is read line by line.
+pub struct Running {
+    pub child: Child,
+    stderr: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Running {
+    pub fn start(command: &mut Command) -> Self {
+        Self::start_into(command, Stdio::piped())
+    }
+
+    pub fn start_into(command: &mut Command, stdout: Stdio) -> Self {
+        let mut child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stderr, said: String::new() }
+    }
+
+    /// Reads until a line contains this text.
+    pub fn until(&mut self, text: &str) {
+        loop {
+            let mut line = String::new();
+            assert_ne!(
+                self.stderr.read_line(&mut line).unwrap(),
+                0,
+                "ended without {text}: {}",
+                self.said
+            );
+            self.said.push_str(&line);
+            if line.contains(text) {
+                return;
+            }
+        }
+    }
+
+    pub fn interrupt(&self) {
+        self.signal("-INT");
+    }
+
+    pub fn signal(&self, signal: &str) {
+        assert!(
+            Command::new("kill")
+                .args([signal, &self.child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+
+    /// Waits for the end. Returns the exit code, standard output and standard error.
+    pub fn end(mut self) -> (i32, String, String) {
+        self.stderr.read_to_string(&mut self.said).unwrap();
+        let mut stdout = String::new();
+        if let Some(mut pipe) = self.child.stdout.take() {
+            pipe.read_to_string(&mut stdout).unwrap();
+        }
+        (
+            self.child.wait().unwrap().code().expect("the process was killed by a signal"),
+            stdout,
+            self.said,
+        )
+    }
+}
+
+/// The command that the program printed to resume the task.
+pub fn resume_command(said: &str) -> &str {
+    let (_, after) = said.split_once("resume it with:\n").unwrap_or_else(|| panic!("{said}"));
+    after.lines().next().unwrap().trim()
+}
