@@ -20,8 +20,8 @@ function mount(root) {
     h(
       "p",
       { class: "note" },
-      "Fine-tuned models (LoRAs), which requests name in finetune_id. Other organizations can use " +
-        "a shared one with the organization's id as a prefix.",
+      "Fine-tuned models (LoRAs), which requests name in finetune_id. Other organizations can " +
+        "use a shared one with the organization's id as a prefix.",
     ),
     list,
     h(

@@ -92,8 +92,8 @@ async fn run(plan: &Plan) -> Result<(), Box<dyn Error>> {
     let tens: Vec<_> =
         memory.iter().skip(10).step_by(10).map(|bytes| format!("{:.0}", mib(*bytes))).collect();
     println!(
-        "memory     {:.0} MiB at the start, {:.0} MiB with the tasks, then {} MiB every ten seconds; \
-         up to {:.0} MiB may be kept",
+        "memory     {:.0} MiB at the start, {:.0} MiB with the tasks, then {} MiB every ten \
+         seconds; up to {:.0} MiB may be kept",
         mib(idle),
         mib(filled),
         tens.join(", "),
