@@ -18,7 +18,7 @@ pub const DOCUMENT: &str = include_str!("../../openapi.json");
 pub fn generate(document: &str) -> Result<String> {
     let options = generator::Options { json_schema: false };
     generator::generate(document, &options)
-        .with_context(|| format!("{PATH} can't be turned into code"))
+        .with_context(|| format!("could not generate code from {PATH}"))
 }
 
 #[cfg(test)]

@@ -61,11 +61,10 @@ impl Found {
     fn page(&self) -> String {
         let mut page = String::from(
             "# Corrections and gaps\n\n\
-             Made from `openapi.json` by `cargo xtask regenerate`; do not edit.\n\n\
-             The service's listings conflict in places, and leave much open. The contract takes \
-             one side of each conflict and\n\
-             records it in place (`x-correction`); what is not shown stays open (`x-not-shown`): \
-             nothing is invented.\n\n\
+             `cargo xtask regenerate` writes this page from `openapi.json`; do not edit it.\n\n\
+             The service's listings conflict in places, and leave much open. The contract chooses \
+             one side of\neach conflict and records it (`x-correction`). What the listings do not \
+             show stays open\n(`x-not-shown`).\n\n\
              ## Where listings conflict\n",
         );
         for ([about, listings, chosen, why], places) in &self.corrections {
@@ -83,7 +82,7 @@ impl Found {
         }
         page += "\n## What is not shown\n\n| what | where |\n|---|---|\n";
         for (gap, places) in &self.not_shown {
-            page += &format!("| {} | {} |\n", linked(gap), places.join(", "));
+            page += &format!("| {gap} | {} |\n", places.join(", "));
         }
         page
     }
@@ -98,15 +97,6 @@ fn place(path: &[String]) -> String {
         ["components", "schemas", schema, ..] => format!("`{schema}`"),
         _ => "the whole service".to_owned(),
     }
-}
-
-/// Turns the names of pages into links. Those pages and this one are in `docs/`.
-fn linked(text: &str) -> String {
-    let words = text.split(' ').map(|word| match word.strip_prefix("docs/") {
-        Some(page) => format!("[`{page}`]({page})"),
-        None => word.to_owned(),
-    });
-    words.collect::<Vec<_>>().join(" ")
 }
 
 fn capitalized(text: &str) -> String {
