@@ -1,17 +1,17 @@
-//! The error as people see it: one line, whatever the service put into it.
+//! Formats an error on one line, regardless of the text that the service sent.
 
 use std::fmt;
 
 use super::{Details, Error};
 use crate::values::{MAX_NAME, one_line};
 
-/// How many violations are shown. All of them are in [`Error::violations`].
+/// The maximum number of printed violations. [`Error::violations`] returns all of them.
 const MOST_VIOLATIONS: usize = 20;
 
-/// The longest message that is shown, in characters.
+/// The maximum printed length of a message, in characters.
 const LONGEST_MESSAGE: usize = 1000;
 
-/// What happened, on one bounded line.
+/// Returns what failed, on one bounded line.
 pub(super) fn message(error: &Error) -> String {
     one_line(&error.0.message, LONGEST_MESSAGE)
 }

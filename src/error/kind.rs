@@ -2,69 +2,72 @@ use std::time::Duration;
 
 use crate::{TaskRef, TaskStatus};
 
-/// What kind of error it is, for programs to match on.
+/// The kind of an error, for programs to match on.
 ///
-/// "Safe to repeat" means that repeating the call can't pay for a second picture.
+/// "Safe to repeat" means that repeating the call cannot be billed a second time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A setting is missing or can't be used. Nothing was sent. Correct the setting.
+    /// A setting is missing or invalid. Nothing was sent. Correct the setting.
     Settings,
-    /// The request does not fit the contract: found here before anything was sent, or by the
-    /// service (422). Nothing was paid. See [`Error::violations`](crate::Error::violations).
+    /// The request does not match the contract. The SDK found this before sending, or the service
+    /// did (422). Nothing was billed. See [`Error::violations`](crate::Error::violations).
     Validation,
-    /// The key is missing, unknown, or has no access to the endpoint (401, 403). Nothing was paid.
+    /// The key is missing, unknown, or has no access to the endpoint (401, 403). Nothing was
+    /// billed.
     Auth,
-    /// The project has no credits left, or its spending limit is reached (402). Nothing was paid.
+    /// The project has no credits left, or has reached its spending limit (402). Nothing was
+    /// billed.
     Payment,
-    /// Too many requests or too many active tasks (429), also after retries. Nothing was paid. Safe
-    /// to repeat after [`Error::retry_after`](crate::Error::retry_after).
+    /// Too many requests or too many active tasks (429), even after retries. Nothing was billed.
+    /// Safe to repeat after [`Error::retry_after`](crate::Error::retry_after).
     RateLimited,
-    /// The service could not be reached, or the connection broke. For a submission see
+    /// The service could not be reached, or the connection broke. For a submission, see
     /// [`Error::billing`](crate::Error::billing).
     Network,
-    /// The service answered with another status code than the contract names. For a submission see
-    /// [`Error::billing`](crate::Error::billing).
+    /// The service responded with a status code that the contract does not list. For a submission,
+    /// see [`Error::billing`](crate::Error::billing).
     Service,
-    /// The service answered with success, and with a body that names no task. The submission may
-    /// have been billed.
+    /// The service responded with a success code, but the body identifies no task. The submission
+    /// may have been billed.
     Reply,
-    /// The key was not sent to the polling URL, because its host is not allowed to receive it. The
-    /// task goes on. Allow the host with
+    /// The key was not sent to the polling URL, because its host is not allowed to receive the key.
+    /// The task continues. Allow the host with
     /// [`ClientBuilder::allow_polling_host`](crate::ClientBuilder::allow_polling_host) and resume
     /// the task.
     KeyWithheld,
     /// The task ended with status `Error`.
     TaskFailed,
-    /// The task was stopped by moderation.
+    /// Moderation stopped the task.
     Moderated,
     /// The poll returned `Task not found`.
     TaskNotFound,
-    /// The deadline of a wait passed. The task goes on. Wait for it again.
+    /// The deadline passed. A task that was already submitted continues; wait for it again.
     Deadline,
-    /// The delivery URL is no longer valid.
+    /// The delivery URL has expired.
     Expired,
-    /// The picture could not be fetched whole, or what arrived is not a picture. The task is still
-    /// `Ready`: fetch it again within the ten minutes of its delivery URL.
+    /// The picture could not be downloaded completely, or the download is not a picture. The task
+    /// is still `Ready`: download the picture again while the delivery URL is valid (ten minutes).
     Delivery,
-    /// The picture was not fetched, because its delivery URL or a redirect leads to a private
-    /// address, to an unencrypted one, or to one that is neither http nor https. The task is still
-    /// `Ready`. If the host is meant to deliver, allow it with
+    /// The picture was not fetched, because its delivery URL or a redirect points to a private
+    /// address, is not encrypted, or uses a scheme other than http and https. The task is still
+    /// `Ready`. If the host is trusted, allow it with
     /// [`ClientBuilder::allow_delivery_host`](crate::ClientBuilder::allow_delivery_host) and resume
     /// the task.
     AddressRefused,
-    /// The delivery of a webhook was refused, or its event is not about the task. Nothing was done.
+    /// A webhook delivery was rejected, or its event is not about the task. Nothing was done.
     Webhook,
-    /// The journal failed, or refused a submission: see [`journal`](crate::journal). If
-    /// [`Error::billing`](crate::Error::billing) is `NotBilled` nothing was sent. Otherwise the
-    /// task was accepted, and is not in the journal.
+    /// The journal failed, or refused a submission; see [`journal`](crate::journal). If
+    /// [`Error::billing`](crate::Error::billing) is `NotBilled`, nothing was sent. Otherwise the
+    /// task was accepted but is not in the journal.
     Journal,
     /// A local file could not be read or written.
     File,
 }
 
 impl ErrorKind {
-    /// The name of the kind, for logs and for programs in other languages: `rate_limited`.
+    /// Returns the name of the kind in snake case, for logs and for programs in other languages,
+    /// for example `rate_limited`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Settings => "settings",
@@ -90,19 +93,20 @@ impl ErrorKind {
     }
 }
 
-/// What is known of the money when an error is returned.
+/// What is known about the cost of a submission when an error is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Billing<'a> {
-    /// No task was created, and nothing was paid.
+    /// No task was created and nothing was billed.
     NotBilled,
-    /// The service may have created a task and charged for it. The submission was not sent again.
-    /// Check the service's usage before you repeat it.
+    /// The service may have created and billed a task. The client did not send the submission
+    /// again. Check the usage that the service reports before you repeat the submission.
     ///
-    /// [`Error::task`](crate::Error::task) may hold a candidate reference, if the response named an
-    /// id: poll it, it may be the task, or only the id of a request.
+    /// If the response contained an id, [`Error::task`](crate::Error::task) returns a candidate
+    /// reference. Poll it to find out whether it is the task: the id may be that of the request
+    /// instead.
     Unknown,
-    /// The task was created and is paid. It can be resumed from its reference.
+    /// The task was created and billed. Resume it from this reference.
     Accepted(&'a TaskRef),
 }
 
@@ -113,23 +117,23 @@ pub enum WaitEnd {
     /// The task reached one of the four failure statuses.
     #[non_exhaustive]
     Failed {
-        /// That status.
+        /// The failure status.
         status: TaskStatus,
     },
-    /// The deadline passed while the task was in progress, or while polls failed.
+    /// The deadline passed while the task was in progress or while polls failed.
     #[non_exhaustive]
     DeadlineExceeded {
-        /// How long the wait took.
+        /// The duration of the wait.
         elapsed: Duration,
-        /// How many polls were sent.
+        /// The number of polls sent.
         polls: u32,
-        /// The last status seen, if any poll succeeded.
+        /// The last status received, if any poll succeeded.
         last_status: Option<TaskStatus>,
     },
-    /// A poll was refused, and polling again would not change that.
+    /// A poll was refused, and repeating it would not help.
     #[non_exhaustive]
     Refused {
-        /// The status code, if the service answered.
+        /// The status code, if the service responded.
         status: Option<u16>,
     },
 }

@@ -1,4 +1,4 @@
-//! The one error of the SDK: what happened, to what, and what to do next.
+//! The error type of the SDK.
 
 mod display;
 mod kind;
@@ -11,15 +11,15 @@ use crate::{TaskRef, Violation, types::HttpValidationError};
 
 type Source = Box<dyn error::Error + Send + Sync>;
 
-/// What went wrong, with all that is known of it.
+/// The error type of the SDK.
 ///
-/// `Display` says what happened and what to do next, in text for people, on one bounded line. The
-/// cause is in [`source()`] and is not repeated. Programs match on [`kind()`](Self::kind) and ask
-/// for the parts. No secret is in it: not the key, no webhook secret, no signed query.
+/// `Display` prints what failed and what to do next, on one bounded line. It does not include the
+/// [`source()`]. Programs can match on [`kind()`](Self::kind) and read the details with the other
+/// methods. An error never contains a secret: no API key, no webhook secret, no signed query.
 ///
-/// Whatever fails after a submission was accepted carries the task's reference,
-/// [`task()`](Self::task), from which the task can be resumed. [`billing()`](Self::billing) says
-/// what is known of the money.
+/// Every error after a submission was accepted carries the reference of the task,
+/// [`task()`](Self::task), from which the task can be resumed. [`billing()`](Self::billing) returns
+/// whether the submission was billed.
 ///
 /// [`source()`]: std::error::Error::source
 pub struct Error(Box<Details>);
@@ -121,12 +121,12 @@ impl Error {
         self
     }
 
-    /// What kind of error it is.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What is known of the money.
+    /// Returns what is known about the cost of the submission.
     pub fn billing(&self) -> Billing<'_> {
         match &self.0.task {
             _ if self.0.billing_unknown => Billing::Unknown,
@@ -135,98 +135,102 @@ impl Error {
         }
     }
 
-    /// Whether [`billing()`](Self::billing) is [`Billing::Unknown`]: the service may have accepted,
-    /// and charged for, a submission of which no task is known. It was not repeated.
+    /// Returns `true` if [`billing()`](Self::billing) is [`Billing::Unknown`]: the service may have
+    /// accepted and billed a submission without the client knowing its task. The client did not
+    /// send it again.
     pub fn may_have_been_billed(&self) -> bool {
         self.0.billing_unknown
     }
 
-    /// The task that the error is about, once there is one: [`Client::task`](crate::Client::task)
-    /// resumes it.
+    /// Returns the task that the error is about, if there is one.
+    /// [`Client::task`](crate::Client::task) resumes it.
     ///
-    /// If [`may_have_been_billed()`](Self::may_have_been_billed), it is a candidate only: the id in
-    /// a response that failed may be that of the task, or that of the request.
+    /// If [`may_have_been_billed()`](Self::may_have_been_billed) returns `true`, the task is only a
+    /// candidate: the id in a failed response may be that of the task or that of the request.
     pub fn task(&self) -> Option<&TaskRef> {
         self.0.task.as_ref()
     }
 
-    /// The name of the operation, such as `gen-2-pro`.
+    /// Returns the name of the operation, such as `gen-2-pro`.
     pub fn operation_name(&self) -> Option<&str> {
         self.0.operation.or_else(|| self.0.task.as_ref()?.operation())
     }
 
-    /// Whether the request does not fit the contract.
+    /// Returns `true` if the request does not match the contract.
     pub fn is_validation(&self) -> bool {
         self.kind() == ErrorKind::Validation
     }
 
-    /// Whether the key was refused.
+    /// Returns `true` if the service refused the key.
     pub fn is_auth(&self) -> bool {
         self.kind() == ErrorKind::Auth
     }
 
-    /// Whether the service asked to come back later.
+    /// Returns `true` if the service limits the rate of requests.
     pub fn is_rate_limited(&self) -> bool {
         self.kind() == ErrorKind::RateLimited
     }
 
-    /// Whether the task was stopped by moderation.
+    /// Returns `true` if moderation stopped the task.
     pub fn is_moderated(&self) -> bool {
         self.kind() == ErrorKind::Moderated
     }
 
-    /// The HTTP status code of the response, if there was one.
+    /// Returns the HTTP status code of the response, if there was one.
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// The service's own identifier of the request (`x-request-id`), if it sent one: its support
-    /// can find it by that.
+    /// Returns the id that the service gave the request (`x-request-id`), if it sent one. The
+    /// support of the service can look up the request by it.
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
     }
 
-    /// How long the service asked to wait.
+    /// Returns how long the service asked the client to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// What does not fit; empty for other kinds of error.
+    /// Returns the violations of the contract. Empty for other kinds of errors.
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
     }
 
-    /// The response of the service to an invalid request, with all that it said. It is missing if
-    /// the violations were found before anything was sent.
+    /// Returns the complete response of the service to an invalid request. `None` if the SDK found
+    /// the violations before sending.
     pub fn answer(&self) -> Option<&HttpValidationError> {
         self.0.answer.as_ref()
     }
 
-    /// How the wait ended, for an error of a wait.
+    /// Returns how the wait ended, for an error of a wait.
     pub fn wait_end(&self) -> Option<&WaitEnd> {
         self.0.end.as_ref()
     }
 
-    /// What happened, on one line of at most 1000 characters, without the violations and the
-    /// advice. It can be shown to whoever uses the program; the advice is for whoever runs it.
+    /// Returns what failed, on one line of at most 1000 characters, without the violations and the
+    /// advice.
+    ///
+    /// The message can be shown to users of the program; the advice is for its operator.
     pub fn message(&self) -> String {
         display::message(self)
     }
 
-    /// What to do next, for whoever runs the program. It is the end of `Display` too.
+    /// Returns what the operator of the program should do next. `Display` ends with it.
     pub fn advice(&self) -> Option<&str> {
         self.0.advice.as_deref()
     }
 
-    /// Whether the request can be submitted again without paying for a second picture: nothing was
-    /// paid for the first. See [`billing()`](Self::billing).
+    /// Returns `true` if submitting the request again cannot be billed twice, because the first
+    /// submission was not billed. See [`billing()`](Self::billing).
     pub fn is_safe_to_repeat(&self) -> bool {
         self.billing() == Billing::NotBilled
     }
 
-    /// Whether the same call may succeed later, although nothing was changed: the network or the
-    /// service failed for the moment, or the deadline was too short. Whether it is
-    /// [safe](Self::is_safe_to_repeat) to submit again is another question.
+    /// Returns `true` if the same call may succeed later without any change: the network or the
+    /// service failed temporarily, or the deadline was too short.
+    ///
+    /// This does not mean that submitting again is [safe](Self::is_safe_to_repeat).
     pub fn is_transient(&self) -> bool {
         match self.kind() {
             ErrorKind::Network
@@ -240,8 +244,8 @@ impl Error {
         }
     }
 
-    /// The host, with its port if it has one, that is not allowed to receive the key, for the kind
-    /// [`KeyWithheld`](ErrorKind::KeyWithheld).
+    /// Returns the host that is not allowed to receive the key, with its port if it has one, for
+    /// the kind [`KeyWithheld`](ErrorKind::KeyWithheld).
     pub fn withheld_host(&self) -> Option<&str> {
         self.0.withheld_host.as_deref()
     }

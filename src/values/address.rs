@@ -3,20 +3,20 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// An address whose query may be a secret: a polling address, a signed delivery address, a
-/// webhook's address.
+/// A URL whose query may be secret: a polling URL, a signed delivery URL or a webhook URL.
 ///
-/// `Display` and `Debug` print it without its query and without user and password, so that it can
-/// stand in logs and errors. [`Address::reveal`] gives all of it. Serialised, it is the whole
-/// address.
+/// `Display` and `Debug` omit the user, the password, the query and the fragment, so a printed
+/// address is safe in logs and errors. [`Address::reveal`] returns the full URL. Serialization also
+/// writes the full URL.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Address(String);
 
 impl Address {
-    /// The whole address, its query too. Whoever has a signed address has the picture: do not log
-    /// it.
+    /// Returns the full URL, including its query.
+    ///
+    /// Anyone with a signed delivery URL can download the picture, so do not log it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -47,7 +47,7 @@ impl From<Url> for Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Ok(url) = self.parse() else { return f.write_str("[unreadable address]") };
-        // `data:` and the like have no host, and all of their text may be the secret.
+        // URLs without a host, such as `data:`, may consist entirely of the secret.
         let Some(host) = url.host_str() else {
             return write!(f, "{}:{}", url.scheme(), super::REDACTED);
         };

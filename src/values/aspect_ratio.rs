@@ -2,11 +2,10 @@ use std::{error, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The ratio of a picture's width to its height, such as `16:9`; both sides are whole numbers above
-/// 0.
+/// The ratio of a picture's width to its height, such as `16:9`. Both sides are positive integers.
 ///
-/// The contract takes ratios between 21:9 and 9:21; `validate()` checks that, so that this type can
-/// carry what a later contract may take.
+/// The contract accepts ratios between 21:9 and 9:21. `validate()` enforces this range; the type
+/// itself does not, so that it can represent ratios that a later contract accepts.
 ///
 /// ```
 /// use imagekiln::{AspectRatio, types::GenPro11Ultra};
@@ -20,26 +19,26 @@ pub struct AspectRatio {
     height: u32,
 }
 
-/// A text that is no aspect ratio.
+/// The error returned when text is not an aspect ratio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AspectRatioError {
     text: String,
 }
 
 impl AspectRatio {
-    /// The side of the width.
+    /// Returns the width side of the ratio.
     pub fn width(self) -> u32 {
         self.width
     }
 
-    /// The side of the height.
+    /// Returns the height side of the ratio.
     pub fn height(self) -> u32 {
         self.height
     }
 
-    /// Whether this is no narrower than `narrowest` and no wider than `widest`.
+    /// Whether the ratio lies between `narrowest` and `widest`, inclusive.
     pub(crate) fn is_between(self, narrowest: (u32, u32), widest: (u32, u32)) -> bool {
-        // Cross-multiplied: exact, where a division would round.
+        // Cross-multiplication is exact; a division would round.
         let not_wider = |a: (u32, u32), b: (u32, u32)| {
             u64::from(a.0) * u64::from(b.1) <= u64::from(b.0) * u64::from(a.1)
         };
@@ -87,7 +86,7 @@ impl fmt::Display for AspectRatioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no aspect ratio; write width and height as whole numbers, for example 16:9",
+            "`{}` is not an aspect ratio; write two whole numbers, for example 16:9",
             self.text
         )
     }

@@ -1,4 +1,4 @@
-//! Base64: the encoder, and text that a caller says is base64 already.
+//! The base64 encoder, and checks of text that the caller declares to be base64.
 
 use std::sync::LazyLock;
 
@@ -43,25 +43,24 @@ mod codec {
 pub(crate) static STANDARD: LazyLock<Codec> = LazyLock::new(codec::standard);
 static URL_SAFE: LazyLock<Codec> = LazyLock::new(codec::url_safe);
 
-/// Characters that are decoded at a time by a check: a multiple of 4.
+/// The number of characters decoded at a time by a check; a multiple of 4.
 const GROUP: usize = 64 * 1024;
 
-/// Padding is optional, and leftover bits may be set: the service may read such text, so it is not
-/// refused here.
+/// Accepts missing padding and nonzero trailing bits, because the service may accept such text.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
 
-/// How text is sent that a caller says is base64.
+/// How text that the caller declares to be base64 is sent.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Sendable {
-    /// Between the quotes of a JSON string, as it is: nothing in it needs an escape.
+    /// Sent verbatim between the quotes of a JSON string; contains nothing that needs an escape.
     Plain(Bytes),
-    /// As a JSON string with escapes.
+    /// Sent as a JSON string with escapes.
     Escaped(Bytes),
 }
 
-/// Base64 is sent without its whitespace, and every other text as it was given.
+/// Returns valid base64 without its whitespace, and any other text unchanged.
 pub(crate) fn sendable(text: &Bytes) -> Sendable {
     if is_plain(text) {
         return Sendable::Plain(text.clone());
@@ -73,22 +72,21 @@ pub(crate) fn sendable(text: &Bytes) -> Sendable {
     }
 }
 
-/// Whether the text is valid base64 of either alphabet, with or without padding, and with or
-/// without `data:TYPE;base64,` in front of it. Whitespace is ignored.
+/// Whether the text is valid base64 in the standard or URL-safe alphabet, with or without padding,
+/// optionally prefixed with `data:TYPE;base64,`. Ignores whitespace.
 pub(crate) fn is_base64(text: &[u8]) -> bool {
     is_valid(text) || (!is_plain(text) && is_valid(&without_whitespace(text)))
 }
 
-/// The first `length` bytes, or a few less, that base64 stands for. The rest of the text is not
-/// looked at.
+/// Decodes the first `length` bytes, or slightly fewer. Does not read the rest of the text.
 pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
-    /// Room for the head of a `data:` URL.
+    /// Space for the prefix of a `data:` URL.
     const URL_HEAD: usize = 1024;
     let visible = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
     let characters = length.div_ceil(3) * 4;
     let start: Vec<u8> = visible.take(URL_HEAD + characters).collect();
     let data = data(&start)?;
-    // Whole groups of four characters only, or the end of the text.
+    // The decoder takes whole groups of four characters, except at the end of the text.
     let head = &data[..data.len().min(characters)];
     STANDARD.decode(head).or_else(|_| URL_SAFE.decode(head)).ok()
 }
@@ -97,23 +95,23 @@ fn without_whitespace(text: &[u8]) -> Vec<u8> {
     text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
 }
 
-/// Whether the text has no whitespace and nothing that a JSON string would have to escape.
+/// Whether the text has no whitespace and no character that JSON escapes.
 fn is_plain(text: &[u8]) -> bool {
     let is_special = |byte: u8| byte <= b' ' || byte == b'"' || byte == b'\\';
-    // Not `any` within a group: without an early exit, the compiler vectorises the loop.
+    // `fold` instead of `any`: the compiler vectorizes a loop without an early exit.
     text.chunks(4096)
         .all(|group| !group.iter().fold(false, |found, byte| found | is_special(*byte)))
 }
 
 fn is_valid(text: &[u8]) -> bool {
-    // The decoder also takes padding that is only partly there.
+    // The decoder also accepts incomplete padding.
     let is_padded_right = |data: &[u8]| data.last() != Some(&b'=') || data.len().is_multiple_of(4);
     data(text).is_some_and(|data| {
         is_padded_right(data) && (decodes(&STANDARD, data) || decodes(&URL_SAFE, data))
     })
 }
 
-/// The text behind the head of a `data:` URL, or all of it.
+/// The text after the prefix of a `data:` URL, or all of the text if it has none.
 fn data(text: &[u8]) -> Option<&[u8]> {
     if !text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case(b"data:")) {
         return Some(text);
@@ -130,7 +128,7 @@ fn decodes(codec: &Codec, data: &[u8]) -> bool {
     while let Some(group) = groups.next() {
         let is_last = groups.peek().is_none();
         match codec.decode_slice(group, &mut decoded) {
-            // Fewer bytes: padding in the middle of the text.
+            // A shorter result means padding in the middle of the text.
             Ok(length) if is_last || length == GROUP / 4 * 3 => {}
             _ => return false,
         }
@@ -153,7 +151,7 @@ mod tests {
     use super::{GROUP, Sendable, decode_head, is_base64, is_plain, is_valid, sendable};
 
     #[test]
-    fn valid_text_is_of_one_alphabet_and_padded_fully_or_not_at_all() {
+    fn valid_text_uses_one_alphabet_and_has_full_padding_or_none() {
         for text in [
             "",
             "QQ==",
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_refused_between_two_groups() {
+    fn padding_between_two_groups_is_refused() {
         let mut text = "A".repeat(GROUP - 1);
         text.push('=');
         assert!(is_valid(text.as_bytes()));
@@ -197,7 +195,7 @@ mod tests {
         assert!(!is_valid(text.as_bytes()));
     }
 
-    fn plainly_decodes(text: &[u8]) -> bool {
+    fn reference_decodes(text: &[u8]) -> bool {
         [&alphabet::STANDARD, &alphabet::URL_SAFE].into_iter().any(|alphabet| {
             [DecodePaddingMode::RequireCanonical, DecodePaddingMode::RequireNone].into_iter().any(
                 |padding| {
@@ -212,7 +210,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_checks_agree_with_a_plain_decoder(
+        fn validity_agrees_with_a_reference_decoder(
             bytes in prop::collection::vec(any::<u8>(), 0..300),
             padded: bool,
             url_safe: bool,
@@ -228,7 +226,7 @@ mod tests {
             if let (Some((index, byte)), false) = (flaw, text.is_empty()) {
                 let index = index.index(text.len());
                 text[index] = byte;
-                prop_assert_eq!(is_valid(&text), plainly_decodes(&text));
+                prop_assert_eq!(is_valid(&text), reference_decodes(&text));
             } else {
                 prop_assert!(is_valid(&text));
                 prop_assert_eq!(decode_head(&text, bytes.len()), Some(bytes));
@@ -236,7 +234,7 @@ mod tests {
         }
 
         #[test]
-        fn only_base64_loses_its_whitespace(text in "[A-Za-z0-9+/= \t\r\n\"\\\\.]{0,40}") {
+        fn whitespace_is_removed_only_from_base64(text in "[A-Za-z0-9+/= \t\r\n\"\\\\.]{0,40}") {
             let stripped: String = text.split_ascii_whitespace().collect();
             prop_assert_eq!(is_base64(text.as_bytes()), is_valid(stripped.as_bytes()));
             let sent = match is_base64(text.as_bytes()) {
@@ -248,13 +246,14 @@ mod tests {
         }
 
         #[test]
-        fn heads_are_decoded_through_blanks(
+        fn decode_head_ignores_whitespace(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             length in 0usize..100,
             head in prop::option::of(Just("data:image/png;base64,")),
             line in 1usize..80,
         ) {
-            let text = format!("{}{}", head.unwrap_or_default(), general_purpose::STANDARD.encode(&bytes));
+            let prefix = head.unwrap_or_default();
+            let text = format!("{prefix}{}", general_purpose::STANDARD.encode(&bytes));
             let lines: Vec<_> = text.as_bytes().chunks(line).collect();
             let decoded = decode_head(&lines.join(b"\r\n".as_slice()), length).unwrap();
             prop_assert!(bytes.starts_with(&decoded));
@@ -262,7 +261,7 @@ mod tests {
         }
 
         #[test]
-        fn plain_text_is_its_own_json(text in any::<String>()) {
+        fn plain_text_needs_no_json_escapes(text in any::<String>()) {
             let json = serde_json::to_string(&text).unwrap();
             let is_its_own_json = json == format!("\"{text}\"");
             prop_assert!(is_its_own_json || !is_plain(text.as_bytes()));

@@ -9,22 +9,22 @@ use serde_json::{Map, Value};
 
 use crate::IntoJson;
 
-/// Fields that the contract does not name: sent as they are set, and kept as the service sent them.
+/// Fields that the contract does not define. They are sent as set, and kept as received.
 ///
-/// Behaves as the `serde_json::Map` that it holds. `Debug` prints only the names: what we do not
-/// know may be a secret.
+/// Dereferences to the underlying `serde_json::Map`. `Debug` prints only the field names, because
+/// unknown values may be secret.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Extra {
     fields: Map<String, Value>,
-    /// Why values that were set are not among the fields: JSON has no way to write them.
+    /// Violations of fields whose value could not be written as JSON, by field name.
     #[serde(skip)]
     faults: BTreeMap<String, String>,
 }
 
 impl Extra {
-    /// Sets a field. A value that JSON can't carry, such as NaN, is remembered as a violation.
+    /// Sets a field. Records a violation if JSON cannot represent the value, for example NaN.
     pub(crate) fn set(&mut self, name: String, value: impl IntoJson) {
         match self.checked(&name, value) {
             Some(value) => self.fields.insert(name, value),
@@ -32,8 +32,8 @@ impl Extra {
         };
     }
 
-    /// The value as JSON. One that JSON can't carry is remembered as a violation of the field
-    /// `name`.
+    /// Converts the value to JSON. Records a violation of the field `name` if JSON cannot represent
+    /// it.
     pub(crate) fn checked(&mut self, name: &str, value: impl IntoJson) -> Option<Value> {
         match value.into_json() {
             Ok(value) => {
@@ -47,19 +47,19 @@ impl Extra {
         }
     }
 
-    /// Remembers as a violation of the field `name` that there are more reference images than the
-    /// type has fields for.
+    /// Records a violation of the field `name` if there are more reference images than fields for
+    /// them.
     pub(crate) fn limit_references(&mut self, name: &str, most: usize, too_many: usize) {
         self.faults.remove(name);
         if too_many > 0 {
             let given = most + too_many;
             let fault =
-                format!("is the first of {given} reference images; at most {most} are taken");
+                format!("is the first of {given} reference images; at most {most} are allowed");
             self.faults.insert(name.to_owned(), fault);
         }
     }
 
-    /// The fields, and what is wrong with those that could not be set.
+    /// Returns the fields, and the violations of those that could not be set.
     pub(crate) fn into_parts(self) -> (Map<String, Value>, BTreeMap<String, String>) {
         (self.fields, self.faults)
     }

@@ -1,10 +1,10 @@
 use std::fmt;
 
-/// How many of a file's first bytes [`FileKind::of`] looks at: the brands of an AVIF or HEIF file
-/// fit into them.
+/// The number of leading bytes that [`FileKind::of`] reads; enough for the brands of an AVIF or
+/// HEIF file.
 pub(crate) const HEAD: usize = 64;
 
-/// The kind of file that a picture came as, recognised by its first bytes.
+/// The file format of a picture, detected from its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileKind {
@@ -27,7 +27,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The kind of a file that starts with these bytes; [`HEAD`] of them are enough.
+    /// Detects the format from the first [`HEAD`] bytes of a file.
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
@@ -40,8 +40,8 @@ impl FileKind {
         }
     }
 
-    /// The kind of an ISO base media file by its `ftyp` box: size, type, major brand, version,
-    /// compatible brands.
+    /// Detects the format of an ISO base media file from its `ftyp` box: size, type, major brand,
+    /// version, compatible brands.
     fn of_brands(head: &[u8]) -> Self {
         let size = head.first_chunk().map_or(0, |size| u32::from_be_bytes(*size));
         let ftyp = &head[..head.len().min(usize::try_from(size).unwrap_or(usize::MAX))];
@@ -49,7 +49,7 @@ impl FileKind {
         match head.get(8..12) {
             Some(b"avif" | b"avis") => Self::Avif,
             Some(major) if is_heif_brand(major) => Self::Heif,
-            // Any coding: the compatible brands say which.
+            // These brands allow any codec; the compatible brands name the codec.
             Some(b"mif1" | b"msf1" | b"mif2" | b"miaf") => {
                 let is_avif = brands().any(|brand| matches!(brand, b"avif" | b"avis"));
                 if is_avif { Self::Avif } else { Self::Heif }
@@ -58,7 +58,7 @@ impl FileKind {
         }
     }
 
-    /// The usual extension of such a file's name, without the dot.
+    /// Returns the usual file extension, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Jpeg => "jpg",
@@ -72,8 +72,7 @@ impl FileKind {
         }
     }
 
-    /// The media type of such a file, for instance for the `Content-Type` of a web server's
-    /// response.
+    /// Returns the media type, for example for a `Content-Type` header.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn brands_tell_images_from_videos() {
+    fn brands_distinguish_images_from_videos() {
         for (brands, kind) in [
             (b"avif\0\0\0\0mif1miaf".as_slice(), FileKind::Avif),
             (b"avis\0\0\0\0avifmsf1", FileKind::Avif),
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_of_any_length_is_looked_at() {
+    fn a_head_of_any_length_is_accepted() {
         let head = b"\0\0\0\x20ftypmif1\0\0\0\0miafavifmiafmiaf";
         for length in 0..=head.len() {
             let kind = FileKind::of(&head[..length]);

@@ -1,4 +1,4 @@
-//! Image files: opened so that nothing blocks, and compared so that no half-changed file is sent.
+//! Opens image files without blocking, and detects files that change while they are being sent.
 
 use std::{
     fs::{self, File, FileType, Metadata, OpenOptions},
@@ -7,13 +7,13 @@ use std::{
     time::SystemTime,
 };
 
-/// What tells whether a file is still the one that was looked at.
+/// Identifies the state of a file, to detect changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     length: u64,
-    /// Not every file system has it.
+    /// `None` on file systems without modification times.
     modified: Option<SystemTime>,
-    /// Device and inode.
+    /// The device and the inode.
     #[cfg(unix)]
     identity: (u64, u64),
 }
@@ -41,13 +41,14 @@ impl From<&Metadata> for Fingerprint {
     }
 }
 
-/// Opens a regular file for reading. Opening a pipe or a device could block for ever, so neither is
-/// opened.
+/// Opens a regular file for reading. Refuses pipes and devices, because opening one can block
+/// forever.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     must_be_regular(&fs::metadata(path)?)?;
     let mut options = OpenOptions::new();
     options.read(true);
-    // Something else may have taken the path since. Without blocking, that shows in the next line.
+    // The path may have been replaced since the check. `O_NONBLOCK` lets the open return, and the
+    // next check refuses the file.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.open(path)?;
@@ -120,7 +121,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_not_a_regular_file_is_named_and_not_opened() {
+    fn files_that_are_not_regular_are_refused_by_type() {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();

@@ -11,21 +11,21 @@ use url::Url;
 
 use super::{Address, base64_text, web_url};
 
-/// An image that a request carries: a file, bytes, base64 text, or the URL of an image.
+/// An image in a request: a file, bytes, base64 text, or a URL.
 ///
-/// Files are read and encoded while they are sent, so an upload needs a few MiB of memory, however
-/// large the image is. `Clone` is cheap: bytes are shared.
+/// Files are read and encoded while they are sent, so an upload uses a few MiB of memory regardless
+/// of the image size. `Clone` is cheap because bytes are shared.
 ///
-/// Nothing is checked when an `ImageInput` is made. `validate()`, which a submission calls first,
-/// checks:
+/// Creating an `ImageInput` checks nothing. `validate()`, which every submission calls first,
+/// checks that:
 ///
-/// - that the field takes this form of image;
-/// - that files, bytes and base64 text are not empty, and start as an image of a known format does;
-/// - that base64 text is valid to its end;
-/// - that a URL is an http or https URL without blanks and control characters.
+/// - the field accepts this form of image;
+/// - files, bytes and base64 text are not empty, and start with the header of a known image format;
+/// - base64 text is valid to its end;
+/// - a URL is an http or https URL without whitespace and control characters.
 ///
 /// [`ClientBuilder::validation`](crate::ClientBuilder::validation) turns these checks off. Files
-/// are also checked without it: see [`ImageInput::path`].
+/// have checks that cannot be turned off; see [`ImageInput::path`].
 ///
 /// ```
 /// use imagekiln::{ImageInput, types::Gen2Pro};
@@ -39,63 +39,67 @@ pub struct ImageInput(ImageSource);
 /// The schemes of URLs that the service fetches.
 const WEB: [&str; 2] = ["http://", "https://"];
 
-/// Where the bytes of an [`ImageInput`] come from.
+/// The source of the bytes of an [`ImageInput`].
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ImageSource {
-    /// A file, read while it is sent.
+    /// A file, read while the request is sent.
     Path(PathBuf),
     /// The bytes of an image file.
     Bytes(Bytes),
-    /// Text that is base64 already, in UTF-8.
+    /// Text that is already base64, in UTF-8.
     Base64(Bytes),
-    /// An address that the service fetches.
+    /// A URL that the service fetches.
     Url(Address),
 }
 
 impl ImageInput {
-    /// An image file, read when the request is sent.
+    /// Creates an image from a file, which is read when the request is sent.
     ///
-    /// A file that does not exist, can't be read or is not a regular file is an error of kind
-    /// [`File`](crate::ErrorKind::File), and nothing is sent. So is a file that changes while it is
-    /// sent: the upload stops before its last byte, and nothing is paid. A change shows in the
-    /// file's length, its modification time and, on Unix, its inode.
+    /// A file that does not exist, cannot be read or is not a regular file is an error of kind
+    /// [`File`](crate::ErrorKind::File), and nothing is sent. A file that changes while it is sent
+    /// is the same error: the upload stops before its last byte, and nothing is billed.
+    /// Changes are detected by length, modification time and, on Unix, inode.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         Self(ImageSource::Path(path.into()))
     }
 
-    /// The bytes of an image file, not yet encoded.
+    /// Creates an image from the unencoded bytes of an image file.
     pub fn bytes(bytes: impl Into<Bytes>) -> Self {
         Self(ImageSource::Bytes(bytes.into()))
     }
 
-    /// Text that is base64 already: of either alphabet, with or without padding, and with or
-    /// without `data:TYPE;base64,` in front of it. It is sent without its ASCII whitespace.
+    /// Creates an image from text that is already base64: in the standard or URL-safe alphabet,
+    /// with or without padding, optionally prefixed with `data:TYPE;base64,`. ASCII whitespace is
+    /// removed before sending.
     ///
-    /// Other text fails validation. With validation turned off, it is sent as it is, as a JSON
-    /// string.
+    /// Other text fails validation. If validation is turned off, the text is sent unchanged as a
+    /// JSON string.
     pub fn base64(text: impl Into<String>) -> Self {
         Self(ImageSource::Base64(Bytes::from(text.into())))
     }
 
-    /// The address of an image that the service fetches.
+    /// Creates an image from a URL that the service fetches.
     pub fn url(url: impl Into<Address>) -> Self {
         Self(ImageSource::Url(url.into()))
     }
 
-    /// The http, https or `data:` URL of an image, checked at once: for text from elsewhere, such
-    /// as a form of a web application. Text can't name a file of this machine.
+    /// Creates an image from an http, https or `data:` URL, and checks the URL immediately.
+    ///
+    /// Use it for untrusted text, such as a form field of a web application: the text cannot name a
+    /// local file.
     ///
     /// ```
     /// use imagekiln::ImageInput;
     /// assert!(ImageInput::try_url("https://example.com/fox.png").is_ok());
     /// let error = ImageInput::try_url("/etc/passwd").unwrap_err();
-    /// assert_eq!(error.to_string(), "not the URL of an image: must be an http, https or data: URL");
+    /// let message = "not the URL of an image: must be an http, https or data: URL";
+    /// assert_eq!(error.to_string(), message);
     /// ```
     ///
     /// # Errors
     ///
-    /// The text is not such a URL, or the data of a `data:` URL is not base64.
+    /// The text is not such a URL, or the payload of a `data:` URL is not base64.
     pub fn try_url(text: impl Into<String>) -> Result<Self, ImageUrlError> {
         let text = text.into();
         if starts_with(&text, &["data:"]) {
@@ -113,12 +117,12 @@ impl ImageInput {
         }
     }
 
-    /// What text means as the value of an image field: a URL or base64.
+    /// Interprets the text of an image field as a URL or as base64.
     pub(crate) fn from_text(text: String) -> Self {
         if starts_with(&text, &WEB) { Self::url(text) } else { Self::base64(text) }
     }
 
-    /// Where the bytes come from.
+    /// Returns the source of the image.
     pub fn source(&self) -> &ImageSource {
         &self.0
     }
@@ -130,7 +134,7 @@ fn starts_with(text: &str, schemes: &[&str]) -> bool {
     })
 }
 
-/// Why text is not the URL of an image: see [`ImageInput::try_url`].
+/// The error returned when text is not the URL of an image; see [`ImageInput::try_url`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageUrlError(&'static str);
 
@@ -142,15 +146,15 @@ impl fmt::Display for ImageUrlError {
 
 impl error::Error for ImageUrlError {}
 
-/// An http, https or `data:` URL. Other text is a violation: it does not name a file of this machine,
-/// for which there are [`ImageInput::path`] and `Path`, and base64 needs [`ImageInput::base64`].
+/// Converts an http, https or `data:` URL. Other text fails validation: use [`ImageInput::path`] or
+/// a `Path` for a local file, and [`ImageInput::base64`] for base64.
 impl From<String> for ImageInput {
     fn from(text: String) -> Self {
         if starts_with(&text, &["data:"]) { Self::base64(text) } else { Self::url(text) }
     }
 }
 
-/// As from a `String`.
+/// Converts text like `From<String>`.
 impl From<&str> for ImageInput {
     fn from(text: &str) -> Self {
         text.to_owned().into()
@@ -204,7 +208,7 @@ impl fmt::Debug for ImageInput {
     }
 }
 
-/// What an image is stored as, if it is not plain text.
+/// The stored form of an image that is not stored as plain text.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stored {
@@ -212,14 +216,14 @@ enum Stored {
     Path(PathBuf),
     /// Base64 of bytes.
     Bytes(String),
-    /// Text that the caller said is base64.
+    /// Text that the caller declared to be base64.
     Base64(String),
-    /// Text that the caller said is a URL.
+    /// Text that the caller declared to be a URL.
     Url(String),
 }
 
-/// As it is stored: the text of a URL or of base64, `{"path": ...}` for a file, `{"bytes": ...}` with
-/// base64 for bytes. A file is not read.
+/// Serializes to the stored form: the text of a URL or of base64, `{"path": ...}` for a file, or
+/// `{"bytes": ...}` with base64 for bytes. Does not read files.
 impl Serialize for ImageInput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let plain = |text: &str| Self::from_text(text.to_owned()) == *self;
@@ -243,7 +247,7 @@ impl Serialize for ImageInput {
 }
 
 impl ImageInput {
-    /// Reads the stored form, in which a path names a file of this machine.
+    /// Reads the stored form. A path in it names a local file.
     pub(crate) fn from_stored(value: Value) -> Result<Self, String> {
         if let Value::String(text) = value {
             return Ok(Self::from_text(text));
@@ -261,8 +265,8 @@ impl ImageInput {
     }
 }
 
-/// Text that starts with `http://` or `https://` is a URL, other text is base64. A path is refused,
-/// because the text may come from a stranger: only
+/// Text that starts with `http://` or `https://` is a URL; other text is base64. Paths are refused,
+/// because the text may come from an untrusted source. Only
 /// [`Request::from_json`](crate::Request::from_json) reads paths.
 impl<'de> Deserialize<'de> for ImageInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -270,7 +274,7 @@ impl<'de> Deserialize<'de> for ImageInput {
             Self::from_stored(Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
         match image.source() {
             ImageSource::Path(_) => Err(D::Error::custom(
-                "an image can't be a path here; `from_json` reads requests with paths",
+                "an image cannot be a path here; use `from_json` to read requests with paths",
             )),
             _ => Ok(image),
         }

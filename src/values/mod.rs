@@ -1,4 +1,5 @@
-//! The hand-written types of fields: what the generator can't express, or must not print.
+//! Hand-written field types: those the generator cannot express, and secrets that must not be
+//! printed.
 
 mod address;
 mod aspect_ratio;
@@ -28,5 +29,5 @@ pub(crate) use text::{MAX_MESSAGE, MAX_NAME, one_line};
 pub use violation::{Location, Violation};
 pub use webhook_secret::WebhookSecret;
 
-/// Replaces a secret wherever something is printed.
+/// Printed in place of a secret.
 pub(crate) const REDACTED: &str = "[redacted]";

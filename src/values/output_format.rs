@@ -1,10 +1,10 @@
-//! What the generated [`OutputFormat`] does besides naming its values.
+//! Methods of the generated [`OutputFormat`].
 
 use crate::OutputFormat;
 
 impl OutputFormat {
-    /// The format for the extension of a file name, without its dot: `jpg` and `jpeg`, `png`,
-    /// `webp`, in upper or lower case.
+    /// Returns the format for a file extension without its dot: `jpg`, `jpeg`, `png` or `webp`, in
+    /// any case.
     pub fn from_extension(extension: &str) -> Option<Self> {
         match extension.to_ascii_lowercase().as_str() {
             "jpg" | "jpeg" => Some(Self::Jpeg),

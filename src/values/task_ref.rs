@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Address, Region};
 
-/// What is needed to resume a task: its id and its polling URL, and what is known of its submission.
+/// A reference to a task: its id, its polling URL, and what is known about its submission.
 ///
-/// It serialises, so that another process can resume the task with
-/// [`Client::task`](crate::Client::task). The polling URL is written in full, and whoever has it and
-/// the key can fetch the picture.
+/// It implements `Serialize` and `Deserialize`, so another process can resume the task with
+/// [`Client::task`](crate::Client::task). The serialized form contains the full polling URL. Anyone
+/// with that URL and the API key can fetch the picture.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,12 +31,12 @@ pub struct TaskRef {
     region: Option<Region>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     submitted_at: Option<u64>,
 }
 
-/// The cost is never NaN: JSON can't carry it, and the setter refuses it.
+// `cost` is never NaN: JSON cannot represent it, and `with_cost` rejects it.
 impl Eq for TaskRef {}
 
 impl Hash for TaskRef {
@@ -46,7 +46,7 @@ impl Hash for TaskRef {
 }
 
 impl TaskRef {
-    /// A reference from its parts. `operation` is a name such as `gen-2-pro`, if it is known.
+    /// Creates a reference from its parts. `operation` is a name such as `gen-2-pro`, if known.
     pub fn new(
         id: impl Into<String>,
         polling_url: impl Into<Address>,
@@ -77,33 +77,33 @@ impl TaskRef {
         self
     }
 
-    /// The service's identifier of the task.
+    /// Returns the id of the task.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Where the task is polled.
+    /// Returns the polling URL of the task.
     pub fn polling_url(&self) -> &Address {
         &self.polling_url
     }
 
-    /// The name of the operation that the task was submitted to, if it is known.
+    /// Returns the name of the operation that the task was submitted to, if known.
     pub fn operation(&self) -> Option<&str> {
         self.operation.as_deref()
     }
 
-    /// The region that accepted the task, if it is known.
+    /// Returns the region that accepted the task, if known.
     pub fn region(&self) -> Option<Region> {
         self.region
     }
 
-    /// What the submission cost, in credits, if the service said so.
+    /// Returns the cost of the submission in credits, if the service reported it.
     pub fn cost(&self) -> Option<f64> {
         self.cost
     }
 
-    /// When the service accepted the task, to the second by this machine's clock, if this SDK
-    /// submitted it.
+    /// Returns when the service accepted the task, in whole seconds of the local clock. `None` if
+    /// this SDK did not submit the task.
     pub fn submitted_at(&self) -> Option<SystemTime> {
         UNIX_EPOCH.checked_add(Duration::from_secs(self.submitted_at?))
     }

@@ -4,30 +4,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{MAX_NAME, one_line};
 
-/// The status of a task, as polling tells it (schema `TaskStatus` of the contract).
+/// The status of a task, as reported by a poll (schema `TaskStatus` of the contract).
 ///
-/// The rule of the contract: [`Ready`](Self::Ready) is success; four values are failures; with any
-/// other value the task is still in progress. Those are not shown by the contract, so they are kept
+/// The contract defines one success, [`Ready`](Self::Ready), and four failures. A task with any
+/// other status is still in progress. The contract does not list those values, so they are kept
 /// verbatim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskStatus {
-    /// `Ready`: finished, the picture can be fetched.
+    /// `Ready`: the task is finished and the picture can be fetched.
     Ready,
-    /// `Error`: the task failed for good.
+    /// `Error`: the task failed permanently.
     Error,
-    /// `Request Moderated`: stopped by moderation.
+    /// `Request Moderated`: moderation stopped the request.
     RequestModerated,
-    /// `Content Moderated`: stopped by moderation.
+    /// `Content Moderated`: moderation stopped the generated content.
     ContentModerated,
-    /// `Task not found`: polled where it is not known, or no longer.
+    /// `Task not found`: the task is unknown at the polled URL, or no longer known.
     TaskNotFound,
-    /// Any other value: still in progress.
+    /// Any other value: the task is still in progress.
     InProgress(String),
 }
 
 impl TaskStatus {
-    /// The value as the service writes it.
+    /// Returns the status as the service writes it.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Ready => "Ready",
@@ -39,12 +39,12 @@ impl TaskStatus {
         }
     }
 
-    /// Whether nothing more will happen to the task: `Ready` or a failure.
+    /// Returns `true` if the status cannot change any more: `Ready` or a failure.
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::InProgress(_))
     }
 
-    /// Whether it is one of the four failures.
+    /// Returns `true` if the status is one of the four failures.
     pub fn is_failure(&self) -> bool {
         self.is_final() && *self != Self::Ready
     }
@@ -71,8 +71,8 @@ impl FromStr for TaskStatus {
     }
 }
 
-/// At most 100 characters, without control characters; [`TaskStatus::as_str`] has the value as it
-/// is.
+/// Prints at most 100 characters and replaces control characters. [`TaskStatus::as_str`] returns
+/// the value unchanged.
 impl fmt::Display for TaskStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&one_line(self.as_str(), MAX_NAME))

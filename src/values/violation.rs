@@ -4,28 +4,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{Extra, MAX_MESSAGE, MAX_NAME, one_line};
 
-/// How much of the way to a place is shown. A request is less deep.
+/// The maximum number of printed steps of a location. Valid requests are never this deep.
 const MOST_STEPS: usize = 10;
 
-/// One thing in a request that does not fit the contract (schema `ValidationError`): found here
-/// before anything was sent, or reported by the service with status 422.
+/// One mismatch between a request and the contract (schema `ValidationError`). The SDK finds it
+/// before sending, or the service reports it with status code 422.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Violation {
-    /// Where in the request: `["body", "width"]`.
+    /// The location in the request, for example `["body", "width"]`.
     pub loc: Vec<Location>,
-    /// What is wrong, for people.
+    /// A human-readable description of the problem.
     pub msg: String,
-    /// What kind of violation it is, for programs: `missing`, `greater_than_equal`, ...
+    /// The machine-readable type of the violation: `missing`, `greater_than_equal`, ...
     #[serde(rename = "type")]
     pub kind: String,
-    /// What else the service said of it.
+    /// Other fields that the service sent.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
-/// A step on the way to a place in a request: the name of a field, or an index.
+/// One step of a location: a field name or an index.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -33,7 +33,7 @@ pub struct Violation {
 pub enum Location {
     /// The name of a field.
     Name(String),
-    /// A position in a list.
+    /// An index in a list.
     Index(i64),
 }
 
@@ -42,7 +42,7 @@ impl Violation {
         Self::at(["body", name], kind, msg)
     }
 
-    /// Of a parameter in the path.
+    /// Creates a violation of a path parameter.
     pub(crate) fn of_parameter(name: &str, kind: &str, msg: impl Into<String>) -> Self {
         Self::at(["path", name], kind, msg)
     }
@@ -56,7 +56,7 @@ impl Violation {
         }
     }
 
-    /// The name of the field, where the violation is one of a field.
+    /// Returns the name of the field, if the violation is about a field of the body.
     pub fn field(&self) -> Option<&str> {
         match self.loc.as_slice() {
             [Location::Name(root), Location::Name(field), ..] if root == "body" => Some(field),
@@ -65,7 +65,7 @@ impl Violation {
     }
 }
 
-/// `width: must be at least 64`: on one line, whatever the service wrote, and bounded.
+/// Prints for example `width: must be at least 64`, on one bounded line.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let steps = match self.loc.as_slice() {

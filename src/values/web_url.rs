@@ -1,13 +1,13 @@
-//! The check of a URL that the service fetches or calls.
+//! Checks URLs that the service fetches or calls.
 
 use url::Url;
 
-/// What is wrong with `text` as an http or https URL.
+/// Returns what is wrong with `text` as an http or https URL.
 pub(crate) fn check(text: &str) -> Result<(), &'static str> {
-    // `Url` would silently repair all of what is refused here.
+    // `Url::parse` silently repairs everything that this check refuses.
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
         return Err(concat!(
-            "must be a URL without blanks, control characters and backslashes; ",
+            "must be a URL without whitespace, control characters and backslashes; ",
             "percent-encode them"
         ));
     }

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::REDACTED;
 
-/// The secret with which the receiver of a webhook verifies its signature. Prints as `[redacted]`;
-/// serialised, it is the secret itself, as the service needs it.
+/// The secret that signs webhooks. Prints as `[redacted]`. Serialization writes the secret itself,
+/// because the service needs it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct WebhookSecret(String);
 
 impl WebhookSecret {
-    /// The secret itself.
+    /// Returns the secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
