@@ -1,4 +1,4 @@
-//! The client: what all requests of a program share.
+//! The client, which holds everything that the requests of a program share.
 
 use std::{fmt, sync::Arc};
 
@@ -9,7 +9,9 @@ use crate::{
     picture::Deliveries, task::Tasks, transport::service::Service,
 };
 
-/// A client of the service. Cheap to clone: clones share connections, limits and retry budgets.
+/// A client of the service.
+///
+/// `Client` is cheap to clone. Clones share connections, limits and retry budgets.
 ///
 /// ```
 /// use imagekiln::Client;
@@ -35,31 +37,32 @@ impl Client {
         Self(Arc::new(Inner { service: Arc::new(service), tasks, deliveries }))
     }
 
-    /// How the service is reached.
+    /// Returns how to reach the service.
     pub(crate) fn service(&self) -> &Arc<Service> {
         &self.0.service
     }
 
-    /// The state of submissions and waits.
+    /// Returns the shared state of submissions and waits.
     pub(crate) fn tasks(&self) -> &Tasks {
         &self.0.tasks
     }
 
-    /// How pictures are fetched.
+    /// Returns how pictures are fetched.
     pub(crate) fn deliveries(&self) -> &Deliveries {
         &self.0.deliveries
     }
 
-    /// Resumes a task, for instance one that another process submitted.
+    /// Resumes a task, for example one that another process submitted.
     ///
-    /// Nothing is sent until it is polled.
+    /// This sends nothing; the first request is the first poll.
     pub fn task(&self, reference: TaskRef) -> Task {
         Task::resumed(self.clone(), reference)
     }
 
-    /// Resumes a task of which only the operation and the id are known: it is polled at
-    /// `/v1/get_result` of the address that serves the operation. [`task_in`](Self::task_in) does
-    /// the same for a task whose operation is not known.
+    /// Resumes a task from its operation and its id.
+    ///
+    /// The client polls `/v1/get_result` at the base URL that serves the operation. If the
+    /// operation is unknown, use [`task_in`](Self::task_in).
     ///
     /// ```
     /// # fn resume(client: &imagekiln::Client) -> Result<(), imagekiln::Error> {
@@ -71,8 +74,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings): the operation is served from the regional
-    /// address, and none is set.
+    /// Kind [`Settings`](crate::ErrorKind::Settings): the operation needs the regional base URL,
+    /// and none is set.
     pub fn task_by_id(
         &self,
         operation: &'static Operation,
@@ -83,16 +86,16 @@ impl Client {
         Ok(self.task_at(base, operation.region(), id.into(), operation_name))
     }
 
-    /// Resumes a task of which only the id is known, and the region that accepted it.
+    /// Resumes a task from the region that accepted it and its id.
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings): no regional address is set.
+    /// Kind [`Settings`](crate::ErrorKind::Settings): the regional base URL is not set.
     pub fn task_in(&self, region: Region, id: impl Into<String>) -> Result<Task, Error> {
         let base = self
             .service()
             .base(region)
-            .ok_or_else(|| no_regional_address("no regional address is set"))?;
+            .ok_or_else(|| no_regional_base("the regional base URL is not set"))?;
         Ok(self.task_at(base, region, id.into(), None))
     }
 
@@ -101,24 +104,23 @@ impl Client {
         self.task(TaskRef::new(id, polling_url, operation).in_region(region))
     }
 
-    /// The address that serves an operation.
+    /// Returns the base URL that serves an operation.
     pub(crate) fn base_of(&self, operation: &'static Operation) -> Result<&Url, Error> {
         self.service().base(operation.region()).ok_or_else(|| {
-            let message =
-                format!("{operation} is served from the regional address, and none is set");
-            no_regional_address(message).with_operation(operation.name)
+            let message = format!("{operation} needs the regional base URL, which is not set");
+            no_regional_base(message).with_operation(operation.name)
         })
     }
 }
 
-fn no_regional_address(message: impl Into<String>) -> Error {
+fn no_regional_base(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Settings, message).with_advice(format!(
         "set {REGIONAL_BASE_URL_VARIABLE}, or call ClientBuilder::regional_base_url"
     ))
 }
 
-/// The polling URL of a task whose submission response had none (operation `get_result` of the
-/// contract).
+/// Builds the polling URL of a task whose submission response had none (operation `get_result` of
+/// the contract).
 pub(crate) fn result_url(base: &Url, id: &str) -> Address {
     let mut url = base.clone();
     url.set_path(&format!("{}/v1/get_result", base.path().trim_end_matches('/')));

@@ -1,4 +1,4 @@
-//! The tries to fetch a picture.
+//! The attempts to download a picture.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use tokio::time::{self, Instant};
 use super::Picture;
 use crate::{Error, ErrorKind, WaitOptions, transport::retry};
 
-/// The first try and its retries.
-const MAX_TRIES: u32 = 4;
+/// The first attempt and its retries.
+const MAX_ATTEMPTS: u32 = 4;
 
-/// How long the client polls for a fresh delivery URL.
+/// How long the client polls for a new delivery URL.
 const FRESH_URL_LIMIT: Duration = Duration::from_secs(30);
 
-/// Why a try did not bring the picture.
+/// Why an attempt failed.
 pub(super) enum Failure {
-    /// Another try may succeed.
+    /// Another attempt may succeed.
     Transient(Error),
-    /// The delivery URL was refused: a fresh one may be accepted.
+    /// The delivery URL was refused. A new one may be accepted.
     Refused(Error),
-    /// Another try would fail as well.
+    /// Another attempt would fail, too.
     Permanent(Error),
 }
 
@@ -31,32 +31,32 @@ impl Failure {
     }
 }
 
-/// Counts the tries, and moves on to a fresh delivery URL when one was refused.
-pub(super) struct Tries {
+/// Counts the attempts, and switches to a new delivery URL after a refusal.
+pub(super) struct Attempts {
     picture: Picture,
     made: u32,
     most: u32,
-    /// When the last try must be at its end.
+    /// The deadline of the last attempt.
     pub(super) until: Instant,
 }
 
-impl Tries {
+impl Attempts {
     pub(super) fn of(picture: &Picture) -> Self {
         let client = &picture.client;
         Self {
             picture: picture.clone(),
             made: 0,
-            most: MAX_TRIES.min(client.service().retry.attempts),
+            most: MAX_ATTEMPTS.min(client.service().retry.attempts),
             until: Instant::now() + client.deliveries().settings.deadline,
         }
     }
 
-    /// The picture at the delivery URL that the next try should use.
+    /// Returns the picture with the delivery URL for the next attempt.
     pub(super) fn picture(&self) -> &Picture {
         &self.picture
     }
 
-    /// Returns when it is time for another try, or with the error if there is none.
+    /// Waits until the next attempt is due. Returns the error if there is none.
     pub(super) async fn again_after(&mut self, failure: Failure) -> Result<(), Error> {
         self.made += 1;
         let is_last = self.made >= self.most || Instant::now() >= self.until;
@@ -68,9 +68,9 @@ impl Tries {
             Failure::Transient(error) if !is_last && client.deliveries().retries.take() => {
                 tracing::debug!(
                     task_id = self.picture.task.id(),
-                    tries = self.made,
+                    attempts = self.made,
                     kind = ?error.kind(),
-                    "a download failed; retrying"
+                    "download failed; retrying"
                 );
                 time::sleep(retry::delay(self.made, &client.service().random)).await;
             }
@@ -81,11 +81,11 @@ impl Tries {
 }
 
 impl Picture {
-    /// Some services sign a new delivery URL at each poll.
+    /// Polls the task for a new delivery URL. Some services sign one for each poll.
     async fn at_fresh_url(&self) -> Option<Picture> {
         let task = self.client.task(self.task.clone());
         let waiting = task.wait_with(WaitOptions::default().deadline(FRESH_URL_LIMIT));
-        // Boxed: it is large and rarely needed.
+        // Boxed because it is large and rarely needed.
         let fresh = Box::pin(waiting).await.ok()?;
         (fresh.address != self.address).then_some(fresh)
     }
@@ -93,7 +93,7 @@ impl Picture {
     pub(super) fn failed(&self, what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Delivery, format!("could not fetch the picture: {}", what.into()))
             .with_advice(
-                "the picture is paid for and ready; fetch it again before its delivery URL expires",
+                "the picture is billed and ready; fetch it again before its delivery URL expires",
             )
             .with_task(&self.task)
     }

@@ -1,4 +1,4 @@
-//! How a client fetches pictures.
+//! The state that a client needs to fetch pictures.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::transport::{hosts::DeliveryRules, retry::RetryBudget};
 #[derive(Clone)]
 pub(crate) struct DeliverySettings {
     pub(crate) max_picture_bytes: u64,
-    /// How long a picture may take, over all attempts.
+    /// The time limit for one picture, over all attempts.
     pub(crate) deadline: Duration,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Deliveries {
     pub(super) settings: DeliverySettings,
     pub(super) rules: DeliveryRules,
     pub(super) retries: RetryBudget,
-    /// The directories in which leftover temporary files have been deleted.
+    /// The directories in which leftover temporary files were deleted.
     pub(super) swept: Swept,
 }
 

@@ -1,4 +1,4 @@
-//! One download: within its limits of size and time, and checked as it arrives.
+//! One download, within the limits of size and time, and checked while it arrives.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use url::Url;
 
 use super::{
     Picture,
-    tries::Failure,
+    attempts::Failure,
     whole::{Checker, Extent},
 };
 use crate::{
     Error, ErrorKind, FileKind,
     transport::{
         connections::Connection,
-        delivery::{self, Delivery, DeliveryFault},
+        delivery::{self, Delivery, DeliveryError},
     },
 };
 
-/// A download that brings less than this within the silence limit has stalled, unless this is the
-/// rest of it.
-const LEAST_PROGRESS: u64 = 1024;
+/// A download that receives fewer bytes than this within the silence limit has stalled, unless the
+/// picture is complete.
+const MIN_PROGRESS: u64 = 1024;
 
 /// A download in progress.
 pub(super) struct Download {
@@ -39,15 +39,15 @@ impl Picture {
     /// Sends the request and waits for the response.
     pub(super) async fn open(&self, until: Instant) -> Result<Download, Failure> {
         let url = self.address.parse().map_err(|error| {
-            Failure::Permanent(self.failed("the delivery URL is not a URL").with_source(error))
+            Failure::Permanent(self.failed("could not parse the delivery URL").with_source(error))
         })?;
         let service = self.client.service();
         let pace = Pace::new(service.silence, until);
-        // Without the key: the signature in the URL is the permission.
+        // Sent without the key: the signature in the URL grants access.
         let rules = &self.client.deliveries().rules;
         let fetching = delivery::get(service, rules, &self.task, url, pace.deadline());
         let Delivery { url, connection, response } =
-            fetching.await.map_err(|fault| self.not_fetched(fault))?;
+            fetching.await.map_err(|error| self.not_fetched(error))?;
         if response.status() != StatusCode::OK {
             return Err(self.refused(response).await);
         }
@@ -64,9 +64,9 @@ impl Picture {
         Ok(download)
     }
 
-    fn not_fetched(&self, fault: DeliveryFault) -> Failure {
-        match fault {
-            DeliveryFault::Refused(refusal) => Failure::Permanent(
+    fn not_fetched(&self, error: DeliveryError) -> Failure {
+        match error {
+            DeliveryError::Refused(refusal) => Failure::Permanent(
                 Error::new(
                     ErrorKind::AddressRefused,
                     format!("the delivery URL was refused: {refusal}"),
@@ -74,14 +74,14 @@ impl Picture {
                 .with_advice(refusal.advice())
                 .with_task(&self.task),
             ),
-            DeliveryFault::TooManyRedirects => {
-                Failure::Transient(self.failed("the delivery URL redirects too often"))
+            DeliveryError::TooManyRedirects => {
+                Failure::Transient(self.failed("too many redirects from the delivery URL"))
             }
-            DeliveryFault::Silent => {
+            DeliveryError::Silent => {
                 let silence = self.client.service().silence.as_secs();
                 Failure::Transient(self.failed(format!("no response within {silence} s")))
             }
-            DeliveryFault::Http(error) => Failure::Transient(
+            DeliveryError::Http(error) => Failure::Transient(
                 self.failed("could not send the request").with_source(error.without_url()),
             ),
         }
@@ -89,7 +89,7 @@ impl Picture {
 }
 
 impl Download {
-    /// The next chunk; none at the end of the response.
+    /// Returns the next chunk, or `None` at the end of the response.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         let failure = match time::timeout_at(self.pace.deadline(), self.response.chunk()).await {
             Ok(Ok(None)) => return Ok(None),
@@ -101,33 +101,37 @@ impl Download {
                 return Ok(Some(chunk));
             }
             Ok(Err(error)) => self
-                .failed(format!("the connection broke after {} bytes", self.received))
+                .failed(format!("the connection broke ({} bytes received)", self.received))
                 .with_source(error.without_url()),
             Err(_) => {
                 self.picture.client.service().connections.abandon(&self.url, &self.connection);
                 let arrived = self.received;
                 self.failed(match self.pace.is_over() {
-                    true => format!("it took longer than {} s ({arrived} bytes)", self.deadline()),
-                    false => format!("the download stalled after {arrived} bytes"),
+                    true => format!(
+                        "the download took longer than {} s ({arrived} bytes received)",
+                        self.deadline()
+                    ),
+                    false => format!("the download stalled ({arrived} bytes received)"),
                 })
             }
         };
-        // A server may declare too large a length, or break off in bytes that follow the picture.
+        // The picture may be complete although the server declared a larger length, or broke the
+        // connection in the bytes after the picture.
         if self.checker.extent() == Extent::Complete {
             return Ok(None);
         }
         Err(Failure::Transient(failure))
     }
 
-    /// Checks that a whole picture has arrived.
+    /// Checks that the picture is complete, and returns its format.
     pub(super) fn check(&self) -> Result<FileKind, Failure> {
         let bytes = self.received;
         let problem = match (self.kind(), self.checker.extent()) {
             (Some(kind), Extent::Complete | Extent::Open) => return Ok(kind),
             (Some(kind), Extent::Partial) => {
-                format!("the {kind} ends in the middle, after {bytes} bytes")
+                format!("the {kind} file is truncated ({bytes} bytes received)")
             }
-            (Some(kind), Extent::Damaged) => format!("the {kind} is damaged ({bytes} bytes)"),
+            (Some(kind), Extent::Damaged) => format!("the {kind} file is damaged ({bytes} bytes)"),
             (None, _) => {
                 let declared = self.response.headers().get(CONTENT_TYPE);
                 let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or("none");
@@ -138,7 +142,7 @@ impl Download {
         Err(Failure::Transient(self.failed(problem)))
     }
 
-    /// The kind of file by its first bytes.
+    /// Returns the format detected from the first bytes.
     pub(super) fn kind(&self) -> Option<FileKind> {
         self.checker.kind()
     }
@@ -147,7 +151,7 @@ impl Download {
         self.received
     }
 
-    /// How long the download may take, in seconds.
+    /// Returns the time limit in seconds.
     fn deadline(&self) -> f32 {
         self.picture.client.deliveries().settings.deadline.as_secs_f32()
     }
@@ -157,9 +161,11 @@ impl Download {
         if bytes <= limit {
             return Ok(());
         }
-        let error = self.failed(format!("it is larger than the limit of {limit} bytes")).with_advice(
-            "the picture is paid for and ready; raise the limit with ClientBuilder::max_picture_bytes and fetch it \
-             again before its delivery URL expires",
+        let message = format!("the picture is larger than the limit of {limit} bytes");
+        let error = self.failed(message).with_advice(
+            "the picture is billed and ready; increase the limit with \
+             ClientBuilder::max_picture_bytes and fetch the picture again before its delivery URL \
+             expires",
         );
         Err(Failure::Permanent(error))
     }
@@ -169,7 +175,7 @@ impl Download {
     }
 }
 
-/// When a download has stalled: a server that sends a byte now and then would hold it forever.
+/// Detects stalled downloads, including those from servers that send a byte now and then.
 struct Pace {
     silence: Duration,
     window_ends: Instant,
@@ -180,19 +186,19 @@ struct Pace {
 impl Pace {
     fn new(silence: Duration, until: Instant) -> Self {
         let window_ends = Instant::now() + silence;
-        Self { silence, window_ends, missing: LEAST_PROGRESS, until }
+        Self { silence, window_ends, missing: MIN_PROGRESS, until }
     }
 
-    /// With a new window, in the same try.
+    /// Starts a new window in the same attempt.
     fn restarted(self) -> Self {
-        Self { window_ends: Instant::now() + self.silence, missing: LEAST_PROGRESS, ..self }
+        Self { window_ends: Instant::now() + self.silence, missing: MIN_PROGRESS, ..self }
     }
 
     fn arrived(&mut self, bytes: u64) {
         self.missing = self.missing.saturating_sub(bytes);
         if self.missing == 0 {
             self.window_ends = Instant::now() + self.silence;
-            self.missing = LEAST_PROGRESS;
+            self.missing = MIN_PROGRESS;
         }
     }
 

@@ -1,6 +1,6 @@
-//! The picture of a task that is ready: its delivery URL, how long that is valid, and how the
-//! picture is fetched.
+//! Pictures of finished tasks: their delivery URLs, and how to fetch and save them.
 
+mod attempts;
 mod deliveries;
 mod download;
 mod name;
@@ -10,7 +10,6 @@ mod place;
 mod refusal;
 mod save;
 mod stream;
-mod tries;
 mod whole;
 
 use std::{
@@ -27,26 +26,31 @@ use part::Swept;
 pub use save::Saved;
 pub use stream::PictureStream;
 
+use self::attempts::{Attempts, Failure};
 use crate::{Address, Client, Error, TaskRef};
-use tries::{Failure, Tries};
 
-/// How long a delivery URL is valid (Limits of the contract).
+/// How long a delivery URL is valid, according to the limits of the contract.
 pub const DELIVERY_VALIDITY: Duration = Duration::from_secs(600);
 
-/// The picture of a task whose status is `Ready`. Its signed delivery URL is valid for ten minutes:
-/// fetch it soon.
+/// The picture of a task with status `Ready`.
 ///
-/// A download that fails is retried, up to four tries in all. The next try uses a fresh delivery
-/// URL if the service refuses the one it had and signs a new one. A try fails if the download
-/// stalls (less than 1 KiB within
-/// [`ClientBuilder::silence_timeout`](crate::ClientBuilder::silence_timeout), unless that was the
-/// rest of the picture), or if the response is not a picture or only a part of one. All tries end
-/// with [`ClientBuilder::download_deadline`](crate::ClientBuilder::download_deadline). The structure of the file decides that, not the length that the server
-/// declares: bytes after the end of the picture are kept and do no harm.
+/// The signed delivery URL is valid for ten minutes. Anyone with this URL can download the picture,
+/// so `Debug` omits its query.
 ///
-/// Anyone who has the delivery URL can fetch the picture, so `Debug` prints it without its query.
+/// The client makes up to four attempts to download a picture. If the service refuses the delivery
+/// URL, the client polls the task again, and continues with the new URL if the service signs one.
+/// An attempt fails if
+///
+/// - the download stalls: less than 1 KiB arrives within
+///   [`ClientBuilder::silence_timeout`](crate::ClientBuilder::silence_timeout), and the picture is
+///   not complete;
+/// - the response is not a picture, or only a part of one. The structure of the file decides this,
+///   not the declared length. Bytes after the end of the picture are kept.
+///
+/// All attempts end with
+/// [`ClientBuilder::download_deadline`](crate::ClientBuilder::download_deadline).
 #[derive(Clone)]
-#[must_use = "the picture is paid for: fetch it before its delivery URL expires"]
+#[must_use = "the picture is billed: fetch it before its delivery URL expires"]
 pub struct Picture {
     client: Client,
     task: TaskRef,
@@ -64,54 +68,59 @@ impl Picture {
         Self { client, task, address, expires_at: asked_at + DELIVERY_VALIDITY }
     }
 
-    /// The task that this is the picture of.
+    /// Returns the task that generated the picture.
     pub fn task(&self) -> &TaskRef {
         &self.task
     }
 
-    /// The signed delivery URL.
+    /// Returns the signed delivery URL.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// When the delivery URL expires: ten minutes after the poll that saw it was sent. The contract
-    /// does not say when a URL is signed. If that is when the task became ready, it expires earlier
-    /// by as much as the task was ready before the poll.
+    /// Returns when the delivery URL expires: ten minutes after the client sent the poll that
+    /// returned it.
+    ///
+    /// The contract does not define when a URL is signed. If the service signs it as soon as the
+    /// task is ready, it expires earlier, by the time between that moment and the poll.
     pub fn expires_at(&self) -> SystemTime {
         self.expires_at
     }
 
-    /// Fetches the picture into memory.
+    /// Downloads the picture into memory.
     ///
     /// # Errors
     ///
-    /// Kind [`Expired`](crate::ErrorKind::Expired): the delivery URL is no longer valid, and
-    /// polling gave no fresh one. Kind [`Delivery`](crate::ErrorKind::Delivery): the picture could
-    /// not be fetched, or it is larger than
-    /// [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes). Kind
-    /// [`AddressRefused`](crate::ErrorKind::AddressRefused): its host is not allowed to deliver.
-    /// Each carries the task's reference.
+    /// Every error carries the reference of the task.
+    ///
+    /// - [`Expired`](crate::ErrorKind::Expired): the delivery URL has expired, and polling returned
+    ///   no new one.
+    /// - [`Delivery`](crate::ErrorKind::Delivery): the picture could not be downloaded, or it is
+    ///   larger than [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
+    /// - [`AddressRefused`](crate::ErrorKind::AddressRefused): the host of the URL is not allowed
+    ///   to deliver pictures.
     pub async fn bytes(&self) -> Result<Bytes, Error> {
         self.fetch(true).await
     }
 
-    /// Fetches whatever the delivery URL has, without checking that it is a whole picture of a
-    /// known kind: for pictures that [`bytes`](Self::bytes) refuses. The size is bounded and failed
-    /// downloads are retried all the same.
+    /// Downloads the content of the delivery URL without checking it.
+    ///
+    /// Use it for pictures that [`bytes`](Self::bytes) refuses. The size is still limited, and
+    /// failed downloads are still retried.
     ///
     /// # Errors
     ///
-    /// As [`bytes`](Self::bytes).
+    /// The same errors as [`bytes`](Self::bytes).
     pub async fn bytes_unchecked(&self) -> Result<Bytes, Error> {
         self.fetch(false).await
     }
 
     async fn fetch(&self, check: bool) -> Result<Bytes, Error> {
-        let mut tries = Tries::of(self);
+        let mut attempts = Attempts::of(self);
         loop {
-            match tries.picture().fetch_once(check, tries.until).await {
+            match attempts.picture().fetch_once(check, attempts.until).await {
                 Ok(bytes) => return Ok(bytes),
-                Err(failure) => tries.again_after(failure).await?,
+                Err(failure) => attempts.again_after(failure).await?,
             }
         }
     }

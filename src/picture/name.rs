@@ -1,12 +1,13 @@
-//! The name of a picture's file, from its task.
+//! Derives a file name for a picture from its task.
 
 use crate::TaskRef;
 
-/// Room for the operation and the id within the 255 bytes that a file name may have.
+/// The maximum lengths of the operation and the id, within the 255 bytes of a file name.
 const LONGEST_OPERATION: usize = 80;
 const LONGEST_ID: usize = 150;
 
-/// `gen-2-pro-f7a1c9`. The id comes from the service, so it must not lead out of the directory.
+/// Returns for example `gen-2-pro-f7a1c9`. The id comes from the service, so it must not be able to
+/// name another directory.
 pub(super) fn file_stem(task: &TaskRef) -> String {
     let operation = plain(task.operation().unwrap_or("picture"), LONGEST_OPERATION);
     let id = plain(task.id(), LONGEST_ID);
@@ -25,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stays_in_its_directory() {
+    fn a_file_name_cannot_leave_its_directory() {
         let stem = |operation: &str, id: &str| {
             file_stem(&TaskRef::new(id, "http://localhost/", Some(operation.to_owned())))
         };

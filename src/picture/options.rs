@@ -1,8 +1,8 @@
-//! How to save a picture.
+//! Options for saving pictures.
 
 use std::fs::Permissions;
 
-/// How [`Picture::save_with`](crate::Picture::save_with) saves a picture.
+/// Options for [`Picture::save_with`](crate::Picture::save_with).
 ///
 /// ```
 /// let options = imagekiln::SaveOptions::default().overwrite(false);
@@ -23,31 +23,37 @@ impl Default for SaveOptions {
 }
 
 impl SaveOptions {
-    /// Whether the download must be a whole picture of a known [`FileKind`](crate::FileKind); on by
-    /// default. If it is off, whatever arrived is saved.
+    /// Sets whether the download must be a complete picture of a known
+    /// [`FileKind`](crate::FileKind). The default is `true`.
+    ///
+    /// If `false`, the content is saved without a check.
     pub fn check(mut self, on: bool) -> Self {
         self.check = on;
         self
     }
 
-    /// The permissions of the saved file. By default an existing file's are kept, and a new file
-    /// gets those of any new file: on Unix, 0o666 without the bits of the umask.
+    /// Sets the permissions of the saved file.
+    ///
+    /// By default, a replaced file keeps its permissions, and a new file gets the default
+    /// permissions of new files: on Unix, 0o666 without the bits of the umask.
     pub fn permissions(mut self, permissions: Permissions) -> Self {
         self.permissions = Some(permissions);
         self
     }
 
-    /// Whether a symbolic link at the path is followed; on by default. The link stays, and the file
-    /// that it points to is replaced, or created if there is none. If it is off, the link itself is
-    /// replaced.
+    /// Sets whether to follow a symbolic link at the path. The default is `true`.
+    ///
+    /// If `true`, the link is kept, and its target is replaced or created. If `false`, the link
+    /// itself is replaced.
     pub fn follow_symlinks(mut self, on: bool) -> Self {
         self.follow_symlinks = on;
         self
     }
 
-    /// Whether an existing file is replaced; on by default. If it is off, an existing file is an
-    /// error of kind [`File`](crate::ErrorKind::File), also if it is created while the picture is
-    /// being fetched.
+    /// Sets whether to replace an existing file. The default is `true`.
+    ///
+    /// If `false`, an existing file is an error of kind [`File`](crate::ErrorKind::File), even if
+    /// it is created during the download.
     pub fn overwrite(mut self, on: bool) -> Self {
         self.overwrite = on;
         self

@@ -1,7 +1,7 @@
-//! Temporary files, and those that killed processes left behind.
+//! Creates temporary files, and deletes those of killed processes.
 //!
-//! A process holds a lock on its temporary file while it writes. A file whose lock can be taken has
-//! no owner any more and is deleted. Where the filesystem has no locks, nothing is.
+//! A process locks its temporary file while it writes. If the lock of a file is free, its owner has
+//! exited, and the file is deleted. Nothing is deleted on filesystems without locks.
 
 use std::{
     collections::VecDeque,
@@ -16,21 +16,21 @@ use tempfile::NamedTempFile;
 const PREFIX: &str = ".imagekiln-";
 const SUFFIX: &str = ".part";
 
-/// How often a file is created anew because a sweep took it before it was locked.
+/// The maximum number of attempts to create a file, in case a sweep deletes it before it is locked.
 const MAX_CREATIONS: u32 = 16;
 
-/// How many directories are remembered.
+/// The maximum number of remembered directories.
 const MAX_SWEPT: usize = 64;
 
-/// Creates a temporary file and locks it. A `private` one has no permissions but its owner's.
+/// Creates and locks a temporary file. Only its owner can access a `private` file.
 pub(super) fn create(directory: &Path, private: bool) -> io::Result<NamedTempFile> {
     for _ in 0..MAX_CREATIONS {
         let file = new_file(directory, private)?;
         match file.as_file().try_lock() {
-            // A sweep may have seen the file without its lock and deleted it in the meantime.
+            // A sweep may have deleted the file before it was locked.
             Ok(()) if is_at(file.as_file(), file.path()) => return Ok(file),
             Ok(()) | Err(TryLockError::WouldBlock) => {}
-            // No locks here: no sweep either.
+            // Filesystems without locks have no sweeps.
             Err(TryLockError::Error(_)) => return Ok(file),
         }
     }
@@ -49,15 +49,15 @@ fn new_file(directory: &Path, private: bool) -> io::Result<NamedTempFile> {
     builder.tempfile_in(directory)
 }
 
-/// The directories that a client has swept, the last ones at the end.
+/// The directories that a client has swept, the most recent last.
 #[derive(Debug, Default)]
 pub(crate) struct Swept(Mutex<VecDeque<PathBuf>>);
 
 impl Swept {
-    /// Deletes the temporary files of dead processes, the first time that it is called for a
-    /// directory: a directory of many pictures is listed once.
+    /// Deletes the temporary files of dead processes in a directory, on the first call for it.
+    /// Later calls do nothing, because listing a large directory is slow.
     pub(super) fn sweep_once(&self, directory: &Path) {
-        // A directory that can't be resolved can't be listed either.
+        // A directory that cannot be resolved cannot be listed.
         let Ok(directory) = directory.canonicalize() else { return };
         {
             let mut swept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -73,7 +73,7 @@ impl Swept {
     }
 }
 
-/// What can't be listed, opened or deleted is left alone: saving does not depend on it.
+/// Deletes orphaned temporary files. Ignores errors, because saving does not depend on it.
 fn sweep(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
@@ -84,21 +84,21 @@ fn sweep(directory: &Path) {
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             && remove_if_unlocked(&entry.path())
         {
-            tracing::debug!("deleted a temporary file that a killed process left behind");
+            tracing::debug!("deleted a temporary file of a killed process");
         }
     }
 }
 
-/// Returns whether the file had no living owner and was deleted.
+/// Deletes the file if it has no living owner. Returns whether it was deleted.
 fn remove_if_unlocked(path: &Path) -> bool {
-    // Some filesystems lock only files that are open for writing.
+    // Some filesystems can only lock files that are open for writing.
     let Ok(file) = File::options().read(true).write(true).open(path) else { return false };
-    // Its owner may have renamed it since it was opened: then the path is gone, or leads to another
+    // The owner may have renamed the file since it was opened. The path is then missing or another
     // file.
     file.try_lock().is_ok() && is_at(&file, path) && fs::remove_file(path).is_ok()
 }
 
-/// Whether this is the file at the path.
+/// Whether `file` is the file at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(open), Ok(found)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
     #[cfg(unix)]
@@ -106,7 +106,7 @@ fn is_at(file: &File, path: &Path) -> bool {
         use std::os::unix::fs::MetadataExt;
         (open.dev(), open.ino()) == (found.dev(), found.ino())
     }
-    // Names are random, so another file of the same name is not expected.
+    // Names are random, so no other file is expected to have the same name.
     #[cfg(not(unix))]
     {
         let _ = open;
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sweep_never_deletes_a_file_that_was_created_for_writing() {
+    fn a_sweep_does_not_delete_a_file_in_use() {
         let directory = tempfile::tempdir().unwrap();
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -155,7 +155,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = create(directory.path(), true).unwrap();
         let part = file.path().to_owned();
-        // As a sweep that opened the file just before its owner renamed it.
+        // Like a sweep that opened the file just before its owner renamed it.
         let opened = File::open(&part).unwrap();
         drop(file.persist(directory.path().join("fox.png")).unwrap());
         fs::write(&part, "of another process").unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_directories_are_remembered_as_fit() {
+    fn the_number_of_remembered_directories_is_bounded() {
         let root = tempfile::tempdir().unwrap();
         let directories: Vec<_> =
             (0..=MAX_SWEPT).map(|index| root.path().join(index.to_string())).collect();

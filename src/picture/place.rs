@@ -1,4 +1,4 @@
-//! Where a picture is saved: the file that a path stands for, and whether it may be replaced.
+//! The destination of a saved picture.
 
 use std::{
     fs::{self, File, Permissions},
@@ -12,10 +12,10 @@ use tokio::sync::mpsc;
 
 use super::{SaveOptions, Swept, part};
 
-/// As many links as Linux follows.
+/// The maximum number of links to follow, as on Linux.
 const MAX_LINKS: u32 = 40;
 
-/// A place where a picture can be saved.
+/// A path at which a picture can be saved.
 pub(super) struct Place {
     path: PathBuf,
     directory: PathBuf,
@@ -23,14 +23,14 @@ pub(super) struct Place {
     permissions: Option<Permissions>,
 }
 
-/// A temporary file next to its place. It is deleted when dropped.
+/// A temporary file next to its destination. Dropping it deletes the file.
 pub(super) struct Part {
     place: Place,
     file: NamedTempFile,
 }
 
 impl Place {
-    /// Resolves links, and refuses what must not be replaced.
+    /// Resolves links, and refuses destinations that must not be replaced.
     pub(super) fn find(path: &Path, options: &SaveOptions) -> io::Result<Self> {
         let path = if options.follow_symlinks { resolved(path)? } else { path.to_owned() };
         if path.file_name().is_none() {
@@ -62,16 +62,15 @@ impl Place {
     /// Creates the temporary file.
     pub(super) fn start(self, swept: &Swept) -> io::Result<Part> {
         swept.sweep_once(&self.directory);
-        // Private until it has its permissions, unless those are the usual ones of a new file.
+        // The file is private until its permissions are set, unless they are the default ones.
         let file = part::create(&self.directory, self.permissions.is_some())?;
         Ok(Part { place: self, file })
     }
 }
 
 impl Part {
-    /// Writes until the channel closes. A channel that closed early (the download broke, the future
-    /// was dropped) never becomes a picture, because only a complete download goes on to
-    /// [`finish`](Self::finish).
+    /// Writes chunks until the channel closes. The channel also closes if the download fails or its
+    /// future is dropped; only a complete download continues with [`finish`](Self::finish).
     pub(super) fn write(&mut self, mut chunks: mpsc::Receiver<Bytes>) -> io::Result<()> {
         while let Some(chunk) = chunks.blocking_recv() {
             self.file.write_all(&chunk)?;
@@ -79,24 +78,24 @@ impl Part {
         Ok(())
     }
 
-    /// Flushes the file and renames it to its place, with an extension if one is to be added.
+    /// Flushes the file and renames it to its destination, with an optional extension.
     pub(super) fn finish(self, extension: Option<&str>) -> io::Result<()> {
         let Place { path, directory, overwrite, permissions } = self.place;
         let path = with_extension(path, extension);
         if let Some(permissions) = permissions
-            // Some filesystems have the same permissions for every file and refuse to change them.
+            // Some filesystems have fixed permissions and refuse to change them.
             && self.file.as_file().metadata()?.permissions() != permissions
         {
             self.file.as_file().set_permissions(permissions)?;
         }
         self.file.as_file().sync_all()?;
-        // The file keeps its lock until after the rename.
+        // The file stays locked until after the rename.
         let _file = match overwrite {
             true => self.file.persist(&path),
             false => self.file.persist_noclobber(&path),
         }
         .map_err(|error| error.error)?;
-        // The name is in the directory, so that is flushed too. A directory may be writable and not
+        // Flush the directory, too, because it contains the name. A writable directory may not be
         // readable.
         if cfg!(unix)
             && let Ok(directory) = File::open(directory)
@@ -107,7 +106,7 @@ impl Part {
     }
 }
 
-/// Adds an extension; a dot within the name does not begin one.
+/// Appends an extension to the path, even if the name contains a dot.
 pub(super) fn with_extension(path: PathBuf, extension: Option<&str>) -> PathBuf {
     let Some(extension) = extension else { return path };
     let mut path = path.into_os_string();
@@ -116,9 +115,9 @@ pub(super) fn with_extension(path: PathBuf, extension: Option<&str>) -> PathBuf 
     path.into()
 }
 
-/// Follows the links at the end of a path. The target of the last one need not exist.
+/// Follows symbolic links at the end of a path. The target of the last one may not exist.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
-    // The system sees through links that have no path to follow, such as those to an open pipe.
+    // `metadata` also resolves links without a path, such as those to an open pipe.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(io::Error::other("the path is not a regular file"));
     }
@@ -127,7 +126,7 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
         if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink()) {
             return Ok(path);
         }
-        // An absolute target replaces the directory.
+        // `join` replaces the directory if the target is absolute.
         path = directory_of(&path).join(fs::read_link(&path)?);
     }
     Err(io::Error::other("too many symbolic links"))

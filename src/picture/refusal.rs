@@ -1,19 +1,19 @@
-//! What a response without the picture means.
+//! Classifies responses of a delivery URL without a picture.
 
 use std::time::Duration;
 
 use reqwest::{Response, StatusCode};
 use tokio::time;
 
-use super::{Picture, tries::Failure};
+use super::{Picture, attempts::Failure};
 use crate::{Error, ErrorKind};
 
-/// Object stores explain a refusal within a few hundred bytes.
+/// Limits for the body of an error response. Object stores send a few hundred bytes.
 const MAX_BODY: usize = 64 * 1024;
 const BODY_LIMIT: Duration = Duration::from_secs(5);
 
 impl Picture {
-    /// The failure that a response with another status code than 200 stands for.
+    /// Returns the failure for a response with a status code other than 200.
     pub(super) async fn refused(&self, response: Response) -> Failure {
         let status = response.status();
         let is_overdue = self.client.service().clock.now() >= self.expires_at;
@@ -34,10 +34,10 @@ impl Picture {
             return Failure::Refused(self.expired(status));
         }
         let error = self
-            .failed(format!("the delivery URL returned status {status}"))
+            .failed(format!("the delivery URL returned status code {status}"))
             .with_status(status.as_u16());
         match status {
-            // The URL may have been signed long before the poll that saw it.
+            // The URL may have been signed long before the poll that returned it.
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Failure::Refused(error),
             _ => Failure::Transient(error),
         }
@@ -48,14 +48,15 @@ impl Picture {
             format!("the delivery URL {} has expired ({})", self.address, status.as_u16());
         Error::new(ErrorKind::Expired, message)
             .with_advice(
-                "delivery URLs are valid for ten minutes; poll the task again, which may give a fresh one",
+                "delivery URLs are valid for ten minutes; poll the task again, which may return a \
+                 new URL",
             )
             .with_status(status.as_u16())
             .with_task(&self.task)
     }
 }
 
-/// Whether the body gives expiry as the reason, as object stores do: `ExpiredToken`,
+/// Whether the body says that the URL has expired. Object stores send for example `ExpiredToken` or
 /// `Request has expired`.
 async fn says_expired(mut response: Response) -> bool {
     let mut body = Vec::new();
@@ -66,7 +67,7 @@ async fn says_expired(mut response: Response) -> bool {
             body.extend(chunk.iter().take(MAX_BODY - body.len()));
         }
     };
-    // What has arrived by then may be enough.
+    // The part that arrived before the timeout may be enough.
     let _ = time::timeout(BODY_LIMIT, reading).await;
     body.windows(b"expired".len()).any(|window| window.eq_ignore_ascii_case(b"expired"))
 }

@@ -1,5 +1,5 @@
-//! Saving: the picture is written to a temporary file, checked, flushed and renamed, so the file at
-//! the path is always a whole picture or what was there before.
+//! Saves pictures. A picture is written to a temporary file, checked, flushed and renamed, so the
+//! file at the path is always either a complete picture or the previous file.
 
 use std::{
     io,
@@ -11,68 +11,70 @@ use tokio::{sync::mpsc, task, time::Instant};
 
 use super::{
     Picture, SaveOptions,
+    attempts::{Attempts, Failure},
     download::Download,
     name::file_stem,
     place::{Place, with_extension},
-    tries::{Failure, Tries},
 };
 use crate::{Error, ErrorKind, FileKind};
 
-/// Chunks between the network and the disk: one blocking writer behind a short channel writes
-/// faster than a call to the thread pool for every chunk.
+/// The number of chunks between the network and the disk. One blocking writer with a short channel
+/// is faster than one call to the thread pool per chunk.
 const AHEAD: usize = 4;
 
-/// A picture that was saved.
+/// The result of saving a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Saved {
-    /// The path that it was saved to, as the caller gave it.
+    /// The path of the saved file.
     pub path: PathBuf,
-    /// The kind of file, by its first bytes. Always known unless [`SaveOptions::check`] was turned
-    /// off.
+    /// The file format, detected from the first bytes. `None` only if [`SaveOptions::check`] was
+    /// turned off.
     pub kind: Option<FileKind>,
-    /// Its size in bytes.
+    /// The size of the file in bytes.
     pub bytes: u64,
 }
 
-/// Where a picture is saved.
+/// The destination of a save.
 enum Target {
-    /// At this path.
+    /// This path.
     File(PathBuf),
-    /// At this path, with the extension of the file that came.
+    /// This path with the extension of the downloaded format.
     In(PathBuf),
 }
 
 impl Picture {
-    /// Fetches the picture and saves it with the default [`SaveOptions`].
+    /// Downloads the picture and saves it with the default [`SaveOptions`].
     ///
-    /// An existing file is replaced as a whole and in one step, with a new file of the same
-    /// permissions: another process sees the old file or the new one, other hard links keep the old
-    /// content, and the owner is the user of this process. A symbolic link stays, and the file that
-    /// it points to is replaced.
+    /// An existing file is replaced atomically by a new file with the same permissions. Other
+    /// processes see either the old or the new file. Other hard links keep the old content, and the
+    /// owner becomes the user of this process. If the path is a symbolic link, its target is
+    /// replaced.
     ///
     /// # Errors
     ///
-    /// As [`save_with`](Self::save_with).
+    /// The same errors as [`save_with`](Self::save_with).
     pub async fn save(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
         self.save_with(path, SaveOptions::default()).await
     }
 
-    /// Fetches the picture and saves it.
+    /// Downloads the picture and saves it.
     ///
-    /// It is written to a temporary file next to its target, `.imagekiln-*.part`, which is flushed
-    /// to the disk and renamed at the end. Temporary files that killed processes left in that
-    /// directory are deleted when a client first saves there; on filesystems without file locks
-    /// they are left alone.
+    /// The picture is written to a temporary file next to its destination (`.imagekiln-*.part`),
+    /// which is flushed to disk and then renamed. When a client first saves to a directory, it
+    /// deletes the temporary files of killed processes there. On filesystems without file locks, it
+    /// does not delete them.
     ///
     /// # Errors
     ///
-    /// Kind [`File`](ErrorKind::File): the file could not be written, it exists and must not be
-    /// overwritten, or the path is a directory, a device, a pipe or a socket; the picture can still
-    /// be fetched. Kinds [`Expired`](ErrorKind::Expired), [`Delivery`](ErrorKind::Delivery) and
-    /// [`AddressRefused`](ErrorKind::AddressRefused): it could not be fetched, as for
-    /// [`bytes`](Self::bytes). Each carries the task's reference, and the file at `path` is as it
-    /// was.
+    /// Every error carries the reference of the task, and leaves the file at `path` unchanged.
+    ///
+    /// - [`File`](ErrorKind::File): the file could not be written, it exists and must not be
+    ///   overwritten, or the path is a directory, a device, a pipe or a socket. The picture can
+    ///   still be downloaded.
+    /// - [`Expired`](ErrorKind::Expired), [`Delivery`](ErrorKind::Delivery),
+    ///   [`AddressRefused`](ErrorKind::AddressRefused): the picture could not be downloaded, as for
+    ///   [`bytes`](Self::bytes).
     pub async fn save_with(
         &self,
         path: impl AsRef<Path>,
@@ -81,9 +83,11 @@ impl Picture {
         self.save_to(&Target::File(path.as_ref().to_owned()), &options).await
     }
 
-    /// Fetches the picture and saves it in a directory, under a name made of the operation and the
-    /// task's id, with the extension of the file that came: `gen-2-pro-f7a1c9.png`. A file of this
-    /// name is replaced: it is an earlier copy of the same picture.
+    /// Downloads the picture and saves it in a directory.
+    ///
+    /// The file name consists of the operation, the task id and the extension of the downloaded
+    /// format, for example `gen-2-pro-f7a1c9.png`. An existing file with this name is replaced,
+    /// because it is a copy of the same picture.
     ///
     /// ```
     /// # async fn save(task: imagekiln::Task) -> Result<(), imagekiln::Error> {
@@ -95,21 +99,21 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// As [`save_with`](Self::save_with). The directory must exist.
+    /// The same errors as [`save_with`](Self::save_with). The directory must exist.
     pub async fn save_in(&self, directory: impl AsRef<Path>) -> Result<Saved, Error> {
         let target = Target::In(directory.as_ref().join(file_stem(&self.task)));
         self.save_to(&target, &SaveOptions::default()).await
     }
 
     async fn save_to(&self, target: &Target, options: &SaveOptions) -> Result<Saved, Error> {
-        let mut tries = Tries::of(self);
+        let mut attempts = Attempts::of(self);
         let saved = loop {
-            match tries.picture().save_once(target, options, tries.until).await {
+            match attempts.picture().save_once(target, options, attempts.until).await {
                 Ok(saved) => break saved,
-                Err(failure) => tries.again_after(failure).await?,
+                Err(failure) => attempts.again_after(failure).await?,
             }
         };
-        tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "saved");
+        tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
         self.client.settle_quietly(&self.task).await;
         Ok(saved)
     }
@@ -122,7 +126,7 @@ impl Picture {
     ) -> Result<Saved, Failure> {
         let (Target::File(path) | Target::In(path)) = target;
         let unwritable = |error| self.unwritable(path, error);
-        // First of all, so that a target that can't be written costs no download.
+        // Before the download, so that an unwritable destination costs no download.
         let mut part = blocking({
             let (client, path, options) = (self.client.clone(), path.to_owned(), options.clone());
             move || Place::find(&path, &options)?.start(&client.deliveries().swept)
@@ -132,11 +136,11 @@ impl Picture {
         let mut download = self.open(until).await?;
         let (chunks, received) = mpsc::channel(AHEAD);
         let writing = blocking(move || part.write(received).map(|()| part));
-        let came = pass_on(&mut download, chunks).await;
-        // Awaited in any case: a program that exits on the error must not leave the temporary file
+        let downloaded = send_chunks(&mut download, chunks).await;
+        // Awaited even after an error, so that a program that exits on it leaves no temporary file
         // behind.
         let part = writing.await.map_err(unwritable)?;
-        came?;
+        downloaded?;
         let kind = if options.check { Some(download.check()?) } else { download.kind() };
         let extension = match target {
             Target::File(_) => None,
@@ -149,13 +153,13 @@ impl Picture {
 
     fn unwritable(&self, path: &Path, error: io::Error) -> Failure {
         let advice = match error.kind() {
-            io::ErrorKind::AlreadyExists => "save it to another path, or allow overwriting",
+            io::ErrorKind::AlreadyExists => "save it to another path or allow overwriting",
             _ => "save it to another path",
         };
         Failure::Permanent(
             Error::new(ErrorKind::File, format!("could not write {}", path.display()))
                 .with_advice(format!(
-                    "the picture is paid for and ready; {advice}, before its delivery URL expires"
+                    "the picture is billed and ready; {advice} before its delivery URL expires"
                 ))
                 .with_task(&self.task)
                 .with_source(error),
@@ -163,7 +167,7 @@ impl Picture {
     }
 }
 
-/// Starts at once, and runs to its end even if nobody waits for it.
+/// Starts blocking work immediately. The work completes even if the future is dropped.
 fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> impl Future<Output = io::Result<T>> {
@@ -171,8 +175,9 @@ fn blocking<T: Send + 'static>(
     async { running.await.map_err(io::Error::other).flatten() }
 }
 
-/// Returns at the end of the download, or when the writer is gone because writing failed.
-async fn pass_on(download: &mut Download, chunks: mpsc::Sender<Bytes>) -> Result<(), Failure> {
+/// Sends the download to the writer. Returns at the end of the download, or when the writer has
+/// failed.
+async fn send_chunks(download: &mut Download, chunks: mpsc::Sender<Bytes>) -> Result<(), Failure> {
     while let Some(chunk) = download.next().await? {
         if chunks.send(chunk).await.is_err() {
             break;

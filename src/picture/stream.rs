@@ -1,4 +1,4 @@
-//! A picture as a stream of its bytes.
+//! A picture as a stream of bytes.
 
 use std::{
     fmt,
@@ -11,17 +11,17 @@ use futures_core::Stream;
 
 use super::{
     Picture,
+    attempts::{Attempts, Failure},
     download::Download,
-    tries::{Failure, Tries},
 };
 use crate::{Error, FileKind, TaskRef};
 
 type Step = Pin<Box<dyn Future<Output = (Download, Result<Option<Bytes>, Failure>)> + Send>>;
 
-/// The bytes of a picture as they arrive, from [`Picture::stream`].
+/// The bytes of a picture as a stream, returned by [`Picture::stream`].
 ///
-/// After the last bytes the stream checks that the picture is whole. If it is not, or if the
-/// download fails, the last item is an error: what came before it is not a picture.
+/// At the end, the stream checks that the picture is complete. If the download failed or the
+/// picture is incomplete, the last item is an error, and the previous items are not a picture.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct PictureStream {
     task: TaskRef,
@@ -31,9 +31,11 @@ pub struct PictureStream {
 }
 
 impl Picture {
-    /// Fetches the picture as a stream, for instance to pass it on in a response of a web server
-    /// without holding it in memory. Returns when the first bytes have arrived; until then failures
-    /// are retried as by [`bytes`](Self::bytes).
+    /// Downloads the picture as a stream, for example to forward it in the response of a web server
+    /// without buffering it.
+    ///
+    /// Returns when the first bytes have arrived. Until then, the client retries failures like
+    /// [`bytes`](Self::bytes).
     ///
     /// ```
     /// use futures_util::TryStreamExt;
@@ -47,11 +49,12 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// As [`bytes`](Self::bytes), here and as the last item.
+    /// The same errors as [`bytes`](Self::bytes), from this method or as the last item of the
+    /// stream.
     pub async fn stream(&self) -> Result<PictureStream, Error> {
-        let mut tries = Tries::of(self);
+        let mut attempts = Attempts::of(self);
         loop {
-            match tries.picture().begin(tries.until).await {
+            match attempts.picture().begin(attempts.until).await {
                 Ok((download, first)) => {
                     return Ok(PictureStream {
                         task: self.task.clone(),
@@ -60,12 +63,12 @@ impl Picture {
                         step: Some(next(download)),
                     });
                 }
-                Err(failure) => tries.again_after(failure).await?,
+                Err(failure) => attempts.again_after(failure).await?,
             }
         }
     }
 
-    /// The download, and its first bytes.
+    /// Starts a download and returns it with its first bytes.
     async fn begin(&self, until: tokio::time::Instant) -> Result<(Download, Bytes), Failure> {
         let mut download = self.open(until).await?;
         match download.next().await? {
@@ -76,7 +79,7 @@ impl Picture {
 }
 
 impl PictureStream {
-    /// The kind of file, by its first bytes, if they show one.
+    /// Returns the file format detected from the first bytes, if it is known.
     pub fn kind(&self) -> Option<FileKind> {
         self.kind
     }

@@ -1,4 +1,4 @@
-//! Which task a response names, as far as it can be read.
+//! Finds the task in a response to a submission.
 
 use serde_json::Value;
 use url::Url;
@@ -12,37 +12,38 @@ use crate::{
     types::{AsyncResponse, AsyncWebhookResponse},
 };
 
-/// Members of the outermost object that may hold the one that describes the task, in a response or
-/// in a webhook.
+/// The members of the outermost object that may contain the object that describes the task, in a
+/// response or in a webhook.
 pub(crate) const WRAPPERS: [&str; 4] = ["data", "task", "response", "result"];
 
-/// The response to an accepted submission, in one of the two shapes that the contract has. Fields
-/// that the contract does not name, or that are not of its type, are in `extra`.
+/// The response to an accepted submission, in one of the two forms that the contract defines.
+///
+/// Fields that the contract does not define, or whose values have a different type, are in `extra`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// The usual one. Its `polling_url` is the one at which the task is polled, also if the response
-    /// had none.
+    /// The default form. If the response had no `polling_url`, it contains the URL that the client
+    /// polls instead.
     Async(AsyncResponse),
-    /// The one for a submission that named a webhook.
+    /// The form for a submission with a webhook.
     Webhook(AsyncWebhookResponse),
 }
 
-/// A task that a response names, and the object that names it.
-pub(super) struct Named<'a> {
+/// A task found in a response, and the object that describes it.
+pub(super) struct FoundTask<'a> {
     pub(super) task: TaskRef,
     object: &'a Value,
 }
 
-/// The task that a response to a submission names: by its id, by its polling URL, or by both. A task
-/// without a polling URL (a submission with a webhook) is polled by its id, at the base that
+/// Finds the task in a response to a submission, by its id, its polling URL, or both. A task
+/// without a polling URL (a submission with a webhook) is polled by its id, at the base URL that
 /// accepted it.
-pub(super) fn named_task<'a>(
+pub(super) fn find_task<'a>(
     response: &'a Response,
     operation: &'static Operation,
     base: &Url,
     redaction: &Redaction,
-) -> Option<Named<'a>> {
+) -> Option<FoundTask<'a>> {
     let document = response.object()?;
     let wrapped = WRAPPERS.iter().filter_map(|name| document.get(name));
     std::iter::once(document).chain(wrapped).find_map(|object| {
@@ -54,21 +55,21 @@ pub(super) fn named_task<'a>(
                 let url = result_url(base, &id);
                 (id, url)
             }
-            // Enough to poll, if it is an address at all.
+            // The polling URL alone is enough, provided that it has a host.
             (None, Some(url)) if url.has_host() => (id_in(&url), url.into()),
             (None, _) => return None,
         };
-        // A service that repeats the key as an id must not make it public.
+        // The service may echo the key as an id. The id is public, so redact it.
         let id = redaction.redact(&id);
         let task = TaskRef::new(id, polling_url, Some(operation.name.to_owned()))
             .in_region(operation.region())
             .with_cost(object.get("cost").and_then(Value::as_f64));
-        Some(Named { task, object })
+        Some(FoundTask { task, object })
     })
 }
 
-impl Named<'_> {
-    /// The response, as its type.
+impl FoundTask<'_> {
+    /// Parses the response into its contract type.
     pub(super) fn answer(&self, redaction: &Redaction) -> Option<Answer> {
         let mut value = self.object.clone();
         redaction.redact_json(&mut value);
@@ -84,7 +85,7 @@ impl Named<'_> {
     }
 }
 
-/// Whether the response has a polling URL, which nothing but a task has.
+/// Whether the response has a polling URL, which only a task has.
 pub(super) fn has_polling_url(response: &Response) -> bool {
     response.text("polling_url").is_some()
 }
@@ -99,13 +100,13 @@ fn id_of(object: &Value) -> Option<String> {
 
 fn polling_url_of(object: &Value, base: &Url, redaction: &Redaction) -> Option<Url> {
     let text = object.get("polling_url")?.as_str().filter(|text| !text.is_empty())?;
-    // Joined, in case the service names its polling URL without a host.
+    // Resolves a polling URL without a host against the base URL.
     let url = base.join(text).ok()?;
-    // What is shown of an address must not be the key.
+    // The printed form of the polling URL must not contain the key.
     (!redaction.is_in(&Address::from(url.clone()).to_string())).then_some(url)
 }
 
-/// A name for a task of which only the polling URL is known.
+/// Derives an id for a task of which only the polling URL is known.
 fn id_in(url: &Url) -> String {
     let in_query = url.query_pairs().find(|(name, _)| name == "id").map(|(_, id)| id.into_owned());
     let in_path = || url.path_segments()?.next_back().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! How long the caller of `submit` waits. The submission itself is not cut.
+//! Limits how long `submit` waits for the submission. The submission itself is not cancelled.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// From now on.
+    /// Starts the deadline now.
     pub(super) fn new(limit: Option<Duration>) -> Self {
         let until = limit.map(|limit| Instant::now() + limit);
         Self { limit: limit.unwrap_or_default(), until }
     }
 
-    /// The outcome of `future`, unless the deadline passes first.
+    /// Returns the outcome of `future`, or `None` if the deadline passes first.
     pub(super) async fn limit<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         match self.until {
             Some(until) => time::timeout_at(until, future).await.ok(),
@@ -30,15 +30,14 @@ impl Deadline {
     pub(super) fn no_slot(&self) -> Error {
         let message = format!("no slot became free within {} s", self.limit.as_secs_f32());
         Error::new(ErrorKind::Deadline, message).with_advice(
-            "nothing was sent; wait for a task, or raise ClientBuilder::max_active_tasks",
+            "nothing was sent; wait for a task to finish, or raise ClientBuilder::max_active_tasks",
         )
     }
 
     pub(super) fn no_response(&self) -> Error {
-        let message =
-            format!("no response to the submission within {} s", self.limit.as_secs_f32());
+        let message = format!("no response to the submission after {} s", self.limit.as_secs_f32());
         unknown(Error::new(ErrorKind::Deadline, message)).with_advice(
-            "the submission goes on; Client::drain returns its task if the service accepts it",
+            "the submission continues; if the service accepts it, Client::drain returns its task",
         )
     }
 }

@@ -1,4 +1,4 @@
-//! One POST and its response, whatever becomes of either.
+//! Sends one POST and reads its response.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,28 +15,29 @@ use crate::{
     },
 };
 
-/// How many silences long a response may take, from its first byte to its last.
+/// The maximum duration of a response from its first byte to its last, as a multiple of the silence
+/// limit.
 const LONGEST_RESPONSE: u32 = 4;
 
-/// How much of a body the system may hold back, in bytes, and how fast a slow line takes it, in
-/// bytes a second. Nothing tells how much of that has left, so silence is counted from when it must
-/// have.
+/// The assumed size of the send buffers of the operating system in bytes, and the assumed speed of
+/// a slow connection in bytes per second. The client cannot observe when buffered bytes leave the
+/// machine, so it adds the time to send them to the silence limit.
 const HELD_BACK: u64 = 8 * 1024 * 1024;
 const SLOW_LINE: u64 = 64 * 1024;
 
-/// There is no response.
+/// The exchange ended without a response.
 pub(super) struct NoResponse {
     pub(super) why: Failure,
-    /// Whether the HTTP client took all of the body. Otherwise the last byte of the JSON never
-    /// left, and what is not a whole document can't be accepted.
+    /// Whether the HTTP client consumed the whole body. If it did not, the end of the JSON document
+    /// was never sent, and the service cannot accept an incomplete document.
     pub(super) was_sent: bool,
 }
 
 /// Why there is no response.
 pub(super) enum Failure {
-    /// An image could not be read to its end.
+    /// An image could not be read completely.
     File(String),
-    /// Nothing moved for this long.
+    /// Nothing was transferred for this long.
     Silent(Duration),
     Failed(Box<ClientError<()>>),
 }
@@ -60,7 +61,7 @@ pub(super) async fn exchange(
     );
     let (path, body) = (|name: &str| request.path_value(name), plan.body(&progress));
     let until = || progress.last_move() + silence + held_back(plan, &progress);
-    // Boxed: the future of the generated client is large, and a submission should not carry it.
+    // Boxed because the future of the generated client is large.
     let sending = Box::pin(generated::send(&generated, operation, path, body));
     let watched =
         service.connections.watch((base, &connection), || progress.last_move(), until, sending);
@@ -68,8 +69,8 @@ pub(super) async fn exchange(
     let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
     let limits = Limits { silence, until: Instant::now() + silence * LONGEST_RESPONSE };
     let response = read(sent, limits).await.map_err(|error| {
-        failed(match progress.fault() {
-            Some(fault) => Failure::File(fault.to_owned()),
+        failed(match progress.error() {
+            Some(error) => Failure::File(error.to_owned()),
             None => Failure::Failed(Box::new(error)),
         })
     })?;
@@ -79,7 +80,7 @@ pub(super) async fn exchange(
     Ok(response)
 }
 
-/// How long a slow line may still take for what was handed over.
+/// Returns how long a slow connection may need to send what is still buffered.
 fn held_back(plan: &BodyPlan, progress: &Progress) -> Duration {
     match progress.is_handed_over() {
         true => Duration::from_secs(plan.length().min(HELD_BACK) / SLOW_LINE),
@@ -87,7 +88,7 @@ fn held_back(plan: &BodyPlan, progress: &Progress) -> Duration {
     }
 }
 
-/// The generated client has one type for a response of success, and another for one of failure.
+/// The generated client returns different types for success and failure responses.
 async fn read(
     sent: Result<ResponseValue<ByteStream>, ClientError<()>>,
     limits: Limits,

@@ -38,12 +38,12 @@ use waits::Waits;
 
 use crate::{Client, TaskRef};
 
-/// A task of the service: accepted, paid, and on its way to a picture.
+/// A task that the service has accepted and billed.
 ///
-/// Dropping it stops nothing at the service: the task goes on, and [`Client::task`] resumes it from
-/// its [`reference`](Self::reference).
+/// Dropping a `Task` does not cancel it at the service. [`Client::task`] resumes it from its
+/// [`reference`](Self::reference).
 #[derive(Debug, Clone)]
-#[must_use = "the task is paid: wait for it, or keep its reference"]
+#[must_use = "the task is billed: wait for it, or keep its reference"]
 pub struct Task {
     client: Client,
     reference: TaskRef,
@@ -55,23 +55,23 @@ impl Task {
         Self { client, reference, answer: None }
     }
 
-    /// What another process needs to resume the task: it serialises.
+    /// Returns the serializable reference, from which another process can resume the task.
     pub fn reference(&self) -> &TaskRef {
         &self.reference
     }
 
-    /// The service's identifier of the task.
+    /// Returns the id of the task.
     pub fn id(&self) -> &str {
         self.reference.id()
     }
 
-    /// What the submission cost, in credits, if the service said so.
+    /// Returns the cost of the submission in credits, if the service reported it.
     pub fn cost(&self) -> Option<f64> {
         self.reference.cost()
     }
 
-    /// The megapixels of the images that were sent, with 2 decimal places, if the service said so. A
-    /// resumed task does not know.
+    /// Returns the size of the input images in megapixels with 2 decimal places, if the service
+    /// reported it. `None` for a resumed task.
     pub fn input_mp(&self) -> Option<f64> {
         match self.answer()? {
             Answer::Async(answer) => answer.input_mp,
@@ -79,8 +79,8 @@ impl Task {
         }
     }
 
-    /// The megapixels of the picture to come, with 2 decimal places, if the service said so. A
-    /// resumed task does not know.
+    /// Returns the size of the generated picture in megapixels with 2 decimal places, if the
+    /// service reported it. `None` for a resumed task.
     pub fn output_mp(&self) -> Option<f64> {
         match self.answer()? {
             Answer::Async(answer) => answer.output_mp,
@@ -88,8 +88,7 @@ impl Task {
         }
     }
 
-    /// The response to the submission, with all that the service said. A resumed task does not have
-    /// it.
+    /// Returns the complete response to the submission. `None` for a resumed task.
     pub fn answer(&self) -> Option<&Answer> {
         self.answer.as_deref()
     }

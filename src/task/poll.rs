@@ -1,4 +1,4 @@
-//! One poll: a GET to the task's polling URL.
+//! Sends one poll: a GET to the polling URL of the task.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use url::Url;
 
 use super::{
     Task, TaskRef,
-    refusal::{Refused, error_of},
+    refusal::{RequestKind, error_of},
     resume::has_failed,
     update::{Update, read_update},
 };
@@ -24,47 +24,50 @@ use crate::{
     },
 };
 
-/// A poll that takes longer than this lets another one begin, so that hung polls do not delay those
-/// of healthy tasks.
+/// After this time, a slow poll frees its permit, so that hung polls do not delay those of healthy
+/// tasks.
 const TURN: Duration = Duration::from_secs(2);
 
-/// Stands for "no limit": beyond it lies nothing but overflow.
-const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 86_400);
+/// Used as "no limit"; a much larger duration would overflow an `Instant`.
+const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// Why a poll brought no update.
+/// Why a poll returned no update.
 pub(super) enum PollError {
-    /// It may work the next time: the poll failed, not the task.
+    /// The poll failed, not the task; the next poll may succeed.
     Transient(Error),
-    /// It will not.
-    Lasting(Error),
+    /// Polling again would fail again.
+    Permanent(Error),
 }
 
 impl PollError {
     pub(super) fn into_error(self) -> Error {
         match self {
-            Self::Transient(error) | Self::Lasting(error) => error,
+            Self::Transient(error) | Self::Permanent(error) => error,
         }
     }
 }
 
 impl Task {
-    /// Polls once. A failure status is an [`Update`] like any other; only [`wait`](Self::wait)
-    /// turns it into an error.
+    /// Polls the task once.
+    ///
+    /// A failure status is a normal [`Update`]; only [`wait`](Self::wait) turns it into an error.
     ///
     /// # Errors
     ///
-    /// Kinds [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
-    /// [`RateLimited`](ErrorKind::RateLimited), [`Reply`](ErrorKind::Reply): the poll failed, not
-    /// the task; poll again. [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
-    /// [`KeyWithheld`](ErrorKind::KeyWithheld): it will fail again until the cause is removed. Each
-    /// carries the task's reference.
+    /// Every error carries the reference of the task.
+    ///
+    /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
+    ///   [`RateLimited`](ErrorKind::RateLimited), [`Reply`](ErrorKind::Reply): the poll failed, not
+    ///   the task. Poll again.
+    /// - [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
+    ///   [`KeyWithheld`](ErrorKind::KeyWithheld): polls fail until the cause is fixed.
     pub async fn poll(&self) -> Result<Update, Error> {
-        poll(&self.client, &self.reference, FOR_EVER).await.map_err(PollError::into_error)
+        poll(&self.client, &self.reference, NO_LIMIT).await.map_err(PollError::into_error)
     }
 }
 
-/// Polls once, within the client's cap on polls under way. Waiting for a turn and the poll end
-/// within `limit`.
+/// Polls once, subject to the limit on concurrent polls. Waiting for a permit and the poll together
+/// end within `limit`.
 pub(super) async fn poll(
     client: &Client,
     task: &TaskRef,
@@ -76,11 +79,11 @@ pub(super) async fn poll(
         task_id = task.id(),
         status = field::Empty
     );
-    let until = Instant::now() + limit.min(FOR_EVER);
-    // Boxed: the future of an HTTP exchange is large, and a waiting task should not carry it
+    let until = Instant::now() + limit.min(NO_LIMIT);
+    // Boxed because the future of an HTTP exchange is large, and a waiting task should not hold it
     // between polls.
     let polling = Box::pin(async {
-        let Ok(turn) = time::timeout_at(until, client.tasks().polls.acquire()).await else {
+        let Ok(permit) = time::timeout_at(until, client.tasks().polls.acquire()).await else {
             return Err(took_too_long(task));
         };
         let limit = client.tasks().settings.poll_deadline;
@@ -89,7 +92,7 @@ pub(super) async fn poll(
         match time::timeout(TURN, polling.as_mut()).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                drop(turn);
+                drop(permit);
                 polling.await
             }
         }
@@ -107,12 +110,12 @@ pub(super) async fn poll(
 async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, PollError> {
     let url = polling_url(client, task)?;
     let service = client.service();
-    // Taken before the service signs a delivery URL: counted from here it expires too early rather
-    // than too late.
+    // Taken before the service signs the delivery URL, so that the computed expiry is never too
+    // late.
     let asked_at = service.clock.now();
     let started = Instant::now();
     let connection = service.connections.to(&url);
-    let sending = send(service, &connection.http, &url, task);
+    let sending = send_poll(service, &connection.http, &url, task);
     let watched = service.connections.watch((&url, &connection), || started, || until, sending);
     let response =
         watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
@@ -123,7 +126,8 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
         service.connections.abandon(&url, &connection);
     }
     let redaction = Redaction::of_poll(service, task);
-    // `Task not found` may come with status code 404: if the body has a status, the body counts.
+    // `Task not found` may come with status code 404. If the body has a status, it takes
+    // precedence.
     let update = match status.is_success() || status.as_u16() == 404 {
         true => read_update(client, task, &response, &redaction, asked_at),
         false => None,
@@ -136,7 +140,7 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
     update
 }
 
-async fn send(
+async fn send_poll(
     service: &Service,
     http: &reqwest::Client,
     url: &Url,
@@ -150,15 +154,15 @@ async fn send(
     response
 }
 
-/// The polling URL, if it may be polled with the key.
+/// Returns the polling URL, if it may receive the key.
 fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
     let refused = |error: Error| {
-        PollError::Lasting(error.with_task(task).with_end(WaitEnd::Refused { status: None }))
+        PollError::Permanent(error.with_task(task).with_end(WaitEnd::Refused { status: None }))
     };
     let url = task.polling_url().parse().map_err(|error| {
         refused(
             Error::new(ErrorKind::Settings, "could not parse the polling URL")
-                .with_advice("the task goes on; resume it by its id, with Client::task_by_id")
+                .with_advice("the task continues; resume it by its id with Client::task_by_id")
                 .with_source(error),
         )
     })?;
@@ -168,32 +172,32 @@ fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
     let host = url.host_str().unwrap_or_default();
     let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
     let message = format!(
-        "the polling URL is at {}://{host}, and this host is not allowed to receive the key",
+        "the polling URL is at {}://{host}, which is not allowed to receive the key",
         url.scheme()
     );
     let advice = format!(
-        "the task goes on; if {host} belongs to the service, allow it with ClientBuilder::allow_polling_host and \
-         resume the task"
+        "the task continues; if {host} belongs to the service, allow it with \
+         ClientBuilder::allow_polling_host and resume the task"
     );
     let error = Error::new(ErrorKind::KeyWithheld, message).with_advice(advice);
     Err(refused(error.with_withheld_host(host)))
 }
 
-/// Why a response to a poll is not an update.
+/// Converts a response that is not an update to an error.
 fn failed(client: &Client, task: &TaskRef, response: Response, redaction: &Redaction) -> PollError {
     let status = response.status;
     if status.is_success() {
         return match response.ending {
             Ending::Broken(error) => broken(task, error),
             Ending::Silent | Ending::TooSlow => took_too_long(task),
-            Ending::TooLong => unreadable(task, "is too long"),
+            Ending::TooLong => unreadable(task, "is too large"),
             Ending::Complete if response.get("status").is_some_and(|status| status == "Ready") => {
-                unreadable(task, "says `Ready`, but has no URL of a picture")
+                unreadable(task, "has status `Ready` but no delivery URL")
             }
             Ending::Complete => unreadable(task, "has no status"),
         };
     }
-    let (error, meaning) = error_of(client, Refused::Poll, &response, redaction);
+    let (error, meaning) = error_of(client, RequestKind::Poll, &response, redaction);
     let error = error.with_task(task);
     match meaning.poll {
         Poll::Again => transient(error),
@@ -201,11 +205,11 @@ fn failed(client: &Client, task: &TaskRef, response: Response, redaction: &Redac
             let end = WaitEnd::Refused { status: Some(status.as_u16()) };
             let advice = match error.kind() {
                 ErrorKind::Auth | ErrorKind::Payment => {
-                    format!("{}; the task goes on", meaning.advice)
+                    format!("{}; the task continues", meaning.advice)
                 }
-                _ => "the task goes on; resume it later".to_owned(),
+                _ => "the task continues; resume it later".to_owned(),
             };
-            PollError::Lasting(error.with_advice(advice).with_end(end))
+            PollError::Permanent(error.with_advice(advice).with_end(end))
         }
     }
 }
@@ -216,8 +220,8 @@ fn unreadable(task: &TaskRef, what: &str) -> PollError {
 
 fn broken(task: &TaskRef, error: reqwest::Error) -> PollError {
     let message = match error.is_connect() {
-        true => "could not connect to poll the task",
-        false => "the connection broke during a poll",
+        true => "could not connect to the polling host",
+        false => "the connection broke during the poll",
     };
     transient(
         Error::new(ErrorKind::Network, message).with_task(task).with_source(error.without_url()),
@@ -225,9 +229,9 @@ fn broken(task: &TaskRef, error: reqwest::Error) -> PollError {
 }
 
 fn took_too_long(task: &TaskRef) -> PollError {
-    transient(Error::new(ErrorKind::Network, "a poll took too long").with_task(task))
+    transient(Error::new(ErrorKind::Network, "the poll timed out").with_task(task))
 }
 
 fn transient(error: Error) -> PollError {
-    PollError::Transient(error.with_advice("the poll failed, not the task: poll again"))
+    PollError::Transient(error.with_advice("the poll failed, not the task; poll again"))
 }

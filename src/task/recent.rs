@@ -1,4 +1,4 @@
-//! A map that forgets what was added first, so that its memory is bounded.
+//! A map of bounded size that evicts the oldest entries.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -8,7 +8,7 @@ use std::{
 pub(crate) struct Recent<K, V> {
     capacity: usize,
     values: HashMap<K, V>,
-    /// The keys in the order in which they were added.
+    /// The keys in insertion order.
     order: VecDeque<K>,
 }
 
@@ -17,7 +17,7 @@ impl<K: Hash + Eq + Clone, V> Recent<K, V> {
         Self { capacity, values: HashMap::new(), order: VecDeque::new() }
     }
 
-    /// Adds a value, unless there is one for the key. Says whether it was added.
+    /// Adds a value, unless the key already has one. Returns whether the value was added.
     pub(crate) fn add(&mut self, key: K, value: V) -> bool {
         if self.values.contains_key(&key) {
             return false;
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_first_is_forgotten_first() {
+    fn the_oldest_entry_is_evicted_first() {
         let mut recent = Recent::new(2);
         for (key, value) in [("a", 1), ("b", 2), ("b", 3), ("c", 4)] {
             assert_eq!(recent.add(key, value), value != 3);

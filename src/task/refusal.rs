@@ -1,19 +1,19 @@
-//! What it means that a submission was not accepted: whether it was paid, and whether it may be
-//! sent again.
+//! Classifies a submission that was not accepted: whether it was billed, and whether it may be sent
+//! again.
 
 use std::time::Duration;
 
 use progenitor_client::Error as ClientError;
 
 use super::{
-    acceptance::{has_polling_url, named_task},
+    acceptance::{find_task, has_polling_url},
     exchange::{Failure, NoResponse},
 };
 use crate::{
     Client, Error, ErrorKind, Request,
     transport::{
-        complaint::{Complaint, named},
-        failure::was_not_taken,
+        error_body::{ErrorBody, named},
+        failure::was_not_processed,
         redaction::Redaction,
         response::Response,
         retry::retry_after,
@@ -21,54 +21,54 @@ use crate::{
     },
 };
 
-/// How one attempt went wrong.
+/// How an attempt failed.
 pub(super) enum Attempt {
-    /// The service certainly did not take the submission, and it may be sent again after this long.
-    NotTaken {
+    /// The service certainly did not process the submission. It may be sent again after `wait`.
+    Retryable {
         error: Error,
         wait: Option<Duration>,
     },
     Failed(Error),
 }
 
-/// What is being refused.
+/// The kind of request that failed.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Refused {
+pub(super) enum RequestKind {
     Submission,
     Poll,
 }
 
-/// The error for a response that is not one of success, and what its status code means.
+/// Returns the error for a response without a success code, and the meaning of its status code.
 pub(super) fn error_of(
     client: &Client,
-    what: Refused,
+    what: RequestKind,
     response: &Response,
     redaction: &Redaction,
 ) -> (Error, &'static Meaning) {
     let meaning = Meaning::of(response.status);
-    let complaint = Complaint::of(response, redaction);
+    let error_body = ErrorBody::of(response, redaction);
     let (subject, kind) = match (what, meaning.kind) {
-        (Refused::Submission, kind) => ("submission", kind),
-        // The contract's limits are those of submissions.
-        (Refused::Poll, ErrorKind::Validation) => ("poll", ErrorKind::Service),
-        (Refused::Poll, kind) => ("poll", kind),
+        (RequestKind::Submission, kind) => ("submission", kind),
+        // A poll has no contract violations; those are about submissions.
+        (RequestKind::Poll, ErrorKind::Validation) => ("poll", ErrorKind::Service),
+        (RequestKind::Poll, kind) => ("poll", kind),
     };
     let message = format!(
         "{subject} failed: the service {} ({}){}",
         meaning.what,
         named(response.status),
-        complaint.suffix()
+        error_body.suffix()
     );
     let error = Error::new(kind, message)
         .with_status(response.status.as_u16())
         .with_request_id(response.request_id(redaction))
         .with_retry_after(retry_after(&response.headers, client.service().clock.now()))
-        .with_violations(complaint.violations)
-        .with_answer(complaint.answer);
+        .with_violations(error_body.violations)
+        .with_answer(error_body.answer);
     (error, meaning)
 }
 
-/// What a response that is not one of success means for the submission.
+/// Classifies a response without a success code to a submission.
 pub(super) fn refusal(
     client: &Client,
     base: &url::Url,
@@ -76,46 +76,46 @@ pub(super) fn refusal(
     response: &Response,
 ) -> Attempt {
     let redaction = Redaction::of_request(client.service(), request);
-    let (error, meaning) = error_of(client, Refused::Submission, response, &redaction);
-    // A refusal that tells where to poll the task contradicts itself, and what was paid is not sent
-    // again.
+    let (error, meaning) = error_of(client, RequestKind::Submission, response, &redaction);
+    // A refusal with a polling URL contradicts itself: a task may exist and be billed. The
+    // submission is not sent again.
     if meaning.submission == Submission::Unknown || has_polling_url(response) {
-        let candidate = named_task(response, request.operation(), base, &redaction);
+        let candidate = find_task(response, request.operation(), base, &redaction);
         return Attempt::Failed(match candidate {
-            Some(named) => unknown(error).with_task(&named.task),
+            Some(found) => unknown(error).with_task(&found.task),
             None => unknown(error),
         });
     }
-    let error = error.with_advice(format!("nothing was paid; {}", meaning.advice));
+    let error = error.with_advice(format!("nothing was billed; {}", meaning.advice));
     match meaning.submission {
-        Submission::Repeated => {
+        Submission::Retried => {
             let wait = error.retry_after();
-            Attempt::NotTaken { error, wait }
+            Attempt::Retryable { error, wait }
         }
         _ => Attempt::Failed(error),
     }
 }
 
-/// What it means that there is no response.
+/// Classifies a submission without a response.
 pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> Attempt {
     let error = match why {
-        // The body never came to its end, so there was no request that the service could take.
+        // The body was not sent completely, so the service had no request to accept.
         Failure::File(fault) => {
             let error = Error::new(ErrorKind::File, format!("could not read an image: {fault}"));
             return Attempt::Failed(
-                error.with_advice("the submission was abandoned, and nothing was paid"),
+                error.with_advice("nothing was billed; the client cancelled the upload"),
             );
         }
         Failure::Silent(limit) => Error::new(
             ErrorKind::Network,
             format!(
-                "no response to the submission: the service was silent for {} s",
+                "no response to the submission: no data from the service for {} s",
                 limit.as_secs_f32()
             ),
         ),
         Failure::Failed(error) => match *error {
-            ClientError::CommunicationError(error) if was_not_taken(&error) => {
-                return not_taken(error);
+            ClientError::CommunicationError(error) if was_not_processed(&error) => {
+                return not_processed(error);
             }
             ClientError::CommunicationError(error) if error.is_builder() => {
                 return Attempt::Failed(
@@ -132,20 +132,20 @@ pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> Attempt {
     };
     Attempt::Failed(match was_sent {
         true => unknown(error),
-        false => error.with_advice("nothing was paid: the submission was not sent to its end"),
+        false => error.with_advice("nothing was billed; the request was not sent completely"),
     })
 }
 
-fn not_taken(error: reqwest::Error) -> Attempt {
+fn not_processed(error: reqwest::Error) -> Attempt {
     let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
     let message = match error.is_connect() {
         true => format!("could not connect to {host}"),
-        false => format!("{host} closed the connection before it took the submission"),
+        false => format!("{host} closed the connection before it processed the submission"),
     };
     let error = Error::new(ErrorKind::Network, message)
-        .with_advice("nothing was paid; check the base address and the network")
+        .with_advice("nothing was billed; check the base URL and the network")
         .with_source(error.without_url());
-    Attempt::NotTaken { error, wait: None }
+    Attempt::Retryable { error, wait: None }
 }
 
 fn not_built(message: &str) -> Error {
@@ -154,7 +154,7 @@ fn not_built(message: &str) -> Error {
 
 pub(super) fn unknown(error: Error) -> Error {
     error.with_billing_unknown().with_advice(
-        "it is unknown whether the task was created and paid, so it was not sent again; check the service's usage \
-         before you repeat it",
+        "it is unknown whether the task was created and billed, so the client did not send it \
+         again; check the usage at the service before you submit it again",
     )
 }

@@ -1,5 +1,5 @@
-//! The slots of active tasks. A task holds its slot until a poll of the client sees its final
-//! status, whoever polls.
+//! Limits the number of active tasks. A task holds a slot until any poll by this client returns a
+//! final status.
 
 use std::{
     collections::HashMap,
@@ -16,21 +16,21 @@ use tokio::{
 use super::poll::{PollError, poll};
 use crate::{Client, Error, ErrorKind, TaskRef};
 
-/// How long a submission waits for a slot before it polls the tasks that hold one, and how long at
-/// most between its polls.
+/// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
+/// time between those polls.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// A submission that has waited for this long says so in the log.
+/// How long a submission waits for a slot before it logs a warning.
 const LONG_WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Slots {
     capacity: usize,
     free: Arc<Semaphore>,
-    /// By the ids of their tasks.
+    /// Held slots by task id.
     held: Mutex<HashMap<String, Held>>,
-    /// Only one of the submissions that wait polls.
-    turn: sync::Mutex<()>,
+    /// Ensures that only one waiting submission polls.
+    polling: sync::Mutex<()>,
 }
 
 struct Held {
@@ -45,16 +45,16 @@ impl Slots {
             capacity,
             free: Arc::new(Semaphore::new(capacity)),
             held: Mutex::default(),
-            turn: sync::Mutex::default(),
+            polling: sync::Mutex::default(),
         }
     }
 
-    /// The task keeps the slot of its submission.
+    /// Assigns the slot of a submission to its task.
     pub(super) fn hold(&self, task: &TaskRef, slot: OwnedSemaphorePermit) {
         self.lock().insert(task.id().to_owned(), Held { task: task.clone(), _slot: slot });
     }
 
-    /// The task is final.
+    /// Frees the slot of a task with a final status.
     pub(super) fn release(&self, task: &TaskRef) {
         self.lock().remove(task.id());
     }
@@ -63,25 +63,25 @@ impl Slots {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Polls the tasks that nobody waits for, which gives back the slots of those that are final.
+    /// Polls the tasks without an active wait, which frees the slots of those that are final.
     async fn poll_held(&self, client: &Client) -> Result<(), Error> {
-        let Ok(_turn) = self.turn.try_lock() else { return Ok(()) };
+        let Ok(_guard) = self.polling.try_lock() else { return Ok(()) };
         let held: Vec<TaskRef> = self.lock().values().map(|held| held.task.clone()).collect();
-        let mut hopeless = Vec::new();
+        let mut failures = Vec::new();
         for task in held.iter().filter(|task| !client.tasks().waits.has(task.id())) {
-            if let Err(PollError::Lasting(error)) =
+            if let Err(PollError::Permanent(error)) =
                 poll(client, task, client.tasks().settings.poll_deadline).await
             {
-                hopeless.push(error);
+                failures.push(error);
             }
         }
-        match hopeless.pop() {
-            Some(error) if hopeless.len() + 1 == self.capacity => Err(Error::new(
+        match failures.pop() {
+            Some(error) if failures.len() + 1 == self.capacity => Err(Error::new(
                 ErrorKind::RateLimited,
-                "every slot is held by a task that can't be polled",
+                "all slots are held by tasks that cannot be polled",
             )
             .with_advice(
-                "nothing was sent; remove the cause, or raise ClientBuilder::max_active_tasks",
+                "nothing was sent; fix the cause, or raise ClientBuilder::max_active_tasks",
             )
             .with_source(error)),
             _ => Ok(()),
@@ -90,12 +90,12 @@ impl Slots {
 }
 
 impl Client {
-    /// A slot among the active tasks, as soon as one is free.
+    /// Waits for a free slot.
     pub(super) async fn slot(&self) -> Result<Option<OwnedSemaphorePermit>, Error> {
         let Some(slots) = &self.tasks().slots else { return Ok(None) };
         let mut free = pin!(Arc::clone(&slots.free).acquire_owned());
         let started = Instant::now();
-        let (mut pause, mut is_said) = (FIRST_PAUSE, false);
+        let (mut pause, mut has_warned) = (FIRST_PAUSE, false);
         loop {
             let polling = async {
                 time::sleep(pause).await;
@@ -103,29 +103,27 @@ impl Client {
             };
             tokio::select! {
                 biased;
-                // Closing is never called on it; without a slot the worst is one task more than
-                // asked for.
+                // The semaphore is never closed. If it were, the submission would run without a
+                // slot.
                 slot = &mut free => return Ok(slot.ok()),
                 polled = polling => polled?,
             }
-            if !is_said && started.elapsed() >= LONG_WAIT {
-                is_said = true;
-                tracing::warn!(
-                    active_tasks = slots.capacity,
-                    "a submission still waits for a slot"
-                );
+            if !has_warned && started.elapsed() >= LONG_WAIT {
+                has_warned = true;
+                tracing::warn!(active_tasks = slots.capacity, "a submission is waiting for a slot");
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    /// A slot among the active tasks, if one is free.
+    /// Returns a slot if one is free.
     pub(super) fn try_slot(&self) -> Result<Option<OwnedSemaphorePermit>, Error> {
         let Some(slots) = &self.tasks().slots else { return Ok(None) };
         Arc::clone(&slots.free).try_acquire_owned().map(Some).map_err(|_| {
-            let message = format!("all slots of active tasks are taken ({})", slots.capacity);
+            let limit = slots.capacity;
+            let message = format!("all slots for active tasks are in use (limit: {limit})");
             Error::new(ErrorKind::RateLimited, message).with_advice(
-                "nothing was sent; wait for a task, or call Client::submit, which waits",
+                "nothing was sent; wait for a task to finish, or call Client::submit to wait for one",
             )
         })
     }

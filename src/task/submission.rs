@@ -1,5 +1,5 @@
-//! A submission under way: sent once, and sent again only if the service certainly did not take it.
-//! It runs in a task of its own, so that it comes to its end whatever becomes of the caller.
+//! Sends a submission, and sends it again only if the service certainly did not process it. The
+//! submission runs in its own task, so that it completes even if the caller is dropped.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use url::Url;
 
 use super::{
     Answer, Task, TaskRef,
-    acceptance::named_task,
+    acceptance::find_task,
     exchange::exchange,
     refusal::{Attempt, no_response, refusal, unknown},
-    submissions::UnderWay,
+    submissions::InFlight,
 };
 use crate::{
     Billing, Client, Error, ErrorKind, Request,
@@ -35,36 +35,37 @@ pub(super) struct Submission {
     pub(super) request: Request,
     pub(super) plan: Arc<BodyPlan>,
     pub(super) slot: Option<OwnedSemaphorePermit>,
-    /// What is written to the journal, if there is one.
+    /// The journal entry of the submission, if the client has a journal.
     pub(super) intent: Option<Intent>,
-    pub(super) under_way: UnderWay,
+    pub(super) in_flight: InFlight,
 }
 
-/// What the service accepted.
+/// A submission that the service accepted.
 struct Accepted {
     task: TaskRef,
     answer: Option<Arc<Answer>>,
 }
 
-/// Who waits for the task.
+/// The receiver of the task.
 type Caller = oneshot::Sender<Result<Task, Error>>;
 
 impl Submission {
-    /// Runs to the end and tells the caller. A task whose caller is gone is kept for
-    /// [`Client::drain`].
+    /// Runs the submission and sends its outcome to the caller. If the caller is gone, keeps the
+    /// task for [`Client::drain`].
     pub(super) async fn run(self, mut caller: Caller) {
         let outcome = self.send_journalled(&mut caller).await;
-        let Self { client, slot, under_way, request, .. } = self;
+        let Self { client, slot, in_flight, request, .. } = self;
         if let Some(task) = accepted_task(&outcome) {
             if let (Some(slots), Some(slot)) = (&client.tasks().slots, slot) {
                 slots.hold(task, slot);
             }
-            under_way.accepted(task);
+            in_flight.accepted(task);
         }
         let outcome = match outcome {
             Ok(Accepted { task, answer }) => Ok(Task { client, reference: task, answer }),
             Err(error) => {
-                // With the last client its journal is closed, and the caller may open it again.
+                // Drop the client before reporting the error. If it is the last one, this closes
+                // the journal, which the caller may then open again.
                 drop(client);
                 Err(error.with_operation(request.operation().name))
             }
@@ -73,73 +74,83 @@ impl Submission {
         let outcome = outcome.map(|task| Accepted { task: task.reference, answer: task.answer });
         match (accepted_task(&outcome), &outcome) {
             (Some(task), _) => {
-                tracing::warn!(task_id = task.id(), "accepted after `submit` was dropped");
-                under_way.left_behind(task.clone());
+                tracing::warn!(
+                    task_id = task.id(),
+                    "submission accepted after `submit` was dropped"
+                );
+                in_flight.keep_orphan(task.clone());
             }
             (None, Err(error)) => {
                 let billing_unknown = error.may_have_been_billed();
-                tracing::warn!(kind = ?error.kind(), billing_unknown, "not accepted, after `submit` was dropped");
+                tracing::warn!(
+                    kind = ?error.kind(),
+                    billing_unknown,
+                    "submission failed after `submit` was dropped"
+                );
             }
             (None, Ok(_)) => {}
         }
     }
 
-    /// Sends the request between its intent and what became of it.
+    /// Writes the intent to the journal, sends the request, and records the outcome.
     async fn send_journalled(&self, caller: &mut Caller) -> Result<Accepted, Error> {
         let (Some(journal), Some(intent)) = (&self.client.tasks().settings.journal, &self.intent)
         else {
             return self.send(caller).await;
         };
         journal.intend(intent).await.map_err(|error| {
-            Error::new(ErrorKind::Journal, "the journal did not take the submission")
+            Error::new(ErrorKind::Journal, "could not write the submission to the journal")
                 .with_advice("nothing was sent")
                 .with_source(error)
         })?;
         let sent = self.send(caller).await;
         match &sent {
             Ok(Accepted { task, .. }) => journal.accept(intent, task).await.map_err(|error| {
-                let message = "the service accepted the task, and the journal could not keep it";
+                let message = "the service accepted the task, but the journal could not record it";
                 Error::new(ErrorKind::Journal, message)
                     .with_task(task)
-                    .with_advice("the task goes on, and is paid: keep its reference, and resume it")
+                    .with_advice(
+                        "the task continues and is billed; keep its reference to resume it",
+                    )
                     .with_source(error)
             })?,
             Err(error) if error.billing() == Billing::NotBilled => {
                 if let Err(error) = journal.withdraw(intent).await {
-                    tracing::warn!(%error, "the journal keeps a submission that was not billed");
+                    tracing::warn!(%error, "could not remove a submission from the journal");
                 }
             }
-            // The intent stays, and says that it is unknown.
+            // The intent stays in the journal as a submission with unknown billing.
             Err(_) => {}
         }
         sent
     }
 
-    /// Sends the request until the service has taken it, or may have.
+    /// Sends the request until the service has processed it, or may have.
     async fn send(&self, caller: &mut Caller) -> Result<Accepted, Error> {
         let mut attempt = 1;
         loop {
             Span::current().record("attempt", attempt);
-            let (error, asked) = match self.attempt().await {
+            let (error, retry_after) = match self.attempt().await {
                 Ok(response) => return self.accepted(&response),
                 Err(Attempt::Failed(error)) => return Err(error),
-                Err(Attempt::NotTaken { error, wait }) => (error, wait),
+                Err(Attempt::Retryable { error, wait }) => (error, wait),
             };
-            // A service that asks for no wait at all still gets one: six attempts at once are a
-            // storm.
-            let asked = asked.filter(|asked| !asked.is_zero());
+            // `Retry-After: 0` is ignored, because the client must not repeat attempts without a
+            // delay.
+            let retry_after = retry_after.filter(|wait| !wait.is_zero());
             let Service { random, retry: policy, .. } = &**self.client.service();
             if attempt == policy.attempts
-                || asked.is_some_and(|asked| asked > policy.longest_retry_after)
+                || retry_after.is_some_and(|wait| wait > policy.longest_retry_after)
                 || !self.client.tasks().submission_retries.take()
             {
                 return Err(error);
             }
-            let wait =
-                asked.map_or_else(|| retry::delay(attempt, random), |asked| random.after(asked));
-            tracing::debug!(attempt, wait_ms = wait.as_millis() as u64, kind = ?error.kind(), "sending again");
-            // What was not taken is not sent again for a caller that is gone: nobody would want
-            // what it costs.
+            let wait = retry_after
+                .map_or_else(|| retry::delay(attempt, random), |wait| random.after(wait));
+            let wait_ms = wait.as_millis() as u64;
+            tracing::debug!(attempt, wait_ms, kind = ?error.kind(), "retrying the submission");
+            // Do not retry for a caller that is gone: a new task would be billed without being
+            // wanted.
             tokio::select! {
                 () = time::sleep(wait) => {}
                 () = caller.closed() => return Err(error),
@@ -158,32 +169,30 @@ impl Submission {
         }
     }
 
-    /// Reads the response to an accepted submission. However damaged it is, the task that it names
-    /// is not lost.
+    /// Reads the response to an accepted submission. Finds the task even in a damaged response.
     fn accepted(&self, response: &Response) -> Result<Accepted, Error> {
         let service = self.client.service();
         let redaction = Redaction::of_request(service, &self.request);
-        if let Some(named) = named_task(response, self.request.operation(), &self.base, &redaction)
-        {
-            let task = named.task.clone().submitted(service.clock.now());
+        if let Some(found) = find_task(response, self.request.operation(), &self.base, &redaction) {
+            let task = found.task.clone().submitted(service.clock.now());
             if !matches!(response.ending, Ending::Complete) {
                 tracing::warn!(
                     task_id = task.id(),
-                    "the response to the submission is truncated; the task is known"
+                    "the submission response is truncated, but contains the task"
                 );
             }
-            return Ok(Accepted { task, answer: named.answer(&redaction).map(Arc::new) });
+            return Ok(Accepted { task, answer: found.answer(&redaction).map(Arc::new) });
         }
         let status = response.status.as_u16();
         let (kind, message) = match &response.ending {
             Ending::Broken(_) | Ending::Silent | Ending::TooSlow => {
-                (ErrorKind::Network, "ended before it named a task")
+                (ErrorKind::Network, "ended before it contained a task")
             }
             Ending::TooLong => {
-                (ErrorKind::Reply, "is too long, and names no task as far as it was read")
+                (ErrorKind::Reply, "is too large, and the part that was read contains no task")
             }
             Ending::Complete if response.document().is_none() => (ErrorKind::Reply, "is not JSON"),
-            Ending::Complete => (ErrorKind::Reply, "names no task"),
+            Ending::Complete => (ErrorKind::Reply, "contains no task"),
         };
         let message =
             format!("the service accepted the submission ({status}), but the response {message}");
@@ -193,7 +202,7 @@ impl Submission {
     }
 }
 
-/// The task, also if the journal could not keep it.
+/// Returns the accepted task, even if the journal could not record it.
 fn accepted_task(outcome: &Result<Accepted, Error>) -> Option<&TaskRef> {
     match outcome {
         Ok(Accepted { task, .. }) => Some(task),

@@ -1,4 +1,4 @@
-//! The submissions of a client that are under way, and what became of those whose callers are gone.
+//! Tracks the submissions in flight, and the tasks whose callers are gone.
 
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
@@ -13,34 +13,34 @@ use super::TaskRef;
 use super::recent::Recent;
 use crate::{Client, Error, ErrorKind};
 
-/// How many tasks are remembered, of each kind; the oldest are forgotten first.
+/// The maximum number of remembered tasks of each kind; the oldest are dropped first.
 const REMEMBERED: usize = 10_000;
 
-/// How long an event is held for submissions under way.
+/// How long an event waits for submissions in flight.
 #[cfg(feature = "webhook")]
 const HOLD: Duration = Duration::from_secs(60);
 
 pub(crate) struct Submissions {
     state: Mutex<State>,
-    /// Changes when a submission ends.
+    /// Notified whenever a submission ends.
     ended: watch::Sender<()>,
 }
 
 struct State {
     next: u64,
-    under_way: BTreeMap<u64, Traits>,
-    /// The tasks that were accepted when their callers were gone.
-    left_behind: VecDeque<TaskRef>,
-    /// The tasks for which a webhook was asked.
+    in_flight: BTreeMap<u64, SubmissionInfo>,
+    /// Tasks that were accepted after their callers were gone.
+    orphans: VecDeque<TaskRef>,
+    /// Tasks that were submitted with a webhook.
     #[cfg(feature = "webhook")]
     tasks: Recent<String, TaskRef>,
 }
 
-/// What is known of a submission under way.
-struct Traits {
-    #[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "no event is waited for"))]
+/// What is known about a submission in flight.
+struct SubmissionInfo {
+    #[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "only webhooks need it"))]
     asks_for_webhook: bool,
-    /// The id of its intent, if there is a journal.
+    /// The id of its journal intent, if there is a journal.
     intent: Option<String>,
 }
 
@@ -48,8 +48,8 @@ impl Default for Submissions {
     fn default() -> Self {
         let state = State {
             next: 0,
-            under_way: BTreeMap::new(),
-            left_behind: VecDeque::new(),
+            in_flight: BTreeMap::new(),
+            orphans: VecDeque::new(),
             #[cfg(feature = "webhook")]
             tasks: Recent::new(REMEMBERED),
         };
@@ -58,8 +58,9 @@ impl Default for Submissions {
 }
 
 impl Submissions {
-    /// The task of this id, if a webhook was asked for. The event may arrive before the response
-    /// that names the task, so this waits for the submissions that began before now.
+    /// Returns the task with this id, if it was submitted with a webhook. The event may arrive
+    /// before the response with the task id, so this waits for the submissions that started before
+    /// this call.
     #[cfg(feature = "webhook")]
     pub(crate) async fn find(&self, task_id: &str) -> Option<TaskRef> {
         time::timeout(HOLD, self.known(task_id)).await.ok().flatten()
@@ -75,22 +76,22 @@ impl Submissions {
                 if let Some(task) = state.tasks.get(&task_id.to_owned()) {
                     return Some(task.clone());
                 }
-                state.under_way.range(..now).find(|(_, traits)| traits.asks_for_webhook)?;
+                state.in_flight.range(..now).find(|(_, info)| info.asks_for_webhook)?;
             }
             ended.changed().await.ok()?;
         }
     }
 
-    /// The intents of the submissions that are under way.
+    /// Returns the ids of the journal intents of the submissions in flight.
     pub(super) fn intents(&self) -> HashSet<String> {
-        self.lock().under_way.values().filter_map(|traits| traits.intent.clone()).collect()
+        self.lock().in_flight.values().filter_map(|info| info.intent.clone()).collect()
     }
 
-    /// Returns when no submission is under way.
+    /// Returns when no submission is in flight.
     async fn all_ended(&self) {
         let mut ended = self.ended.subscribe();
-        while !self.lock().under_way.is_empty() {
-            // The sender lives as long as this.
+        while !self.lock().in_flight.is_empty() {
+            // Cannot fail: `self` holds the sender.
             let _ = ended.changed().await;
         }
     }
@@ -100,21 +101,21 @@ impl Submissions {
     }
 }
 
-/// A submission that is under way until this is dropped.
+/// Marks a submission as in flight until it is dropped.
 ///
-/// It does not hold the client, whose journal stays open as long as the client lives.
-pub(super) struct UnderWay {
+/// It does not hold the client, because that would keep the journal open.
+pub(super) struct InFlight {
     submissions: Arc<Submissions>,
     number: u64,
 }
 
-impl UnderWay {
+impl InFlight {
     pub(super) fn new(client: &Client, asks_for_webhook: bool, intent: Option<String>) -> Self {
         let submissions = Arc::clone(&client.tasks().submissions);
         let mut state = submissions.lock();
         let number = state.next;
         state.next += 1;
-        state.under_way.insert(number, Traits { asks_for_webhook, intent });
+        state.in_flight.insert(number, SubmissionInfo { asks_for_webhook, intent });
         drop(state);
         Self { submissions, number }
     }
@@ -122,7 +123,7 @@ impl UnderWay {
     #[cfg(feature = "webhook")]
     pub(super) fn accepted(&self, task: &TaskRef) {
         let mut state = self.submissions.lock();
-        if state.under_way.get(&self.number).is_some_and(|traits| traits.asks_for_webhook) {
+        if state.in_flight.get(&self.number).is_some_and(|info| info.asks_for_webhook) {
             state.tasks.add(task.id().to_owned(), task.clone());
         }
     }
@@ -131,40 +132,42 @@ impl UnderWay {
     pub(super) fn accepted(&self, _: &TaskRef) {}
 
     /// Keeps a task whose caller is gone.
-    pub(super) fn left_behind(&self, task: TaskRef) {
+    pub(super) fn keep_orphan(&self, task: TaskRef) {
         let mut state = self.submissions.lock();
-        if state.left_behind.len() == REMEMBERED {
-            state.left_behind.pop_front();
+        if state.orphans.len() == REMEMBERED {
+            state.orphans.pop_front();
         }
-        state.left_behind.push_back(task);
+        state.orphans.push_back(task);
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
-        self.submissions.lock().under_way.remove(&self.number);
+        self.submissions.lock().in_flight.remove(&self.number);
         self.submissions.ended.send_replace(());
     }
 }
 
 impl Client {
-    /// Waits until no submission is under way, and returns the tasks that were accepted after their
-    /// [`submit`](Self::submit) was dropped: by a time limit, by `select!`, or with the request of
-    /// a browser that has left. They are paid. Call it before the runtime shuts down, which would
-    /// cut the submissions.
+    /// Waits until no submission is in flight, and returns the tasks that were accepted after their
+    /// [`submit`](Self::submit) future was dropped.
     ///
-    /// Each such task is returned once. The last 10,000 are kept.
+    /// A future is dropped by a timeout, by `select!`, or when the client of a web server
+    /// disconnects. The returned tasks are billed. Call this method before the runtime shuts down,
+    /// because the shutdown cancels submissions in flight.
+    ///
+    /// Each task is returned once. The client keeps the last 10,000.
     ///
     /// # Errors
     ///
-    /// Kind [`Deadline`](ErrorKind::Deadline): submissions are still under way, so billing is
-    /// unknown. The tasks are kept for the next call.
+    /// Kind [`Deadline`](ErrorKind::Deadline): submissions are still in flight, so their billing is
+    /// unknown. The next call returns the tasks.
     ///
     /// ```
     /// # use std::time::Duration;
     /// # async fn shut_down(client: imagekiln::Client) -> Result<(), imagekiln::Error> {
     /// for task in client.drain(Duration::from_secs(30)).await? {
-    ///     println!("{} was accepted, and nobody waits for it", task.id());
+    ///     println!("{} was accepted, but nothing waits for it", task.id());
     /// }
     /// # Ok(())
     /// # }
@@ -172,15 +175,15 @@ impl Client {
     pub async fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
         let submissions = &self.tasks().submissions;
         if time::timeout(deadline, submissions.all_ended()).await.is_err() {
-            let left = submissions.lock().under_way.len();
+            let left = submissions.lock().in_flight.len();
             let message =
-                format!("submissions still under way after {} s: {left}", deadline.as_secs_f32());
+                format!("submissions still in flight after {} s: {left}", deadline.as_secs_f32());
             return Err(Error::new(ErrorKind::Deadline, message)
                 .with_billing_unknown()
                 .with_advice(
-                    "call it again; ending the program now may leave paid tasks that are not known",
+                    "call Client::drain again; ending the program now may lose billed tasks",
                 ));
         }
-        Ok(submissions.lock().left_behind.drain(..).collect())
+        Ok(submissions.lock().orphans.drain(..).collect())
     }
 }

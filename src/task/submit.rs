@@ -1,4 +1,4 @@
-//! From a request to a submission under way: the request is checked, and waits for a slot.
+//! Validates a request, waits for a slot, and starts the submission.
 
 use std::sync::Arc;
 
@@ -7,39 +7,43 @@ use tracing::{Instrument, Span, field};
 use url::Url;
 
 use super::{
-    Task, deadline::Deadline, refusal::unknown, submission::Submission, submissions::UnderWay,
+    Task, deadline::Deadline, refusal::unknown, submission::Submission, submissions::InFlight,
 };
 use crate::{
     Client, Error, ErrorKind, Request, Submit, journal::Intent, transport::body::BodyPlan,
 };
 
 impl Client {
-    /// Submits a request: the POST happens here, and only here. Returns once the service has
-    /// accepted the task.
+    /// Submits a request and returns its task once the service has accepted it.
     ///
-    /// Dropping the future does not cut the submission, which may be paid already: it comes to its
-    /// end in a task of its own, and [`drain`](Self::drain) returns what was accepted. A submission
-    /// that the service did not take is not sent again then. The same holds when
-    /// [`ClientBuilder::submit_deadline`](crate::ClientBuilder::submit_deadline) has passed.
+    /// This is the only method that sends the POST, apart from [`try_submit`](Self::try_submit).
+    ///
+    /// Dropping the future does not cancel the submission, which may already be billed. The
+    /// submission completes in its own task, and [`drain`](Self::drain) returns the accepted task.
+    /// If the service did not process the submission, the client does not retry it for a dropped
+    /// future. The same applies after
+    /// [`ClientBuilder::submit_deadline`](crate::ClientBuilder::submit_deadline).
     ///
     /// # Errors
     ///
-    /// Kinds [`Validation`](ErrorKind::Validation), [`Auth`](ErrorKind::Auth),
-    /// [`Payment`](ErrorKind::Payment), [`RateLimited`](ErrorKind::RateLimited),
-    /// [`File`](ErrorKind::File), [`Settings`](ErrorKind::Settings): usually nothing was paid.
-    /// Kinds [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
-    /// [`Reply`](ErrorKind::Reply): it depends. [`Error::billing`] tells which it is.
+    /// [`Error::billing`] returns whether the submission was billed.
+    ///
+    /// - [`Validation`](ErrorKind::Validation), [`Auth`](ErrorKind::Auth),
+    ///   [`Payment`](ErrorKind::Payment), [`RateLimited`](ErrorKind::RateLimited),
+    ///   [`File`](ErrorKind::File), [`Settings`](ErrorKind::Settings): usually nothing was billed.
+    /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
+    ///   [`Reply`](ErrorKind::Reply): depends on when and how the submission failed.
     pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
         self.submit_in_span(request.into_request(), true).await
     }
 
-    /// As [`submit`](Self::submit), but does not wait for a slot if
-    /// [`max_active_tasks`](crate::ClientBuilder::max_active_tasks) are active.
+    /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
+    /// [`max_active_tasks`](crate::ClientBuilder::max_active_tasks) tasks are active.
     ///
     /// # Errors
     ///
     /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and
-    /// nothing was sent. Otherwise as [`submit`](Self::submit).
+    /// nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
     pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
         self.submit_in_span(request.into_request(), false).await
     }
@@ -58,11 +62,11 @@ impl Client {
             match &outcome {
                 Ok(task) => {
                     Span::current().record("task_id", task.id());
-                    tracing::info!("accepted");
+                    tracing::info!("submission accepted");
                 }
                 Err(error) => {
                     let billing_unknown = error.may_have_been_billed();
-                    tracing::warn!(kind = ?error.kind(), billing_unknown, "not accepted");
+                    tracing::warn!(kind = ?error.kind(), billing_unknown, "submission failed");
                 }
             }
             outcome
@@ -78,9 +82,9 @@ impl Client {
     ) -> Result<Task, Error> {
         let operation = request.operation();
         if !operation.submits {
-            let message = format!("{operation} does not submit anything");
+            let message = format!("{operation} does not create tasks");
             return Err(Error::new(ErrorKind::Settings, message)
-                .with_advice("poll a task with Client::task or Client::task_by_id")
+                .with_advice("to poll a task, call Client::task or Client::task_by_id")
                 .with_operation(operation.name));
         }
         let base = self.base_of(operation)?;
@@ -98,7 +102,7 @@ impl Client {
         let error = match deadline.limit(outcome).await {
             Some(Ok(outcome)) => return outcome,
             Some(Err(_)) => {
-                let message = "the submission was cut by the end of the runtime";
+                let message = "the runtime shut down during the submission";
                 unknown(Error::new(ErrorKind::Network, message))
             }
             None => deadline.no_response(),
@@ -117,14 +121,14 @@ impl Client {
         let now = || self.service().clock.now();
         let intent = journal.map(|_| Intent::new(request.operation().name, now()));
         let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
-        let under_way = UnderWay::new(self, request.asks_for_webhook(), intent_id);
-        Submission { client: self.clone(), base, request, plan, slot, intent, under_way }
+        let in_flight = InFlight::new(self, request.asks_for_webhook(), intent_id);
+        Submission { client: self.clone(), base, request, plan, slot, intent, in_flight }
     }
 
-    /// Checks the request, and plans its body.
+    /// Validates the request and plans its body.
     async fn prepare(&self, request: Request) -> Result<(Request, Arc<BodyPlan>), Error> {
         let validation = self.tasks().settings.validation;
-        // A hop to another thread costs more than all the rest of a small submission.
+        // A hop to another thread costs more than the rest of a small submission.
         if !request.is_heavy() {
             return prepare(request, validation);
         }

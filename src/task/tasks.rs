@@ -1,4 +1,4 @@
-//! What the tasks of a client share.
+//! State that all tasks of a client share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{contract::WebhookDefaults, journal::Journal, transport::retry::Retry
 /// The settings of submissions and polls.
 #[derive(Clone)]
 pub(crate) struct TaskSettings {
-    /// Whether requests are checked against the contract.
+    /// Whether requests are validated against the contract.
     pub(crate) validation: bool,
     pub(crate) max_concurrent_polls: usize,
     pub(crate) max_active_tasks: Option<usize>,

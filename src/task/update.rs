@@ -1,4 +1,4 @@
-//! What a poll saw.
+//! The result of a poll.
 
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use crate::{
     types::{PollResult, TaskResult},
 };
 
-/// What a poll saw.
+/// The result of a successful poll.
 #[derive(Debug, Clone)]
 pub struct Update {
     status: TaskStatus,
@@ -21,28 +21,30 @@ pub struct Update {
 }
 
 impl Update {
-    /// The status of the task.
+    /// Returns the status of the task.
     pub fn status(&self) -> &TaskStatus {
         &self.status
     }
 
-    /// The picture, once the status is [`Ready`](TaskStatus::Ready).
+    /// Returns the picture, if the status is [`Ready`](TaskStatus::Ready).
     pub fn picture(&self) -> Option<&Picture> {
         self.picture.as_ref()
     }
 
-    /// The result of the task, which is present once the status is [`Ready`](TaskStatus::Ready).
+    /// Returns the result of the task, which is present once the status is
+    /// [`Ready`](TaskStatus::Ready).
     pub fn result(&self) -> Option<&TaskResult> {
         self.answer.result.as_ref()
     }
 
-    /// The poll response, with all that the service said. Fields that are not of the contract's type
-    /// are in its `extra`.
+    /// Returns the complete poll response. Fields whose values do not have the type that the
+    /// contract defines are in its `extra`.
     pub fn answer(&self) -> &PollResult {
         &self.answer
     }
 
-    /// Fields of the poll response that the contract does not name, for instance a progress.
+    /// Returns the fields of the poll response that the contract does not define, for example a
+    /// progress value.
     pub fn extra(&self) -> &Extra {
         &self.answer.extra
     }
@@ -52,8 +54,8 @@ impl Update {
     }
 }
 
-/// Reads the status and the picture from whatever can be read of the response (schema `PollResult`
-/// of the contract). A field of another type than the contract shows hides neither.
+/// Reads the status and the picture from a poll response (schema `PollResult` of the contract),
+/// even if other fields are damaged or have unexpected types.
 pub(super) fn read_update(
     client: &Client,
     task: &TaskRef,
@@ -64,7 +66,7 @@ pub(super) fn read_update(
     let status = TaskStatus::from(redaction.redact(response.get("status")?.as_str()?).as_str());
     let picture = match status {
         TaskStatus::Ready => {
-            // Without a URL that can be fetched it is not a success: polled again, one may come.
+            // `Ready` without a usable delivery URL is not a success. A later poll may return one.
             let sample = response.get("result")?.get("sample")?;
             Some(Picture::new(client.clone(), task.clone(), delivery_url(sample)?, asked_at))
         }

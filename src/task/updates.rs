@@ -1,4 +1,4 @@
-//! The updates of a task as a stream.
+//! A stream of the updates of a task.
 
 use std::{
     fmt,
@@ -13,11 +13,11 @@ use crate::{Error, TaskRef, types::PollResult};
 
 type Step = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;
 
-/// The updates of a task, from [`Task::updates`]: polls first and pauses after, so a loop over it
-/// can't spin.
+/// A stream of the updates of a task, returned by [`Task::updates`].
 ///
-/// It ends after a final status, and after an error. It does not borrow the task, so it can be
-/// moved to another task of the runtime, or into the response of a web server.
+/// The stream pauses between polls, so a loop over it does not busy-wait. It ends after a final
+/// status or an error. It does not borrow the task, so it can be moved to another task of the
+/// runtime or into the response of a web server.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Updates {
     task: TaskRef,
@@ -27,9 +27,10 @@ pub struct Updates {
 }
 
 impl Task {
-    /// The task's updates as they are polled, one an item, the same status twice if it is seen
-    /// twice. Polls that fail for the moment are repeated and are not items. A failure status is an
-    /// item, as in [`poll`](Self::poll).
+    /// Returns a stream of updates with one item per successful poll.
+    ///
+    /// Consecutive updates may have the same status. The client retries polls that fail
+    /// temporarily; they are not items. A failure status is an item, as in [`poll`](Self::poll).
     ///
     /// ```
     /// # use imagekiln::{Task, Error, Update};
@@ -52,15 +53,17 @@ impl Task {
         }
     }
 
-    /// As [`updates`](Self::updates), for a task that is not needed otherwise.
+    /// Returns a stream of updates like [`updates`](Self::updates), and consumes the task.
     pub fn into_updates(self, options: WaitOptions) -> Updates {
         self.updates(options)
     }
 }
 
 impl Updates {
-    /// Only the updates that differ from the one before: in their status, or in anything else that
-    /// the service said, such as a progress.
+    /// Omits updates that are equal to the previous one.
+    ///
+    /// An update differs if the status or any other part of the response differs, for example a
+    /// progress value.
     ///
     /// ```
     /// # use imagekiln::{Task, Error, WaitOptions};
@@ -80,13 +83,13 @@ impl Updates {
     }
 
     /// Whether this update is an item of the stream.
-    fn is_news(&mut self, update: &Update) -> bool {
+    fn is_item(&mut self, update: &Update) -> bool {
         if !self.only_changes {
             return true;
         }
-        let is_news = self.last.as_ref() != Some(update.answer());
+        let has_changed = self.last.as_ref() != Some(update.answer());
         self.last = Some(update.answer().clone());
-        is_news
+        has_changed
     }
 }
 
@@ -109,7 +112,7 @@ impl Stream for Updates {
                 Ok(update) if !update.status().is_final() => Some(next(polling)),
                 _ => None,
             };
-            if outcome.as_ref().map_or(true, |update| self.is_news(update)) {
+            if outcome.as_ref().map_or(true, |update| self.is_item(update)) {
                 return Poll::Ready(Some(outcome));
             }
         }

@@ -1,4 +1,4 @@
-//! Waiting: polls until the final status or the deadline. A failed poll is not a failed task.
+//! Polls a task until its final status or the deadline. A failed poll is not a failed task.
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ use crate::{
     values::{MAX_NAME, one_line},
 };
 
-/// However short an interval is asked for, a wait does not spin.
+/// The minimum pause between polls, whatever interval is configured.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
-/// How long before the deadline the last poll is sent.
+/// The time between the last poll and the deadline.
 const LAST_POLL: Duration = Duration::from_secs(1);
 
-/// No interval is longer than this: beyond it lies nothing but overflow.
+/// The maximum interval; a much larger one would overflow.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
 
-/// How to wait for a task.
+/// Options for waiting for a task.
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,23 +50,29 @@ impl Default for WaitOptions {
 }
 
 impl WaitOptions {
-    /// How long the wait may take in all; ten minutes by default. There is always a deadline. The
-    /// last poll is sent shortly before it, and every poll ends with it.
+    /// Sets the maximum duration of the wait. The default is ten minutes.
+    ///
+    /// The last poll is sent shortly before the deadline, and no poll continues after it.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// The time between the first two polls; half a second by default, at least 10 milliseconds. It
-    /// grows by half with each poll.
+    /// Sets the time between the first two polls. The default is 500 milliseconds; the minimum is
+    /// 10 milliseconds.
+    ///
+    /// The interval grows by half with each poll.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// The longest time between two polls; five seconds by default, at most a day. Each is spread
-    /// over its last half. A service that asks for a longer wait (`Retry-After`) gets it, up to two
-    /// minutes, and a little more so that many clients do not come back at once.
+    /// Sets the maximum time between two polls. The default is five seconds; the maximum is one
+    /// day.
+    ///
+    /// Each pause is chosen randomly between half of the interval and the interval. If the service
+    /// asks for a longer pause (`Retry-After`), the client waits that long, up to two minutes, plus
+    /// a random addition that keeps many clients from returning at once.
     pub fn max_interval(mut self, interval: Duration) -> Self {
         self.max_interval = interval;
         self
@@ -81,27 +87,31 @@ impl WaitOptions {
 }
 
 impl Task {
-    /// Waits for the picture, with the default [`WaitOptions`].
+    /// Waits for the picture with the default [`WaitOptions`].
     ///
     /// # Errors
     ///
-    /// As [`wait_with`](Self::wait_with).
+    /// The same errors as [`wait_with`](Self::wait_with).
     pub async fn wait(&self) -> Result<Picture, Error> {
         self.wait_with(WaitOptions::default()).await
     }
 
-    /// Waits for the picture. Polls that fail for the moment (5xx, time-outs, resets, responses
-    /// that can't be read, 429) are repeated until the deadline. A webhook that this client has
-    /// verified ends a pause between two polls, unless the service asked for that pause.
+    /// Waits for the picture.
+    ///
+    /// The client retries polls that fail temporarily until the deadline: 5xx, timeouts, connection
+    /// resets, unreadable responses and 429. A webhook that this client has verified ends the pause
+    /// before the next poll, unless the service asked for the pause.
     ///
     /// # Errors
     ///
-    /// Every one carries the task's reference, and says in [`Error::wait_end`] how the wait ended.
-    /// Kinds [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
-    /// [`TaskNotFound`](ErrorKind::TaskNotFound): there will be no picture.
-    /// [`Deadline`](ErrorKind::Deadline), [`Auth`](ErrorKind::Auth),
-    /// [`KeyWithheld`](ErrorKind::KeyWithheld), [`Service`](ErrorKind::Service): the task goes on,
-    /// wait for it again.
+    /// Every error carries the reference of the task, and [`Error::wait_end`] returns how the wait
+    /// ended.
+    ///
+    /// - [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
+    ///   [`TaskNotFound`](ErrorKind::TaskNotFound): there will be no picture.
+    /// - [`Deadline`](ErrorKind::Deadline), [`Auth`](ErrorKind::Auth),
+    ///   [`KeyWithheld`](ErrorKind::KeyWithheld), [`Service`](ErrorKind::Service): the task
+    ///   continues. Wait for it again.
     pub async fn wait_with(&self, options: WaitOptions) -> Result<Picture, Error> {
         let mut polling = Polling::new(&self.client, &self.reference, options);
         loop {
@@ -114,7 +124,7 @@ impl Task {
     }
 }
 
-/// The picture of a final update, or why there is none.
+/// Returns the picture of a final update, or the error that describes why there is none.
 pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> {
     let status = update.status().clone();
     update.into_picture().ok_or_else(|| failed(task, status))
@@ -123,15 +133,14 @@ pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> 
 fn failed(task: &TaskRef, status: TaskStatus) -> Error {
     let (kind, advice) = match status {
         TaskStatus::RequestModerated | TaskStatus::ContentModerated => {
-            (ErrorKind::Moderated, "change the prompt or the images, or raise safety_tolerance")
+            (ErrorKind::Moderated, "change the prompt or the images, or increase safety_tolerance")
         }
-        TaskStatus::TaskNotFound => (
-            ErrorKind::TaskNotFound,
-            "check the id, and that it is polled at the polling URL of the submission's response",
-        ),
+        TaskStatus::TaskNotFound => {
+            (ErrorKind::TaskNotFound, "check the task id and the polling URL")
+        }
         _ => (
             ErrorKind::TaskFailed,
-            "there will be no picture; a new submission is a new task, and paid again",
+            "there will be no picture; a new submission creates a new task and is billed again",
         ),
     };
     let shown = one_line(status.as_str(), MAX_NAME);
@@ -141,7 +150,7 @@ fn failed(task: &TaskRef, status: TaskStatus) -> Error {
         .with_end(WaitEnd::Failed { status })
 }
 
-/// The polls of one wait: the first at once, each further one after a delay.
+/// The polls of one wait: the first immediately, the others after pauses.
 pub(super) struct Polling {
     client: Client,
     task: TaskRef,
@@ -176,7 +185,7 @@ impl Polling {
         }
     }
 
-    /// The next update: repeats polls that fail for the moment.
+    /// Returns the next update. Retries polls that fail temporarily.
     pub(super) async fn next(&mut self) -> Result<Update, Error> {
         let mut last_failure = None;
         loop {
@@ -189,10 +198,10 @@ impl Polling {
                     self.last_status = Some(update.status().clone());
                     return Ok(update);
                 }
-                Err(PollError::Lasting(error)) => return Err(error),
+                Err(PollError::Permanent(error)) => return Err(error),
                 Err(PollError::Transient(error)) => {
                     let task_id = self.task.id();
-                    tracing::debug!(task_id, kind = ?error.kind(), "a poll failed; polling again");
+                    tracing::debug!(task_id, kind = ?error.kind(), "poll failed; retrying");
                     self.asked_to_wait = error.retry_after();
                     if !self.client.tasks().poll_retries.take() {
                         self.asked_to_wait = self.asked_to_wait.max(Some(LONGEST_DELAY));
@@ -203,9 +212,9 @@ impl Polling {
         }
     }
 
-    /// Returns when it is time for another poll, and whether there is time for one. The last one
-    /// comes shortly before the deadline, however long the pause would have been. An event ends the
-    /// pause, unless the service asked for it.
+    /// Waits until the next poll is due. Returns `false` if the deadline leaves no time for one.
+    /// The last poll is sent shortly before the deadline, even if the pause would be longer. A
+    /// webhook event ends the pause, unless the service asked for the pause.
     async fn pause(&mut self) -> bool {
         let left = self.left();
         if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
@@ -248,7 +257,7 @@ impl Polling {
                 self.polls
             ),
         )
-        .with_advice("the task goes on, and is paid: wait for it again with its reference")
+        .with_advice("the task continues and is billed; wait for it again with its reference")
         .with_task(&self.task)
         .with_end(WaitEnd::DeadlineExceeded {
             elapsed,

@@ -1,4 +1,4 @@
-//! The waits of a client, which an event can wake.
+//! The active waits of a client, which webhook events can wake.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::Client;
 
-/// The tasks that are waited for, by their ids.
+/// The active waits by task id.
 #[derive(Default)]
 pub(crate) struct Waits(Mutex<HashMap<String, Waiting>>);
 
@@ -21,7 +21,7 @@ struct Waiting {
 }
 
 impl Waits {
-    /// Makes every wait for this task poll at once.
+    /// Makes every wait for this task poll immediately.
     #[cfg(feature = "webhook")]
     pub(crate) fn wake(&self, task_id: &str) {
         if let Some(waiting) = self.lock().get(task_id) {
@@ -29,7 +29,7 @@ impl Waits {
         }
     }
 
-    /// Whether somebody waits for this task.
+    /// Whether there is an active wait for this task.
     pub(super) fn has(&self, task_id: &str) -> bool {
         self.lock().contains_key(task_id)
     }
@@ -39,7 +39,7 @@ impl Waits {
     }
 }
 
-/// A place among the waits, until it is dropped.
+/// Registers a wait until it is dropped.
 pub(super) struct Wake {
     client: Client,
     task_id: String,
@@ -56,9 +56,9 @@ impl Wake {
         Self { client: client.clone(), task_id: task_id.to_owned(), events }
     }
 
-    /// Returns when an event has arrived since the last time that this returned.
+    /// Returns when an event has arrived since the previous call returned.
     pub(super) async fn woken(&mut self) {
-        // The sender stays in the map as long as this does.
+        // Cannot fail: the sender stays in the map until `self` is dropped.
         if self.events.changed().await.is_err() {
             std::future::pending().await
         }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_forgotten_when_its_last_wait_has_ended() {
+    fn a_task_is_removed_when_its_last_wait_ends() {
         let client =
             Client::builder().api_key("key").base_url("http://127.0.0.1:9").build().unwrap();
         let (first, second) = (Wake::new(&client, "t1"), Wake::new(&client, "t1"));

@@ -1,10 +1,10 @@
-//! The one place that asks for the time of day.
+//! The only place that reads the system's wall clock.
 
 use std::{fmt, sync::Arc, time::SystemTime};
 
-/// The wall clock of a client: the system's, or one that was injected. It is asked each time, so it
-/// is right after the machine was suspended and after its clock was set. Delays and deadlines run
-/// on tokio's clock instead.
+/// The wall clock of a client: the system clock, or an injected one. It is read every time, so the
+/// result is correct after the machine was suspended or its clock was set. Delays and deadlines use
+/// tokio's clock instead.
 #[derive(Clone)]
 pub(crate) struct WallClock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 

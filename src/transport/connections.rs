@@ -1,8 +1,8 @@
-//! The connections of a client, and how a host gets new ones.
+//! Manages the connections of a client, and replaces them when a host stops responding.
 //!
-//! The HTTP client keeps a connection for as long as it seems to work, and gives no way to abandon
-//! one. An HTTP/2 connection that accepts requests and answers none would then block all requests
-//! to its host. So a host on which an exchange fell silent gets a client of its own, with new
+//! The HTTP client keeps a connection as long as it appears to work, and cannot be told to close
+//! it. An HTTP/2 connection that accepts requests without responding would block all requests to
+//! its host. So when an exchange with a host stalls, the host gets a new HTTP client with new
 //! connections, as often as that happens.
 
 use std::{
@@ -16,19 +16,19 @@ use url::Url;
 
 use super::routes::Routes;
 
-/// After this much silence, at most, other requests to the host use a new connection. The silent
-/// exchange itself is waited for.
-const SUSPICIOUS: Duration = Duration::from_secs(10);
+/// After this much silence, other requests to the host use a new connection. The silent exchange
+/// itself continues.
+const STALL_LIMIT: Duration = Duration::from_secs(10);
 
-/// How many hosts can have a client of their own. A service has a few hosts; a service that makes
-/// up host names must not make us keep them all.
+/// The maximum number of hosts with their own client. A service uses few hosts; the limit bounds
+/// memory if a service invents host names.
 const MOST_HOSTS: usize = 32;
 
 type Make = Box<dyn Fn() -> reqwest::Result<Routes> + Send + Sync>;
 
-/// Hands out the HTTP client for a URL.
+/// Provides the HTTP client for a URL.
 pub(crate) struct Connections {
-    suspicious: Duration,
+    stall_limit: Duration,
     shared: Routes,
     make: Make,
     renewed: Mutex<HashMap<String, Renewed>>,
@@ -39,36 +39,36 @@ struct Renewed {
     routes: Routes,
 }
 
-/// The client for one exchange, and which generation of its host's clients it is.
+/// The HTTP client for one exchange, and its generation among the clients for its host.
 pub(crate) struct Connection {
     pub(crate) http: reqwest::Client,
     generation: u64,
 }
 
 impl Connections {
-    /// `make` makes the clients that serve every host at first, and further ones like them for a
-    /// single host. `silence` is how long a host may be silent.
+    /// `make` creates the clients that all hosts share, and later the clients for single hosts.
+    /// `silence` is the configured silence limit.
     pub(crate) fn new(
         silence: Duration,
         make: impl Fn() -> reqwest::Result<Routes> + Send + Sync + 'static,
     ) -> reqwest::Result<Self> {
-        let suspicious = SUSPICIOUS.min(silence);
-        Ok(Self { suspicious, shared: make()?, make: Box::new(make), renewed: Mutex::default() })
+        let stall_limit = STALL_LIMIT.min(silence);
+        Ok(Self { stall_limit, shared: make()?, make: Box::new(make), renewed: Mutex::default() })
     }
 
-    /// To a host that the settings name, or that may receive the key.
+    /// Returns the client for a host that the settings name, or that may receive the key.
     pub(crate) fn to(&self, url: &Url) -> Connection {
         self.routed(url, |routes| routes.for_url(url))
     }
 
-    /// To a host that only the service named.
-    pub(crate) fn to_foreign(&self, url: &Url) -> Connection {
-        self.routed(url, |routes| routes.for_foreign_url(url))
+    /// Returns the client for a host that only the service named.
+    pub(crate) fn to_untrusted(&self, url: &Url) -> Connection {
+        self.routed(url, |routes| routes.for_untrusted_url(url))
     }
 
     fn routed(&self, url: &Url, route: impl Fn(&Routes) -> &reqwest::Client) -> Connection {
         let renewed = self.renewed();
-        // Mostly empty, and then no name needs to be built.
+        // The map is usually empty; avoid building a host name then.
         match (!renewed.is_empty()).then(|| renewed.get(&host_of(url))).flatten() {
             Some(Renewed { generation, routes }) => {
                 Connection { http: route(routes).clone(), generation: *generation }
@@ -77,12 +77,13 @@ impl Connections {
         }
     }
 
-    /// Stops using the connections to this host for new exchanges. Those that are under way go on.
+    /// Stops using the current connections to this host for new exchanges. Exchanges in progress
+    /// continue.
     pub(crate) fn abandon(&self, url: &Url, connection: &Connection) {
         let mut renewed = self.renewed();
         let host = host_of(url);
         let current = renewed.get(&host).map_or(0, |renewed| renewed.generation);
-        // Others who fell silent on the same connection may have been first.
+        // Another stalled exchange on the same connection may have replaced it already.
         if current != connection.generation {
             return;
         }
@@ -90,12 +91,12 @@ impl Connections {
         if renewed.len() >= MOST_HOSTS && !renewed.contains_key(&host) {
             renewed.clear();
         }
-        tracing::debug!(host, "silent; new requests use a new connection");
+        tracing::debug!(host, "host is silent; new requests use a new connection");
         renewed.insert(host, Renewed { generation: current + 1, routes });
     }
 
-    /// The outcome of `exchange`, or `None` if it has none by the time that `until` tells.
-    /// `quiet_since` tells when it last moved.
+    /// Returns the outcome of `exchange`, or `None` if there is none by the time that `until`
+    /// returns. `quiet_since` returns when the exchange last made progress.
     pub(crate) async fn watch<T>(
         &self,
         (url, connection): (&Url, &Connection),
@@ -104,18 +105,18 @@ impl Connections {
         exchange: impl Future<Output = T>,
     ) -> Option<T> {
         let mut exchange = std::pin::pin!(exchange);
-        let mut is_suspicious = false;
+        let mut is_stalled = false;
         loop {
             let (since, end) = (quiet_since(), until());
-            let wake = if is_suspicious { end } else { end.min(since + self.suspicious) };
+            let wake = if is_stalled { end } else { end.min(since + self.stall_limit) };
             match time::timeout_at(wake, exchange.as_mut()).await {
                 Ok(outcome) => return Some(outcome),
                 Err(_) if quiet_since() > since => {}
                 Err(_) => {
-                    // The end of a short deadline says nothing about the connection.
-                    if since.elapsed() >= self.suspicious {
+                    // A short deadline says nothing about the connection.
+                    if since.elapsed() >= self.stall_limit {
                         self.abandon(url, connection);
-                        is_suspicious = true;
+                        is_stalled = true;
                     }
                     if Instant::now() >= end {
                         return None;

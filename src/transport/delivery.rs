@@ -1,5 +1,5 @@
-//! Fetches from a delivery URL. Redirects are followed here and not by the HTTP client, because
-//! each URL on the way is checked, and goes through a proxy or not by its own host.
+//! Fetches from a delivery URL. This module follows redirects itself, because every URL must be
+//! checked, and the choice of a proxy depends on its host.
 
 use std::error;
 
@@ -22,34 +22,35 @@ const MAX_REDIRECTS: usize = 5;
 
 /// Why there is no response.
 #[derive(Debug)]
-pub(crate) enum DeliveryFault {
-    /// Nothing was sent to the address, and repeating the request would not change that.
+pub(crate) enum DeliveryError {
+    /// The URL was refused before sending. Repeating the request would not help.
     Refused(Refusal),
     TooManyRedirects,
     Silent,
     Http(reqwest::Error),
 }
 
-/// The response of the URL at the end of the redirects.
+/// The response at the end of the redirects.
 pub(crate) struct Delivery {
     pub(crate) url: Url,
     pub(crate) connection: Connection,
     pub(crate) response: Response,
 }
 
-/// Fetches by `until`, following at most five redirects. No request has the key or a `Referer`.
+/// Fetches a delivery URL before `until`, and follows at most five redirects. No request has the
+/// key or a `Referer` header.
 pub(crate) async fn get(
     service: &Service,
     rules: &DeliveryRules,
     task: &TaskRef,
     mut url: Url,
     until: Instant,
-) -> Result<Delivery, DeliveryFault> {
+) -> Result<Delivery, DeliveryError> {
     let connections = &service.connections;
     for _ in 0..=MAX_REDIRECTS {
-        rules.check(&url).map_err(DeliveryFault::Refused)?;
+        rules.check(&url).map_err(DeliveryError::Refused)?;
         let connection =
-            if rules.trusts(&url) { connections.to(&url) } else { connections.to_foreign(&url) };
+            if rules.trusts(&url) { connections.to(&url) } else { connections.to_untrusted(&url) };
         let mut headers = HeaderMap::new();
         let subject = (task.operation(), Some(task.id()));
         let observation = service.middlewares.begin(Purpose::Download, &url, subject, &mut headers);
@@ -60,13 +61,13 @@ pub(crate) async fn get(
             response
         };
         let watched = connections.watch((&url, &connection), || started, || until, sending);
-        let response = watched.await.ok_or(DeliveryFault::Silent)?.map_err(fault_of)?;
+        let response = watched.await.ok_or(DeliveryError::Silent)?.map_err(error_of)?;
         match redirect_target(&url, &response) {
             Some(target) => url = target,
             None => return Ok(Delivery { url, connection, response }),
         }
     }
-    Err(DeliveryFault::TooManyRedirects)
+    Err(DeliveryError::TooManyRedirects)
 }
 
 fn redirect_target(url: &Url, response: &Response) -> Option<Url> {
@@ -77,16 +78,16 @@ fn redirect_target(url: &Url, response: &Response) -> Option<Url> {
     url.join(location).ok()
 }
 
-/// A refusal of the resolver is deep within the HTTP client's error.
-fn fault_of(error: reqwest::Error) -> DeliveryFault {
+/// A refusal by the resolver is nested in the error of the HTTP client.
+fn error_of(error: reqwest::Error) -> DeliveryError {
     let mut source = error::Error::source(&error);
     while let Some(cause) = source {
         if let Some(refusal) = cause.downcast_ref::<Refusal>() {
-            return DeliveryFault::Refused(refusal.clone());
+            return DeliveryError::Refused(refusal.clone());
         }
         source = cause.source();
     }
-    DeliveryFault::Http(error)
+    DeliveryError::Http(error)
 }
 
 #[cfg(test)]
@@ -94,20 +95,20 @@ mod tests {
     use super::*;
     use crate::transport::{resolver::PublicAddresses, tls::Tls};
 
-    /// `localhost` stands for any name that resolves to an address of this machine; the rules alone
-    /// would refuse it.
+    /// `localhost` represents any name that resolves to a local address. The rules would already
+    /// refuse it, so this test calls the client directly.
     #[tokio::test]
-    async fn a_refusal_of_the_resolver_is_told_from_a_network_error() {
+    async fn a_refusal_by_the_resolver_is_not_a_network_error() {
         let tls = Tls::new(false).unwrap();
         let builder = || tls.configure(reqwest::Client::builder().no_proxy());
         let url = "http://localhost:1/";
 
         let restricted = builder().dns_resolver(PublicAddresses).build().unwrap();
-        let fault = fault_of(restricted.get(url).send().await.unwrap_err());
-        assert!(matches!(fault, DeliveryFault::Refused(_)), "{fault:?}");
+        let error = error_of(restricted.get(url).send().await.unwrap_err());
+        assert!(matches!(error, DeliveryError::Refused(_)), "{error:?}");
 
         let unrestricted = builder().build().unwrap();
-        let fault = fault_of(unrestricted.get(url).send().await.unwrap_err());
-        assert!(matches!(fault, DeliveryFault::Http(_)), "{fault:?}");
+        let error = error_of(unrestricted.get(url).send().await.unwrap_err());
+        assert!(matches!(error, DeliveryError::Http(_)), "{error:?}");
     }
 }

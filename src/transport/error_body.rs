@@ -1,4 +1,4 @@
-//! What a failure says about itself.
+//! Reads the error message from a failed response.
 
 use reqwest::StatusCode;
 use serde::Deserialize;
@@ -12,20 +12,20 @@ use crate::{
     values::{MAX_MESSAGE, MAX_NAME},
 };
 
-/// How many violations are kept. A request has fewer fields.
+/// The maximum number of violations to keep. Requests have fewer fields.
 const MOST_VIOLATIONS: usize = 100;
 
-/// The violations of a 422, or a message. No secret comes out of it, whatever the service echoes.
-/// HTML says nothing to a person at a terminal, so it is not passed on.
+/// The violations of a 422 response, or an error message, without secrets that the service echoes.
+/// HTML bodies are ignored, because they are not readable in a terminal.
 #[derive(Debug, Default)]
-pub(crate) struct Complaint {
+pub(crate) struct ErrorBody {
     pub(crate) message: Option<String>,
     pub(crate) violations: Vec<Violation>,
-    /// All that the service said, if it is the contract's response to an invalid request.
+    /// The complete response, if it has the contract's schema for an invalid request.
     pub(crate) answer: Option<HttpValidationError>,
 }
 
-impl Complaint {
+impl ErrorBody {
     pub(crate) fn of(response: &Response, redaction: &Redaction) -> Self {
         let clean = |text: &str| redaction.line(text, MAX_MESSAGE);
         let message = |text: &str| Self { message: Some(clean(text)), ..Self::default() };
@@ -50,13 +50,13 @@ impl Complaint {
         }
     }
 
-    /// `: MESSAGE`, or nothing.
+    /// Returns `: MESSAGE`, or an empty string.
     pub(crate) fn suffix(&self) -> String {
         self.message.as_ref().map_or_else(String::new, |message| format!(": {message}"))
     }
 }
 
-/// `502 Bad Gateway`
+/// Formats a status code, for example `502 Bad Gateway`.
 pub(crate) fn named(status: StatusCode) -> String {
     match status.canonical_reason() {
         Some(reason) => format!("{} {reason}", status.as_u16()),

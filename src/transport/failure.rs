@@ -1,21 +1,22 @@
-//! Why no response came: what the HTTP client's error says about whether the request was sent.
+//! Determines from the HTTP client's error whether a request without a response was sent.
 
 use std::error::Error as _;
 
-/// Whether the service certainly did not act on the request, so that sending it again can't pay
-/// twice.
-pub(crate) fn was_not_taken(error: &reqwest::Error) -> bool {
+/// Whether the service certainly did not process the request, so that sending it again cannot be
+/// billed twice.
+pub(crate) fn was_not_processed(error: &reqwest::Error) -> bool {
     error.is_connect()
         || causes(error).any(|cause| was_never_sent(cause) || was_refused_by_http2(cause))
 }
 
-/// The connection was closed before the request was written to it.
+/// Whether the connection was closed before the request was written to it.
 fn was_never_sent(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled)
 }
 
-/// HTTP/2 guarantees that the request was not processed (RFC 9113, 8.7): the stream was refused, or
-/// it was opened after the last one that the service took before it shut the connection down.
+/// Whether HTTP/2 guarantees that the request was not processed (RFC 9113, section 8.7): the server
+/// refused the stream, or the stream was opened after the last one that the server processed before
+/// it closed the connection.
 fn was_refused_by_http2(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.downcast_ref::<h2::Error>().is_some_and(|error| {
         error.is_remote()

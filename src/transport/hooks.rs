@@ -1,4 +1,4 @@
-//! What every submission of the generated client gets before it leaves: headers and the model prefix.
+//! Adds the headers and the model prefix to submissions of the generated client.
 
 use std::{fmt, sync::Arc};
 
@@ -11,17 +11,17 @@ use reqwest::{
 use super::{middleware::Purpose, service::Service};
 use crate::generated::Client;
 
-/// The neutral prefix of model names in the contract.
+/// The prefix of model names in the contract, which the configured prefix replaces.
 pub(crate) const NEUTRAL_PREFIX: &str = "gen";
 
-/// One submission.
+/// The context of one submission.
 #[derive(Clone)]
 pub(crate) struct Hooks {
     pub(crate) service: Arc<Service>,
     pub(crate) operation: &'static str,
 }
 
-/// The generated client derives `Debug`.
+// The generated client derives `Debug`, which requires it here.
 impl fmt::Debug for Hooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hooks").field("operation", &self.operation).finish_non_exhaustive()
@@ -41,7 +41,7 @@ impl ClientHooks<Hooks> for Client {
         let subject = (Some(*operation), None);
         let headers = request.headers_mut();
         let observation = service.begin(Purpose::Submission, &url, subject, headers);
-        // The generated client declares opaque bytes, which is what makes it take a stream.
+        // The generated client sets the content type of opaque bytes, because the body is a stream.
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let response = self.client().execute(request).await;
         observation.finish(&response);
@@ -49,10 +49,10 @@ impl ClientHooks<Hooks> for Client {
     }
 }
 
-/// `/v1/gen-2-pro` with the prefix `xyz` is `/v1/xyz-2-pro`. A path without the neutral prefix stays
-/// as it is.
+/// Replaces the neutral prefix of the model name: `/v1/gen-2-pro` with the prefix `xyz` becomes
+/// `/v1/xyz-2-pro`. Other paths are unchanged.
 fn with_prefix(path: &str, prefix: &str) -> String {
-    // The last one: the base address may have a path of its own in front.
+    // Search from the end: the base URL may have its own path.
     let Some(at) = path.rfind("/v1/") else { return path.to_owned() };
     let (base, model) = path.split_at(at + "/v1/".len());
     match model.strip_prefix(NEUTRAL_PREFIX) {
@@ -66,7 +66,7 @@ mod tests {
     use super::with_prefix;
 
     #[test]
-    fn only_the_prefix_of_the_model_name_is_replaced() {
+    fn only_the_model_name_prefix_is_replaced() {
         assert_eq!(with_prefix("/v1/gen-2-pro", "xyz"), "/v1/xyz-2-pro");
         assert_eq!(
             with_prefix("/proxy/v1/gen-tools/deblur-v1", "xyz"),

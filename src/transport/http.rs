@@ -1,4 +1,4 @@
-//! How the HTTP clients are set up.
+//! Configures the HTTP clients.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,26 +6,25 @@ use reqwest::{ClientBuilder, Proxy, redirect};
 
 use super::tls::Tls;
 
-/// Flow-control windows of HTTP/2: with the default of 64 KiB a large transfer waits for the other
-/// side at every step.
+/// HTTP/2 flow-control windows. With the default of 64 KiB, large transfers wait for window
+/// updates.
 const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 
-/// How often an HTTP/2 connection is asked for a sign of life, and how long it may take to give
-/// one. A dead one is closed, so that nothing more is sent into it.
+/// The interval and the timeout of HTTP/2 pings. A connection without a ping response is closed.
 const PING_EVERY: Duration = Duration::from_secs(5);
 const PING_LIMIT: Duration = Duration::from_secs(5);
 
-/// What a program changes about the HTTP clients.
+/// Customizes the HTTP clients.
 pub(crate) type Customize = Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>;
 
-/// What the HTTP clients of one [`Client`](crate::Client) have in common.
+/// The settings that all HTTP clients of a [`Client`](crate::Client) share.
 #[derive(Clone)]
 pub(crate) struct HttpSettings {
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
     pub(crate) user_agent: String,
-    /// Replaces the proxies of the environment.
+    /// Replaces the proxies from the environment.
     pub(crate) proxy: Option<Proxy>,
     pub(crate) customize: Option<Customize>,
 }
@@ -50,13 +49,11 @@ impl HttpSettings {
             Some(proxy) => builder.no_proxy().proxy(proxy.clone()),
             None => builder,
         };
-        // The SDK's own rules come last, so that nothing undoes them.
+        // Set last, so that `customize` cannot override these.
         builder
-            // A redirect would take the key along. Those of deliveries are followed hop by hop, in
-            // `delivery`.
+            // A redirect would forward the key. `delivery` follows redirects of deliveries itself.
             .redirect(redirect::Policy::none())
-            // Whether a request may be repeated is decided in `task` and `picture`, and nowhere
-            // else.
+            // Only `task` and `picture` decide whether a request may be retried.
             .retry(reqwest::retry::never())
     }
 }

@@ -7,7 +7,7 @@ use crate::values::REDACTED;
 /// The name of the header that carries the key (security scheme `ApiKey` of the contract).
 pub(crate) const KEY_HEADER: &str = "x-key";
 
-/// An API key that is fit for a header; prints as `[redacted]`.
+/// An API key that is a valid header value. Prints as `[redacted]`.
 #[derive(Clone)]
 pub(crate) struct ApiKey {
     text: String,
@@ -15,11 +15,11 @@ pub(crate) struct ApiKey {
 }
 
 impl ApiKey {
-    /// `None` for an empty key and for one that holds what a header can't carry.
+    /// Returns `None` if the key is empty or not a valid header value.
     pub(crate) fn new(key: &str) -> Option<Self> {
         let text = key.trim();
         let mut header = HeaderValue::from_str(text).ok().filter(|header| !header.is_empty())?;
-        // Keeps it out of the logs of the HTTP stack, and out of HTTP/2's compression table.
+        // Keeps the key out of logs of the HTTP stack and out of HTTP/2 header compression tables.
         header.set_sensitive(true);
         Some(Self { text: text.to_owned(), header })
     }

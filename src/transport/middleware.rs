@@ -1,4 +1,4 @@
-//! A hook of the program around every exchange.
+//! Middleware: code of the program that runs around every exchange.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,11 +10,11 @@ use url::Url;
 use super::key::KEY_HEADER;
 use crate::Address;
 
-/// Code of the program around every HTTP exchange of a client: to add headers, such as the ones of
-/// a distributed trace, or to count and log what happens.
+/// Code that runs before and after every HTTP exchange of a client, for example to add trace
+/// headers or to record metrics.
 ///
-/// Both methods are called on the task that runs the exchange, so they must not block. A method that
-/// is not implemented does nothing. Set it with
+/// The client calls both methods on the task that runs the exchange, so they must not block. The
+/// default implementations do nothing. Add a middleware with
 /// [`ClientBuilder::middleware`](crate::ClientBuilder::middleware).
 ///
 /// ```
@@ -35,52 +35,54 @@ use crate::Address;
 /// let builder = imagekiln::Client::builder().middleware(Log);
 /// ```
 pub trait Middleware: Send + Sync {
-    /// Called before each request, with the headers that it will have. The API key can be neither
-    /// read nor set here. Headers that the SDK or HTTP itself sets, such as `content-type` and
-    /// `content-length`, keep their values.
+    /// Called before each request, with its headers.
+    ///
+    /// A middleware can neither read nor set the API key. Headers that the SDK or HTTP itself sets,
+    /// such as `content-type` and `content-length`, keep their values.
     fn before(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) {
         let _ = (exchange, headers);
     }
 
-    /// Called when the head of the response has arrived, or when it is certain that none will.
+    /// Called when the response headers have arrived, or when the exchange has failed without a
+    /// response.
     fn after(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
         let _ = (exchange, outcome);
     }
 }
 
-/// A request and its response.
+/// A request of the client, and what it is for.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Exchange<'a> {
-    /// What it is for.
+    /// The purpose of the request.
     pub purpose: Purpose,
-    /// Where the request goes. Printed, it has no query.
+    /// The URL of the request. Its printed form omits the query.
     pub url: &'a Address,
-    /// The name of the operation, such as `gen-2-pro`, if it is known.
+    /// The name of the operation, such as `gen-2-pro`, if known.
     pub operation: Option<&'a str>,
     /// The id of the task, for polls and downloads.
     pub task_id: Option<&'a str>,
 }
 
-/// What an exchange is for.
+/// The purpose of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// The POST that creates a paid task.
+    /// The POST that creates a billed task.
     Submission,
     /// A GET to the polling URL of a task.
     Poll,
-    /// A GET to a delivery URL. It may be at any host, and has no key.
+    /// A GET to a delivery URL. The URL may be on any host; the request has no key.
     Download,
 }
 
-/// How an exchange ended.
+/// The outcome of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The status code of the response; none if no response arrived.
+    /// The status code of the response, or `None` if no response arrived.
     pub status: Option<u16>,
-    /// The time from the request to the head of the response.
+    /// The time from the request to the response headers.
     pub elapsed: Duration,
 }
 
@@ -106,7 +108,7 @@ impl Middlewares {
         Self(hooks.into())
     }
 
-    /// Calls the hooks before a request, and after it when the returned value is finished or dropped.
+    /// Calls `before` of each middleware. Finishing or dropping the returned value calls `after`.
     pub(crate) fn begin(
         &self,
         purpose: Purpose,
@@ -171,7 +173,7 @@ impl Observed {
 }
 
 impl Observation {
-    /// The exchange ended with this.
+    /// Reports the outcome to the middlewares.
     pub(crate) fn finish(mut self, response: &reqwest::Result<Response>) {
         if let Some(observed) = self.0.take() {
             observed.end(response.as_ref().ok().map(|response| response.status().as_u16()));

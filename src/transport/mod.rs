@@ -1,15 +1,16 @@
-//! How requests leave and responses arrive: TLS, the key and where it may go, streamed bodies,
-//! retries, reading responses.
+//! Sends requests and reads responses: TLS, hosts that may receive the key, streamed bodies,
+//! retries, damaged responses.
 
 pub(crate) mod body;
 pub(crate) mod clock;
-pub(crate) mod complaint;
 pub(crate) mod connections;
 pub(crate) mod delivery;
+pub(crate) mod error_body;
 pub(crate) mod failure;
 pub(crate) mod hooks;
 pub(crate) mod hosts;
 pub(crate) mod http;
+mod json_string;
 pub(crate) mod key;
 pub(crate) mod middleware;
 pub(crate) mod random;

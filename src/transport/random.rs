@@ -1,14 +1,14 @@
-//! Randomness that spreads delays, and that tests can seed.
+//! Random jitter for delays. Tests can seed it.
 
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-/// Bounds of what is added to a `Retry-After`, so that callers who were refused together do not
-/// come back together.
-const LEAST_SPREAD: Duration = Duration::from_millis(100);
-const MOST_SPREAD: Duration = Duration::from_secs(5);
+/// The bounds of the jitter added to `Retry-After`, so that clients refused at the same time do not
+/// return at the same time.
+const MIN_JITTER: Duration = Duration::from_millis(100);
+const MAX_JITTER: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Random(Mutex<fastrand::Rng>);
@@ -18,18 +18,18 @@ impl Random {
         Self(Mutex::new(seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed)))
     }
 
-    /// Between half of `full` and all of it.
+    /// Returns a random duration between half of `full` and `full`.
     pub(crate) fn spread(&self, full: Duration) -> Duration {
-        full.mul_f64(0.5 + self.share() / 2.0)
+        full.mul_f64(0.5 + self.fraction() / 2.0)
     }
 
-    /// No earlier than the service asked for, and up to a quarter later.
+    /// Returns `asked` plus up to a quarter of it.
     pub(crate) fn after(&self, asked: Duration) -> Duration {
-        let spread = (asked / 4).clamp(LEAST_SPREAD, MOST_SPREAD);
-        asked.saturating_add(spread.mul_f64(self.share()))
+        let jitter = (asked / 4).clamp(MIN_JITTER, MAX_JITTER);
+        asked.saturating_add(jitter.mul_f64(self.fraction()))
     }
 
-    fn share(&self) -> f64 {
+    fn fraction(&self) -> f64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).f64()
     }
 }
@@ -39,15 +39,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_service_asks_for_is_spread_a_little_later() {
+    fn jitter_is_added_to_the_requested_delay() {
         let random = Random::new(Some(1));
         for asked in [0, 1, 17, 120, 86_400].map(Duration::from_secs) {
             let delays: Vec<_> = (0..20).map(|_| random.after(asked)).collect();
-            let spread = (asked / 4).clamp(LEAST_SPREAD, MOST_SPREAD);
-            let range = asked..=asked + spread;
+            let jitter = (asked / 4).clamp(MIN_JITTER, MAX_JITTER);
+            let range = asked..=asked + jitter;
             assert!(delays.iter().all(|delay| range.contains(delay)), "{delays:?}");
             let (first, last) = (delays.iter().min().unwrap(), delays.iter().max().unwrap());
-            assert!(*last - *first > spread / 2, "{delays:?}");
+            assert!(*last - *first > jitter / 2, "{delays:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What must not come out of a response that echoes the request: the key, secrets, and what was
-//! sent signed.
+//! Removes secrets from responses that echo the request: the key, secret fields, and signed
+//! queries.
 
 use serde_json::Value;
 use url::Url;
@@ -11,14 +11,14 @@ use crate::{
     values::{REDACTED, one_line},
 };
 
-/// Parts of a signed URL that are shorter than this say nothing, and would be found everywhere.
+/// Parts of a signed URL shorter than this are not secret, and would occur everywhere.
 const SHORTEST_SIGNED_PART: usize = 6;
 
 /// The secrets of one exchange.
 pub(crate) struct Redaction(Vec<String>);
 
 impl Redaction {
-    /// For a submission: the key, the request's secrets, and the queries of its URLs.
+    /// Collects the secrets of a submission: the key, the secret fields, and the queries of URLs.
     pub(crate) fn of_request(service: &Service, request: &Request) -> Self {
         let mut redaction = Self::of_service(service);
         for (name, value) in &request.fields {
@@ -41,14 +41,14 @@ impl Redaction {
         redaction
     }
 
-    /// For a poll: the key, and the query of the polling URL.
+    /// Collects the secrets of a poll: the key and the query of the polling URL.
     pub(crate) fn of_poll(service: &Service, task: &TaskRef) -> Self {
         let mut redaction = Self::of_service(service);
         redaction.add_query(task.polling_url(), task.id());
         redaction
     }
 
-    /// The key, and the values of the headers that the program adds: they may be secrets.
+    /// Collects the key, and the values of the headers that the program adds, which may be secret.
     fn of_service(service: &Service) -> Self {
         let mut redaction = Self(Vec::new());
         redaction.add(service.key.text());
@@ -58,18 +58,18 @@ impl Redaction {
         redaction
     }
 
-    /// `text` without the secrets. Nothing is shortened.
+    /// Replaces the secrets in `text`. Does not truncate.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), REDACTED))
     }
 
-    /// `text` without the secrets, on one line of at most `limit` characters.
+    /// Replaces the secrets in `text`, and formats it as one line of at most `limit` characters.
     pub(crate) fn line(&self, text: &str, limit: usize) -> String {
         one_line(&self.redact(text), limit)
     }
 
-    /// Removes the secrets from every text in `value`. URLs stay whole: an
-    /// [`Address`] is printed without its query.
+    /// Replaces the secrets in every string in `value`. URLs are not changed, because an
+    /// [`Address`] prints without its query.
     pub(crate) fn redact_json(&self, value: &mut Value) {
         match value {
             Value::String(text) if !is_url(text) && self.is_in(text) => *text = self.redact(text),
@@ -98,17 +98,17 @@ impl Redaction {
         }
     }
 
-    /// The query and the user information of a URL; other text has neither.
+    /// Adds the query and the user information of a URL. Ignores other text.
     fn add_url(&mut self, text: &str) {
         if is_url(text) {
             self.add_query(&Address::from(text), "");
         }
     }
 
-    /// `public` is a value that may be shown: the id of a task is part of its polling URL.
+    /// Adds the secret parts of a URL, except `public`: the task id in a polling URL is not secret.
     fn add_query(&mut self, address: &Address, public: &str) {
         let Ok(url) = Url::parse(address.reveal()) else { return };
-        // As it was written, too: parsing normalises.
+        // Parsing normalizes, so add the query as written, too.
         let written = address.reveal().split_once('?').map(|(_, query)| query);
         let parts = [written, url.query(), url.fragment(), Some(url.username()), url.password()];
         for part in parts.into_iter().flatten() {
@@ -128,8 +128,8 @@ impl Redaction {
         }
     }
 
-    /// In the forms in which a service may repeat it. Longer ones first, so that a part never
-    /// breaks up the whole.
+    /// Adds a secret in every form in which a service may echo it. Longer secrets are replaced
+    /// first, so that a shorter one never splits them.
     fn add(&mut self, secret: &str) {
         for form in [secret.to_owned(), encoded(secret)] {
             if !form.is_empty() && !self.0.contains(&form) {
@@ -148,7 +148,8 @@ fn encoded(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
-/// Whether a field of this name holds a secret, also where the contract does not list it.
+/// Whether the name suggests that a field is secret, including fields that the contract does not
+/// define.
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["secret", "token", "password", "passwd", "credential", "api_key", "apikey", "authorization"]

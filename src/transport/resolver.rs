@@ -1,5 +1,5 @@
-//! Resolves names to public addresses only. It runs when a connection is made, so a name that
-//! changes its address between the check of a URL and the request is refused too.
+//! Resolves host names to public addresses only. Resolution happens at connection time, so this
+//! also refuses a name whose address changes after the URL was checked.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ pub(super) struct PublicAddresses;
 impl Resolve for PublicAddresses {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            // The port is a placeholder: the client puts that of the URL in its place.
+            // The port is a placeholder; the HTTP client replaces it with that of the URL.
             let found: Vec<SocketAddr> =
                 tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             let public: Addrs = Box::new(public_of(name.as_str(), found)?.into_iter());
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_of_this_machine_is_refused() {
+    async fn a_name_of_a_local_address_is_refused() {
         let outcome = PublicAddresses.resolve("localhost".parse().unwrap()).await;
         let error = outcome.err().expect("only loopback addresses");
         assert!(error.downcast_ref::<Refusal>().is_some(), "{error}");

@@ -1,5 +1,5 @@
-//! Reading responses: within bounds of time and size, and keeping what arrived of one that is
-//! truncated or damaged.
+//! Reads responses within limits of time and size, and keeps what arrived of truncated or damaged
+//! ones.
 
 use std::{future::poll_fn, io::Read, time::Duration};
 
@@ -19,28 +19,27 @@ use super::{
 };
 use crate::values::{MAX_NAME, one_line};
 
-/// How much of a response is kept, in bytes. A response is a few hundred bytes.
+/// The maximum number of response bytes to keep. A normal response has a few hundred bytes.
 const MOST_KEPT: usize = 4 * 1024 * 1024;
 
-/// How much is read beyond what is kept, in bytes, in search of an id behind a long padding.
+/// The maximum number of bytes to scan for an id after long padding.
 const MOST_READ: usize = 64 * 1024 * 1024;
 
-/// When to stop reading a response.
+/// The limits for reading a response.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// The longest silence.
+    /// The maximum time without data.
     pub(crate) silence: Duration,
-    /// When its body must be at its end, however it comes.
+    /// The deadline for the end of the body.
     pub(crate) until: Instant,
 }
 
-/// A response, as much of it as arrived.
+/// A response, possibly incomplete.
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) ending: Ending,
-    /// The JSON of the body: all of it, or what can be read of a document that is truncated or
-    /// damaged.
+    /// The JSON of the body, or what could be salvaged from a truncated or damaged document.
     document: Option<Value>,
 }
 
@@ -50,12 +49,12 @@ pub(crate) enum Ending {
     Complete,
     Broken(reqwest::Error),
     Silent,
-    /// It kept coming, and did not come to its end in time.
+    /// Data kept arriving, but the body did not end before the deadline.
     TooSlow,
     TooLong,
 }
 
-/// What arrived of a body: the first part is kept, and what follows is only scanned.
+/// The part of a body that has arrived. The beginning is kept; the rest is only scanned.
 #[derive(Default)]
 struct Arrived {
     kept: Vec<u8>,
@@ -64,7 +63,7 @@ struct Arrived {
 }
 
 impl Arrived {
-    /// Returns whether more is worth reading.
+    /// Adds a chunk. Returns `false` if reading more is pointless.
     fn push(&mut self, chunk: &[u8]) -> bool {
         self.read += chunk.len();
         if self.beyond.is_none() && self.read <= MOST_KEPT {
@@ -113,8 +112,8 @@ impl Response {
         Self { document: arrived.document(&headers), status, headers, ending }
     }
 
-    /// The JSON of the body, or the first element of an array: that is where an object is that is
-    /// wrapped in one.
+    /// Returns the JSON of the body. If it is an array, returns its first element, because the
+    /// object may be wrapped in an array.
     pub(crate) fn object(&self) -> Option<&Value> {
         match self.document.as_ref()? {
             Value::Array(elements) => elements.first(),
@@ -122,12 +121,12 @@ impl Response {
         }
     }
 
-    /// The member `name` of the body's outermost object, if it is not null.
+    /// Returns the member `name` of the outermost object, unless it is null.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.object()?.get(name).filter(|value| !value.is_null())
     }
 
-    /// The member `name`, if it is text that is not empty, or a number.
+    /// Returns the member `name` as text, if it is a nonempty string or a number.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         match self.get(name)? {
             Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -148,7 +147,7 @@ impl Response {
     }
 }
 
-/// A body that was compressed although nobody asked for that.
+/// Decompresses a body that was compressed although the client did not request compression.
 fn unpacked(body: Vec<u8>, headers: &HeaderMap) -> Vec<u8> {
     let is_declared = headers
         .get(CONTENT_ENCODING)
@@ -157,9 +156,9 @@ fn unpacked(body: Vec<u8>, headers: &HeaderMap) -> Vec<u8> {
         return body;
     }
     let mut plain = Vec::new();
-    // An error is a body that is truncated or damaged: what came before it counts.
+    // An error means that the body is truncated or damaged; keep what was decompressed before it.
     let _ = MultiGzDecoder::new(body.as_slice()).take(MOST_KEPT as u64).read_to_end(&mut plain);
-    // Declared, and not packed: a proxy that unpacked it and left the header.
+    // The header may be stale, if a proxy decompressed the body and kept the header.
     if plain.is_empty() { body } else { plain }
 }
 
@@ -175,7 +174,7 @@ fn document(body: &[u8]) -> Option<Value> {
     }
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     match serde_json::from_slice::<Value>(body) {
-        // JSON that was serialised twice.
+        // JSON that was serialized twice.
         Ok(Value::String(text)) if text.starts_with('{') => document(text.as_bytes()),
         Ok(value) => Some(value),
         Err(_) => salvage(body),

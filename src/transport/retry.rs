@@ -1,5 +1,5 @@
-//! When and how long to wait before another attempt: the growing delay, the service's own word, and a
-//! budget that keeps many callers from storming a service that is down.
+//! Computes delays before retries from exponential backoff and `Retry-After`, and limits retries
+//! with a budget, so that many callers do not overload a failing service.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -11,10 +11,11 @@ use tokio::time::Instant;
 
 use super::random::Random;
 
-/// How often the client tries, and how long it waits when the service asks it to wait.
+/// Configures retries.
 ///
-/// A submission is sent again only if the service certainly did not take it, whatever the policy:
-/// see [`Billing`](crate::Billing). Polls are repeated until the deadline of the wait.
+/// Regardless of the policy, the client sends a submission again only if the service certainly did
+/// not process it; see [`Billing`](crate::Billing). Polls are retried until the deadline of the
+/// wait.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,16 +38,19 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How often a submission is sent at most, and a picture fetched, the first attempt included; 6
-    /// by default, at least 1. A picture is fetched at most 4 times.
+    /// Sets the maximum number of attempts for a submission and for the download of a picture,
+    /// including the first. The default is 6; the minimum is 1.
+    ///
+    /// A picture is downloaded at most 4 times.
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// The longest wait that the service can ask for with `Retry-After`; 2 minutes by default. If it
-    /// asks for more, a submission fails with an error that says for how much, and a poll is
-    /// repeated after this time.
+    /// Sets the longest `Retry-After` delay that the client accepts. The default is 2 minutes.
+    ///
+    /// If the service asks for a longer delay, a submission fails with an error that contains the
+    /// requested delay, and a poll is retried after this limit.
     pub fn longest_retry_after(mut self, wait: Duration) -> Self {
         self.longest_retry_after = wait;
         self
@@ -56,8 +60,9 @@ impl RetryPolicy {
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
-/// What the service asked us to wait: seconds, or a date (RFC 9110, 10.2.3). A date counts from the
-/// service's own clock, if the response tells it, because ours may be wrong.
+/// Returns the delay that the service asked for in seconds or as a date (RFC 9110, section 10.2.3).
+/// A date is relative to the service's clock if the response contains it, because the local clock
+/// may be wrong.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let value = text(RETRY_AFTER)?;
@@ -66,20 +71,21 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     }
     let date = httpdate::parse_http_date(value).ok()?;
     let sent = text(DATE).and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
-    // A date that is past asks for no wait.
+    // A date in the past means no delay.
     Some(date.duration_since(sent).unwrap_or_default())
 }
 
-/// The delay before the attempt after `attempt` (1 for the first): doubled each time, and spread
-/// over half of it so that callers who failed together do not come back together.
+/// Returns the delay after attempt number `attempt`, starting at 1. The delay doubles each time and
+/// has random jitter of half its length, so that clients that failed at the same time do not retry
+/// at the same time.
 pub(crate) fn delay(attempt: u32, random: &Random) -> Duration {
     let full =
         FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(10)).min(LONGEST_DELAY);
     random.spread(full)
 }
 
-/// The retries that all requests of one purpose share: submissions, polls or downloads. A retry
-/// takes one, and time gives them back.
+/// The retries that all requests of one purpose (submissions, polls or downloads) share. Each retry
+/// uses one, and they are refilled over time.
 #[derive(Debug)]
 pub(crate) struct RetryBudget(Mutex<Level>);
 
@@ -89,23 +95,23 @@ struct Level {
     at: Instant,
 }
 
-/// How often a client can retry at once.
-const FULL: f64 = 50.0;
+/// The maximum number of retries in the budget.
+const CAPACITY: f64 = 50.0;
 
-/// How long it takes until one retry comes back.
+/// The time in which the budget regains one retry.
 const REFILL: Duration = Duration::from_secs(2);
 
 impl RetryBudget {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Level { left: FULL, at: Instant::now() }))
+        Self(Mutex::new(Level { left: CAPACITY, at: Instant::now() }))
     }
 
-    /// Whether another retry is within the budget.
+    /// Takes one retry from the budget. Returns `false` if it is empty.
     pub(crate) fn take(&self) -> bool {
         let mut level = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let refilled = now.duration_since(level.at).div_duration_f64(REFILL);
-        *level = Level { left: (level.left + refilled).min(FULL), at: now };
+        *level = Level { left: (level.left + refilled).min(CAPACITY), at: now };
         let enough = level.left >= 1.0;
         if enough {
             level.left -= 1.0;
@@ -121,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_both_forms_of_retry_after() {
+    fn both_forms_of_retry_after_are_read() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         let date = |offset: i64| {
             let time =
@@ -137,15 +143,15 @@ mod tests {
         assert_eq!(asked(&date(-90)), Some(Duration::ZERO));
         assert_eq!(asked("soon"), None);
         assert_eq!(asked("-1"), None);
-        let by_their_clock = HeaderMap::from_iter([
+        let with_service_date = HeaderMap::from_iter([
             (RETRY_AFTER, date(3690).parse().unwrap()),
             (DATE, date(3600).parse().unwrap()),
         ]);
-        assert_eq!(retry_after(&by_their_clock, now), Some(Duration::from_secs(90)));
+        assert_eq!(retry_after(&with_service_date, now), Some(Duration::from_secs(90)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_budget_runs_out_and_recovers_with_time() {
+    async fn the_budget_runs_out_and_refills_over_time() {
         let budget = RetryBudget::new();
         assert_eq!((0..200).filter(|_| budget.take()).count(), 50);
         time::advance(REFILL).await;
@@ -155,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_grow_to_their_bound() {
+    fn delays_stay_within_their_bounds() {
         let random = Random::new(Some(1));
         for attempt in 1..100 {
             let delay = delay(attempt, &random);

@@ -1,5 +1,5 @@
-//! The HTTP clients of a [`Client`](crate::Client): with and without proxies. One is chosen for each
-//! URL.
+//! Chooses an HTTP client for each URL: with a proxy, without a proxy, or restricted to public
+//! addresses.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use super::{hosts::is_loopback, resolver::PublicAddresses};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Routes {
-    /// Without a proxy, because no proxy can reach this machine's loopback.
+    /// Without a proxy, because no proxy can reach the local loopback interface.
     direct: reqwest::Client,
-    /// Through the proxies, if there is one for the host.
+    /// Uses a proxy if one is configured for the host.
     proxied: reqwest::Client,
-    /// Without a proxy, to public addresses only.
+    /// Without a proxy, restricted to public addresses.
     public: reqwest::Client,
     proxies: Arc<Matcher>,
 }
 
 impl Routes {
-    /// Builds all clients from the same settings. The proxies are those of the environment at this
-    /// moment, or the one at `proxy`.
+    /// Builds all clients from the same settings. Uses the proxies that the environment defines
+    /// now, or the one at `proxy`.
     pub(crate) fn new(
         settings: impl Fn() -> reqwest::ClientBuilder,
         proxy: Option<&Url>,
@@ -38,15 +38,15 @@ impl Routes {
         })
     }
 
-    /// The client for a host that the settings name, or that may receive the key.
+    /// Returns the client for a host that the settings name, or that may receive the key.
     pub(crate) fn for_url(&self, url: &Url) -> &reqwest::Client {
         if is_loopback(url) { &self.direct } else { &self.proxied }
     }
 
-    /// The client for a host that only the service named. A proxy resolves the name itself, and its
-    /// own address is often a private one, so only requests without a proxy are restricted to
-    /// public addresses.
-    pub(crate) fn for_foreign_url(&self, url: &Url) -> &reqwest::Client {
+    /// Returns the client for a host that only the service named. Only requests without a proxy are
+    /// restricted to public addresses: a proxy resolves the name itself, and often has a private
+    /// address.
+    pub(crate) fn for_untrusted_url(&self, url: &Url) -> &reqwest::Client {
         let proxied = url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
         if proxied { &self.proxied } else { &self.public }
     }

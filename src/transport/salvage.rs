@@ -1,35 +1,37 @@
-//! Reads what can be read of a JSON document that is truncated or damaged: the members of its
-//! outermost object, and of the objects in it, whose values are text, numbers, `true` or `false`
-//! and arrived whole.
+//! Salvages a truncated or damaged JSON document. Finds the members of the outermost object and of
+//! the objects directly in it whose values are complete strings, numbers, `true` or `false`.
 //!
-//! It never recurses, takes a document in pieces of any size, and keeps a bounded part of it.
+//! The scanner does not recurse, accepts a document in pieces of any size, and keeps a bounded
+//! amount of it.
 
 use serde_json::{Map, Value};
 
-/// The longest name or value that is kept, in bytes. A signed URL is shorter.
+use super::json_string::unescape;
+
+/// The maximum length of a name or a value to keep, in bytes. Signed URLs are shorter.
 const LONGEST_TOKEN: usize = 16 * 1024;
 
-/// How many bytes of names and values are kept in all.
+/// The maximum total length of names and values to keep, in bytes.
 const MOST_KEPT: usize = 256 * 1024;
 
-/// Objects deeper than this hold nothing that is looked for: `result.sample` is in the second.
+/// Members of deeper objects are not needed: `result.sample` is at the second level.
 const DEEPEST: usize = 2;
 
-/// What can be read of `bytes`: an object, or `None` if there is none.
+/// Salvages an object from `bytes`. Returns `None` if there is none.
 pub(crate) fn salvage(bytes: &[u8]) -> Option<Value> {
     let mut scanner = Scanner::default();
     scanner.push(bytes);
     scanner.found()
 }
 
-/// A scanner in the middle of a document.
+/// The state of a scan.
 #[derive(Default)]
 pub(crate) struct Scanner {
     state: State,
     token: Vec<u8>,
-    /// The open objects and arrays, outermost first, as far as members are kept.
+    /// The open objects and arrays whose members may be kept, outermost first.
     open: Vec<Container>,
-    /// How many more are open within those.
+    /// The number of open containers nested in those.
     deeper: usize,
     kept: usize,
     found: Option<Map<String, Value>>,
@@ -37,25 +39,25 @@ pub(crate) struct Scanner {
 
 #[derive(Default, Clone, Copy, PartialEq)]
 enum State {
-    /// In front of the document.
+    /// Before the document.
     #[default]
     Before,
     Between,
     Text {
         escaped: bool,
     },
-    /// A number or a word.
+    /// A number or a literal such as `true`.
     Bare,
-    /// Behind the document.
+    /// After the document.
     Done,
 }
 
 /// An open object or array.
 struct Container {
     is_object: bool,
-    /// The name of the member whose value comes next; `None` where a name comes next.
+    /// The name of the member whose value comes next, or `None` if a name comes next.
     name: Option<String>,
-    /// What was kept of an object within the outermost one.
+    /// The members found so far.
     members: Map<String, Value>,
 }
 
@@ -92,7 +94,7 @@ impl Scanner {
         }
     }
 
-    /// What was found, that of objects which are still open included.
+    /// Returns the members found, including those of objects that are still open.
     pub(crate) fn found(mut self) -> Option<Value> {
         while !self.open.is_empty() {
             self.closed();
@@ -155,7 +157,7 @@ impl Scanner {
         if self.deeper > 0 || self.token.len() > LONGEST_TOKEN {
             return;
         }
-        let text = unescaped(&self.token);
+        let text = unescape(&self.token);
         match self.open.last_mut() {
             Some(Container { is_object: true, name: name @ None, .. }) => *name = Some(text),
             _ => self.insert(Value::String(text)),
@@ -164,7 +166,7 @@ impl Scanner {
 
     fn bare_ended(&mut self) {
         self.state = State::Between;
-        // `NaN`, `Infinity` and the like are not JSON, so their member is left out.
+        // `NaN`, `Infinity` and similar literals are not JSON. Their members are omitted.
         if self.deeper == 0
             && let Ok(value) = serde_json::from_slice(&self.token)
         {
@@ -182,7 +184,7 @@ impl Scanner {
     }
 
     fn keep(&mut self, byte: u8) {
-        // One more than is allowed, which tells that it is too long.
+        // Keep one byte more than allowed, to detect tokens that are too long.
         if self.token.len() <= LONGEST_TOKEN {
             self.token.push(byte);
         }
@@ -191,41 +193,6 @@ impl Scanner {
 
 fn is_bare(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+-._".contains(&byte)
-}
-
-/// The text of a JSON string, escapes resolved. What UTF-8 can't be is read as Latin-1, and half a
-/// surrogate pair as the replacement character.
-fn unescaped(raw: &[u8]) -> String {
-    let text = match std::str::from_utf8(raw) {
-        Ok(text) => text.to_owned(),
-        Err(_) => raw.iter().copied().map(char::from).collect(),
-    };
-    if !text.contains('\\') {
-        return text;
-    }
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    let mut units: Vec<u16> = Vec::new();
-    while let Some(c) = rest.next() {
-        let escape = (c == '\\').then(|| rest.next()).flatten();
-        if escape == Some('u') {
-            let digits: String = rest.by_ref().take(4).collect();
-            units.push(u16::from_str_radix(&digits, 16).unwrap_or(0xfffd));
-            continue;
-        }
-        plain.extend(char::decode_utf16(units.drain(..)).map(|unit| unit.unwrap_or('\u{fffd}')));
-        plain.push(match escape {
-            Some('n') => '\n',
-            Some('t') => '\t',
-            Some('r') => '\r',
-            Some('b') => '\u{8}',
-            Some('f') => '\u{c}',
-            Some(other) => other,
-            None => c,
-        });
-    }
-    plain.extend(char::decode_utf16(units).map(|unit| unit.unwrap_or('\u{fffd}')));
-    plain
 }
 
 #[cfg(test)]
@@ -240,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_arrived_whole() {
+    fn complete_members_are_found() {
         assert_eq!(found(br#"{"id":"t1","polling_url":"https://a.ex"#), json!({ "id": "t1" }));
         assert_eq!(found(br#"{"id":"t1","cost":4"#), json!({ "id": "t1" }));
         assert_eq!(found(br#"{"cost":NaN,"id":77,"x":-Infinity}"#), json!({ "id": 77 }));
@@ -254,7 +221,9 @@ mod tests {
             json!({ "id": "\u{fffd}x\u{1f98a}\"/" })
         );
         assert_eq!(
-            found(br#"{"a":{"b":{"c":1}},"status":"Ready","result":{"n":[{"sample":1}],"sample":"u","#),
+            found(
+                br#"{"a":{"b":{"c":1}},"status":"Ready","result":{"n":[{"sample":1}],"sample":"u","#
+            ),
             json!({ "a": {}, "status": "Ready", "result": { "sample": "u" } })
         );
         assert_eq!(salvage(br#"["id","t1"]"#), None);
@@ -262,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn is_not_exhausted_by_depth_or_length() {
+    fn deep_and_long_documents_are_read() {
         let deep =
             format!("{{\"x\":{}1{},\"id\":\"t1\"}}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(found(deep.as_bytes()), json!({ "id": "t1" }));
@@ -280,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_panics_and_does_not_depend_on_the_pieces(bytes: Vec<u8>, at in 0usize..64) {
+        fn scanning_never_panics_and_does_not_depend_on_chunks(bytes: Vec<u8>, at in 0usize..64) {
             let mut scanner = Scanner::default();
             let at = at.min(bytes.len());
             scanner.push(&bytes[..at]);
@@ -288,9 +257,9 @@ mod tests {
             prop_assert_eq!(scanner.found(), salvage(&bytes));
         }
 
-        /// Two levels of scalars are exactly what is kept, so for such documents nothing is lost.
+        /// Two levels of scalars are exactly what the scanner keeps.
         #[test]
-        fn reads_what_a_strict_reader_reads(
+        fn valid_documents_are_read_completely(
             outer in prop::collection::btree_map(any::<String>(), any::<String>(), 0..6),
             inner in prop::collection::btree_map(any::<String>(), any::<i64>(), 0..6),
         ) {
@@ -300,7 +269,7 @@ mod tests {
         }
 
         #[test]
-        fn finds_nothing_that_is_not_there(id in "[a-z]{1,9}", cut in 0usize..60) {
+        fn truncated_values_are_not_returned(id in "[a-z]{1,9}", cut in 0usize..60) {
             let whole = format!(r#"{{"cost":4,"id":"{id}","polling_url":"https://a.example/p"}}"#);
             let part = &whole[..cut.min(whole.len())];
             let found = found(part.as_bytes());

@@ -1,5 +1,4 @@
-//! The service as a client reaches it: where it is, with which key and headers, over which
-//! connections.
+//! How a client reaches the service: base URLs, key, headers and connections.
 
 use std::time::Duration;
 
@@ -23,12 +22,12 @@ pub(crate) struct Service {
     pub(crate) model_prefix: String,
     pub(crate) base_url: Url,
     pub(crate) regional_url: Option<Url>,
-    /// Sent with every submission and every poll.
+    /// Sent with every submission and poll.
     pub(crate) default_headers: HeaderMap,
-    /// They follow no redirect, because a redirect would take the key along.
+    /// These do not follow redirects, because a redirect would forward the key.
     pub(crate) connections: Connections,
     pub(crate) key_origins: KeyOrigins,
-    /// How long the service may be silent.
+    /// The maximum time without data from the service.
     pub(crate) silence: Duration,
     pub(crate) retry: RetryPolicy,
     pub(crate) random: Random,
@@ -37,7 +36,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// The address of a region, if it is set.
+    /// Returns the base URL of a region, if it is set.
     pub(crate) fn base(&self, region: Region) -> Option<&Url> {
         match region {
             Region::Global => Some(&self.base_url),
@@ -45,9 +44,8 @@ impl Service {
         }
     }
 
-    /// Adds the headers of a request to the service, and calls the hooks of the program. The key
-    /// comes last, so that nothing replaces it. `subject` is the name of the operation and the id of
-    /// the task.
+    /// Adds the headers of a request to the service, and calls the middlewares. `subject` is the
+    /// name of the operation and the id of the task.
     pub(crate) fn begin(
         &self,
         purpose: Purpose,
@@ -57,6 +55,7 @@ impl Service {
     ) -> Observation {
         headers.extend(self.default_headers.clone());
         let observation = self.middlewares.begin(purpose, url, subject, headers);
+        // The key is set last, so that nothing can replace it.
         headers.insert(KEY_HEADER, self.key.header());
         observation
     }

@@ -1,38 +1,40 @@
-//! The TLS back end, chosen by Cargo features: reqwest's own default (rustls with aws-lc-rs), or
-//! the system's library.
+//! The TLS backend, selected by Cargo features: the default of reqwest (rustls with aws-lc-rs), or
+//! the native TLS library of the operating system.
 //!
-//! Cargo unifies features, so what this crate turns on in reqwest is on for the whole program. Each
-//! back end here comes with all it needs, so that a `reqwest::Client::new()` elsewhere in the
-//! program works as it does without this crate. No process-wide state is touched.
+//! Cargo unifies features, so a feature of reqwest that this crate enables is enabled for the whole
+//! program. Each backend enables everything it needs, so that `reqwest::Client::new()` elsewhere in
+//! the program works as it does without this crate. This module changes no process-wide state.
+
+#[cfg(all(feature = "rustls", not(feature = "native-tls")))]
+use std::sync::Arc;
 
 use reqwest::ClientBuilder;
+#[cfg(all(feature = "rustls", not(feature = "native-tls")))]
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::{CryptoProvider, aws_lc_rs},
+};
+#[cfg(all(feature = "rustls", not(feature = "native-tls")))]
+use rustls_platform_verifier::BuilderVerifierExt;
 
-/// Whether this build can speak https by itself.
+/// Whether this build includes a TLS backend.
 pub(crate) const IS_BUILT_IN: bool = cfg!(any(feature = "rustls", feature = "native-tls"));
 
-/// What the HTTP clients of one [`Client`](crate::Client) share: reading the system's certificates
-/// takes a while.
+/// The TLS configuration that all HTTP clients of one [`Client`](crate::Client) share, because
+/// loading the system certificates is slow.
 #[derive(Clone)]
 pub(crate) struct Tls {
     #[cfg(all(feature = "rustls", not(feature = "native-tls")))]
-    config: rustls::ClientConfig,
+    config: ClientConfig,
 }
 
 #[cfg(all(feature = "rustls", not(feature = "native-tls")))]
 impl Tls {
-    /// Fails if the system has no certificates and a base needs them. If all bases are `http://` (a
-    /// simulator in a bare container) it does not: every certificate is then refused, should a
-    /// delivery URL need one.
+    /// Fails if the system has no certificates and a base URL uses https. If all base URLs use http
+    /// (for example a simulator in a minimal container), it succeeds with an empty certificate
+    /// store, and https delivery URLs will fail.
     pub(crate) fn new(base_is_https: bool) -> Result<Self, String> {
-        use std::sync::Arc;
-
-        use rustls::{
-            ClientConfig, RootCertStore,
-            crypto::{CryptoProvider, aws_lc_rs},
-        };
-        use rustls_platform_verifier::BuilderVerifierExt;
-
-        // A program that installed a provider of its own chose it.
+        // Use the provider that the program installed, if any.
         let provider = CryptoProvider::get_default().cloned();
         let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));
         let builder = ClientConfig::builder_with_provider(provider)

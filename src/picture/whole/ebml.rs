@@ -1,8 +1,8 @@
-//! WebM and Matroska: EBML elements of an identifier, a size and contents. After a header comes one
+//! WebM and Matroska: EBML elements with an id, a size and contents. A header is followed by one
 //! segment.
 //!
-//! A segment of a known size ends there. One of an unknown size, as live recordings have it, is
-//! followed element by element: it can end after any of them once there was a cluster.
+//! A segment of known size ends the file. In a segment of unknown size, as in live recordings, the
+//! elements are followed one by one. It can end after any element once there was a cluster.
 
 use super::{
     Extent,
@@ -15,7 +15,7 @@ const CLUSTER: u32 = 0x1f43_b675;
 const VOID: u32 = 0xec;
 const CHECKSUM: u32 = 0xbf;
 
-/// Elements of a segment: seek head, info, tracks, cluster, cues, attachments, chapters, tags.
+/// Elements in a segment: seek head, info, tracks, cluster, cues, attachments, chapters, tags.
 const IN_SEGMENT: &[u32] = &[
     0x114d_9b74,
     0x1549_a966,
@@ -28,7 +28,7 @@ const IN_SEGMENT: &[u32] = &[
     VOID,
     CHECKSUM,
 ];
-/// Elements of a cluster: timestamp, silent tracks, position, previous size, simple block, block
+/// Elements in a cluster: timestamp, silent tracks, position, previous size, simple block, block
 /// group, encrypted block.
 const IN_CLUSTER: &[u32] = &[0xe7, 0x5854, 0xa7, 0xab, 0xa3, 0xa0, 0xaf, VOID, CHECKSUM];
 
@@ -43,10 +43,10 @@ pub(super) struct Ebml {
 enum Level {
     #[default]
     Document,
-    /// In a segment of an unknown size.
+    /// In a segment of unknown size.
     Segment,
-    /// In such a segment, in or after a cluster of an unknown size. It ends where an element begins
-    /// that can't be in it.
+    /// In such a segment, in or after a cluster of unknown size. The cluster ends at the first
+    /// element that cannot be in it.
     Cluster,
 }
 
@@ -113,13 +113,14 @@ impl Ebml {
         Step::read(1)
     }
 
-    /// Bytes after the segment, if it can have ended.
+    /// Handles bytes that are not an element. They are trailing bytes if the segment can have
+    /// ended.
     fn unknown(&self) -> Step {
         Step::End(if self.has_cluster { Extent::Open } else { Extent::Damaged })
     }
 
     fn size(&mut self, id: u32, first: u8, rest: &[u8]) -> Step {
-        // The bits after the leading one; all of them set stands for an unknown size.
+        // The bits after the leading one. If all are set, the size is unknown.
         let mask = u8::MAX.checked_shr(first.leading_zeros() + 1).unwrap_or(0);
         let is_unknown = first & mask == mask && rest.iter().all(|byte| *byte == u8::MAX);
         let size =
@@ -137,7 +138,7 @@ impl Ebml {
             (CLUSTER, true) => {
                 self.level = Level::Cluster;
                 self.place = Place::Id;
-                // There must be something in it.
+                // The cluster cannot be empty.
                 Step::read(1)
             }
             (_, true) => Step::damaged(),

@@ -1,12 +1,12 @@
-//! GIF: a header, then extensions and images, whose data lies in sub-blocks of up to 255 bytes, up
-//! to the trailer.
+//! GIF: a header, followed by extensions and images with data in sub-blocks of up to 255 bytes, and
+//! a trailer.
 
 use super::{
     Extent,
     scan::{Format, Step},
 };
 
-/// The signature and the screen descriptor.
+/// The signature and the logical screen descriptor.
 const HEADER: usize = 13;
 const IMAGE_DESCRIPTOR: usize = 9;
 
@@ -43,7 +43,7 @@ impl Format for Gif {
             }
             (Place::Block, [EXTENSION]) => {
                 self.place = Place::SubBlock;
-                // After the extension's label.
+                // Skip the label of the extension.
                 Step::skip(1, 1)
             }
             (Place::Block, [IMAGE]) => {
@@ -54,7 +54,7 @@ impl Format for Gif {
             (Place::ImageDescriptor, [.., flags]) => {
                 self.has_image = true;
                 self.place = Place::SubBlock;
-                // After the size of the first LZW code.
+                // Skip the color table and the minimum LZW code size.
                 Step::skip(color_table(*flags) + 1, 1)
             }
             (Place::SubBlock, [0]) => {
@@ -67,7 +67,7 @@ impl Format for Gif {
     }
 }
 
-/// The size of the color table that the flags announce.
+/// Returns the size of the color table described by the flags.
 fn color_table(flags: u8) -> u64 {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 0x07) + 1) }
 }

@@ -1,25 +1,25 @@
-//! ISO base media files (MP4, QuickTime, AVIF, HEIF): boxes of a size, a type of four letters and
+//! ISO base media files (MP4, QuickTime, AVIF, HEIF): boxes with a size, a four-letter type and
 //! contents.
 //!
-//! Nothing marks the end, so a file is whole when `ftyp` and the boxes that a player needs are. A
-//! box of a known type after that belongs to the file and must be whole too; anything else after it
-//! is taken for trailing bytes, and so are fewer bytes than the head of a box has.
+//! The format has no end marker. A file is complete if `ftyp` and the boxes that a player needs
+//! are. A box of a known type after those belongs to the file and must be complete, too. Anything
+//! else after them, including fewer bytes than a box header, is trailing data.
 
 use super::{
     Extent,
     scan::{Format, Step},
 };
 
-/// Of a size and a type.
+/// The length of a box header: size and type.
 const HEAD: usize = 8;
-/// What a size of 1 is followed by.
+/// The length of the 64-bit size that follows a size of 1.
 const LARGE_SIZE: usize = 8;
-/// The version and the flags of `meta`, before the boxes in it.
+/// The length of the version and flags of `meta`, before its boxes.
 const META_FLAGS: u64 = 4;
 
 type BoxType = [u8; 4];
 
-/// The boxes that occur at the top of a file.
+/// The box types at the top level of a file.
 const TOP_LEVEL: &[&BoxType] = &[
     b"ftyp", b"styp", b"pdin", b"moov", b"moof", b"mfra", b"mdat", b"imda", b"meta", b"meco",
     b"free", b"skip", b"wide", b"uuid", b"udta", b"sidx", b"ssix", b"prft", b"emsg", b"pnot",
@@ -28,13 +28,13 @@ const TOP_LEVEL: &[&BoxType] = &[
 pub(super) struct Iso {
     is_image: bool,
     place: Place,
-    /// Which boxes have begun.
+    /// Which boxes have started.
     ftyp: bool,
     moov: bool,
     moof: bool,
     mdat: bool,
     meta: bool,
-    /// Data of images inside `meta`, where there may be no `mdat`.
+    /// Image data in `meta`, which may replace `mdat`.
     idat: bool,
 }
 
@@ -42,7 +42,8 @@ enum Place {
     Start,
     Head,
     LargeSize(BoxType),
-    /// At the head of a box inside `meta`, of which so many bytes are left, the head included.
+    /// At the header of a box in `meta`, with the number of bytes left in `meta`, including the
+    /// header.
     Meta {
         left: u64,
     },
@@ -93,7 +94,7 @@ impl Iso {
             return Step::End(self.extent());
         }
         match size {
-            // To the end of the file, wherever that is.
+            // The box extends to the end of the file.
             0 => {
                 self.begin(kind);
                 Step::End(if self.is_whole() { Extent::Open } else { Extent::Partial })
@@ -106,7 +107,8 @@ impl Iso {
         }
     }
 
-    /// A box with so many bytes of contents; `None` if its size is smaller than its head.
+    /// Handles a box with this many bytes of contents. `None` means that its size is smaller than
+    /// its header.
     fn known_size(&mut self, kind: BoxType, contents: Option<u64>) -> Step {
         let Some(contents) = contents else { return Step::damaged() };
         self.begin(kind);
@@ -126,12 +128,12 @@ impl Iso {
                 self.place = Place::Meta { left: rest };
                 Step::skip(u64::from(size) - HEAD as u64, HEAD)
             }
-            // The last one, or one whose size can't be followed.
+            // The last box, or one with an invalid size.
             _ => self.next_box(left - HEAD as u64),
         }
     }
 
-    /// Continues with the header of the box after these bytes.
+    /// Continues with the header of the box after `skip` bytes.
     fn next_box(&mut self, skip: u64) -> Step {
         self.place = Place::Head;
         Step::Read { skip, length: HEAD, extent: self.extent() }
@@ -149,7 +151,7 @@ impl Iso {
         }
     }
 
-    /// Whether nothing is missing once the box that began last has ended.
+    /// Whether the file is complete once the current box has ended.
     fn is_whole(&self) -> bool {
         self.extent() != Extent::Partial
     }

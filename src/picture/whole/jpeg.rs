@@ -1,6 +1,6 @@
-//! JPEG: markers, which are 0xff and a code. Most start a segment with a length, so a thumbnail in
-//! one is skipped. The entropy-coded data of a scan follows its segment without a length; restarts
-//! are the only markers in it.
+//! JPEG: markers of 0xff and a code. Most markers start a segment with a length; skipping segments
+//! skips embedded thumbnails. The entropy-coded data of a scan follows its segment without a
+//! length, and contains no markers except restarts.
 
 use super::{
     Extent,
@@ -38,7 +38,7 @@ impl Format for Jpeg {
                 self.place = Place::Segment;
                 Step::skip(2, 0)
             }
-            // Decoders skip stray bytes between segments too.
+            // Decoders also skip stray bytes between segments.
             (Place::Segment, _) => self.find_marker(),
             (Place::Code, [code]) => self.marker(*code),
             (Place::Length, [high, low]) => {

@@ -1,7 +1,7 @@
-//! Whether a picture has arrived to its end, judged by the structure of its format.
+//! Checks from the structure of its format whether a picture is complete.
 //!
-//! A [`Checker`] is fed the bytes as they arrive, in chunks of any size, and keeps some dozens of
-//! them. It follows lengths and markers; it decodes nothing, and checksums are not verified.
+//! A [`Checker`] takes bytes in chunks of any size and buffers only a few dozen of them. It follows
+//! lengths and markers. It does not decode, and does not verify checksums.
 
 mod ebml;
 mod gif;
@@ -17,24 +17,25 @@ use scan::{Format, Scanner};
 
 use crate::{FileKind, values::file_kind::HEAD};
 
-/// How many of the first bytes tell the family of formats, and so which structure to follow.
+/// The number of leading bytes that identify the family of formats, and therefore the structure to
+/// follow.
 const FAMILY: usize = 12;
 
 /// How much of a picture has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// Its end has not arrived.
+    /// The end has not arrived.
     Partial,
-    /// It can end here, but the format lets more follow: only the end of the response says that
-    /// nothing does.
+    /// The picture may end here, but the format allows more to follow. Only the end of the response
+    /// shows whether it does.
     Open,
-    /// Its end has arrived; what follows does not belong to it.
+    /// The end has arrived. Any following bytes do not belong to the picture.
     Complete,
-    /// Its structure is damaged, so its end can't be found.
+    /// The structure is damaged, so the end cannot be found.
     Damaged,
 }
 
-/// Follows the structure of a picture of any kind.
+/// Follows the structure of a picture of any format.
 #[derive(Default)]
 pub(super) struct Checker {
     head: Vec<u8>,
@@ -57,13 +58,13 @@ impl Checker {
         }
     }
 
-    /// The kind of file by its first bytes.
+    /// Returns the format detected from the first bytes.
     pub(super) fn kind(&self) -> Option<FileKind> {
         FileKind::of(&self.head)
     }
 
-    /// How much of the picture was in the chunks so far. No picture fits into fewer than [`FAMILY`]
-    /// bytes.
+    /// Returns how much of the picture was in the chunks so far. Pictures are never shorter than
+    /// [`FAMILY`] bytes.
     pub(super) fn extent(&self) -> Extent {
         self.scanner.as_ref().map_or(Extent::Partial, Scanner::extent)
     }

@@ -1,5 +1,5 @@
-//! PNG: a signature, then chunks of a length, a type of four letters, data and a checksum, up to
-//! `IEND`.
+//! PNG: a signature, followed by chunks with a length, a four-letter type, data and a checksum.
+//! `IEND` is the last chunk.
 
 use super::{
     Extent,
@@ -8,9 +8,9 @@ use super::{
 
 const SIGNATURE: u64 = 8;
 const CHECKSUM: u64 = 4;
-/// Of a length and a type.
+/// The length and the type of a chunk.
 const CHUNK_HEAD: usize = 8;
-/// Longer chunks are not allowed.
+/// The maximum length of a chunk.
 const LONGEST_CHUNK: u32 = (1 << 31) - 1;
 
 #[derive(Default)]
@@ -46,11 +46,11 @@ impl Png {
         let Some((length, name)) = head.split_first_chunk() else { return Step::damaged() };
         let length = u32::from_be_bytes(*length);
         let must_be_first = matches!(self.place, Place::FirstChunk);
-        let sound = length <= LONGEST_CHUNK
+        let is_valid = length <= LONGEST_CHUNK
             && name.iter().all(u8::is_ascii_alphabetic)
             && must_be_first == (name == b"IHDR")
             && (name != b"IEND" || self.has_data);
-        if !sound {
+        if !is_valid {
             return Step::damaged();
         }
         self.has_data |= name == b"IDAT";

@@ -1,20 +1,20 @@
-//! Reads the short fields that matter to a format, wherever chunks are split, and skips the bytes
-//! in between.
+//! Reads the short fields that a format needs, across chunk boundaries, and skips the bytes in
+//! between.
 
 use super::Extent;
 
 /// The longest field that a format reads at once.
 const LONGEST_FIELD: usize = 16;
 
-/// What a format needs next.
+/// The next bytes that a format needs.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Skip so many bytes, then read a field of `length` bytes. `extent` holds from the end of the
+    /// Skip `skip` bytes, then read a field of `length` bytes. `extent` applies from the end of the
     /// skipped bytes until the field has arrived.
     Read { skip: u64, length: usize, extent: Extent },
-    /// Skip until after the next byte of this value, then read a field of `length` bytes.
+    /// Skip up to and including the next byte with this value, then read a field of `length` bytes.
     Find { byte: u8, length: usize },
-    /// Nothing that follows matters.
+    /// The rest does not matter.
     End(Extent),
 }
 
@@ -33,17 +33,16 @@ impl Step {
     }
 }
 
-/// The structure of one format of files.
+/// The structure of a file format.
 pub(super) trait Format {
-    /// Takes the field that the last step asked for and says what to do next. The first call comes
-    /// with an empty field.
+    /// Takes the field that the previous step requested, and returns the next step. The first call
+    /// gets an empty field.
     ///
-    /// A step that neither skips nor reads anything must not follow another one, or scanning would
-    /// not end.
+    /// Two consecutive steps must not both skip and read nothing; the scan would not end.
     fn step(&mut self, field: &[u8]) -> Step;
 }
 
-/// Feeds a format.
+/// Feeds bytes to a format.
 pub(super) struct Scanner {
     format: Box<dyn Format + Send>,
     next: Step,

@@ -1,11 +1,11 @@
-//! WebP: a RIFF container, whose header has the length of the whole.
+//! WebP: a RIFF container with the length of the file in its header.
 
 use super::{
     Extent,
     scan::{Format, Step},
 };
 
-/// `RIFF`, the length of what follows it, and `WEBP`.
+/// `RIFF`, the length of the rest, and `WEBP`.
 const HEADER: usize = 12;
 /// The length of a file with `WEBP` and one empty chunk.
 const SHORTEST: u32 = 12;

@@ -1,5 +1,5 @@
-//! Image files: measured when the request is planned, and read on a blocking thread while they are
-//! sent.
+//! Reads image files. A file is measured when the request is planned, and read on a blocking thread
+//! while it is sent.
 
 use std::{
     fs::File,
@@ -14,13 +14,13 @@ use tokio::sync::mpsc;
 use super::{Progress, pool::Pool};
 use crate::values::image_file::{self, Fingerprint};
 
-/// Raw bytes a chunk: a multiple of 3, so that encoded chunks join without padding.
+/// Raw bytes per chunk. A multiple of 3, so that encoded chunks can be joined without padding.
 const CHUNK: usize = 384 * 1024;
 
-/// Encoded chunks on their way: one being sent, and one ready behind it.
+/// The channel capacity: one encoded chunk being sent and one ready to send.
 const AHEAD: usize = 2;
 
-/// A file as it was when the request was planned.
+/// A file in the state that it had when the request was planned.
 pub(super) struct PlannedFile {
     field: String,
     path: PathBuf,
@@ -29,7 +29,7 @@ pub(super) struct PlannedFile {
 
 impl PlannedFile {
     pub(super) fn new(field: &str, path: &Path) -> io::Result<Self> {
-        // Opened, because a file without read permission is better found before anything is sent.
+        // Opening the file finds missing read permission before anything is sent.
         let fingerprint = image_file::open(path)
             .and_then(|file| Fingerprint::of(&file))
             .map_err(|error| described(field, path, &error))?;
@@ -40,7 +40,7 @@ impl PlannedFile {
         self.fingerprint.length()
     }
 
-    /// Reads and encodes the file on a blocking thread. Called within a tokio runtime.
+    /// Reads and encodes the file on a blocking thread. Must be called within a tokio runtime.
     pub(super) fn read(
         self: &Arc<Self>,
         pool: &Arc<Pool>,
@@ -52,7 +52,7 @@ impl PlannedFile {
             if let Err(error) = file.send(&pool, &sender) {
                 let error = described(&file.field, &file.path, &error);
                 progress.fail(error.to_string());
-                // The receiver is gone if the attempt was given up; then nobody needs the error.
+                // Fails if the attempt was cancelled and the receiver is gone.
                 let _ = sender.blocking_send(Err(error));
             }
         });
@@ -73,8 +73,8 @@ impl PlannedFile {
                 return Err(changed());
             }
             if left == 0 {
-                // Before the last chunk goes out, so that the service never has all of a file that
-                // changed.
+                // Checked before the last chunk, so that the service never receives a complete file
+                // that has changed.
                 self.must_be_unchanged(&file)?;
             }
             if sender.blocking_send(Ok(pool.encode(&raw))).is_err() {

@@ -1,5 +1,5 @@
-//! The JSON body of a submission, written as it is sent: images are read and encoded chunk by
-//! chunk, and the length is known before the first byte.
+//! The JSON body of a submission, generated while it is sent. Images are read and encoded in
+//! chunks; the length is known before the first byte.
 
 mod file;
 mod pool;
@@ -21,24 +21,24 @@ use crate::{
 
 pub(crate) use self::progress::Progress;
 
-/// A submission's body, from which the bytes to send can be made again for a retry.
+/// The plan of a submission's body, from which the body can be generated again for a retry.
 pub(crate) struct BodyPlan {
     parts: Vec<Part>,
     length: u64,
 }
 
-/// A piece of the body.
+/// A part of the body.
 enum Part {
-    /// Sent as it is.
+    /// Sent verbatim.
     Ready(Bytes),
-    /// Sent in base64.
+    /// Encoded as base64.
     Encode(Bytes),
-    /// Read and sent in base64.
+    /// Read and encoded as base64.
     File(Arc<PlannedFile>),
 }
 
 impl BodyPlan {
-    /// Opens the files, so it may block. The error names the field and the file.
+    /// Opens the files, so this may block. Errors contain the field and the file.
     pub(crate) fn new(request: &Request) -> io::Result<Self> {
         let mut parts = Vec::new();
         let mut text = Vec::from(b"{");
@@ -73,7 +73,7 @@ impl BodyPlan {
         self.length
     }
 
-    /// The body for one attempt. Polled within a tokio runtime.
+    /// Creates the body for one attempt. It must be polled within a tokio runtime.
     pub(crate) fn body(self: &Arc<Self>, progress: &Progress) -> reqwest::Body {
         reqwest::Body::wrap(Streamed::new(Arc::clone(self), progress.clone()))
     }
@@ -93,11 +93,11 @@ fn encoded(length: u64) -> u64 {
     length.div_ceil(3) * 4
 }
 
-/// How an image is written.
+/// The JSON form of an image.
 enum Value {
-    /// As a JSON string, with escapes.
+    /// A JSON string with escapes.
     Text(Bytes),
-    /// Between quotes: nothing in it needs an escape.
+    /// Text between quotes that needs no escapes.
     Quoted(Part),
 }
 

@@ -1,4 +1,4 @@
-//! Buffers that come back when the HTTP client is done with them.
+//! A pool of buffers, which return when the HTTP client drops them.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 use crate::values::base64_text::STANDARD;
 
-/// Without it, the allocator gives the pages of every large buffer back to the system and takes
-/// them again.
+/// Reuses buffers, because the allocator would return the pages of every large buffer to the
+/// operating system and request them again.
 #[derive(Default)]
 pub(super) struct Pool(Mutex<Vec<Vec<u8>>>);
 
@@ -26,7 +26,7 @@ impl Pool {
         if buffer.len() < needed {
             buffer.resize(needed, 0);
         }
-        // A buffer that is too small is the only error, and the lines above rule it out.
+        // The only possible error is a buffer that is too small, which the resize prevents.
         let length = STANDARD.encode_slice(raw, &mut buffer).unwrap_or_default();
         Bytes::from_owner(Pooled { buffer, length, pool: Arc::clone(self) })
     }

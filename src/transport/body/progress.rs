@@ -1,4 +1,4 @@
-//! What an exchange tells while it is under way.
+//! The progress of an exchange, shared between the body stream and the exchange.
 
 use std::{
     sync::{
@@ -10,17 +10,17 @@ use std::{
 
 use tokio::time::Instant;
 
-/// How far an exchange is: one for each attempt.
+/// The progress of one attempt.
 #[derive(Clone)]
 pub(crate) struct Progress(Arc<State>);
 
 struct State {
     started: Instant,
-    /// When the body last moved, in milliseconds after the start.
+    /// When the HTTP client last took a frame, in milliseconds after the start.
     moved_at: AtomicU64,
     moves: AtomicU64,
     handed_over: AtomicBool,
-    fault: OnceLock<String>,
+    error: OnceLock<String>,
 }
 
 impl Progress {
@@ -30,16 +30,17 @@ impl Progress {
             moved_at: AtomicU64::new(0),
             moves: AtomicU64::new(0),
             handed_over: AtomicBool::new(false),
-            fault: OnceLock::new(),
+            error: OnceLock::new(),
         }))
     }
 
-    /// When the HTTP client last took a frame of the body; the start, until it took the second one.
+    /// Returns when the HTTP client last took a frame of the body. Before it has taken the second
+    /// frame, this is the start of the exchange.
     pub(crate) fn last_move(&self) -> Instant {
         self.0.started + Duration::from_millis(self.0.moved_at.load(Ordering::Relaxed))
     }
 
-    /// How many frames but the first the HTTP client took.
+    /// Returns the number of frames that the HTTP client has taken, without the first.
     #[cfg(test)]
     pub(super) fn moves(&self) -> u64 {
         self.0.moves.load(Ordering::Relaxed)
@@ -51,11 +52,11 @@ impl Progress {
         self.0.moves.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the HTTP client has taken the last frame of the body.
+    /// Returns whether the HTTP client has taken the last frame of the body.
     ///
-    /// The client may still hold this frame in its buffers, so `true` does not mean that the
-    /// service has the whole body. `false` does mean that it has not: it can't have accepted the
-    /// submission.
+    /// `true` does not mean that the service has the whole body, because the HTTP client may still
+    /// buffer the frame. `false` means that the service cannot have the whole body and cannot have
+    /// accepted the submission.
     pub(crate) fn is_handed_over(&self) -> bool {
         self.0.handed_over.load(Ordering::Acquire)
     }
@@ -64,13 +65,13 @@ impl Progress {
         self.0.handed_over.store(true, Ordering::Release);
     }
 
-    /// Why an image could not be read to its end, if that is why the upload stopped.
-    pub(crate) fn fault(&self) -> Option<&str> {
-        self.0.fault.get().map(String::as_str)
+    /// Returns why an image could not be read, if that stopped the upload.
+    pub(crate) fn error(&self) -> Option<&str> {
+        self.0.error.get().map(String::as_str)
     }
 
-    pub(super) fn fail(&self, fault: String) {
-        // The first one ended the upload.
-        let _ = self.0.fault.set(fault);
+    pub(super) fn fail(&self, error: String) {
+        // Keep the first error, which ended the upload.
+        let _ = self.0.error.set(error);
     }
 }

@@ -1,4 +1,4 @@
-//! The body as the HTTP client takes it: frame by frame.
+//! The body as a stream of frames for the HTTP client.
 
 use std::{
     io,
@@ -13,21 +13,21 @@ use tokio::sync::mpsc;
 
 use super::{BodyPlan, Part, Progress, pool::Pool};
 
-/// The longest frame. Each frame but the first counts as progress, so they must be small enough for
-/// a slow line. A body of text that fits is one frame.
+/// The maximum length of a frame. Each frame except the first counts as progress, so frames must be
+/// small enough for a slow connection. A short text body is one frame.
 pub(super) const FRAME: usize = 64 * 1024;
 
-/// Raw bytes that make a frame in base64.
+/// Raw bytes per base64-encoded frame.
 const RAW_FRAME: usize = FRAME / 4 * 3;
 
 pub(super) struct Streamed {
     plan: Arc<BodyPlan>,
-    /// The part that is next, and how much of it was encoded.
+    /// The index of the next part, and how many of its bytes have been encoded.
     part: usize,
     offset: usize,
-    /// What was written and not taken yet.
+    /// Bytes that are ready but not taken yet.
     written: Bytes,
-    /// The chunks of the file that is being read.
+    /// The chunks of the file being read.
     file: Option<mpsc::Receiver<io::Result<Bytes>>>,
     left: u64,
     pool: Arc<Pool>,
@@ -49,8 +49,8 @@ impl Streamed {
         }
     }
 
-    /// Writes some more of the body. Bytes are encoded right here: a frame takes microseconds, less
-    /// than to encrypt it.
+    /// Produces more of the body. Encodes bytes in place: a frame takes microseconds, less than its
+    /// encryption.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         let plan = Arc::clone(&self.plan);
         while let Some(part) = plan.parts.get(self.part) {
@@ -96,7 +96,8 @@ impl http_body::Body for Streamed {
                 None => return Poll::Ready(None),
             };
         }
-        // The first frame is taken before anything is sent, so it tells nothing of the line.
+        // The HTTP client takes the first frame before it sends anything, so that frame is not
+        // progress.
         if self.left < self.plan.length {
             self.progress.moved();
         }

@@ -1,4 +1,4 @@
-//! Any request, parsed back, is what was asked.
+//! Property tests: any request, serialized and parsed back, has the values that were set.
 
 use std::{
     future::poll_fn,
@@ -24,8 +24,8 @@ fn request() -> Request {
     Request::new(find_operation("gen-2-pro").unwrap())
 }
 
-/// The frames of a body, each with the count of moves behind it and whether the body is handed over
-/// then.
+/// Returns the frames of a body. Each has the number of moves, and whether the body was handed
+/// over, after the frame was taken.
 async fn frames(request: &Request) -> Vec<(Bytes, u64, bool)> {
     let progress = Progress::start();
     let plan = Arc::new(BodyPlan::new(request).unwrap());
@@ -57,7 +57,7 @@ async fn small_bodies_are_one_frame() {
 }
 
 #[tokio::test]
-async fn large_bodies_are_small_frames_of_which_all_but_the_first_count() {
+async fn large_bodies_are_split_into_frames_that_count_as_progress() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image");
     std::fs::write(&path, vec![7; 900_000]).unwrap();
@@ -78,7 +78,7 @@ async fn large_bodies_are_small_frames_of_which_all_but_the_first_count() {
 }
 
 #[tokio::test]
-async fn ready_text_is_sliced_and_not_copied() {
+async fn ready_text_is_not_copied() {
     let text = ImageInput::base64("A".repeat(1_000_000));
     let crate::ImageSource::Base64(given) = text.source().clone() else { unreachable!() };
     let frames = frames(&request().image("image", text)).await;
@@ -86,7 +86,7 @@ async fn ready_text_is_sliced_and_not_copied() {
     assert!(frames[1..frames.len() - 1].iter().all(|(data, ..)| within.contains(&data.as_ptr())));
 }
 
-/// A value as it is given, and as the service must read it.
+/// A value to set, and the value that the service must read.
 type Given = (FieldInput, Value);
 
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ fn any_json() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
-        // Eighths: serde_json reads other numbers back with an error in the last digit.
+        // Multiples of 1/8, because serde_json does not round-trip every other number exactly.
         any::<i32>().prop_map(|number| (f64::from(number) / 8.0).into()),
         any::<String>().prop_map(Value::from),
     ];
@@ -133,7 +133,7 @@ fn any_image_text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn read_of(text: &str) -> Value {
+fn expected(text: &str) -> Value {
     let stripped: String = text.split_ascii_whitespace().collect();
     if base64_text::is_base64(stripped.as_bytes()) { stripped.into() } else { text.into() }
 }
@@ -143,10 +143,12 @@ fn any_input() -> impl Strategy<Value = Given> {
     prop_oneof![
         3 => any_json().prop_map(|value| (FieldInput::Json(value.clone()), value)),
         3 => any_image_text().prop_map(|text| {
-            let value = read_of(&text);
+            let value = expected(&text);
             (FieldInput::Image(ImageInput::base64(text)), value)
         }),
-        1 => any::<String>().prop_map(|url| (FieldInput::Image(ImageInput::url(url.as_str())), url.into())),
+        1 => any::<String>().prop_map(|url| {
+            (FieldInput::Image(ImageInput::url(url.as_str())), url.into())
+        }),
         2 => bytes().prop_map(|bytes| {
             let value = STANDARD.encode(&bytes).into();
             (FieldInput::Image(bytes.into()), value)
@@ -162,11 +164,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_request_is_one_json_document_that_holds_what_was_given(
+    fn any_request_is_one_json_document_with_the_values_that_were_set(
         inputs in prop::collection::btree_map(any::<String>(), any_input(), 0..6),
     ) {
         let mut files = Vec::new();
-        let mut asked = Map::new();
+        let mut expected_fields = Map::new();
         let mut request = request();
         for (name, (input, value)) in inputs {
             request = match input {
@@ -180,15 +182,16 @@ proptest! {
                     request
                 }
             };
-            asked.insert(name, value);
+            expected_fields.insert(name, value);
         }
         let read: Value = serde_json::from_slice(&written(&request)).unwrap();
-        prop_assert_eq!(read, Value::Object(asked));
+        prop_assert_eq!(read, Value::Object(expected_fields));
     }
 
     #[test]
-    fn text_of_an_image_field_is_sent_as_an_image_is(text in any_image_text()) {
-        let read: Value = serde_json::from_slice(&written(&request().field("input_image", text.as_str()))).unwrap();
-        prop_assert_eq!(read, json!({ "input_image": read_of(&text) }));
+    fn text_in_an_image_field_is_sent_like_an_image(text in any_image_text()) {
+        let request = request().field("input_image", text.as_str());
+        let read: Value = serde_json::from_slice(&written(&request)).unwrap();
+        prop_assert_eq!(read, json!({ "input_image": expected(&text) }));
     }
 }

@@ -1,9 +1,9 @@
-//! Which addresses are public. The others lead into the network of the machine that runs the
-//! client.
+//! Decides which IP addresses are public. Others may belong to the network of the machine that runs
+//! the client.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IANA's special-purpose registry for IPv4: network, prefix length, what its addresses are.
+/// The IANA IPv4 special-purpose registry: network, prefix length, description.
 const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8, "an unspecified address"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "a private address"),
@@ -23,7 +23,8 @@ const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4, "a reserved address"),
 ];
 
-/// The same for IPv6. What matches no row is public within `2000::/3`, and reserved outside of it.
+/// The IANA IPv6 special-purpose registry. Addresses that match no row are public within `2000::/3`
+/// and reserved outside of it.
 const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::UNSPECIFIED, 128, "an unspecified address"),
     (Ipv6Addr::LOCALHOST, 128, "a loopback address"),
@@ -40,7 +41,7 @@ const GLOBAL: Ipv6Addr = Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0);
 const NAT64: Ipv6Addr = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0);
 const SIX_TO_FOUR: Ipv6Addr = Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0);
 
-/// Why an address is not a public one, such as `a private address`.
+/// Returns why an address is not public, for example `a private address`.
 pub(crate) fn reason_not_public(address: IpAddr) -> Option<&'static str> {
     match address.to_canonical() {
         IpAddr::V4(address) => v4(address),
@@ -58,7 +59,7 @@ fn v6(address: Ipv6Addr) -> Option<&'static str> {
     let within = |network: Ipv6Addr, length: u32| {
         (address.to_bits() ^ network.to_bits()) >> (128 - length) == 0
     };
-    // These two carry an IPv4 address, to which a gateway forwards.
+    // These two networks embed an IPv4 address, to which a gateway forwards.
     if within(NAT64, 96) {
         return v4(Ipv4Addr::from_bits(address.to_bits() as u32));
     }
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn each_special_network_is_refused_up_to_its_edges() {
+    fn special_networks_are_refused_up_to_their_bounds() {
         for (before, first, last, after, kind) in [
             (None, "0.0.0.0", "0.255.255.255", Some("1.0.0.0"), "unspecified"),
             (Some("9.255.255.255"), "10.0.0.0", "10.255.255.255", Some("11.0.0.0"), "private"),
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_within_other_addresses_are_found() {
+    fn embedded_addresses_are_checked() {
         for (address, kind) in [
             ("::", "unspecified"),
             ("::1", "loopback"),
@@ -212,9 +213,10 @@ mod tests {
     }
 
     proptest! {
-        /// However an IPv4 address is wrapped, the verdict is that on the address itself.
+        /// An embedded IPv4 address is classified like the address itself, regardless of the
+        /// embedding.
         #[test]
-        fn a_wrapped_address_has_the_verdict_of_its_content(bits: u32) {
+        fn an_embedded_address_is_classified_like_the_address_itself(bits: u32) {
             let inner = Ipv4Addr::from_bits(bits);
             let verdict = reason_not_public(inner.into());
             let nat64 = Ipv6Addr::from_bits(NAT64.to_bits() | u128::from(bits));
@@ -224,13 +226,17 @@ mod tests {
             }
         }
 
-        /// The standard library's own predicates never contradict a public verdict.
+        /// The predicates of the standard library agree that public addresses are not special.
         #[test]
-        fn what_is_public_is_neither_private_nor_local(bits: u32) {
+        fn public_addresses_are_neither_private_nor_local(bits: u32) {
             let address = Ipv4Addr::from_bits(bits);
             if reason_not_public(address.into()).is_none() {
-                let special = address.is_private() || address.is_loopback() || address.is_link_local()
-                    || address.is_multicast() || address.is_broadcast() || address.is_documentation()
+                let special = address.is_private()
+                    || address.is_loopback()
+                    || address.is_link_local()
+                    || address.is_multicast()
+                    || address.is_broadcast()
+                    || address.is_documentation()
                     || address.is_unspecified();
                 prop_assert!(!special);
             }

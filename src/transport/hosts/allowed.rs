@@ -1,20 +1,20 @@
-//! Hosts that the user allowed, as they are written in the settings.
+//! Parses the hosts that the user allowed in the settings.
 
 use url::Url;
 
 use super::Host;
 
-/// `polls.example.net`, or with a port `polls.example.net:8443`. It matches this one host and none
-/// below it.
+/// An allowed host such as `polls.example.net` or `polls.example.net:8443`. It matches exactly this
+/// host, not its subdomains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AllowedHost {
     host: Host,
-    /// Any port if there is none.
+    /// Matches any port if `None`.
     port: Option<u16>,
 }
 
 impl AllowedHost {
-    /// Fails with what is wrong with the text, such as `it has a path`.
+    /// Returns what is wrong with invalid text, for example `it has a path`.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         if let Some(problem) = unusable_part(text) {
             return Err(problem);
@@ -25,10 +25,10 @@ impl AllowedHost {
         let host = Host::from(host);
         if let Host::Name(name) = &host {
             if name.split('.').any(str::is_empty) {
-                return Err("two dots follow each other, or it starts with a dot");
+                return Err("it starts with a dot or has two consecutive dots");
             }
             if port.is_none() && is_public_suffix(name) {
-                return Err("it is a public suffix, and an entry allows a single host");
+                return Err("it is a public suffix; name a single host");
             }
         }
         Ok(Self { host, port })
@@ -40,7 +40,7 @@ impl AllowedHost {
     }
 }
 
-/// The text as errors and `Debug` may repeat it: without what may be a password or a token.
+/// Returns the text without parts that may contain a password or a token, for errors and `Debug`.
 pub(crate) fn printable(text: &str) -> String {
     if text.contains('@') {
         return crate::values::REDACTED.to_owned();
@@ -49,7 +49,7 @@ pub(crate) fn printable(text: &str) -> String {
     text[..end].chars().take(80).flat_map(char::escape_debug).collect()
 }
 
-/// The first part found that belongs to a URL or a pattern, and not to a host.
+/// Returns the first part found that belongs to a URL or a pattern instead of a host.
 fn unusable_part(text: &str) -> Option<&'static str> {
     let problems: [(bool, &str); 7] = [
         (text.trim().is_empty(), "it is empty"),
@@ -57,7 +57,7 @@ fn unusable_part(text: &str) -> Option<&'static str> {
         (text.contains("://"), "it has a scheme"),
         (text.contains(['/', '\\']), "it has a path"),
         (text.contains(['?', '#']), "it has a query or a fragment"),
-        (text.contains(['*', '%']), "it has a wildcard, and an entry allows a single host"),
+        (text.contains(['*', '%']), "it has a wildcard; name a single host"),
         (text.contains(|c: char| c.is_whitespace() || c.is_control()), "it has whitespace"),
     ];
     problems.into_iter().find(|(found, _)| *found).map(|(_, problem)| problem)
@@ -65,12 +65,12 @@ fn unusable_part(text: &str) -> Option<&'static str> {
 
 fn split_port(text: &str) -> Result<(&str, Option<&str>), &'static str> {
     if text.starts_with('[') {
-        let (address, rest) = text.split_once(']').ok_or("its closing bracket is missing")?;
+        let (address, rest) = text.split_once(']').ok_or("the closing bracket is missing")?;
         let host = &text[..address.len() + 1];
         return match rest.strip_prefix(':') {
             Some(port) => Ok((host, Some(port))),
             None if rest.is_empty() => Ok((host, None)),
-            None => Err("only a port can follow the closing bracket"),
+            None => Err("only a port may follow the closing bracket"),
         };
     }
     match text.split_once(':') {
@@ -85,7 +85,7 @@ fn parse_port(text: &str) -> Result<u16, &'static str> {
     text.parse()
         .ok()
         .filter(|port| digits && *port != 0)
-        .ok_or("its port is not a number from 1 to 65535")
+        .ok_or("the port is not a number from 1 to 65535")
 }
 
 fn is_public_suffix(name: &str) -> bool {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_matches_its_host_however_it_is_written() {
+    fn an_entry_matches_every_spelling_of_its_host() {
         for (allowed, url) in [
             ("polls.example.net", "https://polls.example.net/x"),
             ("polls.example.net", "https://polls.example.net:8443/x"),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_matches_no_other_host_or_port() {
+    fn an_entry_does_not_match_other_hosts_or_ports() {
         for (allowed, url) in [
             ("example.net", "https://polls.example.net"),
             ("polls.example.net", "https://example.net"),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_host_is_refused() {
+    fn text_that_is_not_a_host_is_refused() {
         for (text, problem) in [
             ("", "empty"),
             ("  ", "empty"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn prints_no_password_and_no_query() {
+    fn passwords_and_queries_are_not_printed() {
         assert_eq!(printable("user:p?w@host/x"), "[redacted]");
         assert_eq!(printable("https://host/x?token=secret"), "https://host/x");
         assert_eq!(printable("a\nb"), "a\\nb");
@@ -197,7 +197,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_the_parser_panic_or_print_a_password(text in "\\PC{0,40}", password in "[a-z]{12}") {
+        fn the_parser_never_panics_or_prints_a_password(
+            text in "\\PC{0,40}",
+            password in "[a-z]{12}",
+        ) {
             let _ = AllowedHost::parse(&text);
             let with_user = format!("{text}:{password}@{text}");
             prop_assert!(AllowedHost::parse(&with_user).is_err());
@@ -205,7 +208,7 @@ mod tests {
         }
 
         #[test]
-        fn a_host_of_a_url_matches_the_url(
+        fn the_host_of_a_url_matches_the_url(
             name in "[a-z][a-z0-9]{0,9}(-[a-z0-9]{1,5})?\\.[a-z]{2,8}\\.example",
             port in 1..=u16::MAX,
         ) {

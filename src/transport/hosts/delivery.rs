@@ -1,5 +1,5 @@
-//! Where pictures may come from. `docs/key-hosts.md` explains the rule, and its table is checked
-//! against this module.
+//! Decides where pictures may be downloaded from. `docs/key-hosts.md` explains the rule, and a test
+//! compares its table with this module.
 
 use std::{error, fmt};
 
@@ -7,14 +7,13 @@ use url::Url;
 
 use super::{AllowedHost, Host, reason_not_public};
 
-/// Decides on every URL of a delivery: the one that the service names, and each that a redirect
-/// names.
+/// Checks every URL of a delivery: the delivery URL and the target of each redirect.
 #[derive(Debug, Clone)]
 pub(crate) struct DeliveryRules {
-    /// The hosts of the bases, which may deliver from any port.
+    /// The hosts of the base URLs. They may deliver from any port.
     bases: Vec<Host>,
     allowed: Vec<AllowedHost>,
-    /// Whether a base is reached in clear text, so that a delivery may be too.
+    /// Whether a base URL uses http, which allows deliveries over http, too.
     http: bool,
 }
 
@@ -27,24 +26,24 @@ impl DeliveryRules {
         }
     }
 
-    /// Whether the URL may be fetched. For a host name that is not [trusted](Self::trusts), the
-    /// addresses that it resolves to are checked later, by the resolver of the client that
-    /// connects.
+    /// Checks whether the URL may be fetched. For a host name that is not [trusted](Self::trusts),
+    /// the resolver of the connecting client checks the resolved addresses later.
     pub(crate) fn check(&self, url: &Url) -> Result<(), Refusal> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Refusal::of_url(format!("its scheme is `{}`, not https", url.scheme())));
+            return Err(Refusal::of_url(format!(
+                "the URL scheme is `{}`, not https",
+                url.scheme()
+            )));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refusal::of_url("it has a user name or a password"));
+            return Err(Refusal::of_url("the URL has a user name or a password"));
         }
         if self.trusts(url) {
             return Ok(());
         }
         let host = url.host_str().unwrap_or_default();
         if url.scheme() == "http" && !self.http {
-            return Err(Refusal::of_host(format!(
-                "{host} would be reached over http, and the service over https"
-            )));
+            return Err(Refusal::of_host(format!("{host} uses http, but the base URL uses https")));
         }
         let reason = match Host::of(url) {
             Some(Host::Loopback) => Some("a loopback address"),
@@ -55,7 +54,7 @@ impl DeliveryRules {
         reason.map_or(Ok(()), |reason| Err(Refusal::of_host(format!("{host} is {reason}"))))
     }
 
-    /// Whether the settings name the host, as a base or as an allowed host.
+    /// Whether the settings name the host, as a base URL or as an allowed host.
     pub(crate) fn trusts(&self, url: &Url) -> bool {
         let host = Host::of(url);
         self.bases.iter().any(|base| Some(base) == host.as_ref())
@@ -63,7 +62,7 @@ impl DeliveryRules {
     }
 }
 
-/// Why a picture is not fetched from an address.
+/// Why a picture is not downloaded from a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     reason: String,
@@ -71,7 +70,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Allowing the host would change the verdict.
+    /// A refusal that allowing the host would lift.
     pub(crate) fn of_host(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), host_can_be_allowed: true }
     }
@@ -80,13 +79,14 @@ impl Refusal {
         Self { reason: reason.into(), host_can_be_allowed: false }
     }
 
-    /// What the user can do.
+    /// Returns what the user can do.
     pub(crate) fn advice(&self) -> &'static str {
         match self.host_can_be_allowed {
             true => {
-                "if this host is meant to deliver pictures, allow it with ClientBuilder::allow_delivery_host"
+                "if this host is trusted to deliver pictures, allow it with \
+                 ClientBuilder::allow_delivery_host"
             }
-            false => "no setting allows such a URL; report it to the operator of the service",
+            false => "no setting allows this URL; report it to the operator of the service",
         }
     }
 }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_of_the_documented_table_holds() {
+    fn the_documented_table_is_correct() {
         let rows = documented::rows("| base | delivery URL | fetched |");
         assert!(rows.len() > 20, "{} rows", rows.len());
         for row in rows {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allowed_host_delivers_from_anywhere_and_over_http() {
+    fn an_allowed_host_may_deliver_from_any_address_and_over_http() {
         let base = "https://api.example.com";
         for (allowed, url, expected) in [
             ("10.0.0.7", "http://10.0.0.7:9000/x", true),
@@ -140,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn the_regional_base_delivers_too() {
+    fn the_regional_host_may_deliver() {
         let bases = ["https://api.example.com", "https://10.0.0.9:8443"];
         assert_eq!(check(&bases, &[], "https://10.0.0.9/x"), Ok(()));
         assert!(check(&bases[..1], &[], "https://10.0.0.9/x").is_err());
     }
 
     #[test]
-    fn a_refusal_says_why_and_repeats_no_secret() {
+    fn a_refusal_has_a_reason_without_secrets() {
         let base = ["https://api.example.com"];
         let shown = |url: &str| check(&base, &[], url).unwrap_err().to_string();
         assert_eq!(
@@ -156,12 +156,12 @@ mod tests {
         );
         assert_eq!(
             shown("https://user:SECRET@cdn.example.com"),
-            "it has a user name or a password"
+            "the URL has a user name or a password"
         );
-        assert_eq!(shown("data:image/png;base64,SECRET"), "its scheme is `data`, not https");
+        assert_eq!(shown("data:image/png;base64,SECRET"), "the URL scheme is `data`, not https");
         assert_eq!(
             shown("http://cdn.example.com/SECRET"),
-            "cdn.example.com would be reached over http, and the service over https"
+            "cdn.example.com uses http, but the base URL uses https"
         );
     }
 }

@@ -1,11 +1,10 @@
-//! Reads the tables and lists of `docs/key-hosts.md`, so that tests check them against the code.
+//! Reads the tables and lists of `docs/key-hosts.md`, so that tests can compare them with the code.
 
 use url::Url;
 
 const PAGE: &str = include_str!("../../../docs/key-hosts.md");
 
-/// The rows of the tables with this header, without backticks. A row may have more columns than the
-/// test needs.
+/// Returns the first three cells of every row in the tables with this header, without backticks.
 pub(super) fn rows(header: &str) -> Vec<[String; 3]> {
     let tables = PAGE.split(header).skip(1);
     let rows: Vec<[String; 3]> = tables.flat_map(table_rows).collect();
@@ -14,7 +13,7 @@ pub(super) fn rows(header: &str) -> Vec<[String; 3]> {
 }
 
 fn table_rows(table: &str) -> impl Iterator<Item = [String; 3]> {
-    // The rest of the header, and the line below it.
+    // Skip the rest of the header and the separator line.
     table.lines().skip(2).take_while(|line| line.starts_with('|')).map(|line| {
         let cells = line.trim_matches('|').split('|');
         let cells: Vec<String> =
@@ -23,7 +22,7 @@ fn table_rows(table: &str) -> impl Iterator<Item = [String; 3]> {
     })
 }
 
-/// The words in backticks of the paragraph that starts with this.
+/// Returns the words in backticks in the paragraph that starts with `start`.
 pub(super) fn list(start: &str) -> Vec<&'static str> {
     let (_, paragraph) =
         PAGE.split_once(start).unwrap_or_else(|| panic!("the page has a list `{start}`"));

@@ -1,11 +1,12 @@
-//! Where the key may go. `docs/key-hosts.md` explains the rule, and its table is checked against
-//! this module.
+//! Decides where the key may be sent. `docs/key-hosts.md` explains the rule, and a test compares
+//! its table with this module.
 
 use url::Url;
 
 use super::{AllowedHost, is_loopback, same_origin, siblings::are_siblings};
 
-/// The configured bases, their siblings, and what the user allowed.
+/// The base URLs, and the hosts that the user allowed. Siblings of the base URLs also receive the
+/// key.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyOrigins {
     bases: Vec<Url>,
@@ -45,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_of_the_documented_table_holds() {
+    fn the_documented_table_is_correct() {
         let rows = documented::rows("| base | polling URL | key |");
         assert!(rows.len() > 40, "{} rows", rows.len());
         for row in rows {
@@ -56,14 +57,14 @@ mod tests {
                 assert_eq!(
                     allows(polled, &[], false, base),
                     expected,
-                    "{polled} {base}, the other way"
+                    "{polled} {base} (reversed)"
                 );
             }
         }
     }
 
     #[test]
-    fn allowed_hosts_get_the_key_over_https_or_loopback() {
+    fn allowed_hosts_receive_the_key_over_https_or_loopback() {
         let base = "https://api.example.com";
         for (allowed, url, with_http, expected) in [
             ("Polls.Other.net", "https://polls.other.net/x", false, true),
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn allowing_http_opens_no_other_host() {
+    fn allowing_http_does_not_allow_other_hosts() {
         assert!(!allows("https://api.example.com", &[], true, "http://api.example.com"));
         assert!(!allows("http://api.example.com", &[], true, "http://us1.example.com"));
         assert!(!allows("http://api.example.com", &[], true, "https://us1.example.com"));

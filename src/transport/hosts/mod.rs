@@ -1,5 +1,5 @@
-//! Hosts: when two are the same, which ones may receive the key, and which ones may deliver
-//! pictures.
+//! Decides when two hosts are the same, which hosts may receive the key, and which hosts may
+//! deliver pictures.
 
 mod address;
 mod allowed;
@@ -19,14 +19,14 @@ pub(crate) use allowed::{AllowedHost, printable};
 pub(crate) use delivery::{DeliveryRules, Refusal};
 pub(crate) use key::KeyOrigins;
 
-/// A host, in the one form that all its spellings share.
+/// A host in normalized form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Host {
-    /// `localhost`, `127.0.0.1` and `[::1]`, which reach the same process. The rest of
-    /// `127.0.0.0/8` may not.
+    /// `localhost`, `127.0.0.1` and `[::1]`, which usually reach the same process. Other addresses
+    /// in `127.0.0.0/8` may not.
     Loopback,
     Address(IpAddr),
-    /// In lower case and punycode, without a trailing dot.
+    /// In lowercase and Punycode, without a trailing dot.
     Name(String),
 }
 
@@ -56,7 +56,7 @@ impl<S: AsRef<str>> From<url::Host<S>> for Host {
     }
 }
 
-/// Whether the URL leads to this machine, by its address or by the name `localhost`.
+/// Whether the URL points to the local machine, by address or as `localhost`.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match Host::of(url) {
         Some(Host::Loopback) => true,
@@ -65,7 +65,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether scheme, host and port are the same, with the loopback names as one host.
+/// Whether the scheme, host and port are the same. All loopback names are one host.
 fn same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && Host::of(one).is_some()
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn another_scheme_port_or_host_is_another_origin() {
+    fn a_different_scheme_port_or_host_is_a_different_origin() {
         for (one, other) in [
             ("http://localhost:4000", "http://127.0.0.1:4001"),
             ("http://localhost:4000", "https://127.0.0.1:4000"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_known_by_address_and_by_name() {
+    fn loopback_is_recognized_by_address_and_by_name() {
         for (address, expected) in [
             ("http://localhost:8080", true),
             ("http://localhost.:8080", true),

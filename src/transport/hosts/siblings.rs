@@ -1,8 +1,8 @@
-//! Which other hosts of a domain belong to the service itself.
+//! Decides which other hosts of a domain belong to the service itself.
 //!
-//! An equal registrable domain is not enough: below `modal.run` or `azure.com` each host may be
-//! another customer's. So both hosts must be named like a provider's own, in words that
-//! `docs/key-hosts.md` lists.
+//! The same registrable domain is not enough: below `modal.run` or `azure.com`, hosts belong to
+//! different customers. So both hosts must have names that providers use for their own hosts, made
+//! of the words in `docs/key-hosts.md`.
 
 use url::Url;
 
@@ -11,32 +11,32 @@ use super::{
     words::{ENVIRONMENTS, HOSTING, REGIONS, SERVICE},
 };
 
-/// A longer number after a word is more likely a customer's than a region's.
+/// Longer numbers after a word usually identify a customer, not a region.
 const MAX_DIGITS: usize = 2;
 
-/// Whether both are, over https, hosts of one provider's own.
+/// Whether both are https URLs with hosts of the same provider.
 pub(super) fn are_siblings(base: &Url, other: &Url) -> bool {
-    let own = |url: &Url| (url.scheme() == "https").then(|| Host::of(url)).flatten();
-    match (own(base), own(other)) {
+    let host_name = |url: &Url| (url.scheme() == "https").then(|| Host::of(url)).flatten();
+    match (host_name(base), host_name(other)) {
         (Some(Host::Name(ours)), Some(Host::Name(theirs))) => {
-            let ours = OwnHost::parse(&ours);
-            ours.is_some() && ours == OwnHost::parse(&theirs)
+            let ours = ProviderHost::parse(&ours);
+            ours.is_some() && ours == ProviderHost::parse(&theirs)
         }
         _ => false,
     }
 }
 
-/// A host that is named like a provider's own. Two that are equal here are siblings.
+/// A host with a name that providers use for their own hosts. Equal values are siblings.
 #[derive(Debug, PartialEq, Eq)]
-struct OwnHost<'a> {
+struct ProviderHost<'a> {
     domain: &'a str,
     environments: Vec<&'a str>,
 }
 
-impl<'a> OwnHost<'a> {
+impl<'a> ProviderHost<'a> {
     fn parse(name: &'a str) -> Option<Self> {
         let registrable = psl::domain(name.as_bytes())?;
-        // An unknown suffix (`.internal`) tells nothing about who owns the domains below it.
+        // An unknown suffix such as `.internal` does not show who owns the domains below it.
         if !registrable.suffix().is_known()
             || HOSTING.iter().any(|hosting| is_within(name, hosting))
         {
@@ -46,7 +46,7 @@ impl<'a> OwnHost<'a> {
         let mut environments = Vec::new();
         if let Some(labels) = name.strip_suffix(domain)?.strip_suffix('.') {
             for label in labels.split('.') {
-                environments.extend(own_label(label)?);
+                environments.extend(environments_in(label)?);
             }
         }
         environments.sort_unstable();
@@ -54,10 +54,10 @@ impl<'a> OwnHost<'a> {
     }
 }
 
-/// The environments named in a label whose words are all known; none for any other label.
-fn own_label(label: &str) -> Option<Vec<&str>> {
+/// Returns the environments in a label whose words are all known, or `None` for any other label.
+fn environments_in(label: &str) -> Option<Vec<&str>> {
     let mut environments = Vec::new();
-    let mut named = false;
+    let mut has_word = false;
     for word in label.split('-') {
         let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
         if word.is_empty() || word.len() - stem.len() > MAX_DIGITS {
@@ -68,9 +68,9 @@ fn own_label(label: &str) -> Option<Vec<&str>> {
         } else if !stem.is_empty() && !SERVICE.contains(stem) && !REGIONS.contains(stem) {
             return None;
         }
-        named |= !stem.is_empty();
+        has_word |= !stem.is_empty();
     }
-    named.then_some(environments)
+    has_word.then_some(environments)
 }
 
 fn is_within(name: &str, domain: &str) -> bool {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documented_words_and_domains_are_those_of_the_code() {
+    fn the_documented_words_and_domains_match_the_code() {
         for (heading, list) in [
             ("Service words:", SERVICE),
             ("Region words:", REGIONS),
@@ -103,22 +103,19 @@ mod tests {
         }
     }
 
-    /// Fails when the public suffix list adds one of the domains, which can then be removed here.
+    /// If this fails, the public suffix list has added a domain, which can then be removed from the
+    /// list here.
     #[test]
-    fn no_hosting_domain_is_listed_twice() {
+    fn no_hosting_domain_is_a_public_suffix() {
         for domain in HOSTING.iter() {
             let below = format!("customer.{domain}");
             let registrable = psl::domain(below.as_bytes()).unwrap();
-            assert_ne!(
-                registrable.as_bytes(),
-                below.as_bytes(),
-                "{domain} is a public suffix by now"
-            );
+            assert_ne!(registrable.as_bytes(), below.as_bytes(), "{domain} is now a public suffix");
         }
     }
 
     #[test]
-    fn an_own_name_is_made_of_known_words() {
+    fn a_provider_name_consists_of_known_words() {
         for (label, own) in [
             ("api", true),
             ("us1", true),
@@ -140,11 +137,11 @@ mod tests {
             ("api_eu", false),
             ("xn--bcher-kva", false),
         ] {
-            assert_eq!(own_label(label).is_some(), own, "{label}");
+            assert_eq!(environments_in(label).is_some(), own, "{label}");
         }
     }
 
-    fn own_name() -> impl Strategy<Value = String> {
+    fn provider_name() -> impl Strategy<Value = String> {
         let word = select(SERVICE.iter().chain(REGIONS.iter()).collect::<Vec<_>>());
         let label =
             (prop::collection::vec((word, prop::option::of(0..100u32)), 1..3)).prop_map(|words| {
@@ -161,29 +158,43 @@ mod tests {
 
     proptest! {
         #[test]
-        fn own_hosts_of_a_domain_are_siblings_both_ways(one in own_name(), other in own_name()) {
+        fn provider_hosts_of_a_domain_are_siblings(
+            one in provider_name(),
+            other in provider_name(),
+        ) {
             prop_assert!(siblings(&one, &other) && siblings(&other, &one), "{} {}", one, other);
             let (upper, dotted) = (one.to_ascii_uppercase(), format!("{other}."));
             prop_assert!(siblings(&upper, &dotted));
         }
 
         #[test]
-        fn a_foreign_label_anywhere_makes_a_stranger(own in own_name(), name in "[bcdfghjklmpqrtwxyz]{5,9}") {
-            for stranger in [format!("{name}.{own}"), own.replace("example.com", &format!("{name}.example.com"))] {
-                prop_assert!(!siblings(&own, &stranger) && !siblings(&stranger, &own), "{} {}", own, stranger);
-                prop_assert!(!siblings(&stranger, &stranger));
+        fn an_unknown_label_makes_a_host_foreign(
+            own in provider_name(),
+            name in "[bcdfghjklmpqrtwxyz]{5,9}",
+        ) {
+            let inner = own.replace("example.com", &format!("{name}.example.com"));
+            for foreign in [format!("{name}.{own}"), inner] {
+                prop_assert!(!siblings(&own, &foreign), "{} {}", own, foreign);
+                prop_assert!(!siblings(&foreign, &own), "{} {}", foreign, own);
+                prop_assert!(!siblings(&foreign, &foreign));
             }
         }
 
         #[test]
-        fn hosts_of_another_domain_are_strangers(own in own_name()) {
-            for other in ["example.net", "evilexample.com", "example.com.evil.com", "example.co.uk"] {
-                prop_assert!(!siblings(&own, &own.replace("example.com", other)), "{} {}", own, other);
+        fn hosts_of_other_domains_are_not_siblings(own in provider_name()) {
+            for other in
+                ["example.net", "evilexample.com", "example.com.evil.com", "example.co.uk"]
+            {
+                let foreign = own.replace("example.com", other);
+                prop_assert!(!siblings(&own, &foreign), "{} {}", own, other);
             }
         }
 
         #[test]
-        fn below_a_hosting_domain_there_are_no_siblings(own in own_name(), domain in select(HOSTING.iter().collect::<Vec<_>>())) {
+        fn hosts_below_a_hosting_domain_are_not_siblings(
+            own in provider_name(),
+            domain in select(HOSTING.iter().collect::<Vec<_>>()),
+        ) {
             let hosted = own.replace("example.com", domain);
             prop_assert!(!siblings(&hosted, &hosted), "{}", hosted);
         }

@@ -1,4 +1,4 @@
-//! What is particular to a format.
+//! Tests of specific formats.
 
 use super::{
     Extent, extent_of,
@@ -9,14 +9,14 @@ fn sample(name: &str) -> Vec<u8> {
     samples().into_iter().find(|sample| sample.name == name).unwrap().bytes
 }
 
-/// Replaces the first occurrence.
+/// Replaces the first occurrence of `from`.
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
     [&bytes[..at], to, &bytes[at + from.len()..]].concat()
 }
 
 #[test]
-fn damaged_structures_are_not_whole() {
+fn damaged_structures_are_detected() {
     let png = sample("PNG");
     for (name, bytes) in [
         ("no IHDR", replaced(&png, b"IHDR", b"IDAT")),
@@ -46,7 +46,7 @@ fn damaged_structures_are_not_whole() {
 }
 
 #[test]
-fn sizes_without_bounds_are_waited_for() {
+fn huge_sizes_are_partial() {
     for (name, bytes) in [
         ("a WebP of 4 GiB", b"RIFF\xff\xff\xff\xffWEBPVP8 ".to_vec()),
         (
@@ -71,7 +71,7 @@ fn sizes_without_bounds_are_waited_for() {
 }
 
 #[test]
-fn a_partial_box_of_a_known_type_at_the_end_is_cut_off() {
+fn a_partial_box_of_a_known_type_at_the_end_is_partial() {
     for (name, rest) in
         [("MP4", "moov"), ("MP4", "free"), ("fragmented MP4", "moof"), ("AVIF", "mdat")]
     {
@@ -82,20 +82,20 @@ fn a_partial_box_of_a_known_type_at_the_end_is_cut_off() {
 }
 
 #[test]
-fn a_fragment_without_its_data_is_cut_off() {
+fn a_fragment_without_its_data_is_partial() {
     let moof = iso_box(b"moof", &[1; 20]);
     assert_eq!(extent_of([&sample("fragmented MP4")[..], &moof]), Extent::Partial);
 }
 
 #[test]
-fn a_video_is_not_whole_by_an_index_of_images() {
+fn an_image_index_does_not_complete_a_video() {
     let bytes = [ftyp(b"isom"), iso_box(b"meta", &[0; 30]), iso_box(b"mdat", &[0; 30])].concat();
     assert_eq!(extent_of([&bytes[..]]), Extent::Partial);
 }
 
 #[test]
-fn an_element_cut_off_in_a_segment_of_an_unknown_size_is_not_whole() {
-    for name in ["WebM, segment of an unknown size", "WebM, clusters of an unknown size"] {
+fn a_truncated_element_in_a_segment_of_unknown_size_is_partial() {
+    for name in ["WebM, segment of unknown size", "WebM, clusters of unknown size"] {
         let bytes = sample(name);
         for cut in [
             b"\x1c\x53\xbb\x6b".as_slice(),
@@ -111,7 +111,7 @@ fn an_element_cut_off_in_a_segment_of_an_unknown_size_is_not_whole() {
 }
 
 #[test]
-fn the_simulators_pictures_have_such_structures() {
+fn pictures_of_the_simulator_are_complete() {
     let png = include_bytes!("../../../../docs/fox.png");
     assert_eq!(extent_of(png.chunks(1000)), Extent::Complete);
     assert_eq!(extent_of([&png[..png.len() - 1]]), Extent::Partial);

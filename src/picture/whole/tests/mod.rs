@@ -1,4 +1,4 @@
-//! What holds for the structure of every format.
+//! Tests of every format.
 
 mod formats;
 mod samples;
@@ -9,8 +9,8 @@ use proptest::{
     sample::{Index, select},
 };
 
+use self::samples::{Sample, samples};
 use super::{Checker, Extent};
-use samples::{Sample, samples};
 
 fn extent_of<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Extent {
     let mut checker = Checker::default();
@@ -19,7 +19,7 @@ fn extent_of<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Extent {
 }
 
 #[test]
-fn every_sample_is_whole_and_of_its_kind() {
+fn every_sample_is_complete_and_has_its_format() {
     for Sample { name, bytes, kind, extent, .. } in samples() {
         let mut checker = Checker::default();
         checker.feed(&bytes);
@@ -28,7 +28,7 @@ fn every_sample_is_whole_and_of_its_kind() {
 }
 
 #[test]
-fn no_prefix_that_ends_before_the_end_is_whole() {
+fn every_proper_prefix_is_partial() {
     for Sample { name, bytes, end, .. } in samples() {
         for length in 0..end {
             assert_eq!(
@@ -42,7 +42,7 @@ fn no_prefix_that_ends_before_the_end_is_whole() {
 }
 
 #[test]
-fn chunks_of_one_byte_give_the_same_verdict_after_each() {
+fn chunks_of_one_byte_have_the_same_extent() {
     for Sample { name, bytes, .. } in samples() {
         let mut checker = Checker::default();
         for length in 0..bytes.len() {
@@ -54,7 +54,7 @@ fn chunks_of_one_byte_give_the_same_verdict_after_each() {
 
 proptest! {
     #[test]
-    fn any_chunks_give_the_same_verdict(
+    fn chunk_boundaries_do_not_matter(
         sample in select(samples()),
         length in any::<Index>(),
         cuts in vec(any::<Index>(), 0..8),
@@ -68,14 +68,23 @@ proptest! {
     }
 
     #[test]
-    fn trailing_bytes_do_not_change_the_verdict(sample in select(samples()), trailing in vec(any::<u8>(), 0..64)) {
-        // A segment of an unknown size takes what looks like an element for one; a zero never does.
-        let trailing = if sample.name.contains("unknown size") { vec![0; trailing.len()] } else { trailing };
-        prop_assert_eq!(extent_of([&sample.bytes[..], &trailing]), sample.extent, "{}", sample.name);
+    fn trailing_bytes_do_not_change_the_extent(
+        sample in select(samples()),
+        trailing in vec(any::<u8>(), 0..64),
+    ) {
+        // In a segment of unknown size, trailing bytes may look like an element. Zeros never do.
+        let is_open_ended = sample.name.contains("unknown size");
+        let trailing = if is_open_ended { vec![0; trailing.len()] } else { trailing };
+        let extent = extent_of([&sample.bytes[..], &trailing]);
+        prop_assert_eq!(extent, sample.extent, "{}", sample.name);
     }
 
     #[test]
-    fn random_bytes_never_panic(head in select(samples()), kept in 0..40_usize, random in vec(any::<u8>(), 0..400)) {
+    fn random_bytes_never_panic(
+        head in select(samples()),
+        kept in 0..40_usize,
+        random in vec(any::<u8>(), 0..400),
+    ) {
         let kept = &head.bytes[..kept.min(head.bytes.len())];
         extent_of([kept, &random]);
     }

@@ -1,5 +1,4 @@
-//! Small files of every format: from an encoder, or put together by hand where an encoder would not
-//! write such a one.
+//! Small files of every format: encoded, or assembled by hand if no encoder writes them.
 
 use image::{ImageFormat, RgbImage};
 
@@ -11,9 +10,9 @@ pub struct Sample {
     pub name: &'static str,
     pub bytes: Vec<u8>,
     pub kind: FileKind,
-    /// Of all the bytes.
+    /// The extent of all bytes.
     pub extent: Extent,
-    /// Fewer bytes than this are not whole.
+    /// The shortest prefix that is not partial.
     pub end: usize,
 }
 
@@ -98,17 +97,17 @@ pub fn samples() -> Vec<Sample> {
         sample("WebM", Webm, Complete, webm()),
         Sample {
             end: before_clusters + cluster().len(),
-            ..sample("WebM, segment of an unknown size", Webm, Open, streamed)
+            ..sample("WebM, segment of unknown size", Webm, Open, streamed)
         },
         Sample {
-            // After the cluster's timestamp.
+            // After the timestamp of the cluster.
             end: before_clusters + 15,
-            ..sample("WebM, clusters of an unknown size", Webm, Open, live)
+            ..sample("WebM, clusters of unknown size", Webm, Open, live)
         },
     ]
 }
 
-/// Two scans with restarts, stuffed bytes and fill bytes, and a thumbnail with an end of its own.
+/// Two scans with restarts, stuffed bytes and fill bytes, and a thumbnail with its own end marker.
 pub fn progressive_jpeg() -> Vec<u8> {
     let segment = |code: u8, contents: &[u8]| {
         let length = u16::try_from(contents.len() + 2).unwrap().to_be_bytes();
@@ -131,8 +130,8 @@ pub fn progressive_jpeg() -> Vec<u8> {
     .concat()
 }
 
-/// An animation of two images with color tables, a comment of two sub-blocks, and trailers in the
-/// data.
+/// An animation of two images with color tables, a comment of two sub-blocks, and trailer bytes in
+/// the data.
 pub fn gif() -> Vec<u8> {
     let image = |flags: u8, table: &[u8]| {
         [b"\x2c\0\0\0\0\x02\0\x02\0", &[flags][..], table, b"\x02\x03\x3b\x3b\x3b\x02\x84\x51\0"]
@@ -159,7 +158,7 @@ pub fn ftyp(brand: &[u8; 4]) -> Vec<u8> {
     iso_box(b"ftyp", &[&brand[..], b"\0\0\x02\0", brand, b"mp41"].concat())
 }
 
-/// With a size of 64 bits.
+/// An `mdat` box with a 64-bit size.
 fn large_mdat() -> Vec<u8> {
     let contents = [6; 33];
     let size = (16 + contents.len() as u64).to_be_bytes();
@@ -181,7 +180,7 @@ fn cluster() -> Vec<u8> {
     [b"\x1f\x43\xb6\x75\x9a\xe7\x81\0\xa3\x95".to_vec(), vec![0x81; 21]].concat()
 }
 
-/// A cluster of an unknown size: a timestamp, a block and a void.
+/// A cluster of unknown size: a timestamp, a block and a void element.
 fn open_cluster() -> Vec<u8> {
     [
         &[0x1f, 0x43, 0xb6, 0x75][..],
