@@ -1,12 +1,12 @@
-//! Reading responses into their types.
+//! Converts responses to their contract types.
 
 use serde_json::{Map, Value};
 
 use crate::{Address, Extra, TaskStatus, Violation};
 
-/// A type of a response, or of a part of one.
+/// A response type, or the type of a part of a response.
 pub(crate) trait ReadAnswer: Sized {
-    /// `None` if the value does not fit, or lacks what is required.
+    /// Returns `None` if the value has a different type or a required member is missing.
     fn read(value: &Value) -> Option<Self>;
 }
 
@@ -24,7 +24,7 @@ macro_rules! by_serde {
 
 by_serde!(String, bool, i64, f64, Value, Address, TaskStatus, Violation);
 
-/// A list of which an element does not fit is not read, so that no element is lost.
+/// If any element cannot be read, the whole list is not read, so that no element is lost.
 impl<T: ReadAnswer> ReadAnswer for Vec<T> {
     fn read(value: &Value) -> Option<Self> {
         value.as_array()?.iter().map(T::read).collect()
@@ -39,18 +39,19 @@ impl AnswerFields {
         value.as_object().cloned().map(Self)
     }
 
-    /// The member `name`. One that does not fit its type is left to [`rest`](Self::rest).
+    /// Takes the member `name`. If its value does not have the type, it stays for
+    /// [`rest`](Self::rest).
     pub(crate) fn take<T: ReadAnswer>(&mut self, name: &str) -> Option<T> {
         let value = self.0.get(name)?;
         let read = T::read(value);
-        // `null` says no more than a member that is missing.
+        // `null` is the same as a missing member.
         if read.is_some() || value.is_null() {
             self.0.remove(name);
         }
         read
     }
 
-    /// What no field has taken.
+    /// Takes the remaining members.
     pub(crate) fn rest(&mut self) -> Extra {
         std::mem::take(&mut self.0).into()
     }

@@ -1,11 +1,11 @@
-//! The contract's examples of requests.
+//! Example requests from the contract.
 
 use serde_json::{Map, Value};
 
 use super::{operation::Operation, request::Request};
 
 impl Operation {
-    /// The contract's example of a request to this operation, if it has one.
+    /// Returns the example request of this operation in the contract, if it has one.
     ///
     /// ```
     /// for operation in imagekiln::operations() {
@@ -15,7 +15,7 @@ impl Operation {
     /// }
     /// ```
     pub fn example(&'static self) -> Option<Request> {
-        // The generator wrote the text from JSON.
+        // Always valid JSON, because the generator wrote it.
         let body: Map<String, Value> = serde_json::from_str(self.example_json?).ok()?;
         let mut request = Request::new(self);
         for parameter in self.path_parameters {

@@ -1,4 +1,4 @@
-//! The value of a field, and the Rust types that it is made of.
+//! The values of request fields, and their conversions from and to Rust types.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::json::IntoJson;
 use crate::{Address, AspectRatio, ImageInput, WebhookSecret};
 
-/// The value of a field; images stay apart, because they are streamed.
+/// The value of a field. Images are separate, because they are streamed.
 #[derive(Clone)]
 pub(crate) enum FieldValue {
     Json(Value),
     Image(ImageInput),
 }
 
-/// Numbers are equal if their values are: `2` is `2.0`.
+// Numbers are compared by value: `2` equals `2.0`.
 impl PartialEq for FieldValue {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -27,8 +27,8 @@ impl PartialEq for FieldValue {
     }
 }
 
-/// What a field of a generated type becomes: an image, or the JSON of anything that serialises. The
-/// error says what is wrong with the value.
+/// Converts a field of a generated type to an image or to JSON. The error describes what is wrong
+/// with the value.
 pub(crate) trait IntoFieldValue {
     fn into_field_value(self) -> Result<FieldValue, String>;
 }
@@ -51,7 +51,8 @@ impl<T: JsonValue> IntoFieldValue for T {
     }
 }
 
-/// A field of a generated type, from a value that was set at run time; nothing if it does not fit.
+/// Converts a value that was set at run time to a field of a generated type. Returns `None` if the
+/// value does not have the type.
 pub(crate) trait FromFieldValue: Sized {
     fn from_field_value(value: &FieldValue) -> Option<Self>;
 }
@@ -83,7 +84,8 @@ impl<T: JsonValue> FromFieldValue for T {
     }
 }
 
-/// Marks the types of fields that are JSON. `ImageInput` serialises too, but is streamed instead.
+/// Marks field types that are sent as JSON. `ImageInput` also implements `Serialize`, but is
+/// streamed.
 pub(crate) trait JsonValue: Serialize + DeserializeOwned {}
 
 impl JsonValue for String {}

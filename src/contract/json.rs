@@ -1,4 +1,4 @@
-//! What can be the value of a field, and the JSON that it becomes.
+//! The values that a field can be set to, and their conversion to JSON.
 
 use std::borrow::Cow;
 
@@ -10,17 +10,16 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A value that a field can be set to: text, numbers, booleans, `null` (`()` or `None`), lists of
-/// these, and any [`serde_json::Value`].
+/// A value that a field can be set to: text, a number, a Boolean, `null` (`()` or `None`), a list
+/// of these, or any [`serde_json::Value`].
 ///
-/// JSON has no way to write NaN and infinities, and serde_json turns them into `null`. A field set
-/// to such a number is a violation instead. This does not see a `null` that serde_json has already
-/// made of it, as in `json!(f64::NAN)`.
+/// JSON cannot represent NaN and infinities, which serde_json converts to `null`. Setting a field
+/// to such a number is a violation instead. A `null` that serde_json has already created, as in
+/// `json!(f64::NAN)`, is not detected.
 ///
-/// Implemented in this crate only. For a type of your own, pass the result of
-/// [`serde_json::to_value`].
+/// This trait is sealed. For other types, pass the result of [`serde_json::to_value`].
 pub trait IntoJson: Sealed {
-    /// The value, or what is wrong with it.
+    /// Returns the JSON value, or what is wrong with the value.
     #[doc(hidden)]
     fn into_json(self) -> Result<Value, String>;
 }
@@ -103,7 +102,7 @@ impl<T: IntoJson + Clone> IntoJson for &[T] {
 
 fn list(items: impl IntoIterator<Item = impl IntoJson>) -> Result<Value, String> {
     let items = items.into_iter().enumerate().map(|(index, item)| {
-        item.into_json().map_err(|fault| format!("has an item (at {index}) that {fault}"))
+        item.into_json().map_err(|problem| format!("has an item (at {index}) that {problem}"))
     });
     items.collect::<Result<_, _>>().map(Value::Array)
 }
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_become_the_json_that_serde_json_makes_of_them() {
+    fn values_convert_like_serde_json() {
         assert_eq!("a".into_json(), Ok(json!("a")));
         assert_eq!((&"a".to_owned()).into_json(), Ok(json!("a")));
         assert_eq!(u64::MAX.into_json(), Ok(json!(u64::MAX)));
@@ -131,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_not_finite_are_refused_at_any_depth() {
+    fn non_finite_numbers_are_refused_at_any_depth() {
         assert_eq!(f64::NAN.into_json(), Err("is NaN; must be a finite number".to_owned()));
         assert_eq!(f32::INFINITY.into_json(), Err("is inf; must be a finite number".to_owned()));
         assert!(Some(f64::NEG_INFINITY).into_json().is_err());
         let nested = vec![vec![0.5], vec![1.5, f64::NAN]];
-        let fault =
+        let problem =
             "has an item (at 1) that has an item (at 1) that is NaN; must be a finite number";
-        assert_eq!(nested.into_json(), Err(fault.to_owned()));
+        assert_eq!(nested.into_json(), Err(problem.to_owned()));
     }
 }

@@ -1,5 +1,4 @@
-//! The contract at run time: the operations, requests to them, and the check of a request against
-//! its limits.
+//! The contract at run time: operations, requests, and the validation of requests.
 
 mod answer;
 mod example;

@@ -1,5 +1,4 @@
-//! The table of operations: what the contract says, for programs that work with all of them at
-//! once.
+//! The table of operations, for programs that work with all of them.
 
 use std::fmt;
 
@@ -9,147 +8,148 @@ use crate::Region;
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// Its `operationId`: `gen_2_pro`.
+    /// The `operationId`, for example `gen_2_pro`.
     pub id: &'static str,
-    /// Its path behind `/v1/`, with the neutral prefix: `gen-2-pro`, `gen-tools/deblur-v1`.
+    /// The path after `/v1/` with the neutral model prefix, for example `gen-2-pro` or
+    /// `gen-tools/deblur-v1`.
     pub name: &'static str,
-    /// Its path: `/v1/gen-2-pro`.
+    /// The path, for example `/v1/gen-2-pro`.
     pub path: &'static str,
-    /// What it does, in a few words.
+    /// A short description.
     pub summary: &'static str,
-    /// What it does.
+    /// The full description.
     pub description: &'static str,
-    /// Whether it creates a task. Polling (`get_result`) does not.
+    /// Whether the operation creates a task. `false` for polling (`get_result`).
     pub submits: bool,
-    /// Deprecated, and in effect.
+    /// Whether the operation is deprecated. Deprecated operations still work.
     pub deprecated: bool,
-    /// Served from the regional base address.
+    /// Whether the operation is served from the regional base URL.
     pub regional: bool,
-    /// How many reference images it takes, where the contract says.
+    /// The maximum number of reference images, if the contract defines it.
     pub max_reference_images: Option<u64>,
-    /// Parameters in its path, such as `base_model`.
+    /// The path parameters, such as `base_model`.
     pub path_parameters: &'static [PathParameter],
-    /// The fields of its request that the contract shows.
+    /// The request fields that the contract defines.
     pub fields: &'static [Field],
-    /// What the contract does not show of the operation.
+    /// Facts about the operation that the contract does not define.
     pub not_shown: &'static [&'static str],
-    /// The body of the contract's example, as JSON text.
+    /// The body of the example request in the contract, as JSON.
     pub(crate) example_json: Option<&'static str>,
 }
 
-/// A parameter in the path of an operation; always required.
+/// A path parameter of an operation. Path parameters are always required.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PathParameter {
-    /// Its name: `base_model`.
+    /// The name, for example `base_model`.
     pub name: &'static str,
-    /// What it is.
+    /// The description.
     pub description: &'static str,
-    /// A value for example, if the contract has one.
+    /// An example value, if the contract has one.
     pub example: Option<&'static str>,
 }
 
-/// A field of a request.
+/// A request field.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Field {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it is.
+    /// The description.
     pub description: &'static str,
-    /// Whether a request must have it.
+    /// Whether the field is required.
     pub required: bool,
-    /// Whether an explicit `null` may be sent.
+    /// Whether the field accepts an explicit `null`.
     pub nullable: bool,
-    /// What values it takes.
+    /// The type of the value.
     pub kind: FieldKind,
-    /// What the service takes where it is not sent, as JSON text.
+    /// The default that the service applies if the field is not sent, as JSON.
     pub default: Option<&'static str>,
-    /// Bounds of its value.
+    /// The limits of the value.
     pub limits: Limits,
-    /// Bounds and default in words: `1.5 to 10; default 5`.
+    /// The limits and the default as text, for example `1.5 to 10; default 5`.
     pub limits_text: &'static str,
 }
 
-/// What values a field takes.
+/// The type of a field's value.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FieldKind {
     /// Text.
     Text,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number.
     Number,
     /// True or false.
     Boolean,
-    /// One of a closed list.
+    /// One of a fixed set of values.
     #[non_exhaustive]
     Choice {
-        /// The list.
+        /// The allowed values.
         values: &'static [&'static str],
     },
     /// An image.
     #[non_exhaustive]
     Image {
-        /// How it may be given.
+        /// The accepted forms of the image.
         encodings: ImageEncodings,
-        /// The field whose image it masks; both have the same dimensions.
+        /// The field whose image this image masks. Both must have the same dimensions.
         mask_of: Option<&'static str>,
-        /// Its largest area, in megapixels.
+        /// The maximum area in megapixels.
         max_megapixels: Option<f64>,
     },
-    /// Width to height, such as `16:9`.
+    /// A ratio of width to height, such as `16:9`.
     #[non_exhaustive]
     AspectRatio {
-        /// The narrowest ratio taken.
+        /// The narrowest accepted ratio.
         narrowest: (u32, u32),
-        /// The widest ratio taken.
+        /// The widest accepted ratio.
         widest: (u32, u32),
     },
-    /// An http or https address.
+    /// An http or https URL.
     Address,
-    /// Text that is a secret.
+    /// A secret.
     Secret,
-    /// Any JSON: its type is not shown.
+    /// Any JSON value, because the contract does not define a type.
     Json,
 }
 
-/// How an image field may be given.
+/// The accepted forms of an image field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImageEncodings {
-    /// As base64 data.
+    /// Base64 data.
     Base64,
-    /// As base64 data or as a URL.
+    /// Base64 data or a URL.
     Base64OrUrl,
-    /// The contract does not say.
+    /// The contract does not define the forms.
     NotShown,
 }
 
-/// Bounds of a field's value; all inclusive.
+/// The limits of a field's value. All limits are inclusive.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The least number.
+    /// The smallest number.
     pub minimum: Option<f64>,
     /// The largest number.
     pub maximum: Option<f64>,
-    /// The number of which it is a multiple.
+    /// The number must be a multiple of this.
     pub multiple_of: Option<f64>,
-    /// The least count of characters.
+    /// The minimum length in characters.
     pub min_length: Option<u64>,
-    /// The largest count of characters.
+    /// The maximum length in characters.
     pub max_length: Option<u64>,
 }
 
 impl Operation {
-    /// The region that serves it.
+    /// Returns the region that serves the operation.
     pub fn region(&self) -> Region {
         if self.regional { Region::Regional } else { Region::Global }
     }
 
-    /// The field of this name.
+    /// Returns the field with this name.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -165,12 +165,12 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Every operation of the contract, in the order of the document: 28 submissions and polling.
+/// Returns every operation of the contract, submissions and polling, in the order of the document.
 pub fn operations() -> &'static [Operation] {
     crate::generated::OPERATIONS
 }
 
-/// The operation of this name (`gen-2-pro`), path (`/v1/gen-2-pro`) or id (`gen_2_pro`).
+/// Finds an operation by its name (`gen-2-pro`), path (`/v1/gen-2-pro`) or id (`gen_2_pro`).
 pub fn find_operation(name: &str) -> Option<&'static Operation> {
     operations()
         .iter()

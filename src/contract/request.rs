@@ -1,5 +1,5 @@
-//! A request in the form that is checked and sent, whether it came from a generated type or was
-//! built at run time.
+//! A request in the form that is validated and sent. Generated types convert to it, and programs
+//! can build it at run time.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -12,18 +12,20 @@ use super::{
 };
 use crate::{Extra, ImageInput, ImageSource, Violation};
 
-/// How much text is checked and written within an async task: about a millisecond of work.
+/// The amount of text to validate and serialize within an async task; about a millisecond of work.
 const LIGHT: usize = 1024 * 1024;
 
-/// What [`Client::submit`](crate::Client::submit) takes: every request type of
+/// A request that [`Client::submit`](crate::Client::submit) accepts: every request type in
 /// [`types`](crate::types), and [`Request`].
 pub trait Submit {
-    /// The request in the form that is checked and sent.
+    /// Converts the request to the form that is validated and sent.
     fn into_request(self) -> Request;
 }
 
-/// A request to any operation, built at run time: for programs that, as the command line does,
-/// learn the operation and its fields from [`operations()`](crate::operations).
+/// A request to any operation, built at run time.
+///
+/// Use it in programs such as command lines that read the operations and their fields from
+/// [`operations()`](crate::operations).
 ///
 /// ```
 /// use imagekiln::{Request, find_operation};
@@ -34,55 +36,56 @@ pub trait Submit {
 /// assert_eq!(request.validate().unwrap_err().violations().len(), 2);
 /// ```
 ///
-/// Two requests are equal if they say the same, in whatever order their fields were set.
-/// [`to_json`](Self::to_json) and [`from_json`](Self::from_json) store a request and read it back.
+/// Two requests are equal if they have the same operation and the same values, regardless of the
+/// order in which the fields were set. [`to_json`](Self::to_json) and
+/// [`from_json`](Self::from_json) store and read a request.
 #[derive(Clone)]
 #[must_use = "a request does nothing until it is submitted"]
 pub struct Request {
     pub(crate) operation: &'static Operation,
     pub(crate) path_parameters: Vec<(String, String)>,
-    /// In the order in which they were set; a name that occurs twice is a violation.
+    /// In the order in which they were set. A name that occurs twice is a violation.
     pub(crate) fields: Vec<(String, FieldValue)>,
-    /// Faults found while the request was put together.
+    /// Violations found while the request was built.
     pub(crate) faults: Vec<Violation>,
 }
 
 impl Request {
-    /// An empty request to `operation`.
+    /// Creates an empty request to `operation`.
     pub fn new(operation: &'static Operation) -> Self {
         Self { operation, path_parameters: Vec::new(), fields: Vec::new(), faults: Vec::new() }
     }
 
-    /// The operation it goes to.
+    /// Returns the operation of the request.
     pub fn operation(&self) -> &'static Operation {
         self.operation
     }
 
-    /// Sets a field; one that the contract does not name is sent as well.
+    /// Sets a field. Fields that the contract does not define are sent, too.
     ///
-    /// The text of an image field is an http(s) URL, as of [`ImageInput::url`], or base64, as of
-    /// [`ImageInput::base64`]. For a file, see [`image`](Self::image) and [`ImageInput::path`].
+    /// Text in an image field is an http or https URL, like [`ImageInput::url`], or base64, like
+    /// [`ImageInput::base64`]. For files, use [`image`](Self::image) with [`ImageInput::path`].
     pub fn field(mut self, name: impl Into<String>, value: impl IntoJson) -> Self {
         self.set(name.into(), value.into_json());
         self
     }
 
-    /// Sets an image field; one that the contract does not name is sent as well, and may also be a
-    /// video or a ZIP archive.
+    /// Sets an image field. Fields that the contract does not define are sent, too, and may contain
+    /// a video or a ZIP archive instead of an image.
     pub fn image(mut self, name: impl Into<String>, image: impl Into<ImageInput>) -> Self {
         self.fields.push((name.into(), FieldValue::Image(image.into())));
         self
     }
 
-    /// Sets a parameter of the operation's path, such as `base_model`: letters, digits, `-`, `.`
+    /// Sets a path parameter, such as `base_model`. The value may contain letters, digits, `-`, `.`
     /// and `_`.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.path_parameter(&name.into(), value.into());
         self
     }
 
-    /// Whether an image of the request is a file. Otherwise, [`validate`](Self::validate) does not
-    /// block.
+    /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)
+    /// does not block.
     pub fn reads_files(&self) -> bool {
         self.fields.iter().any(|(_, value)| match value {
             FieldValue::Image(image) => matches!(image.source(), ImageSource::Path(_)),
@@ -90,8 +93,8 @@ impl Request {
         })
     }
 
-    /// Whether checking and writing the request takes too long for an async task: files are read,
-    /// or more than 1 MiB of text is.
+    /// Whether validating and serializing the request takes too long for an async task: it reads
+    /// files, or contains more than 1 MiB of text.
     pub(crate) fn is_heavy(&self) -> bool {
         let text: usize = self
             .fields
@@ -173,7 +176,7 @@ impl Submit for Request {
     }
 }
 
-/// Prints the names of the fields only: among the values are secrets and megabytes.
+/// Prints only the names of the fields, because values may be secret or large.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")

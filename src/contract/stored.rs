@@ -1,4 +1,4 @@
-//! The stored form of a request: JSON text that is read back without loss, except for secrets.
+//! The stored form of a request: JSON that can be read without loss, except for secrets.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{Error, ErrorKind, ImageInput, Violation};
 
-/// The field that is left out, because it is a secret.
+/// The field that is never stored, because it is a secret.
 const SECRET: &str = "webhook_secret";
 
-/// How similar two names are, from 0 to 1, if one may be a misspelling of the other.
+/// The minimum similarity of two names, from 0 to 1, to suggest one for the other.
 const SIMILAR: f64 = 0.4;
 
 #[derive(Serialize, Deserialize)]
@@ -26,10 +26,10 @@ struct Stored {
     path: BTreeMap<String, String>,
     #[serde(default)]
     fields: Map<String, Value>,
-    /// Values of fields that the contract does not name, or that are not of the contract's type.
+    /// Values of fields that the contract does not define, or that have a different type.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     extra: Map<String, Value>,
-    /// Images in fields that the contract does not name.
+    /// Images in fields that the contract does not define.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     extra_images: Map<String, Value>,
     #[serde(flatten)]
@@ -37,12 +37,11 @@ struct Stored {
 }
 
 impl Request {
-    /// The request as JSON text that [`from_json`](Self::from_json) reads. Image files are stored as
-    /// their paths, images in memory as base64.
+    /// Serializes the request to JSON that [`from_json`](Self::from_json) can read.
     ///
-    /// The webhook secret is left out: a client adds
-    /// [its own](crate::ClientBuilder::webhook_secret) when the request is submitted. Whatever else
-    /// the request holds, such as a signed webhook URL, is in the text.
+    /// Image files are stored as paths, and images in memory as base64. The webhook secret is not
+    /// stored; the client adds [its own](crate::ClientBuilder::webhook_secret) when the request is
+    /// submitted. Everything else, for example a signed webhook URL, is part of the text.
     ///
     /// ```
     /// use std::path::Path;
@@ -53,7 +52,10 @@ impl Request {
     /// let text = request.to_json()?;
     /// assert_eq!(
     ///     text,
-    ///     r#"{"operation":"gen-2-pro","fields":{"input_image":{"path":"fox.png"},"prompt":"the same fox at night"}}"#
+    ///     concat!(
+    ///         r#"{"operation":"gen-2-pro","fields":{"#,
+    ///         r#""input_image":{"path":"fox.png"},"prompt":"the same fox at night"}}"#,
+    ///     )
     /// );
     /// assert_eq!(Gen2Pro::from_json(&text)?, request);
     /// # Ok(())
@@ -63,7 +65,7 @@ impl Request {
     /// # Errors
     ///
     /// Kind [`Validation`](ErrorKind::Validation): a field is set twice or has a value that JSON
-    /// can't carry, or a path is not valid Unicode.
+    /// cannot represent, or a path is not valid Unicode.
     pub fn to_json(&self) -> Result<String, Error> {
         self.validate_form()?;
         let mut stored = Stored {
@@ -92,20 +94,21 @@ impl Request {
         serde_json::to_string(&stored).map_err(unwritable)
     }
 
-    /// Reads a request from the text that [`to_json`](Self::to_json) wrote, or that a person wrote
-    /// in this form. Nothing is checked against the contract's limits yet.
+    /// Reads a request from JSON in the form that [`to_json`](Self::to_json) writes. Does not
+    /// validate it against the limits of the contract.
     ///
-    /// The text can name files of this machine, which are sent to the service. Do not read text
-    /// from strangers with it: deserialize one of the [`types`](crate::types) instead, which
-    /// refuses paths.
+    /// The text can name local files, which submitting the request sends to the service. Do not use
+    /// this method for untrusted text. Deserialize one of the [`types`](crate::types) instead,
+    /// which refuse paths.
     ///
     /// # Errors
     ///
-    /// Kind [`Validation`](ErrorKind::Validation): the text is not a request, or names an operation
-    /// or a field that the contract does not have; the error names the nearest one.
+    /// Kind [`Validation`](ErrorKind::Validation): the text is not a request, or it names an
+    /// operation or a field that the contract does not define. The error suggests the most similar
+    /// name.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         let stored: Stored = serde_json::from_str(text).map_err(|error| {
-            Error::new(ErrorKind::Validation, format!("could not read the request: {error}"))
+            Error::new(ErrorKind::Validation, format!("could not parse the request: {error}"))
         })?;
         let operation = find_operation(&stored.operation).ok_or_else(|| {
             let names = operations().iter().map(|operation| operation.name);
@@ -123,7 +126,7 @@ impl Stored {
         let mut request = Request::new(operation);
         let mut violations = Vec::new();
         for name in self.unknown.keys() {
-            violations.push(unknown(name, "a part of a stored request", PARTS.into_iter()));
+            violations.push(unknown(name, "a member of a stored request", PARTS.into_iter()));
         }
         for (name, value) in self.path {
             request.path_parameter(&name, value);
@@ -139,7 +142,7 @@ impl Stored {
             };
             match value {
                 Ok(value) => request.fields.push((name, value)),
-                Err(fault) => violations.push(Violation::of_field(&name, "value_error", fault)),
+                Err(problem) => violations.push(Violation::of_field(&name, "value_error", problem)),
             }
         }
         let extra = self.extra.into_iter().map(|(name, value)| (name, FieldValue::Json(value)));
@@ -147,7 +150,7 @@ impl Stored {
         for (name, value) in self.extra_images {
             match ImageInput::from_stored(value) {
                 Ok(image) => request.fields.push((name, FieldValue::Image(image))),
-                Err(fault) => violations.push(Violation::of_field(&name, "value_error", fault)),
+                Err(problem) => violations.push(Violation::of_field(&name, "value_error", problem)),
             }
         }
         if violations.is_empty() { Ok(request) } else { Err(violations) }
@@ -158,7 +161,7 @@ fn is_secret(name: &str, field: Option<&Field>) -> bool {
     name == SECRET || field.is_some_and(|field| field.kind == FieldKind::Secret)
 }
 
-/// Whether JSON is the usual form of the field's value.
+/// Whether the field is usually stored as plain JSON.
 fn is_plain(field: Option<&Field>) -> bool {
     field.is_some_and(|field| !matches!(field.kind, FieldKind::Image { .. }))
 }
@@ -185,7 +188,7 @@ fn unknown(name: &str, what: &str, known: impl Iterator<Item = &'static str>) ->
     Violation::of_field(name, "extra_forbidden", format!("is not {what}{}", hint(name, known)))
 }
 
-/// The known name that is most similar to `name`.
+/// Suggests the known name that is most similar to `name`.
 fn hint(name: &str, known: impl Iterator<Item = &'static str>) -> String {
     let similarity = |known: &str| strsim::normalized_damerau_levenshtein(name, known);
     let rated = known.map(|known| (similarity(known), known)).filter(|(rate, _)| *rate > SIMILAR);

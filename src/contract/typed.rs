@@ -1,4 +1,4 @@
-//! From a request that was built at run time to a generated type.
+//! Converts a request that was built at run time to a generated type.
 
 use super::{
     field_value::{FieldValue, FromFieldValue},
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Error, ErrorKind, Extra, Violation};
 
-/// The values of a request, which the generated types take one by one.
+/// The values of a request, which the fields of a generated type take one by one.
 pub(crate) struct Fields {
     operation: &'static Operation,
     path_parameters: Vec<(String, String)>,
@@ -16,10 +16,10 @@ pub(crate) struct Fields {
 }
 
 impl Request {
-    /// The values of a request to `operation`.
+    /// Returns the values of a request to `operation`.
     pub(crate) fn into_fields(self, operation: &'static Operation) -> Result<Fields, Error> {
         if self.operation.id != operation.id {
-            let message = format!("the request is to {}, not to {operation}", self.operation);
+            let message = format!("the request is for {}, not for {operation}", self.operation);
             return Err(Error::new(ErrorKind::Validation, message).with_operation(operation.name));
         }
         if !self.faults.is_empty() {
@@ -40,8 +40,8 @@ impl Fields {
         self.optional(name).ok_or_else(|| self.missing(name))
     }
 
-    /// The value, if it is set and fits the type. A value that does not fit is left to
-    /// [`rest`](Self::rest): it is sent as it is.
+    /// Takes the value, if it is set and has the type. A value of a different type stays for
+    /// [`rest`](Self::rest), and is sent unchanged.
     pub(crate) fn optional<T: FromFieldValue>(&mut self, name: &str) -> Option<T> {
         let at = self.values.iter().position(|(known, _)| known == name)?;
         let value = T::from_field_value(&self.values[at].1)?;
@@ -49,14 +49,14 @@ impl Fields {
         Some(value)
     }
 
-    /// What no field of the type has taken.
+    /// Returns the remaining values.
     pub(crate) fn rest(self) -> Result<Extra, Error> {
         let mut extra = Extra::default();
         for (name, value) in self.values {
             match value {
                 FieldValue::Json(value) => extra.set(name, value),
                 FieldValue::Image(_) => {
-                    let msg = "is an image, and the type has no image field of this name";
+                    let msg = "is an image, but the type has no image field with this name";
                     let violation = Violation::of_field(&name, "extra_forbidden", msg);
                     return Err(invalid(self.operation.name, vec![violation]));
                 }

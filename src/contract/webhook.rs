@@ -1,4 +1,4 @@
-//! The webhook that a client adds to requests.
+//! The webhook settings that a client adds to requests.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{Address, WebhookSecret};
 const URL: &str = "webhook_url";
 const SECRET: &str = "webhook_secret";
 
-/// What is sent with requests that do not set it themselves. Each is a field of the contract.
+/// Webhook fields of the contract, for requests that do not set them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WebhookDefaults {
     pub(crate) url: Option<Address>,
@@ -16,8 +16,8 @@ pub(crate) struct WebhookDefaults {
 }
 
 impl WebhookDefaults {
-    /// Adds the defaults to a request. Operations for which the contract lists no webhook get none,
-    /// and a secret is of no use without an address.
+    /// Adds the defaults to a request. Skips operations without webhooks in the contract, and the
+    /// secret if the request has no webhook URL.
     pub(crate) fn fill(&self, request: &mut Request) {
         let is_wanted = |request: &Request, name| {
             !request.has_field(name) && request.operation().field(name).is_some()
@@ -35,7 +35,7 @@ impl WebhookDefaults {
 }
 
 impl Request {
-    /// Whether the service is asked to send a webhook; an explicit `null` asks for none.
+    /// Whether the request asks for a webhook. An explicit `null` does not.
     pub(crate) fn asks_for_webhook(&self) -> bool {
         self.fields
             .iter()

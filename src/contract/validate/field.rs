@@ -1,4 +1,4 @@
-//! The check of one field against its limits.
+//! Validates one field against its limits.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub(super) fn check(field: &Field, value: &FieldValue) -> Result<(), Violation> 
             wrong("string_type", "must be an image".to_owned())
         }
         (FieldKind::Integer, FieldValue::Json(_)) => {
-            wrong("int_type", "must be a whole number".to_owned())
+            wrong("int_type", "must be an integer".to_owned())
         }
         (FieldKind::Number, FieldValue::Json(Value::Number(number))) => {
             check_number(field, number.as_f64().unwrap_or_default())
@@ -106,7 +106,8 @@ fn check_image(
     let takes_url = encodings != ImageEncodings::Base64;
     match image.source() {
         ImageSource::Url(_) if !takes_url => {
-            let msg = "takes the image itself, not a URL; use `ImageInput::path` or its bytes";
+            let msg = "must be the image itself, not a URL; use `ImageInput::path` or \
+                       `ImageInput::bytes`";
             Err(Violation::of_field(field.name, "value_error", msg))
         }
         ImageSource::Url(url) => check_url(field.name, url.reveal()),
@@ -114,7 +115,7 @@ fn check_image(
     }
 }
 
-/// The contract does not say what such a field holds.
+/// Validates an image in a field that the contract does not define.
 pub(super) fn check_unlisted(name: &str, image: &ImageInput) -> Result<(), Violation> {
     match image.source() {
         ImageSource::Url(url) => check_url(name, url.reveal()),

@@ -1,4 +1,5 @@
-//! What is wrong with a request whatever the contract says: it could not be sent as it was meant.
+//! Finds problems that prevent sending the request as the caller intended, regardless of the
+//! contract.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 use super::super::{field_value::FieldValue, request::Request};
 use crate::Violation;
 
-/// serde_json reads 127 levels, and the body itself is one of them.
+/// serde_json reads 127 levels, one of which is the body itself.
 const MAX_LEVELS: usize = 126;
 
 pub(super) fn violations(request: &Request) -> Vec<Violation> {
@@ -49,7 +50,7 @@ fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
             (Some((_, value)), None) if value.is_empty() => ("missing", "is required"),
             (Some((_, value)), None) if !is_segment(value) => (
                 "value_error",
-                "must be letters, digits, `-`, `.` and `_`, without two dots in a row",
+                "must consist of letters, digits, `-`, `.` and `_`, without consecutive dots",
             ),
             _ => continue,
         };
@@ -66,7 +67,7 @@ fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
     }
 }
 
-/// With a slash, a percent sign or dots only, the path would be one of another endpoint.
+/// A slash, a percent sign or a value of dots would change the endpoint.
 fn is_segment(value: &str) -> bool {
     let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
     is_plain && value != "." && !value.contains("..")

@@ -1,4 +1,4 @@
-//! The check of what an image field is given: an image, as far as its first bytes tell.
+//! Validates the content of image fields from the first bytes.
 
 use std::{io::Read, path::Path};
 
@@ -7,15 +7,15 @@ use crate::{
     values::{base64_text, file_kind::FileKind, image_file},
 };
 
-/// Bytes from the start that the formats below are told by.
+/// The number of leading bytes that identify the formats below.
 const HEAD: usize = 32;
 
-/// What a field takes.
+/// The content that a field accepts.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Wanted {
-    /// An image, or a URL of one where the field takes URLs.
+    /// An image. `or_url` is whether the field also accepts a URL.
     Image { or_url: bool },
-    /// An image, a video or an archive: the contract does not say which.
+    /// An image, a video or an archive, because the contract does not define which.
     AnyMedia,
 }
 
@@ -26,7 +26,7 @@ enum Content {
     Archive,
 }
 
-/// Checks an image that is not a URL.
+/// Validates an image that is not a URL.
 pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<(), Violation> {
     let wrong = |msg: String| Err(Violation::of_field(name, "value_error", msg));
     if let ImageSource::Base64(text) = image.source()
@@ -38,8 +38,7 @@ pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<()
         };
         return wrong(format!("is text that is {expected}; use `ImageInput::path` to send a file"));
     }
-    // A file that can't be read is an error of the submission, which says more than a violation
-    // could.
+    // Skip unreadable files: the submission fails with an error that describes the problem better.
     let Some(head) = head(image, HEAD) else { return Ok(()) };
     let file = match image.source() {
         ImageSource::Path(path) => format!(": `{}`", path.display()),
@@ -48,16 +47,15 @@ pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<()
     match (content(&head), wanted) {
         (None, _) if head.is_empty() => wrong(format!("is empty; must be an image{file}")),
         (Some(Content::Image), _) | (Some(_), Wanted::AnyMedia) => Ok(()),
-        (_, Wanted::AnyMedia) => {
-            wrong(format!("does not start as an image, a video or a ZIP archive does{file}"))
-        }
+        (_, Wanted::AnyMedia) => wrong(format!("is not an image, a video or a ZIP archive{file}")),
         (_, Wanted::Image { .. }) => wrong(format!(
-            "does not start as an image does; must be JPEG, PNG, WebP, GIF or another common image format{file}"
+            "is not an image; must be JPEG, PNG, WebP, GIF or another common image format{file}"
         )),
     }
 }
 
-/// The first `length` bytes of an image, or all that there are. `None` if they are not at hand.
+/// Returns the first `length` bytes of an image, or all if there are fewer. Returns `None` for URLs
+/// and unreadable files.
 pub(super) fn head(image: &ImageInput, length: usize) -> Option<Vec<u8>> {
     match image.source() {
         ImageSource::Bytes(bytes) => Some(bytes[..bytes.len().min(length)].to_vec()),
@@ -73,17 +71,17 @@ fn file_head(path: &Path, length: usize) -> Option<Vec<u8>> {
     Some(head)
 }
 
-/// Formats that begin with a fixed signature. Those that do not, such as TGA, are not known here.
+/// Detects formats with a fixed signature. Formats without one, such as TGA, are not supported.
 fn content(head: &[u8]) -> Option<Content> {
     match head {
         [b'P', b'K', 3 | 5, 4 | 6, ..] => Some(Content::Archive),
-        // BMP: the two reserved fields are zero.
+        // BMP: the reserved fields are zero.
         [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..]
-        // TIFF and BigTIFF of either byte order, and ICO.
+        // TIFF and BigTIFF in either byte order, and ICO.
         | [b'I', b'I', 42 | 43, 0, ..]
         | [b'M', b'M', 0, 42 | 43, ..]
         | [0, 0, 1, 0, ..]
-        // JPEG XL, JPEG 2000: the codestream, and in its container.
+        // JPEG XL and JPEG 2000, as a codestream or in a container.
         | [0xff, 0x0a, ..]
         | [0, 0, 0, 12, b'J', b'X', b'L', b' ', b'\r', b'\n', 0x87, b'\n', ..]
         | [0xff, 0x4f, 0xff, 0x51, ..]
@@ -104,7 +102,7 @@ mod tests {
     use super::{Content, content};
 
     #[test]
-    fn formats_are_told_by_their_signatures() {
+    fn formats_are_detected_by_their_signatures() {
         let images: [&[u8]; 22] = [
             b"\xff\xd8\xff\xe0\0\x10JFIF",
             b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
@@ -141,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn other_content_is_not_taken_for_an_image() {
+    fn other_content_is_not_an_image() {
         let others: [&[u8]; 12] = [
             b"",
             b"P",

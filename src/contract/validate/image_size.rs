@@ -1,8 +1,6 @@
-//! Checks of images against each other and against their largest area, from the images' headers;
-//! nothing is decoded.
+//! Validates the dimensions of images from their headers, without decoding.
 //!
-//! An image at a URL, or in a format whose size can't be read here, is left to the service to
-//! check.
+//! The service must check images at URLs and images in formats whose size cannot be read here.
 
 use std::collections::HashMap;
 
@@ -15,11 +13,11 @@ use super::{
 };
 use crate::Violation;
 
-/// Enough for the headers of every format; a JPEG may carry a large preview in front of its size.
+/// Enough for the headers of all formats. A JPEG may have a large preview before its dimensions.
 const HEAD: usize = 512 * 1024;
 
-/// The contract does not say whether a megapixel is 10^6 or 2^20 pixels. The larger one refuses
-/// nothing that the service may take.
+/// The contract does not define whether a megapixel is 10^6 or 2^20 pixels. The larger value
+/// refuses nothing that the service may accept.
 const MEGAPIXEL: f64 = 1_048_576.0;
 
 pub(super) fn violations(
@@ -45,7 +43,8 @@ pub(super) fn violations(
             && (masked_width, masked_height) != (width, height)
         {
             let msg = format!(
-                "is {width} x {height} pixels, and `{masked}` is {masked_width} x {masked_height}; both must be equal"
+                "is {width} x {height} pixels; must be {masked_width} x {masked_height} pixels, \
+                 like `{masked}`"
             );
             found.push(Violation::of_field(field.name, "image_size_mismatch", msg));
         }

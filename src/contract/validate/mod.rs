@@ -1,4 +1,4 @@
-//! The check of a request against the contract's limits: all violations at once, in the shape in
+//! Validates requests against the limits of the contract. Returns all violations in the format in
 //! which the service reports them.
 
 mod field;
@@ -12,31 +12,31 @@ use super::{field_value::FieldValue, request::Request};
 use crate::{Error, ErrorKind, Violation};
 
 impl Request {
-    /// Checks every limit of the contract and reports all violations at once. Submitting does this
-    /// too.
+    /// Validates the request against all limits of the contract, and reports all violations.
+    /// Submitting a request does this, too.
     ///
-    /// Images are checked by their first bytes, as [`ImageInput`](crate::ImageInput) describes. An
-    /// image file that can't be read is not a violation: submitting the request fails with an error
-    /// of kind [`File`](crate::ErrorKind::File).
+    /// Images are validated by their first bytes, as described for
+    /// [`ImageInput`](crate::ImageInput). An unreadable image file is not a violation; submitting
+    /// the request fails with an error of kind [`File`](crate::ErrorKind::File).
     ///
-    /// Reads the first bytes of image files, so it may block: see
+    /// This method may block, because it reads the first bytes of image files. See
     /// [`reads_files`](Self::reads_files).
     ///
     /// # Errors
     ///
     /// Kind [`Validation`](crate::ErrorKind::Validation), with the violations.
     pub fn validate(&self) -> Result<(), Error> {
-        fit(self, violations(self))
+        check(self, violations(self))
     }
 
-    /// Checks what does not depend on the contract's limits. A request that fails this check would
-    /// not say what the caller meant, so it is not sent even if validation is turned off.
+    /// Performs only the checks that do not depend on the contract. They apply even if validation
+    /// is turned off, because a request that fails them cannot be sent as the caller intended.
     pub(crate) fn validate_form(&self) -> Result<(), Error> {
-        fit(self, form::violations(self))
+        check(self, form::violations(self))
     }
 }
 
-fn fit(request: &Request, violations: Vec<Violation>) -> Result<(), Error> {
+fn check(request: &Request, violations: Vec<Violation>) -> Result<(), Error> {
     match violations.is_empty() {
         true => Ok(()),
         false => Err(invalid(request.operation.name, violations)),
@@ -44,7 +44,7 @@ fn fit(request: &Request, violations: Vec<Violation>) -> Result<(), Error> {
 }
 
 pub(super) fn invalid(operation: &'static str, violations: Vec<Violation>) -> Error {
-    Error::new(ErrorKind::Validation, format!("the request does not fit {operation}"))
+    Error::new(ErrorKind::Validation, format!("the request is not valid for {operation}"))
         .with_advice("nothing was sent")
         .with_operation(operation)
         .with_violations(violations)
@@ -52,7 +52,7 @@ pub(super) fn invalid(operation: &'static str, violations: Vec<Violation>) -> Er
 
 fn violations(request: &Request) -> Vec<Violation> {
     let mut found = form::violations(request);
-    // A field that is set twice is checked by its first value.
+    // If a field is set twice, validate its first value.
     let mut values = HashMap::new();
     let mut in_order = Vec::new();
     for (name, value) in &request.fields {
