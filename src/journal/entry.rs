@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::TaskRef;
 
-/// A submission that is about to be sent, or was.
+/// A submission that is about to be sent or was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Intent {
     id: String,
     operation: String,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     at: u64,
 }
 
@@ -23,30 +23,30 @@ impl Intent {
         }
     }
 
-    /// What tells it from others: 32 hexadecimal digits.
+    /// Returns the unique id of the intent: 32 hexadecimal digits.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The name of the operation, such as `gen-2-pro`.
+    /// Returns the name of the operation, such as `gen-2-pro`.
     pub fn operation(&self) -> &str {
         &self.operation
     }
 
-    /// When it was about to be sent, to the second.
+    /// Returns when the submission was about to be sent, in whole seconds.
     pub fn at(&self) -> SystemTime {
-        // A file can hold any number.
+        // The file may contain any number.
         UNIX_EPOCH.checked_add(Duration::from_secs(self.at)).unwrap_or(UNIX_EPOCH)
     }
 }
 
-/// What a journal keeps of a submission.
+/// An entry of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Entry {
-    /// It is unknown whether the service accepted it.
+    /// The service may have accepted the submission.
     Unknown(Intent),
-    /// The service accepted it, and its picture was not saved yet.
+    /// The service accepted the submission, but its picture has not been saved yet.
     Accepted(Intent, TaskRef),
 }
 

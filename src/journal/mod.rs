@@ -1,18 +1,20 @@
-//! A durable record of what was submitted, so that no paid task is lost with the process that
-//! submitted it.
+//! A durable record of submissions, so that no billed task is lost with its process.
 //!
-//! A client with a [`Journal`] writes down each submission before it connects, and its task before
+//! A client with a [`Journal`] records each submission before it connects, and its task before
 //! [`submit`](crate::Client::submit) returns. After a crash,
-//! [`Client::resume`](crate::Client::resume) returns the tasks whose pictures were not saved yet,
-//! and the submissions of which it is unknown whether they were accepted. Those are never sent
-//! again.
+//! [`Client::resume`](crate::Client::resume) returns the tasks whose pictures were not saved, and
+//! the submissions that the service may have accepted. The client never sends those again.
 //!
 //! ```
 //! use imagekiln::{Client, Unfinished, journal::FileJournal};
 //!
 //! # async fn run() -> Result<(), imagekiln::Error> {
 //! let journal = FileJournal::open("tasks.jsonl")?;
-//! let client = Client::builder().journal(journal).api_key("my key").base_url("https://api.example.com").build()?;
+//! let client = Client::builder()
+//!     .journal(journal)
+//!     .api_key("my key")
+//!     .base_url("https://api.example.com")
+//!     .build()?;
 //! for unfinished in client.resume().await? {
 //!     match unfinished {
 //!         Unfinished::Task(task) => {
@@ -20,7 +22,7 @@
 //!             println!("saved {}", saved.path.display());
 //!         }
 //!         Unfinished::Unknown(intent) => {
-//!             println!("check the service's usage: {} at {:?}", intent.operation(), intent.at());
+//!             println!("check the usage: {} at {:?}", intent.operation(), intent.at());
 //!             client.dismiss(&intent).await?;
 //!         }
 //!         _ => {}
@@ -40,33 +42,36 @@ pub use file::FileJournal;
 
 use crate::TaskRef;
 
-/// What the methods of a [`Journal`] return.
+/// The return type of the methods of [`Journal`].
 pub type JournalFuture<'a, T> =
     Pin<Box<dyn Future<Output = Result<T, Box<dyn error::Error + Send + Sync>>> + Send + 'a>>;
 
-/// Where a client keeps what it submitted. [`FileJournal`] keeps it in a file; a database can be
-/// put behind this as well.
+/// A store for the submissions of a client.
 ///
-/// What a method has written must be durable when its future is ready. One journal belongs to one
-/// client and its clones.
+/// [`FileJournal`] is a store in a file. Implement this trait to use a database instead.
+///
+/// Writes must be durable when their future completes. A journal belongs to one client and its
+/// clones.
 pub trait Journal: Send + Sync {
-    /// Writes down that a submission is about to be sent. If this fails nothing is sent, so a
-    /// journal can refuse a submission, for instance because a budget is used up.
+    /// Records that a submission is about to be sent.
+    ///
+    /// If this method fails, nothing is sent. A journal can use this to refuse submissions, for
+    /// example to enforce a budget.
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
 
-    /// Writes down the task that the service has accepted. If this fails `submit` returns an error
-    /// that carries the task.
+    /// Records the task that the service has accepted. If this method fails, `submit` returns an
+    /// error that contains the task.
     fn accept<'a>(&'a self, intent: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, ()>;
 
-    /// Forgets an intent: the submission was certainly not billed, or the program has
+    /// Removes an intent: the submission was certainly not billed, or the program has
     /// [dismissed](crate::Client::dismiss) it.
     fn withdraw<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
 
-    /// Forgets a task: its picture was saved, it failed, or the program has
-    /// [settled](crate::Client::settle) it. A task that the journal does not know is not an error.
+    /// Removes a task: its picture was saved, it failed, or the program has
+    /// [settled](crate::Client::settle) it. Succeeds if the journal does not contain the task.
     fn settle<'a>(&'a self, task: &'a TaskRef) -> JournalFuture<'a, ()>;
 
-    /// All that was not forgotten, the oldest first.
+    /// Returns all remaining entries, oldest first.
     fn entries(&self) -> JournalFuture<'_, Vec<Entry>>;
 }
 

@@ -1,11 +1,11 @@
-//! From settings to a client.
+//! Builds a client from its settings.
 
 use url::Url;
 
 use super::{
     ClientBuilder,
     check::{bounded, parse_hosts},
-    wrong,
+    invalid_setting,
 };
 use crate::{
     Client, Error,
@@ -24,12 +24,12 @@ use crate::{
 };
 
 impl ClientBuilder {
-    /// The client with these settings.
+    /// Builds a client with these settings.
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings), naming the setting that is missing or can't be
-    /// used.
+    /// Kind [`Settings`](crate::ErrorKind::Settings): a setting is missing or invalid. The error
+    /// names it.
     pub fn build(mut self) -> Result<Client, Error> {
         self.check_limits()?;
         let key = self.key()?;
@@ -66,10 +66,10 @@ impl ClientBuilder {
     fn connections(&self, base_is_https: bool) -> Result<Connections, Error> {
         let transport = &self.transport;
         if base_is_https && !tls::IS_BUILT_IN && transport.customize.is_none() {
-            return Err(wrong("the base address is https, and this program was built without TLS")
-                .with_advice(
-                    "turn on the feature `rustls` or `native-tls` of the crate imagekiln",
-                ));
+            return Err(invalid_setting(
+                "the base URL uses https, but this program was built without TLS",
+            )
+            .with_advice("enable the feature `rustls` or `native-tls` of the crate imagekiln"));
         }
         let tls = Tls::new(base_is_https).map_err(|message| {
             let advice = "check the system's certificates (on many systems, the package \
@@ -91,5 +91,5 @@ impl ClientBuilder {
 }
 
 fn unusable_http() -> Error {
-    wrong("could not set up the HTTP client")
+    invalid_setting("could not create the HTTP client")
 }

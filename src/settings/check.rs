@@ -1,4 +1,4 @@
-//! What settings must be, and what is said if they are not.
+//! Validates settings.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use url::Url;
 
 use super::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
-    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE, wrong,
+    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE, invalid_setting,
 };
 use crate::{
     Error,
@@ -23,16 +23,16 @@ use crate::{
     values::web_url,
 };
 
-/// The bound of `webhook_url` (Limits of the contract), in characters.
+/// The maximum length of `webhook_url` in the contract, in characters.
 const LONGEST_WEBHOOK_URL: usize = 2083;
 
-/// Longer durations mean the same, and could not be added to an instant.
+/// The maximum duration. A longer one has the same effect, and would overflow an `Instant`.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 impl ClientBuilder {
     pub(super) fn check_limits(&self) -> Result<(), Error> {
         if self.tasks.max_concurrent_polls == 0 || self.tasks.max_active_tasks == Some(0) {
-            return Err(wrong("a limit of 0 polls or 0 tasks would let nothing happen")
+            return Err(invalid_setting("a limit of 0 polls or 0 tasks would block all requests")
                 .with_advice("set it to 1 or more"));
         }
         let timeouts = [
@@ -43,8 +43,10 @@ impl ClientBuilder {
             self.deliveries.deadline,
         ];
         if timeouts.iter().any(Duration::is_zero) {
-            return Err(wrong("a timeout of 0 would make every request fail, paid ones included")
-                .with_advice("set it to some seconds"));
+            return Err(invalid_setting(
+                "a timeout of 0 would fail every request, including submissions that may be billed",
+            )
+            .with_advice("set it to at least a few seconds"));
         }
         Ok(())
     }
@@ -55,17 +57,19 @@ impl ClientBuilder {
             .as_deref()
             .ok_or_else(|| missing("the API key", "api_key", API_KEY_VARIABLE))?;
         ApiKey::new(key).ok_or_else(|| {
-            wrong("the API key is empty or has characters that a header can't carry")
-                .with_advice(format!("check {API_KEY_VARIABLE}"))
+            invalid_setting(
+                "the API key is empty or contains characters that are not allowed in a header",
+            )
+            .with_advice(format!("check {API_KEY_VARIABLE}"))
         })
     }
 
-    /// The base address, and the regional one if it is set.
+    /// Returns the base URL, and the regional base URL if it is set.
     pub(super) fn bases(&self) -> Result<(Url, Option<Url>), Error> {
         let base = self
             .base_url
             .as_deref()
-            .ok_or_else(|| missing("the service's address", "base_url", BASE_URL_VARIABLE))?;
+            .ok_or_else(|| missing("the base URL", "base_url", BASE_URL_VARIABLE))?;
         let base = parse_base(base, BASE_URL_VARIABLE, self.allow_http)?;
         let parse = |url| parse_base(url, REGIONAL_BASE_URL_VARIABLE, self.allow_http);
         Ok((base, self.regional_base_url.as_deref().map(parse).transpose()?))
@@ -76,8 +80,8 @@ impl ClientBuilder {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         match !prefix.is_empty() && prefix.chars().all(is_plain) {
             true => Ok(prefix.to_owned()),
-            false => Err(wrong(
-                "the model prefix holds other characters than letters, digits, `-` and `_`",
+            false => Err(invalid_setting(
+                "the model prefix may contain only letters, digits, `-` and `_`",
             )
             .with_advice(format!("check {MODEL_PREFIX_VARIABLE}"))),
         }
@@ -91,14 +95,15 @@ impl ClientBuilder {
             && address.reveal().chars().count() <= LONGEST_WEBHOOK_URL;
         match is_usable {
             true => Ok(()),
-            false => Err(wrong(format!(
-                "the webhook address is not an http or https URL of at most {LONGEST_WEBHOOK_URL} characters"
+            false => Err(invalid_setting(format!(
+                "the webhook URL is not an http or https URL of at most {LONGEST_WEBHOOK_URL} \
+                 characters"
             ))
             .with_advice(format!("check {WEBHOOK_URL_VARIABLE}"))),
         }
     }
 
-    /// The headers of every submission and every poll.
+    /// Returns the headers of every submission and poll.
     pub(super) fn default_headers(&self) -> Result<HeaderMap, Error> {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.transport.default_headers {
@@ -106,15 +111,17 @@ impl ClientBuilder {
             let reserved = |name: &HeaderName| RESERVED_HEADERS.contains(&name.as_str());
             let Some(name) = parsed.filter(|name| !reserved(name)) else {
                 let name = printable(name);
-                return Err(wrong(format!("default_header can't set the header `{name}`"))
-                    .with_advice("the SDK or HTTP sets it, or it is not the name of a header"));
+                return Err(invalid_setting(format!(
+                    "default_header cannot set the header `{name}`"
+                ))
+                .with_advice("choose a valid header name that neither the SDK nor HTTP sets"));
             };
             let mut value = HeaderValue::from_str(value).map_err(|_| {
-                wrong(format!(
-                    "the value for the header `{name}` has characters that a header can't carry"
+                invalid_setting(format!(
+                    "the value of the header `{name}` contains characters that are not allowed"
                 ))
             })?;
-            // Keeps it out of logs, and out of HTTP/2's compression table.
+            // Keeps the value out of logs and out of HTTP/2 header compression tables.
             value.set_sensitive(true);
             headers.append(name, value);
         }
@@ -127,32 +134,32 @@ impl ClientBuilder {
         let user_agent = format!("{own} {suffix}");
         match HeaderValue::from_str(&user_agent) {
             Ok(_) => Ok(user_agent),
-            Err(_) => {
-                Err(wrong("the suffix of the user agent has characters that a header can't carry"))
-            }
+            Err(_) => Err(invalid_setting(
+                "the user agent suffix contains characters that are not allowed in a header",
+            )),
         }
     }
 
-    /// The proxy, and its URL.
+    /// Returns the proxy and its URL.
     pub(super) fn proxy_settings(&self) -> Result<Option<(Proxy, Url)>, Error> {
         let Some(address) = &self.transport.proxy else { return Ok(None) };
-        let unusable = |problem: &str| wrong(format!("the URL of the proxy {problem}"));
+        let unusable = |problem: &str| invalid_setting(format!("the proxy URL {problem}"));
         web_url::check(address.reveal()).map_err(unusable)?;
         let url = address.parse().map_err(|_| unusable("must be a URL"))?;
         let proxy = Proxy::all(url.clone())
-            .map_err(|error| unusable("can't be used").with_source(error.without_url()))?;
+            .map_err(|error| unusable("cannot be used").with_source(error.without_url()))?;
         Ok(Some((proxy, url)))
     }
 }
 
-/// A duration that can be added to an instant.
+/// Limits a duration so that it can be added to an `Instant`.
 pub(super) fn bounded(duration: Duration) -> Duration {
     duration.min(LONGEST)
 }
 
 fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error> {
     let unusable = |what: &str| {
-        wrong(format!("the service's address {what}")).with_advice(format!("check {variable}"))
+        invalid_setting(format!("the base URL {what}")).with_advice(format!("check {variable}"))
     };
     let url =
         Url::parse(text.trim()).map_err(|error| unusable("is not a URL").with_source(error))?;
@@ -165,16 +172,18 @@ fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error
         || url.password().is_some()
     {
         return Err(unusable(
-            "has a query, a fragment or a user; give the scheme, the host and a path only",
+            "has a query, a fragment or a user; use only a scheme, a host, a port and a path",
         ));
     }
     if url.scheme() == "http" && !allow_http && !is_loopback(&url) {
         let host = url.host_str().unwrap_or_default();
-        return Err(wrong(format!(
-            "the service's address uses http on another machine ({host}), and the API key would travel unencrypted"
+        return Err(invalid_setting(format!(
+            "the base URL uses http on another machine ({host}), which would send the API key \
+             unencrypted"
         ))
         .with_advice(format!(
-            "use https in {variable}, or set {ALLOW_HTTP_VARIABLE}=1, or call ClientBuilder::allow_http(true)"
+            "use https in {variable}, set {ALLOW_HTTP_VARIABLE}=1, or call \
+             ClientBuilder::allow_http(true)"
         )));
     }
     Ok(url)
@@ -183,15 +192,17 @@ fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error
 pub(super) fn parse_hosts(texts: &[String], setter: &str) -> Result<Vec<AllowedHost>, Error> {
     let parse = |text: &String| {
         AllowedHost::parse(text).map_err(|problem| {
-            wrong(format!("{setter} can't use `{}`: {problem}", printable(text))).with_advice(
-                "write a host or a host and a port: `host.example.net`, `10.0.0.7:9000`, `[2001:db8::7]`",
-            )
+            invalid_setting(format!("{setter} cannot use `{}`: {problem}", printable(text)))
+                .with_advice(
+                    "write a host with an optional port, for example `host.example.net`, \
+                 `10.0.0.7:9000` or `[2001:db8::7]`",
+                )
         })
     };
     texts.iter().map(parse).collect()
 }
 
 fn missing(what: &str, setter: &str, variable: &str) -> Error {
-    wrong(format!("{what} is not set"))
+    invalid_setting(format!("{what} is not set"))
         .with_advice(format!("set {variable}, or call ClientBuilder::{setter}"))
 }

@@ -1,35 +1,36 @@
-//! The settings that the environment can give, and the names of its variables.
+//! The settings from environment variables.
 
 use std::env;
 
-use super::{ClientBuilder, wrong};
+use super::{ClientBuilder, invalid_setting};
 use crate::{Address, Error, WebhookSecret, contract::WebhookDefaults, task::TaskSettings};
 
-/// The environment variable with the API key.
+/// The environment variable for the API key.
 pub const API_KEY_VARIABLE: &str = "IMAGEKILN_API_KEY";
-/// The environment variable with the service's address.
+/// The environment variable for the base URL.
 pub const BASE_URL_VARIABLE: &str = "IMAGEKILN_BASE_URL";
-/// The environment variable with the service's regional address.
+/// The environment variable for the regional base URL.
 pub const REGIONAL_BASE_URL_VARIABLE: &str = "IMAGEKILN_REGIONAL_BASE_URL";
-/// The environment variable with the model name prefix.
+/// The environment variable for the model name prefix.
 pub const MODEL_PREFIX_VARIABLE: &str = "IMAGEKILN_MODEL_PREFIX";
-/// The environment variable with the address to which the service sends its webhooks.
+/// The environment variable for the URL to which the service sends webhooks.
 pub const WEBHOOK_URL_VARIABLE: &str = "IMAGEKILN_WEBHOOK_URL";
-/// The environment variable with the secret with which the service signs its webhooks.
+/// The environment variable for the secret that signs webhooks.
 pub const WEBHOOK_SECRET_VARIABLE: &str = "IMAGEKILN_WEBHOOK_SECRET";
-/// The environment variable that allows a base address with `http://` on another machine: `1` or
-/// `true`.
+/// The environment variable that allows an `http://` base URL on another machine: `1` or `true`.
 pub const ALLOW_HTTP_VARIABLE: &str = "IMAGEKILN_ALLOW_HTTP";
 
 impl ClientBuilder {
-    /// A builder with the settings of the environment: `IMAGEKILN_API_KEY`, `IMAGEKILN_BASE_URL`,
-    /// `IMAGEKILN_REGIONAL_BASE_URL`, `IMAGEKILN_MODEL_PREFIX`, `IMAGEKILN_WEBHOOK_URL`,
-    /// `IMAGEKILN_WEBHOOK_SECRET` and `IMAGEKILN_ALLOW_HTTP`. An empty variable counts as not set.
-    /// Anything missing can still be set on the builder.
+    /// Creates a builder with the settings from the environment.
+    ///
+    /// Reads `IMAGEKILN_API_KEY`, `IMAGEKILN_BASE_URL`, `IMAGEKILN_REGIONAL_BASE_URL`,
+    /// `IMAGEKILN_MODEL_PREFIX`, `IMAGEKILN_WEBHOOK_URL`, `IMAGEKILN_WEBHOOK_SECRET` and
+    /// `IMAGEKILN_ALLOW_HTTP`. Empty variables count as unset. Missing settings can be set on the
+    /// builder.
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings) if a variable is not valid Unicode, or if
+    /// Kind [`Settings`](crate::ErrorKind::Settings): a variable is not valid Unicode, or
     /// `IMAGEKILN_ALLOW_HTTP` is not one of `1`, `true`, `0` and `false`.
     pub fn from_env() -> Result<Self, Error> {
         let webhook = WebhookDefaults {
@@ -52,7 +53,9 @@ fn variable(name: &str) -> Result<Option<String>, Error> {
     match env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
         Err(env::VarError::NotPresent) => Ok(None),
-        Err(env::VarError::NotUnicode(_)) => Err(wrong(format!("{name} is not valid Unicode"))),
+        Err(env::VarError::NotUnicode(_)) => {
+            Err(invalid_setting(format!("{name} is not valid Unicode")))
+        }
     }
 }
 
@@ -60,9 +63,7 @@ fn flag(name: &str) -> Result<bool, Error> {
     match variable(name)?.as_deref().map(str::trim) {
         None | Some("0" | "false") => Ok(false),
         Some("1" | "true") => Ok(true),
-        Some(_) => {
-            Err(wrong(format!("{name} is neither `1` nor `0`"))
-                .with_advice("set it to 1, or unset it"))
-        }
+        Some(_) => Err(invalid_setting(format!("{name} must be `1`, `true`, `0` or `false`"))
+            .with_advice("set it to 1 or unset it")),
     }
 }

@@ -1,4 +1,4 @@
-//! Settings of submissions, polls and downloads: checks, caps and deadlines.
+//! Settings of submissions, polls and downloads: validation, limits and deadlines.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,67 +6,75 @@ use super::ClientBuilder;
 use crate::journal::Journal;
 
 impl ClientBuilder {
-    /// Whether requests are checked against the contract before they are sent; on by default. Turn
-    /// it off on the day that the service is looser than the document: the service's own checks
-    /// still hold.
+    /// Sets whether requests are validated against the contract before they are sent. The default
+    /// is `true`.
+    ///
+    /// Turn it off if the service accepts more than the contract allows. The service still performs
+    /// its own validation.
     pub fn validation(mut self, on: bool) -> Self {
         self.tasks.validation = on;
         self
     }
 
-    /// How many polls may be under way at once, over all tasks of the client; 64 by default, at
-    /// least 1. More tasks than that can wait: their polls take turns.
+    /// Sets the maximum number of concurrent polls over all tasks of the client. The default is 64;
+    /// the minimum is 1.
+    ///
+    /// More tasks than that can wait; their polls take turns.
     pub fn max_concurrent_polls(mut self, polls: usize) -> Self {
         self.tasks.max_concurrent_polls = polls;
         self
     }
 
-    /// How many tasks may be active at once; no cap by default, at least 1. A task holds its slot
-    /// from its submission until a poll of this client or its clones sees its final status, whoever
-    /// polls; dropping the [`Task`](crate::Task) does not end it.
+    /// Sets the maximum number of active tasks. There is no limit by default; the minimum is 1.
+    ///
+    /// A task holds a slot from its submission until any poll by this client or its clones returns
+    /// a final status. Dropping the [`Task`](crate::Task) does not free its slot.
     /// [`Client::submit`](crate::Client::submit) waits for a free slot, and meanwhile polls the
-    /// tasks that nobody waits for. [`Client::try_submit`](crate::Client::try_submit) does not
+    /// tasks without an active wait. [`Client::try_submit`](crate::Client::try_submit) does not
     /// wait.
     pub fn max_active_tasks(mut self, tasks: usize) -> Self {
         self.tasks.max_active_tasks = Some(tasks);
         self
     }
 
-    /// The largest picture that is fetched, in bytes; 512 MiB by default. A download that grows
-    /// beyond it is given up with an error of kind [`Delivery`](crate::ErrorKind::Delivery), and the task
-    /// is still `Ready`.
+    /// Sets the maximum size of a picture in bytes. The default is 512 MiB.
+    ///
+    /// A larger download fails with an error of kind [`Delivery`](crate::ErrorKind::Delivery). The
+    /// task remains `Ready`.
     pub fn max_picture_bytes(mut self, bytes: u64) -> Self {
         self.deliveries.max_picture_bytes = bytes;
         self
     }
 
-    /// Where the client keeps what it submitted, so that a task outlives its process; nowhere by
-    /// default. See [`journal`](crate::journal).
+    /// Sets the journal that records submissions, so that tasks outlive the process. There is no
+    /// journal by default. See [`journal`](crate::journal).
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
         self.tasks.journal = Some(Arc::new(journal));
         self
     }
 
-    /// How long [`Client::submit`](crate::Client::submit) may take, waiting for a slot included; no
-    /// deadline by default.
+    /// Sets the maximum duration of [`Client::submit`](crate::Client::submit), including the wait
+    /// for a slot. There is no deadline by default.
     ///
-    /// A submission that has begun is not cut, because it may be paid. `submit` returns an error of
-    /// kind [`Deadline`](crate::ErrorKind::Deadline) that says whether something was sent, and
-    /// [`Client::drain`](crate::Client::drain) returns the task if the service accepts it after all.
+    /// The deadline does not cancel a submission that has started, because it may be billed.
+    /// `submit` returns an error of kind [`Deadline`](crate::ErrorKind::Deadline), whose advice
+    /// says whether anything was sent. If the service accepts the task later,
+    /// [`Client::drain`](crate::Client::drain) returns it.
     pub fn submit_deadline(mut self, deadline: Duration) -> Self {
         self.tasks.submit_deadline = Some(deadline);
         self
     }
 
-    /// How long one poll may take; 30 seconds by default. A poll that takes longer has failed, and
-    /// the next one follows. How long to wait for a task in all is the deadline of
-    /// [`WaitOptions`](crate::WaitOptions).
+    /// Sets the maximum duration of one poll. The default is 30 seconds.
+    ///
+    /// A longer poll fails, and the client sends the next one. The deadline of the whole wait is
+    /// part of [`WaitOptions`](crate::WaitOptions).
     pub fn poll_deadline(mut self, deadline: Duration) -> Self {
         self.tasks.poll_deadline = deadline;
         self
     }
 
-    /// How long fetching a picture may take, with all retries; one hour by default.
+    /// Sets the maximum duration of a download with all retries. The default is one hour.
     pub fn download_deadline(mut self, deadline: Duration) -> Self {
         self.deliveries.deadline = deadline;
         self

@@ -1,4 +1,4 @@
-//! The settings of a client: from the builder, or from the environment if the caller asks for that.
+//! The settings of a client, from the builder or from environment variables.
 
 mod build;
 mod check;
@@ -27,7 +27,7 @@ pub use environment::{
 
 /// The settings of a [`Client`].
 ///
-/// A key and a base address are required; the rest has defaults.
+/// The API key and the base URL are required. All other settings have defaults.
 #[derive(Clone)]
 #[must_use]
 pub struct ClientBuilder {
@@ -43,7 +43,7 @@ pub struct ClientBuilder {
     transport: TransportSettings,
 }
 
-/// How requests leave.
+/// The settings of HTTP requests.
 #[derive(Clone)]
 struct TransportSettings {
     connect_timeout: Duration,
@@ -94,27 +94,28 @@ impl Default for ClientBuilder {
 }
 
 impl Client {
-    /// A builder with the default settings, and nothing from the environment.
+    /// Returns a builder with the default settings. Does not read the environment.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
-    /// A client with the settings of the environment: see [`ClientBuilder::from_env`].
+    /// Creates a client with the settings from the environment; see [`ClientBuilder::from_env`].
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](ErrorKind::Settings), naming the variable that is missing or can't be used.
+    /// Kind [`Settings`](ErrorKind::Settings): a variable is missing or invalid. The error names
+    /// it.
     pub fn from_env() -> Result<Self, Error> {
         ClientBuilder::from_env()?.build()
     }
 }
 
-/// A setting is missing or can't be used.
-fn wrong(message: impl Into<String>) -> Error {
+/// Returns an error for a setting that is missing or invalid.
+fn invalid_setting(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Settings, message)
 }
 
-/// Secrets print as `[redacted]`.
+/// Prints secrets as `[redacted]`.
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let printable =

@@ -99,7 +99,7 @@ pub(crate) const RESERVED_HEADERS: [&str; 9] = [
     "user-agent",
 ];
 
-/// The hooks of a client, in the order in which they were set.
+/// The middlewares of a client, in the order in which they were added.
 #[derive(Clone, Default)]
 pub(crate) struct Middlewares(Arc<[Arc<dyn Middleware>]>);
 
@@ -144,7 +144,7 @@ fn restore(headers: &mut HeaderMap, kept: &HeaderMap) {
     }
 }
 
-/// An exchange that the hooks have seen begin. If it is dropped, no response arrived.
+/// An exchange in progress. Dropping it reports that no response arrived.
 pub(crate) struct Observation(Option<Observed>);
 
 struct Observed {

@@ -1,4 +1,4 @@
-//! From an event to what is true of its task: one poll with the key.
+//! Confirms events by polling their tasks.
 
 use super::Event;
 use crate::{
@@ -7,55 +7,59 @@ use crate::{
 };
 
 impl Client {
-    /// Polls the task that an event is about, once, where it was submitted. Waits of this client
-    /// for the task are woken.
+    /// Confirms an event by polling its task once, and wakes the waits of this client for the task.
     ///
     /// # Errors
     ///
-    /// Kind [`Webhook`](ErrorKind::Webhook): the event names no task, or another one. Otherwise as
-    /// [`Task::poll`](crate::Task::poll): the event is not confirmed yet, so confirm it again.
+    /// Kind [`Webhook`](ErrorKind::Webhook): the event contains no task id, or a different one.
+    /// Otherwise the same errors as [`Task::poll`](crate::Task::poll): the event is not confirmed;
+    /// try again.
     pub async fn confirm(&self, event: &Event, task: &TaskRef) -> Result<Update, Error> {
-        let id = named_task(event)?;
+        let id = task_id(event)?;
         if id != task.id() {
             let id = one_line(id, MAX_NAME);
             return Err(Error::new(
                 ErrorKind::Webhook,
-                format!("the event is about another task, {id}"),
+                format!("the event is about a different task, {id}"),
             )
-            .with_advice("look up the reference of the event's own task")
+            .with_advice("look up the reference of the task in the event")
             .with_task(task));
         }
         self.tasks().waits.wake(id);
         self.task(task.clone()).poll().await
     }
 
-    /// The reference of the task that an event is about, if this client submitted it and asked for
-    /// a webhook; the last 10,000 are remembered. An event may arrive before
-    /// [`submit`](Self::submit) has returned: if submissions are under way, this waits until they
-    /// have ended, for a minute at most.
+    /// Returns the reference of the task that an event is about, if this client submitted it with a
+    /// webhook.
     ///
-    /// `None`: another process submitted it. See [`confirm_in`](Self::confirm_in).
+    /// The client remembers the last 10,000 such tasks. An event may arrive before
+    /// [`submit`](Self::submit) has returned. If submissions are in flight, this method waits for
+    /// them for at most a minute.
+    ///
+    /// `None` means that another process submitted the task; see [`confirm_in`](Self::confirm_in).
     pub async fn task_of(&self, event: &Event) -> Option<TaskRef> {
         self.tasks().submissions.find(event.task_id()?).await
     }
 
-    /// As [`confirm`](Self::confirm), for a task of which only the event is known: it is polled by
-    /// its id at the address of this region. A task is known only at the address that took it.
+    /// Confirms an event like [`confirm`](Self::confirm), for a task without a known reference.
+    ///
+    /// The client polls the task by its id at the base URL of `region`. A task is known only in the
+    /// region that accepted it.
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](ErrorKind::Settings): the region is [`Regional`](Region::Regional), and no
-    /// regional address is set. Otherwise as [`confirm`](Self::confirm).
+    /// Kind [`Settings`](ErrorKind::Settings): `region` is [`Regional`](Region::Regional), and the
+    /// regional base URL is not set. Otherwise the same errors as [`confirm`](Self::confirm).
     pub async fn confirm_in(&self, event: &Event, region: Region) -> Result<Update, Error> {
-        let id = named_task(event)?;
+        let id = task_id(event)?;
         let task = self.task_in(region, id)?;
         self.confirm(event, task.reference()).await
     }
 }
 
-fn named_task(event: &Event) -> Result<&str, Error> {
+fn task_id(event: &Event) -> Result<&str, Error> {
     event.task_id().ok_or_else(|| {
-        Error::new(ErrorKind::Webhook, "the event names no task")
-            .with_advice("say where its body has the id, with Verifier::task_id")
+        Error::new(ErrorKind::Webhook, "the event contains no task id")
+            .with_advice("set the location of the id in the body with Verifier::task_id")
     })
 }

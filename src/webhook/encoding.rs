@@ -2,18 +2,18 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::key::SIGNATURE;
 
-/// How a signature is written in a header.
+/// The encoding of a signature in a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// 64 hexadecimal digits in lower case.
+    /// 64 lowercase hexadecimal digits.
     Hex,
     /// Base64 with the standard alphabet and padding.
     Base64,
 }
 
 impl Encoding {
-    /// The bytes of a signature, if it is written exactly as the encoding writes it.
+    /// Decodes a signature. Returns `None` unless the text is in canonical form.
     pub(super) fn decode(self, text: &str) -> Option<[u8; SIGNATURE]> {
         match self {
             Self::Hex => from_hex(text),

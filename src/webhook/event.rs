@@ -11,20 +11,20 @@ use crate::{
     values::{MAX_NAME, one_line},
 };
 
-/// Names of the member with the task's id, the clearer one first.
+/// The members that may contain the task id, most specific first.
 const ID_NAMES: [&str; 2] = ["task_id", "id"];
 
-/// Neither an id nor a status is longer, in bytes of JSON: a body of megabytes must not become one.
+/// The maximum length of an id or a status in bytes of JSON.
 const MAX_VALUE: usize = 1024;
 
-/// What a delivery said, from [`Verifier::verify`](super::Verifier::verify).
+/// A verified webhook event, returned by [`Verifier::verify`](super::Verifier::verify).
 ///
-/// It is a hint that something happened to a task, and not the truth: it may be late, out of order,
-/// or older than it looks. [`Client::confirm`](crate::Client::confirm) polls the task with the key.
-/// URLs in an event are not to be fetched.
+/// An event is a hint that the state of a task has changed. It may be late, out of order, or a
+/// replay. Confirm it with [`Client::confirm`](crate::Client::confirm), which polls the task with
+/// the key. Do not fetch URLs from an event.
 ///
-/// Reading is lenient, because the contract does not show the payload: the body is kept whatever
-/// its shape, and an id is enough.
+/// The contract does not define the payload, so parsing is lenient: any JSON is accepted, and an id
+/// is enough.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Event {
     task_id: Option<String>,
@@ -34,13 +34,13 @@ pub struct Event {
     fingerprint: Fingerprint,
 }
 
-/// The same for two deliveries of the same event, and for no others: a hash of the message's id, or
-/// of the body.
+/// A hash of the message id or of the body, which is equal for repeated deliveries of the same
+/// event.
 pub(super) type Fingerprint = [u8; 32];
 
-/// What the scheme verified.
+/// The result of verifying a signature.
 pub(super) struct Verified {
-    /// The message's id, if it was signed.
+    /// The message id, if it was signed.
     pub(super) message_id: Option<String>,
     pub(super) fingerprint: Fingerprint,
 }
@@ -65,33 +65,34 @@ impl Event {
         Ok(Self { task_id, status, message_id, body: Bytes::copy_from_slice(body), fingerprint })
     }
 
-    /// The id of the task, if one was found: see [`Verifier::task_id`](super::Verifier::task_id).
+    /// Returns the id of the task, if the body contains one; see
+    /// [`Verifier::task_id`](super::Verifier::task_id).
     pub fn task_id(&self) -> Option<&str> {
         self.task_id.as_deref()
     }
 
-    /// The status that the event claims, if it claims one. Only a poll tells which status the task
-    /// has.
+    /// Returns the status that the event claims, if any. Only a poll returns the actual status of
+    /// the task.
     pub fn claimed_status(&self) -> Option<&TaskStatus> {
         self.status.as_ref()
     }
 
-    /// The id of the message, which is the same each time that it is delivered. Only Standard
-    /// Webhooks signs one.
+    /// Returns the id of the message, which is the same for every delivery of it. Only Standard
+    /// Webhooks sign one.
     pub fn message_id(&self) -> Option<&str> {
         self.message_id.as_deref()
     }
 
-    /// The body as it was received: JSON. It may hold signed URLs: do not log it.
+    /// Returns the JSON body as received. It may contain signed URLs, so do not log it.
     pub fn body(&self) -> &Bytes {
         &self.body
     }
 
-    /// The body, read into a type of your own or into a [`serde_json::Value`].
+    /// Deserializes the body into a type such as [`serde_json::Value`].
     ///
     /// # Errors
     ///
-    /// The body does not fit the type.
+    /// The body does not match the type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(&self.body)
     }
@@ -102,13 +103,13 @@ impl Event {
     }
 }
 
-/// The members of an object, each still as text: most of a large body is of no interest.
+/// The members of an object as unparsed text, because most of a large body is not needed.
 type Members<'a> = HashMap<String, &'a RawValue>;
 
-/// The objects that may describe the task: the body and some of its members.
+/// Returns the objects that may describe the task: the body and some of its members.
 fn places(body: &str) -> Result<Vec<Members<'_>>, Refusal> {
     let Ok(outermost) = serde_json::from_str::<Members<'_>>(body) else {
-        // JSON that is not an object describes no task.
+        // JSON that is not an object contains no task.
         return serde_json::from_str(body)
             .map(|_: IgnoredAny| Vec::new())
             .map_err(|_| Refusal::NotJson);
@@ -120,7 +121,7 @@ fn places(body: &str) -> Result<Vec<Members<'_>>, Refusal> {
     Ok([vec![outermost], wrapped].concat())
 }
 
-/// The first of the names that one of the objects has.
+/// Returns the first of the named members found in one of the objects.
 fn find<T>(
     places: &[Members<'_>],
     names: &[&str],
@@ -141,7 +142,7 @@ fn id_text(id: &Value) -> Option<String> {
     }
 }
 
-/// The body is left out: it may hold signed URLs.
+/// Omits the body, which may contain signed URLs.
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = |text: &String| one_line(text, MAX_NAME);

@@ -1,10 +1,10 @@
-//! The headers of a delivery, read strictly.
+//! Strict parsing of webhook headers.
 
 use reqwest::header::{HeaderMap, HeaderName};
 
 use super::Refusal;
 
-/// The one value of a header, as ASCII text.
+/// Returns the single value of a header as ASCII text.
 pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, Refusal> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().ok_or_else(|| Refusal::Missing { header: name.to_string() })?;

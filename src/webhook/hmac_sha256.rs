@@ -1,4 +1,4 @@
-//! HMAC-SHA256 of the raw body, in one header.
+//! HMAC-SHA256 of the raw body in a header.
 
 use reqwest::header::{HeaderMap, HeaderName};
 
@@ -30,18 +30,18 @@ impl HmacSha256 {
     pub(super) fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Refusal> {
         let given = only(headers, &self.header)?
             .strip_prefix(&self.prefix)
-            .ok_or_else(|| malformed(&self.header, "does not begin with the expected prefix"))?;
+            .ok_or_else(|| malformed(&self.header, "does not start with the expected prefix"))?;
         let signature = self.encoding.decode(given).ok_or_else(|| {
             malformed(
                 &self.header,
                 match self.encoding {
-                    Encoding::Hex => "is not a signature of 64 hexadecimal digits in lower case",
-                    Encoding::Base64 => "is not a signature in base64, with padding",
+                    Encoding::Hex => "is not a signature of 64 lowercase hexadecimal digits",
+                    Encoding::Base64 => "is not a signature in base64 with padding",
                 },
             )
         })?;
         match any_matches(&self.keys, &[body], &[signature]) {
-            // A signature of the body is a hash of it.
+            // The signature already is a hash of the body.
             true => Ok(Verified { message_id: None, fingerprint: signature }),
             false => Err(Refusal::Wrong { header: self.header.to_string() }),
         }

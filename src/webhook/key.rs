@@ -1,4 +1,4 @@
-//! The keys of a verifier, and the comparison with a signature.
+//! The keys of a verifier, and constant-time comparison of signatures.
 
 use hmac::{Hmac, KeyInit, Mac, digest::CtOutput};
 use sha2::Sha256;
@@ -10,24 +10,23 @@ pub(super) const SIGNATURE: usize = 32;
 #[derive(Clone)]
 pub(super) struct Key(Hmac<Sha256>);
 
-/// A signature. Comparing two takes the same time whatever they are.
+/// A signature. Comparisons take constant time.
 pub(super) type Signature = CtOutput<Hmac<Sha256>>;
 
 impl Key {
-    /// HMAC takes keys of every length. Were there one that it refuses, nothing would be signed
-    /// with it.
+    /// Returns `None` if HMAC refuses the key, which never happens: it accepts keys of any length.
     pub(super) fn new(secret: &[u8]) -> Option<Self> {
         Hmac::new_from_slice(secret).ok().map(Self)
     }
 
-    /// The signature of the parts, one after another.
+    /// Signs the concatenation of the parts.
     pub(super) fn sign(&self, parts: &[&[u8]]) -> Signature {
         parts.iter().fold(self.0.clone(), Mac::chain_update).finalize()
     }
 }
 
-/// Whether one of the signatures is that of one of the keys. Every pair is compared, so the time
-/// does not tell which.
+/// Whether any of the signatures matches any of the keys. Compares every pair, so the duration does
+/// not reveal which one matched.
 pub(super) fn any_matches(keys: &[Key], parts: &[&[u8]], signatures: &[[u8; SIGNATURE]]) -> bool {
     keys.iter().fold(false, |found, key| {
         let expected = key.sign(parts);

@@ -1,18 +1,24 @@
-//! Webhooks: notifications that the service sends when something happened to a task.
+//! Webhooks: notifications from the service about changes of a task.
 //!
-//! The contract says that a request may name a `webhook_url` and a `webhook_secret`, and that the
-//! secret serves signature verification. It shows neither the payload nor the signature, so
-//! everything in which services differ is a setting of the [`Verifier`], and an [`Event`] is a
-//! hint: [`Client::confirm`](crate::Client::confirm) polls the task with the key before anybody
-//! acts on it.
+//! The contract defines that a request may have a `webhook_url` and a `webhook_secret`, and that
+//! the secret is used to verify signatures. It defines neither the payload nor the signature. The
+//! [`Verifier`] therefore has settings for everything in which services differ, and an [`Event`] is
+//! only a hint: [`Client::confirm`](crate::Client::confirm) polls the task with the key before the
+//! program acts on it.
 //!
 //! ```
 //! # use imagekiln::{Client, Error, TaskRef};
 //! use imagekiln::webhook::Verifier;
 //! # use reqwest::header::HeaderMap;
 //!
-//! # async fn receive(client: Client, task: TaskRef, headers: HeaderMap, body: Vec<u8>) -> Result<(), Error> {
-//! let verifier = Verifier::hmac_sha256("the webhook_secret of the request").header("x-webhook-signature");
+//! # async fn receive(
+//! #     client: Client,
+//! #     task: TaskRef,
+//! #     headers: HeaderMap,
+//! #     body: Vec<u8>,
+//! # ) -> Result<(), Error> {
+//! let verifier = Verifier::hmac_sha256("the webhook_secret of the request")
+//!     .header("x-webhook-signature");
 //! let event = verifier.verify(&headers, &body)?;
 //! let update = client.confirm(&event, &task).await?;
 //! println!("{} is {}", task.id(), update.status());
@@ -20,7 +26,7 @@
 //! # }
 //! ```
 //!
-//! With the feature `axum`, [`Receiver`] does all of this for an HTTP server. The
+//! With the feature `axum`, [`Receiver`] does this in an HTTP server. The
 //! [guide](crate::guide::webhooks) shows how.
 
 mod confirm;

@@ -2,66 +2,63 @@ use std::{error, fmt, time::Duration};
 
 use crate::{Error, ErrorKind};
 
-/// Why a delivery was refused by [`Verifier::verify`](super::Verifier::verify). It holds nothing of
-/// the signature and nothing of the body.
+/// Why [`Verifier::verify`](super::Verifier::verify) rejected a delivery.
 ///
-/// Refused deliveries are told apart for whoever sets a receiver up, and for logs. To the sender
-/// they are all the same.
+/// A refusal contains no part of the signature or the body. The variants are for operators and
+/// logs; respond to the sender in the same way for all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// A header that the scheme needs is missing: the delivery is not signed, or is signed in
-    /// another way.
+    /// A required header is missing: the delivery is unsigned, or uses a different scheme.
     #[non_exhaustive]
     Missing {
         /// The name of the header.
         header: String,
     },
-    /// A header occurs more than once, or is not written as the scheme writes it.
+    /// A header occurs more than once, or does not have the format of the scheme.
     #[non_exhaustive]
     Malformed {
         /// The name of the header.
         header: String,
-        /// What is wrong with it.
+        /// What is wrong with the header.
         problem: &'static str,
     },
-    /// The signature, or the secret, is not that of any secret of the verifier: the delivery was
-    /// forged or changed, or signed with a secret that the verifier does not have.
+    /// The signature or the secret matches none of the verifier's secrets: the delivery was forged,
+    /// modified, or signed with an unknown secret.
     #[non_exhaustive]
     Wrong {
         /// The header with the signature.
         header: String,
     },
-    /// The delivery is genuine, and was sent too long ago: it may have been recorded and sent
-    /// again.
+    /// The delivery is genuine but was sent too long ago. It may be a replay.
     #[non_exhaustive]
     TooOld {
         /// How long ago it was sent.
         age: Duration,
-        /// How old a delivery may be.
+        /// The maximum age.
         limit: Duration,
     },
-    /// The delivery is genuine, and its timestamp is too far in the future: one of the two clocks
-    /// is wrong.
+    /// The delivery is genuine but its timestamp is too far in the future. One of the two clocks is
+    /// wrong.
     #[non_exhaustive]
     FromFuture {
-        /// How far ahead of this machine's clock it is.
+        /// How far the timestamp is ahead of the local clock.
         ahead: Duration,
-        /// How far ahead it may be.
+        /// The maximum difference.
         limit: Duration,
     },
-    /// The body is larger than the verifier takes. Nothing was verified.
+    /// The body is larger than the verifier accepts. Nothing was verified.
     #[non_exhaustive]
     TooLarge {
-        /// The largest body that is taken, in bytes.
+        /// The maximum size of a body in bytes.
         limit: usize,
     },
-    /// The delivery is genuine, and its body is not JSON.
+    /// The delivery is genuine but its body is not JSON.
     NotJson,
-    /// The verifier can't verify anything: it has no secret, or a setting that can't be used.
+    /// The verifier cannot verify anything, because a setting is missing or invalid.
     #[non_exhaustive]
     Settings {
-        /// What is wrong with the settings.
+        /// What is wrong with the setting.
         problem: String,
     },
 }
@@ -72,15 +69,15 @@ impl fmt::Display for Refusal {
             Self::Missing { header } => write!(f, "the header {header} is missing"),
             Self::Malformed { header, problem } => write!(f, "the header {header} {problem}"),
             Self::Wrong { header } => {
-                write!(f, "the header {header} does not fit any of the secrets")
+                write!(f, "the header {header} does not match any of the secrets")
             }
             Self::TooOld { age, limit } => {
-                write!(f, "sent {} s ago, more than {} s", age.as_secs(), limit.as_secs())
+                write!(f, "sent {} s ago; the limit is {} s", age.as_secs(), limit.as_secs())
             }
             Self::FromFuture { ahead, limit } => {
                 write!(
                     f,
-                    "sent {} s ahead of this machine's clock, more than {} s",
+                    "sent {} s ahead of the local clock; the limit is {} s",
                     ahead.as_secs(),
                     limit.as_secs()
                 )
@@ -94,13 +91,13 @@ impl fmt::Display for Refusal {
 
 impl error::Error for Refusal {}
 
-/// Kind [`Webhook`](ErrorKind::Webhook), or [`Settings`](ErrorKind::Settings) if the verifier can't
-/// verify anything.
+/// Converts to kind [`Webhook`](ErrorKind::Webhook), or to [`Settings`](ErrorKind::Settings) for
+/// [`Refusal::Settings`].
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         let (kind, message) = match &refusal {
-            Refusal::Settings { .. } => (ErrorKind::Settings, "the webhook verifier can't be used"),
-            _ => (ErrorKind::Webhook, "the delivery of a webhook was refused"),
+            Refusal::Settings { .. } => (ErrorKind::Settings, "the webhook verifier is not usable"),
+            _ => (ErrorKind::Webhook, "the webhook delivery was rejected"),
         };
         Error::new(kind, format!("{message}: {refusal}"))
             .with_advice(advice(&refusal))
@@ -111,16 +108,18 @@ impl From<Refusal> for Error {
 fn advice(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Missing { .. } | Refusal::Malformed { .. } => {
-            "if the service sent it, compare the settings of the verifier with the delivery's headers"
+            "if the service sent it, compare the settings of the verifier with the headers of the \
+             delivery"
         }
         Refusal::Wrong { .. } => {
-            "if the service sent it, check the secrets, and that the body is byte for byte as it was received"
+            "if the service sent it, check the secrets, and that the body was not changed after it \
+             was received"
         }
         Refusal::TooOld { .. } | Refusal::FromFuture { .. } => {
-            "check this machine's clock, or set Verifier::max_age"
+            "check the local clock, or set Verifier::max_age"
         }
         Refusal::TooLarge { .. } => "set Verifier::max_body_bytes if the service sends such bodies",
-        Refusal::NotJson => "look at what the service sends, with `kiln webhook listen`",
+        Refusal::NotJson => "inspect the deliveries with `kiln webhook listen`",
         Refusal::Settings { .. } => "correct the settings of the verifier",
     }
 }

@@ -1,4 +1,4 @@
-//! The secret itself, in one header.
+//! The secret itself in a header.
 
 use reqwest::header::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
@@ -23,8 +23,8 @@ impl SharedSecret {
         Self { secrets: Vec::new(), header, prefix: String::new() }
     }
 
-    /// Secrets are compared by their signatures, so the time tells neither what is in them nor how
-    /// long they are.
+    /// Secrets are compared by their signatures, so that the duration reveals neither their content
+    /// nor their length.
     pub(super) fn add(&mut self, secret: &[u8]) {
         self.secrets.extend(Key::new(secret).map(|key| {
             let signature = key.sign(&[secret]);
@@ -35,7 +35,7 @@ impl SharedSecret {
     pub(super) fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Refusal> {
         let given = only(headers, &self.header)?
             .strip_prefix(&self.prefix)
-            .ok_or_else(|| malformed(&self.header, "does not begin with the expected prefix"))?;
+            .ok_or_else(|| malformed(&self.header, "does not start with the expected prefix"))?;
         let is_known = self.secrets.iter().fold(false, |found, (key, expected)| {
             found | (key.sign(&[given.as_bytes()]) == *expected)
         });

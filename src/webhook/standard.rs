@@ -1,4 +1,5 @@
-//! Standard Webhooks (<https://www.standardwebhooks.com>): id, timestamp and body are signed.
+//! Standard Webhooks (<https://www.standardwebhooks.com>), which sign the id, the timestamp and the
+//! body.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,11 +18,10 @@ const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// What stands before a symmetric signature. Other versions are signatures with keys that the SDK
-/// does not have.
+/// The prefix of symmetric signatures. Other versions use keys that the SDK does not have.
 const VERSION: &str = "v1,";
 
-/// What stands before the base64 of a secret.
+/// The prefix of a base64-encoded secret.
 pub(super) const SECRET_PREFIX: &str = "whsec_";
 
 #[derive(Clone)]
@@ -35,9 +35,8 @@ impl Standard {
         Self { keys: Vec::new(), max_age: Duration::from_secs(300) }
     }
 
-    /// `whsec_` and base64 stand for the bytes. Other text is the key itself, and if it is base64,
-    /// what that stands for is a key as well: the contract does not say which of the two the
-    /// service takes.
+    /// A secret with the prefix `whsec_` is base64. Other text is used as the key itself and, if it
+    /// is valid base64, also decoded: the contract does not define which one the service uses.
     pub(super) fn add(&mut self, secret: &str) {
         let decode = |text: &str| STANDARD.decode(text).ok().filter(|bytes| !bytes.is_empty());
         if let Some(bytes) = secret.strip_prefix(SECRET_PREFIX).and_then(decode) {
@@ -54,12 +53,14 @@ impl Standard {
         now: SystemTime,
     ) -> Result<Verified, Refusal> {
         let (id, timestamp) = (only(headers, &ID)?, only(headers, &TIMESTAMP)?);
-        // With a dot in the id, another id, timestamp and body could have the same signature.
+        // If ids could contain dots, a different id, timestamp and body could have the same
+        // signature.
         if id.is_empty() || id.contains('.') {
-            return Err(malformed(&ID, "is empty or has a dot in it"));
+            return Err(malformed(&ID, "is empty or contains a dot"));
         }
-        let sent_at = parse_seconds(timestamp)
-            .ok_or_else(|| malformed(&TIMESTAMP, "is not a number of seconds since 1970"))?;
+        let sent_at = parse_seconds(timestamp).ok_or_else(|| {
+            malformed(&TIMESTAMP, "is not a number of seconds since the Unix epoch")
+        })?;
         let given = only(headers, &SIGNATURE)?;
         let signatures: Vec<_> = given
             .split(' ')
@@ -76,7 +77,7 @@ impl Standard {
         Ok(Verified { message_id: Some(id.to_owned()), fingerprint: Sha256::digest(id).into() })
     }
 
-    /// A timestamp is trusted once it is known to be signed.
+    /// Checks the age of a delivery. Call it only after verifying the signature of the timestamp.
     fn check_age(&self, sent_at: u64, now: SystemTime) -> Result<(), Refusal> {
         let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let limit = self.max_age;
@@ -91,8 +92,7 @@ impl Standard {
     }
 }
 
-/// Digits only: the text is signed as it is, so another way to write the number would be refused
-/// anyway.
+/// Accepts only digits: the text itself is signed, so no other form can be valid.
 fn parse_seconds(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

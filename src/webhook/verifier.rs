@@ -16,14 +16,15 @@ use super::{
 };
 use crate::{WebhookSecret, transport::clock::WallClock};
 
-/// The largest body that is taken by default, in bytes.
+/// The default maximum size of a body in bytes.
 const DEFAULT_MAX_BODY: usize = 1024 * 1024;
 
-/// Verifies that a delivery comes from somebody who knows the `webhook_secret` of the request.
+/// Verifies that a webhook delivery comes from a sender that knows the `webhook_secret` of the
+/// request.
 ///
-/// The contract does not show how the service signs its webhooks, so there is a constructor for
-/// each of the usual schemes, and a setting for each detail. `kiln webhook verify` tries the
-/// settings on a recorded delivery.
+/// The contract does not define how the service signs webhooks. There is a constructor for each
+/// common scheme, and a setting for each detail. Use `kiln webhook verify` to test settings with a
+/// recorded delivery.
 ///
 /// ```
 /// use imagekiln::webhook::{Encoding, Verifier};
@@ -54,28 +55,32 @@ enum Scheme {
 }
 
 impl Verifier {
-    /// The delivery is signed with HMAC-SHA256 of the raw body, keyed by the secret. By default the
-    /// signature is in the header `x-webhook-signature`, as `sha256=` and hexadecimal digits.
+    /// Creates a verifier for HMAC-SHA256 signatures of the raw body.
     ///
-    /// Nothing says when such a delivery was sent: it can be recorded and sent again. Confirming it
-    /// is safe all the same.
+    /// By default, the signature is in the header `x-webhook-signature`, as `sha256=` followed by
+    /// hexadecimal digits.
+    ///
+    /// These signatures have no timestamp, so deliveries can be replayed. Confirming a replayed
+    /// event is safe.
     pub fn hmac_sha256(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Scheme::HmacSha256(HmacSha256::new()), secret.into())
     }
 
-    /// The delivery has the secret itself in a header, by default `x-webhook-signature`. Whoever
-    /// reads one delivery can forge others, and the body is not protected: use it only if the
-    /// service has nothing better.
+    /// Creates a verifier for deliveries that contain the secret itself in a header,
+    /// `x-webhook-signature` by default.
+    ///
+    /// Anyone who reads one delivery can forge others, and the body is not protected. Use this
+    /// scheme only if the service supports no other.
     pub fn shared_secret(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Scheme::SharedSecret(SharedSecret::new()), secret.into())
     }
 
-    /// The delivery is signed as [Standard Webhooks](https://www.standardwebhooks.com) describes:
-    /// the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, with signatures of
-    /// version `v1`.
+    /// Creates a verifier for [Standard Webhooks](https://www.standardwebhooks.com), with the
+    /// headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and signatures of version
+    /// `v1`.
     ///
-    /// `whsec_` and base64 stand for the bytes of the key. Other text is the key as it is, or in
-    /// base64.
+    /// A secret with the prefix `whsec_` is decoded as base64. Other text is used as the key
+    /// itself, and also decoded if it is valid base64.
     pub fn standard(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Scheme::Standard(Standard::new()), secret.into())
     }
@@ -92,13 +97,15 @@ impl Verifier {
         verifier.also_accept(secret)
     }
 
-    /// Takes deliveries that are signed with this secret as well. While a secret is replaced, tasks
-    /// submitted with the old one and with the new one are on their way at the same time.
+    /// Accepts another secret, too.
+    ///
+    /// Use it to rotate secrets: tasks that were submitted with the old and the new secret are in
+    /// progress at the same time.
     pub fn also_accept(mut self, secret: impl Into<WebhookSecret>) -> Self {
         let secret = secret.into();
         let text = secret.reveal();
         if text.is_empty() || text == SECRET_PREFIX {
-            return self.unusable("a webhook secret is empty, and everybody knows that one");
+            return self.unusable("a webhook secret is empty");
         }
         match &mut self.scheme {
             Scheme::HmacSha256(scheme) => scheme.keys.extend(Key::new(text.as_bytes())),
@@ -109,80 +116,85 @@ impl Verifier {
         self
     }
 
-    /// The header of the signature or of the secret; `x-webhook-signature` by default. Standard
-    /// Webhooks has headers of its own.
+    /// Sets the header with the signature or the secret. The default is `x-webhook-signature`.
+    ///
+    /// Standard Webhooks have fixed headers.
     pub fn header(mut self, name: &str) -> Self {
         let Ok(name) = HeaderName::try_from(name) else {
-            return self.unusable("the header of the signature is not the name of a header");
+            return self.unusable("the name of the signature header is invalid");
         };
         match &mut self.scheme {
             Scheme::HmacSha256(scheme) => scheme.header = name,
             Scheme::SharedSecret(scheme) => scheme.header = name,
             Scheme::Standard(_) => {
-                return self.unusable("Standard Webhooks has headers of its own");
+                return self.unusable("the headers of Standard Webhooks cannot be changed");
             }
         }
         self
     }
 
-    /// What stands before the signature or the secret in its header. For HMAC-SHA256, `sha256=` by
-    /// default; for a shared secret nothing.
+    /// Sets the text before the signature or the secret in the header. The default is `sha256=` for
+    /// HMAC-SHA256, and empty for a shared secret.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         match &mut self.scheme {
             Scheme::HmacSha256(scheme) => scheme.prefix = prefix.into(),
             Scheme::SharedSecret(scheme) => scheme.prefix = prefix.into(),
             Scheme::Standard(_) => {
-                return self.unusable("Standard Webhooks has a prefix of its own");
+                return self.unusable("the prefix of Standard Webhooks cannot be changed");
             }
         }
         self
     }
 
-    /// How the signature of HMAC-SHA256 is written; [`Encoding::Hex`] by default.
+    /// Sets the encoding of HMAC-SHA256 signatures. The default is [`Encoding::Hex`].
     pub fn encoding(mut self, encoding: Encoding) -> Self {
         match &mut self.scheme {
             Scheme::HmacSha256(scheme) => scheme.encoding = encoding,
-            _ => return self.unusable("only signatures of HMAC-SHA256 have a choice of encodings"),
+            _ => return self.unusable("only HMAC-SHA256 signatures have an encoding setting"),
         }
         self
     }
 
-    /// How long ago a delivery of Standard Webhooks may have been sent, and how far ahead of this
-    /// machine's clock; five minutes by default. The other schemes do not sign when it was sent.
+    /// Sets the maximum age of a delivery of Standard Webhooks, and how far its timestamp may be
+    /// ahead of the local clock. The default is five minutes.
+    ///
+    /// The other schemes do not sign a timestamp.
     pub fn max_age(mut self, age: Duration) -> Self {
         match &mut self.scheme {
             Scheme::Standard(scheme) => scheme.max_age = age,
-            _ => return self.unusable("only Standard Webhooks signs when a delivery was sent"),
+            _ => return self.unusable("only Standard Webhooks have a timestamp"),
         }
         self
     }
 
-    /// The largest body that is taken, in bytes; 1 MiB by default.
+    /// Sets the maximum size of a body in bytes. The default is 1 MiB.
     pub fn max_body_bytes(mut self, bytes: usize) -> Self {
         self.max_body = bytes;
         self
     }
 
-    /// Where the body has the id of the task, as a JSON pointer (RFC 6901) such as
-    /// `/data/object/id`. By default it is a member `task_id` or `id` of the body, or of its member
-    /// `data`, `task`, `response` or `result`.
+    /// Sets the location of the task id in the body, as a JSON pointer (RFC 6901) such as
+    /// `/data/object/id`.
+    ///
+    /// By default, the id is the member `task_id` or `id` of the body, or of its member `data`,
+    /// `task`, `response` or `result`.
     pub fn task_id(mut self, pointer: impl Into<String>) -> Self {
         self.task_id = Some(pointer.into());
         self
     }
 
-    /// Replaces the system's wall clock, so that a test decides what time of day it is.
+    /// Replaces the system's wall clock, for tests.
     pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = WallClock::new(now);
         self
     }
 
-    /// Checks the settings, which [`verify`](Self::verify) does too.
+    /// Checks the settings. [`verify`](Self::verify) does this, too.
     ///
     /// # Errors
     ///
-    /// [`Refusal::Settings`]: a secret is empty, a header can't be one, or a setting has no meaning
-    /// for the scheme.
+    /// [`Refusal::Settings`]: a secret is empty, a header name is invalid, or a setting does not
+    /// apply to the scheme.
     pub fn check(&self) -> Result<(), Refusal> {
         match &self.problem {
             Some(problem) => Err(Refusal::Settings { problem: problem.clone() }),
@@ -190,12 +202,12 @@ impl Verifier {
         }
     }
 
-    /// Verifies a delivery from its headers and its raw body, byte for byte as they were received.
+    /// Verifies a delivery from its headers and its unmodified raw body.
     ///
     /// # Errors
     ///
-    /// The reason of the refusal. Answer with status code 401 and do nothing else; a service may
-    /// send the delivery again.
+    /// The reason for the refusal. Respond with status code 401 and do nothing else. The service
+    /// may repeat the delivery.
     pub fn verify(&self, headers: &HeaderMap, body: impl AsRef<[u8]>) -> Result<Event, Refusal> {
         self.check()?;
         let body = body.as_ref();
@@ -208,8 +220,9 @@ impl Verifier {
         Event::read(verified, body, self.task_id.as_deref())
     }
 
-    /// Reads a body as [`verify`](Self::verify) does, and verifies nothing: for tools that show
-    /// what a service sends. Anybody may have sent it.
+    /// Parses a body without verifying the delivery, for tools that inspect webhooks.
+    ///
+    /// The event is not trustworthy: anyone may have sent it.
     ///
     /// # Errors
     ///
@@ -233,14 +246,14 @@ impl Verifier {
         self.max_body
     }
 
-    /// The first problem counts: a later one may follow from it.
+    /// Keeps only the first problem, because later ones may be a consequence of it.
     fn unusable(mut self, problem: &str) -> Self {
         self.problem.get_or_insert_with(|| problem.to_owned());
         self
     }
 }
 
-/// The secrets are left out.
+/// Omits the secrets.
 impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, header) = match &self.scheme {

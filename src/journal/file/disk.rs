@@ -1,4 +1,4 @@
-//! A journal's file: locked, appended to, flushed, and written again when most of it is closed.
+//! The file of a journal: locked, appended to, flushed, and compacted when most entries are closed.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -8,54 +8,53 @@ use std::{
 
 use super::records::{Entries, Record, read};
 
-/// A journal of fewer lines is not worth writing again.
-const FEWEST_LINES: usize = 1_000;
+/// The minimum number of lines for compaction.
+const MIN_LINES: usize = 1_000;
 
 pub(super) struct Disk {
-    /// The file itself, also if the given path is a link.
+    /// The resolved path, even if the given path is a link.
     path: PathBuf,
     file: File,
     length: u64,
     lines: usize,
     pub(super) entries: Entries,
-    /// Set if a line may be half written. Whatever was appended then would be unreadable.
+    /// Set if a line may be incomplete. Anything appended after it would be unreadable.
     is_broken: bool,
-    /// Locked as long as this lives. It is a file of its own, because the journal is replaced when
-    /// it is written again.
+    /// Locked until dropped. A separate file, because compaction replaces the journal.
     _lock: File,
 }
 
 impl Disk {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        // Made if it is missing, because only a file has a path without links.
+        // Create the file first, because a missing path cannot be resolved.
         open_file(path)?;
         let path = fs::canonicalize(path)?;
         let lock =
             private().write(true).create(true).truncate(false).open(beside(&path, ".lock"))?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
-                io::Error::new(io::ErrorKind::WouldBlock, "another process has it open")
+                io::Error::new(io::ErrorKind::WouldBlock, "another process has opened the journal")
             }
             TryLockError::Error(error) => error,
         })?;
-        // Opened again: the process that had the lock may have replaced the file.
+        // Open the file again: the previous owner of the lock may have replaced it.
         let mut file = open_file(&path)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         let found = read(&text).map_err(|line| {
-            let problem = format!("line {line} is not one of a journal");
+            let problem = format!("line {line} is not a journal record");
             io::Error::new(io::ErrorKind::InvalidData, problem)
         })?;
-        if found.whole < text.len() {
+        if found.complete < text.len() {
             tracing::warn!(
-                bytes = text.len() - found.whole,
-                "the last line of the journal was torn and is dropped"
+                bytes = text.len() - found.complete,
+                "dropped an incomplete last line of the journal"
             );
         }
-        file.set_len(found.whole as u64)?;
+        file.set_len(found.complete as u64)?;
         if found.lacks_newline {
             file.write_all(b"\n")?;
         }
@@ -71,14 +70,14 @@ impl Disk {
             is_broken: false,
             _lock: lock,
         };
-        disk.write_again_if_worthwhile()?;
+        disk.compact_if_worthwhile()?;
         Ok(disk)
     }
 
-    /// Writes a line. It is durable when this returns.
+    /// Appends a record. It is durable when this method returns.
     pub(super) fn append(&mut self, record: Record) -> io::Result<()> {
         if self.is_broken {
-            return Err(io::Error::other("a line could not be written before, nor removed"));
+            return Err(io::Error::other("an earlier write failed and could not be undone"));
         }
         let line = record.line()?;
         let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
@@ -90,15 +89,15 @@ impl Disk {
         self.length += line.len() as u64;
         self.lines += 1;
         self.entries.apply(record);
-        if let Err(error) = self.write_again_if_worthwhile() {
-            // The lines are there all the same.
-            tracing::warn!(%error, "a journal could not be written again");
+        if let Err(error) = self.compact_if_worthwhile() {
+            // The record itself is durable.
+            tracing::warn!(%error, "could not compact the journal");
         }
         Ok(())
     }
 
-    fn write_again_if_worthwhile(&mut self) -> io::Result<()> {
-        if self.lines < FEWEST_LINES || self.lines < 8 * self.entries.len() {
+    fn compact_if_worthwhile(&mut self) -> io::Result<()> {
+        if self.lines < MIN_LINES || self.lines < 8 * self.entries.len() {
             return Ok(());
         }
         let mut text = Vec::new();
@@ -108,7 +107,7 @@ impl Disk {
             lines += 1;
         }
         let new = beside(&self.path, ".new");
-        // What a process left behind that was killed here.
+        // Left behind if a process was killed at this point.
         let _ = fs::remove_file(&new);
         let mut file = private().read(true).append(true).create_new(true).open(&new)?;
         file.write_all(&text)?;
@@ -123,7 +122,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     private().read(true).append(true).create(true).open(path)
 }
 
-/// Options for files that nobody else may read: polling URLs may be signed.
+/// Options for files that other users cannot read, because polling URLs may be signed.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -137,7 +136,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Makes a new name in the directory durable.
+/// Makes a new name in a directory durable.
 fn flush_directory(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(directory) if cfg!(unix) => File::open(directory)?.sync_all(),

@@ -1,4 +1,4 @@
-//! The lines of a journal, and what they amount to.
+//! The lines of a journal, and the entries that they describe.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::super::entry::{Entry, Intent};
 use crate::TaskRef;
 
-/// One line.
+/// A line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Record {
     Intent(Intent),
-    /// The task of an intent, which is given by its id.
+    /// The task of an intent, with the id of the intent.
     Accepted {
         intent: String,
         task: TaskRef,
     },
-    /// Nothing more is to be done for an intent.
+    /// An intent that needs nothing more.
     Closed {
         intent: String,
     },
@@ -31,11 +31,11 @@ impl Record {
     }
 }
 
-/// What was written and not closed.
+/// The entries that are not closed.
 #[derive(Default)]
 pub(super) struct Entries {
     next: u64,
-    /// In the order of their intents.
+    /// Ordered by intent.
     entries: BTreeMap<u64, Entry>,
     by_intent: HashMap<String, u64>,
     by_task: HashMap<String, u64>,
@@ -65,7 +65,7 @@ impl Entries {
         }
     }
 
-    /// The intent of a task.
+    /// Returns the intent of a task.
     pub(super) fn intent_of(&self, task: &TaskRef) -> Option<&Intent> {
         self.entries.get(self.by_task.get(task.id())?).map(Entry::intent)
     }
@@ -78,7 +78,7 @@ impl Entries {
         self.entries.len()
     }
 
-    /// The records that amount to the same.
+    /// Returns the minimal records that produce these entries.
     pub(super) fn records(&self) -> impl Iterator<Item = Record> {
         self.iter().flat_map(|entry| {
             let accepted = match entry {
@@ -92,39 +92,39 @@ impl Entries {
     }
 }
 
-/// What was read of a journal's text.
+/// The content of a journal file.
 pub(super) struct Read {
     pub(super) entries: Entries,
     pub(super) lines: usize,
-    /// How many bytes are whole records. What follows was torn when a process or the machine
-    /// stopped.
-    pub(super) whole: usize,
+    /// The length of all complete records in bytes. The rest was being written when a process or
+    /// the machine stopped.
+    pub(super) complete: usize,
     /// Whether the newline of the last record is missing.
     pub(super) lacks_newline: bool,
 }
 
-/// Reads a journal. The error is the number of a line, counted from 1, that is not one of a
-/// journal.
+/// Reads a journal. The error is the number of the first line, starting at 1, that is not a record.
 pub(super) fn read(text: &[u8]) -> Result<Read, usize> {
-    let mut read = Read { entries: Entries::default(), lines: 0, whole: 0, lacks_newline: false };
+    let mut read =
+        Read { entries: Entries::default(), lines: 0, complete: 0, lacks_newline: false };
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let end = read.whole + line.len();
+        let end = read.complete + line.len();
         match serde_json::from_slice(line) {
             Ok(record) => read.entries.apply(record),
-            Err(_) if is_torn(line, read.lines) => break,
+            Err(_) if is_incomplete(line, read.lines) => break,
             Err(_) => return Err(read.lines + 1),
         }
-        read.whole = end;
+        read.complete = end;
         read.lines += 1;
         read.lacks_newline = !line.ends_with(b"\n");
     }
     Ok(read)
 }
 
-/// Whether a line can be what is left of a record whose writing was stopped: its newline, which is
-/// written last, is missing. The text before it shows that the file is a journal. A file that has
-/// nothing else might be anything, and must not be cut.
-fn is_torn(line: &[u8], lines_before: usize) -> bool {
+/// Whether a line can be an interrupted write: its newline, which is written last, is missing. The
+/// first line must also look like the start of a record, because a file without any record may not
+/// be a journal, and must not be truncated.
+fn is_incomplete(line: &[u8], lines_before: usize) -> bool {
     const FIRST: &[u8] = br#"{"intent":{"#;
     let is_beginning = || line.iter().zip(FIRST).all(|(byte, expected)| byte == expected);
     let is_empty_block = || line.iter().all(|byte| *byte == 0);
@@ -164,42 +164,45 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_that_is_torn_anywhere_has_all_lines_before_the_tear() {
+    fn a_truncated_journal_has_all_complete_lines() {
         let records = journal();
         let whole = text(&records);
         for length in 0..=whole.len() {
-            // The newline is not needed to know a record.
+            // A record is readable without its newline.
             let is_known = |lines: &usize| text(&records[..*lines]).len() <= length + 1;
             let lines = (1..=records.len()).take_while(is_known).last().unwrap_or_default();
             let read = read(&whole[..length]).unwrap();
             assert_eq!(read.lines, lines);
-            assert_eq!(read.whole + usize::from(read.lacks_newline), text(&records[..lines]).len());
+            assert_eq!(
+                read.complete + usize::from(read.lacks_newline),
+                text(&records[..lines]).len()
+            );
             let found: Vec<_> = read.entries.iter().cloned().collect();
-            assert_eq!(found, entries_of(&records[..lines]), "torn at {length}");
+            assert_eq!(found, entries_of(&records[..lines]), "truncated at {length}");
         }
     }
 
     #[test]
-    fn only_a_last_line_without_its_newline_is_torn() {
+    fn only_a_last_line_without_a_newline_is_incomplete() {
         let whole = text(&journal());
-        for torn in [&[0; 100][..], b"{", b"milk"] {
-            assert_eq!(read(&[&whole, torn].concat()).unwrap().whole, whole.len());
+        for incomplete in [&[0; 100][..], b"{", b"milk"] {
+            assert_eq!(read(&[&whole, incomplete].concat()).unwrap().complete, whole.len());
         }
-        // Of a later version, perhaps: it may name a task.
+        // A complete line may be a record of a later version and name a task.
         let with_newline = [whole.clone(), b"{\"later\":{}}\n".to_vec()].concat();
         assert_eq!(read(&with_newline).err(), Some(8));
         for nothing_else in [&[0; 100][..], b"{", b"{\"intent\":{\"id\""] {
-            assert_eq!(read(nothing_else).unwrap().whole, 0);
+            assert_eq!(read(nothing_else).unwrap().complete, 0);
         }
-        for of_another in ["milk", "milk\n", "{\"name\": \"fox\"}", "[1]"] {
-            assert_eq!(read(of_another.as_bytes()).err(), Some(1), "{of_another}");
+        for other in ["milk", "milk\n", "{\"name\": \"fox\"}", "[1]"] {
+            assert_eq!(read(other.as_bytes()).err(), Some(1), "{other}");
         }
         let in_the_middle = [text(&journal()[..2]), b"{}\n".to_vec(), whole].concat();
         assert_eq!(read(&in_the_middle).err(), Some(3));
     }
 
     #[test]
-    fn what_is_left_amounts_to_the_same_when_it_is_written_again() {
+    fn compaction_keeps_all_entries() {
         let records = journal();
         for count in 0..=records.len() {
             let mut entries = Entries::default();

@@ -1,4 +1,4 @@
-//! From an event to the handler: the task is looked up and polled until its final status is seen.
+//! Confirms events and passes finished tasks to the handler.
 
 use std::{future::poll_fn, pin::Pin};
 
@@ -11,21 +11,23 @@ use crate::{
     transport::retry,
 };
 
-/// How often a task is polled that the service sent an event about and does not know.
-const MOST_POLLS: u32 = 6;
+/// The maximum number of polls of a task that the service reports as unknown after sending an event
+/// for it.
+const MAX_POLLS: u32 = 6;
 
-/// What confirmed an event.
+/// The result of confirming an event.
 struct Confirmation {
     task: TaskRef,
     update: Update,
 }
 
-/// Confirms the event and hands a finished task over. Says whether the event was handled.
+/// Confirms the event and passes a finished task to the handler. Returns whether the event was
+/// handled.
 pub(super) async fn follow(shared: &Shared, task_id: &str, claimed: Option<&TaskStatus>) -> bool {
     let confirmation = match confirm(shared, task_id, claimed).await {
         Ok(confirmation) => confirmation,
         Err(error) => {
-            tracing::warn!(task_id, kind = ?error.kind(), %error, "a webhook could not be confirmed");
+            tracing::warn!(task_id, kind = ?error.kind(), %error, "could not confirm a webhook");
             return false;
         }
     };
@@ -34,21 +36,22 @@ pub(super) async fn follow(shared: &Shared, task_id: &str, claimed: Option<&Task
     if !status.is_final() {
         return true;
     }
-    let Some(handing) = shared.memory.tasks.begin(task_id.to_owned()) else { return true };
+    let Some(in_progress) = shared.memory.tasks.begin(task_id.to_owned()) else { return true };
     let outcome = outcome(confirmation.update, &confirmation.task);
     match tokio::spawn((shared.handler)(outcome)).await {
-        Ok(()) => handing.done(),
+        Ok(()) => in_progress.done(),
         Err(error) => {
-            tracing::error!(task_id, %error, "the handler of webhooks did not end");
+            tracing::error!(task_id, %error, "the webhook handler panicked");
             return false;
         }
     }
     true
 }
 
-/// Polls until the event is confirmed or the deadline passes, also after errors that a wait would
-/// end with: the delivery was answered, so nobody else will try again. A service that does not know
-/// the task may lag behind its own event, so that is believed after some attempts only.
+/// Polls until the event is confirmed or the deadline passes. Also retries after errors that end a
+/// normal wait: the receiver has already responded to the delivery, so the service will not repeat
+/// it. `Task not found` is only accepted after several attempts, because polls may lag behind the
+/// event.
 async fn confirm(
     shared: &Shared,
     task_id: &str,
@@ -60,7 +63,7 @@ async fn confirm(
     loop {
         let options = shared.wait_options.deadline(left());
         let confirmed = confirm_once(shared, task_id, claimed, options).await;
-        let may_lag = claimed != Some(&TaskStatus::TaskNotFound) && attempt < MOST_POLLS;
+        let may_lag = claimed != Some(&TaskStatus::TaskNotFound) && attempt < MAX_POLLS;
         let is_settled = match confirmed.as_ref().map_err(Error::kind) {
             Ok(confirmation) => !(may_lag && is_unknown(&confirmation.update)),
             Err(ErrorKind::TaskNotFound) => !may_lag,
@@ -86,7 +89,7 @@ async fn confirm_once(
         let update = poll(shared, &task, claimed, options).await?;
         return Ok(Confirmation { task, update });
     }
-    // Submitted by another process: only polling tells where.
+    // Another process submitted the task, so its region is unknown.
     for region in [Region::Global, Region::Regional] {
         let Ok(task) = client.task_in(region, task_id) else { continue };
         let task = task.reference().clone();
@@ -95,15 +98,15 @@ async fn confirm_once(
             return Ok(Confirmation { task, update });
         }
     }
-    Err(Error::new(ErrorKind::TaskNotFound, "the service does not know the task of a webhook"))
+    Err(Error::new(ErrorKind::TaskNotFound, "the service does not know the task in the webhook"))
 }
 
 fn is_unknown(update: &Update) -> bool {
     *update.status() == TaskStatus::TaskNotFound
 }
 
-/// The update that confirms the event: of the final status, or of any status if the event claims no
-/// more. A poll may lag behind an event that claims a final status.
+/// Returns the update that confirms the event: one with a final status, or any status if the event
+/// does not claim a final one. Polls may lag behind the event.
 async fn poll(
     shared: &Shared,
     task: &TaskRef,

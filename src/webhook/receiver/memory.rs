@@ -1,4 +1,4 @@
-//! Which events and tasks have been handled, and which are being handled.
+//! Remembers events and tasks that have been handled or are in progress.
 
 use std::{
     collections::HashSet,
@@ -8,13 +8,13 @@ use std::{
 
 use crate::{task::Recent, webhook::event::Fingerprint};
 
-/// How many events and how many tasks are remembered; the oldest are forgotten first.
+/// The maximum number of remembered events and tasks; the oldest are dropped first.
 const REMEMBERED: usize = 10_000;
 
 pub(super) struct Memory {
-    /// The events that were confirmed and handled.
+    /// Events that were confirmed and handled.
     pub(super) events: Arc<Once<Fingerprint>>,
-    /// The tasks that were handed to the handler.
+    /// Tasks that were passed to the handler.
     pub(super) tasks: Arc<Once<String>>,
 }
 
@@ -24,27 +24,27 @@ impl Default for Memory {
     }
 }
 
-/// Lets something be done once for each key, as long as the key is remembered.
+/// Allows one execution for each remembered key.
 pub(super) struct Once<K>(Mutex<State<K>>);
 
 struct State<K> {
-    under_way: HashSet<K>,
+    in_progress: HashSet<K>,
     done: Recent<K, ()>,
 }
 
 impl<K: Hash + Eq + Clone> Once<K> {
     fn new() -> Self {
-        Self(Mutex::new(State { under_way: HashSet::new(), done: Recent::new(REMEMBERED) }))
+        Self(Mutex::new(State { in_progress: HashSet::new(), done: Recent::new(REMEMBERED) }))
     }
 
-    /// Begins what is done for `key`, unless it was done or is under way.
-    pub(super) fn begin(self: &Arc<Self>, key: K) -> Option<UnderWay<K>> {
+    /// Begins the execution for `key`, unless it is done or in progress.
+    pub(super) fn begin(self: &Arc<Self>, key: K) -> Option<InProgress<K>> {
         let mut state = self.lock();
-        if state.done.get(&key).is_some() || !state.under_way.insert(key.clone()) {
+        if state.done.get(&key).is_some() || !state.in_progress.insert(key.clone()) {
             return None;
         }
         drop(state);
-        Some(UnderWay { once: Arc::clone(self), key })
+        Some(InProgress { once: Arc::clone(self), key })
     }
 
     fn lock(&self) -> MutexGuard<'_, State<K>> {
@@ -52,20 +52,20 @@ impl<K: Hash + Eq + Clone> Once<K> {
     }
 }
 
-/// What was begun. If it is dropped before it is done, it may be begun again.
-pub(super) struct UnderWay<K: Hash + Eq + Clone> {
+/// An execution in progress. Dropping it before it is done allows another one.
+pub(super) struct InProgress<K: Hash + Eq + Clone> {
     once: Arc<Once<K>>,
     key: K,
 }
 
-impl<K: Hash + Eq + Clone> UnderWay<K> {
+impl<K: Hash + Eq + Clone> InProgress<K> {
     pub(super) fn done(self) {
         self.once.lock().done.add(self.key.clone(), ());
     }
 }
 
-impl<K: Hash + Eq + Clone> Drop for UnderWay<K> {
+impl<K: Hash + Eq + Clone> Drop for InProgress<K> {
     fn drop(&mut self) {
-        self.once.lock().under_way.remove(&self.key);
+        self.once.lock().in_progress.remove(&self.key);
     }
 }

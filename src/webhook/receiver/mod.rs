@@ -13,42 +13,44 @@ use self::{memory::Memory, request::receive};
 use super::Verifier;
 use crate::{Client, Error, Picture, WaitOptions};
 
-/// How many events may wait for their confirmation by default.
+/// The default maximum number of events waiting for confirmation.
 const DEFAULT_MAX_PENDING: usize = 1024;
 
 type Handler =
     Box<dyn Fn(Result<Picture, Error>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// Receives webhooks in an [axum](https://docs.rs/axum) server, confirms them, and hands finished
-/// tasks over.
+/// Receives webhooks in an [axum](https://docs.rs/axum) server, confirms them, and passes finished
+/// tasks to a handler.
 ///
-/// 1. A delivery is verified and answered with 204 at once. That means received, not handled.
-/// 2. The task is polled with the key, where it was submitted. Polls that fail are retried until
+/// 1. The receiver verifies a delivery and immediately responds with 204. This acknowledges
+///    receipt, not handling.
+/// 2. It polls the task with the key in the region of its submission. It retries failed polls until
 ///    the deadline of the [wait options](Self::wait_options). Waits of the same client for the task
-///    poll at once, too.
-/// 3. When a poll sees the final status, the handler is called with what
-///    [`Task::wait`](crate::Task::wait) would return: the picture, or an error with the task's
-///    reference.
+///    also poll immediately.
+/// 3. When a poll returns the final status, it calls the handler with the result that
+///    [`Task::wait`](crate::Task::wait) would return: the picture, or an error with the reference
+///    of the task.
 ///
-/// The handler is called once for a task. Further deliveries of an event that was handled are
-/// answered and ignored; the last 10,000 events and tasks are remembered. If the handler panics,
-/// the next delivery calls it again. If an event can't be confirmed, that is logged, and the next
-/// delivery is confirmed again.
+/// The handler is called once per task. The receiver responds to repeated deliveries of a handled
+/// event and ignores them; it remembers the last 10,000 events and tasks. If the handler panics,
+/// the next delivery calls it again. If an event cannot be confirmed, the receiver logs this, and
+/// tries again at the next delivery.
 ///
-/// An event may arrive before [`Client::submit`] has returned. If this client has submissions under
-/// way, the event is held until they have ended, for a minute at most. The task of another process,
-/// or of one that was restarted, is polled by its id, at the service's address and then at the
-/// regional one.
+/// An event may arrive before [`Client::submit`] has returned. If submissions of this client are in
+/// flight, the event waits for them for at most a minute. Tasks that this client did not submit,
+/// for example before a restart, are polled by id, first at the base URL and then at the regional
+/// base URL.
 ///
-/// Other responses are 401 (not verified), 413 (the body is too large), 400 (the body is not JSON,
-/// or broke off), 408 (the body took too long), and 503 if too many events wait for their
-/// confirmation: the service may deliver those again.
+/// The other responses are 401 (not verified), 413 (the body is too large), 400 (the body is not
+/// JSON or is incomplete), 408 (the body took too long) and 503 (too many events are waiting for
+/// confirmation). The service may repeat those deliveries.
 ///
 /// ```
 /// use imagekiln::{Client, Error, Picture, webhook::{Receiver, Verifier}};
 ///
 /// # fn app(client: Client) -> Result<axum::Router, Error> {
-/// let receiver = Receiver::new(client, Verifier::standard("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"));
+/// let verifier = Verifier::standard("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD");
+/// let receiver = Receiver::new(client, verifier);
 /// let webhooks = receiver.router(|outcome: Result<Picture, Error>| async move {
 ///     match outcome {
 ///         Ok(picture) => println!("{} is ready", picture.task().id()),
@@ -68,7 +70,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver for the tasks of this client. Waits of its clones are woken.
+    /// Creates a receiver for the tasks of this client and its clones.
     pub fn new(client: Client, verifier: Verifier) -> Self {
         Self {
             client,
@@ -78,26 +80,28 @@ impl Receiver {
         }
     }
 
-    /// How many events may wait for their confirmation, or for the handler, at once; 1024 by
-    /// default. Each takes about a kilobyte. Further deliveries are answered with 503.
+    /// Sets the maximum number of events that wait for confirmation or for the handler. The default
+    /// is 1024.
+    ///
+    /// Each event takes about a kilobyte. The receiver responds to further deliveries with 503.
     pub fn max_pending(mut self, events: usize) -> Self {
         self.max_pending = events;
         self
     }
 
-    /// How an event is confirmed: for how long, and how often its task is polled. The defaults are
-    /// those of a wait.
+    /// Sets for how long and how often the task of an event is polled. The defaults are those of a
+    /// wait.
     pub fn wait_options(mut self, options: WaitOptions) -> Self {
         self.wait_options = options;
         self
     }
 
-    /// A router that takes deliveries by POST at `/`, to be nested where the `webhook_url` of the
-    /// requests leads.
+    /// Returns a router that accepts deliveries by POST at `/`. Nest it at the path of the
+    /// `webhook_url`.
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings): the verifier can't be used.
+    /// Kind [`Settings`](crate::ErrorKind::Settings): the verifier is not usable.
     pub fn router<H, F>(self, handler: H) -> Result<Router, Error>
     where
         H: Fn(Result<Picture, Error>) -> F + Send + Sync + 'static,
@@ -117,7 +121,7 @@ impl Receiver {
     }
 }
 
-/// What all deliveries to a receiver have in common.
+/// The state that all deliveries to a receiver share.
 struct Shared {
     client: Client,
     verifier: Verifier,

@@ -1,4 +1,4 @@
-//! One delivery, up to its response.
+//! Handles a delivery and responds to it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,13 +12,13 @@ use tokio::time::timeout;
 use super::{Shared, follow::follow};
 use crate::webhook::{Event, Refusal};
 
-/// How long the body of a delivery may take.
-const BODY_TIME: Duration = Duration::from_secs(10);
+/// The time limit for the body of a delivery.
+const BODY_LIMIT: Duration = Duration::from_secs(10);
 
-/// Verifies a delivery and answers it. What follows from it happens in a task of its own.
+/// Verifies a delivery and responds to it. The event is processed in a separate task.
 pub(super) async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> StatusCode {
     let headers = request.headers().clone();
-    let body = match timeout(BODY_TIME, Bytes::from_request(request, &())).await {
+    let body = match timeout(BODY_LIMIT, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
         Ok(Err(rejection)) => return rejection.status(),
         Err(_) => return StatusCode::REQUEST_TIMEOUT,
@@ -26,7 +26,7 @@ pub(super) async fn receive(State(shared): State<Arc<Shared>>, request: Request)
     match shared.verifier.verify(&headers, &body) {
         Ok(event) => accept(&shared, event),
         Err(refusal) => {
-            tracing::warn!(%refusal, "webhook refused");
+            tracing::warn!(%refusal, "webhook rejected");
             status_of(&refusal)
         }
     }
@@ -34,28 +34,28 @@ pub(super) async fn receive(State(shared): State<Arc<Shared>>, request: Request)
 
 fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
     let Some(task_id) = event.task_id() else {
-        tracing::warn!("a webhook names no task; Verifier::task_id says where its body has the id");
+        tracing::warn!("webhook contains no task id; set its location with Verifier::task_id");
         return StatusCode::NO_CONTENT;
     };
-    let Some(under_way) = shared.memory.events.begin(event.fingerprint()) else {
-        tracing::debug!(task_id, "webhook received before");
+    let Some(in_progress) = shared.memory.events.begin(event.fingerprint()) else {
+        tracing::debug!(task_id, "webhook already received");
         return StatusCode::NO_CONTENT;
     };
-    let Ok(place) = Arc::clone(&shared.pending).try_acquire_owned() else {
-        tracing::warn!(task_id, "webhook not taken: too many events wait for their confirmation");
+    let Ok(permit) = Arc::clone(&shared.pending).try_acquire_owned() else {
+        tracing::warn!(task_id, "webhook rejected: too many events are waiting for confirmation");
         return StatusCode::SERVICE_UNAVAILABLE;
     };
     tracing::debug!(task_id, "webhook received");
     shared.client.tasks().waits.wake(task_id);
     let (task_id, claimed_status) = (task_id.to_owned(), event.claimed_status().cloned());
     let shared = Arc::clone(shared);
-    // The body is not kept: many large ones would fill the memory.
+    // Do not keep the body: many large ones would exhaust memory.
     drop(event);
     tokio::spawn(async move {
         if follow(&shared, &task_id, claimed_status.as_ref()).await {
-            under_way.done();
+            in_progress.done();
         }
-        drop(place);
+        drop(permit);
     });
     StatusCode::NO_CONTENT
 }
