@@ -1,5 +1,4 @@
-//! Turns `openapi.json` into `$OUT_DIR/generated.rs`: the types, the client and the table of
-//! operations.
+//! Generates `$OUT_DIR/generated.rs` from `openapi.json`: types, client and table of operations.
 
 #[path = "build/mod.rs"]
 mod generator;
@@ -14,8 +13,8 @@ fn main() -> ExitCode {
     match generate() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // One line each: cargo shows what stands behind `cargo::error=` as an error of the
-            // build.
+            // Print each line separately: cargo shows the text after `cargo::error=` as a build
+            // error.
             for line in message.lines() {
                 println!("cargo::error={line}");
             }
@@ -26,13 +25,13 @@ fn main() -> ExitCode {
 
 fn generate() -> Result<(), String> {
     let document = fs::read_to_string(CONTRACT)
-        .map_err(|error| format!("{CONTRACT} can't be read: {error}"))?;
+        .map_err(|error| format!("could not read {CONTRACT}: {error}"))?;
     let options =
         generator::Options { json_schema: env::var_os("CARGO_FEATURE_SCHEMARS").is_some() };
     let code =
         generator::generate(&document, &options).map_err(|fault| format!("{CONTRACT}: {fault}"))?;
-    let out = env::var_os("OUT_DIR").ok_or("cargo set no OUT_DIR")?;
+    let out = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     let target = Path::new(&out).join("generated.rs");
     fs::write(&target, code)
-        .map_err(|error| format!("{} can't be written: {error}", target.display()))
+        .map_err(|error| format!("could not write {}: {error}", target.display()))
 }

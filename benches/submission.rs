@@ -1,10 +1,11 @@
-//! What a submission costs over bare reqwest, as ratios within one run: a small request, and eight
-//! images of 8 MB.
+//! Compares the cost of a submission with bare reqwest, as ratios within one run: a small request,
+//! and eight images of 8 MB.
 //!
-//! The server has a thread of its own, and the client another. Rounds of both alternate, and the
-//! median counts, because machines are noisy. On Linux the client's thread tells the time that it
-//! computed, which leaves out waiting for the server. The bare client does what every careful one
-//! would: it serialises the request, sends the key, and looks for the id in the response.
+//! The server and the client run on separate threads. Rounds of both clients alternate, and the
+//! median is reported, because machines are noisy. On Linux, the benchmark also reports the CPU
+//! time of the client's thread, which excludes waiting for the server. The bare client does the
+//! minimum that a careful client does: it serializes the request, sends the key, and reads the id
+//! from the response.
 
 use std::{
     fs,
@@ -25,7 +26,8 @@ const IMAGE: usize = 8_000_000;
 
 const RESPONSE: &str = concat!(
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 94\r\n\r\n",
-    r#"{"id":"f7a1c9","polling_url":"http://127.0.0.1/v1/get_result?id=f7a1c9","cost":4,"input_mp":0}"#,
+    r#"{"id":"f7a1c9","polling_url":"http://127.0.0.1/v1/get_result?id=f7a1c9","#,
+    r#""cost":4,"input_mp":0}"#,
 );
 
 fn main() {
@@ -67,7 +69,8 @@ impl Bare {
         let request = self.http.post(&self.url).header("x-key", "key").body(body);
         let request = request.header("content-type", "application/json");
         let response = request.send().await.and_then(reqwest::Response::error_for_status);
-        let body = response.expect("the server answers").bytes().await.expect("a whole response");
+        let body =
+            response.expect("the server responds").bytes().await.expect("a complete response");
         let document: Value = serde_json::from_slice(&body).expect("JSON");
         document["id"].as_str().expect("an id").to_owned()
     }
@@ -80,43 +83,43 @@ async fn compare(
     count: u32,
     request: &dyn Fn() -> Gen2Pro,
 ) {
-    // A large body is ready beforehand: that is the least that an upload can cost.
-    let ready = serde_json::to_vec(&request()).expect("it serialises");
+    // Serialize large bodies in advance: that is the minimum cost of an upload.
+    let ready = serde_json::to_vec(&request()).expect("it serializes");
     let ready = (ready.len() > 1_000_000).then(|| bytes::Bytes::from(ready));
-    let (mut of_bare, mut of_sdk) = (Vec::new(), Vec::new());
+    let (mut bare_rounds, mut sdk_rounds) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let started = Mark::now();
         for _ in 0..count {
-            let serialised = || serde_json::to_vec(&request()).expect("it serialises").into();
-            bare.submit(ready.clone().unwrap_or_else(serialised)).await;
+            let serialized = || serde_json::to_vec(&request()).expect("it serializes").into();
+            bare.submit(ready.clone().unwrap_or_else(serialized)).await;
         }
-        of_bare.push(started.elapsed(count));
+        bare_rounds.push(started.elapsed(count));
         let started = Mark::now();
         for _ in 0..count {
             let _task = client.submit(request()).await.expect("it is accepted");
         }
-        of_sdk.push(started.elapsed(count));
+        sdk_rounds.push(started.elapsed(count));
     }
-    for (index, measure) in ["elapsed", "computed"].into_iter().enumerate() {
-        let [bare, sdk] =
-            [&of_bare, &of_sdk].map(|rounds| median(rounds.iter().map(|round| round[index])));
+    for (index, measure) in ["elapsed", "CPU"].into_iter().enumerate() {
+        let [bare, sdk] = [&bare_rounds, &sdk_rounds]
+            .map(|rounds| median(rounds.iter().map(|round| round[index])));
         let ratio = sdk.as_secs_f64() / bare.as_secs_f64();
         println!("{what}, {measure}: bare {bare:.1?}, imagekiln {sdk:.1?}, ratio {ratio:.2}");
     }
 }
 
-/// A point in time, and how long this thread had computed by then.
+/// A point in time, and the CPU time of this thread until then.
 struct Mark(Instant, Duration);
 
 impl Mark {
     fn now() -> Self {
-        // Elsewhere nothing tells, and the ratio is not a number.
+        // Not available on other systems, where the ratio is NaN.
         let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
         let nanoseconds = text.split(' ').next().and_then(|first| first.parse().ok());
         Self(Instant::now(), Duration::from_nanos(nanoseconds.unwrap_or_default()))
     }
 
-    /// Elapsed and computed, for one submission.
+    /// Returns the elapsed time and the CPU time per submission.
     fn elapsed(&self, count: u32) -> [Duration; 2] {
         let now = Self::now();
         [(now.0 - self.0) / count, (now.1 - self.1) / count]
@@ -129,19 +132,19 @@ fn median(times: impl Iterator<Item = Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Accepts every submission, on threads of its own.
+/// Accepts every submission, on separate threads.
 fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("a bound listener has an address");
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            thread::spawn(move || answer(stream));
+            thread::spawn(move || respond(stream));
         }
     });
     address
 }
 
-fn answer(mut stream: TcpStream) {
+fn respond(mut stream: TcpStream) {
     let mut buffer = vec![0; 1 << 20];
     let mut head = Vec::new();
     stream.set_nodelay(true).expect("a TCP stream");

@@ -1,16 +1,13 @@
-//! The pass before progenitor: turns the honest document into one that progenitor makes a good
-//! client of.
+//! The pass before progenitor: adapts the document so that progenitor generates a good client.
 //!
-//! - Every submission gets a request type of its own, named after its path, also where two share a
-//!   schema.
-//! - Defaults and limits go (a field with a default would always be sent, one with limits would
-//!   become a type of its own); they stay in the documentation, and `emit` puts them in the table
-//!   that `validate()` works from.
-//! - Fields with a meaning of their own become references to the SDK's hand-written types.
-//! - Bodies are opaque bytes both ways: requests are streamed, and answers are read by the SDK,
-//!   which must keep what it can't read. Failures are not declared: the SDK reads every one of them
-//!   itself.
-//! - Polling is left out: it goes to the address that the service returned, not to a path.
+//! - Every submission gets its own request type, named after its path, even if two share a schema.
+//! - Defaults and limits are removed: a field with a default would always be sent, and a field with
+//!   limits would become a separate type. They remain in the documentation, and `emit` adds them to
+//!   the table that `validate()` uses.
+//! - Special fields become references to the hand-written types of the SDK.
+//! - Bodies are opaque bytes: requests are streamed, and the SDK reads responses itself, because it
+//!   must keep what it cannot parse. Failure responses are not declared for the same reason.
+//! - Polling is removed, because the client polls the returned URL instead of a path.
 
 use serde_json::{Map, Value, json};
 
@@ -21,7 +18,7 @@ use super::{
     limits,
 };
 
-/// Schemas that stand for hand-written types: the name in the adapted document, and the type.
+/// Schemas that represent hand-written types: the name in the adapted document, and the type.
 pub const REPLACED: [(&str, &str); 6] = [
     ("TaskStatus", "crate::TaskStatus"),
     ("ValidationError", "crate::Violation"),
@@ -31,8 +28,9 @@ pub const REPLACED: [(&str, &str); 6] = [
     ("Address", "crate::Address"),
 ];
 
-/// A field that keeps progenitor from turning a type without fields into a tuple: the type must keep
-/// its shape when the contract shows its first field. It is removed from the generated code.
+/// A field that keeps progenitor from generating a tuple for a type without fields. The type must
+/// not change its form when the contract defines its first field. The field is removed from the
+/// generated code.
 pub const PLACEHOLDER: &str = "placeholder_of_a_type_without_fields";
 
 pub fn adapt(document: &Value, contract: &Contract) -> Value {
@@ -44,17 +42,20 @@ pub fn adapt(document: &Value, contract: &Contract) -> Value {
         .cloned()
         .unwrap_or_default();
 
+    let path_parameter = |name: &str| {
+        let schema = json!({ "type": "string" });
+        json!({ "name": name, "in": "path", "required": true, "schema": schema })
+    };
     for operation in &contract.operations {
         let Some(submission) = &operation.submission else { continue };
         schemas.insert(submission.type_name.clone(), request_schema(submission, &originals));
+        let parameters = submission.path_parameters.iter().map(|p| path_parameter(&p.name));
         paths.insert(
             operation.path.clone(),
             json!({ "post": {
                 "operationId": operation.id,
                 "summary": operation.summary,
-                "parameters": submission.path_parameters.iter().map(|parameter| json!({
-                    "name": parameter.name, "in": "path", "required": true, "schema": { "type": "string" },
-                })).collect::<Vec<_>>(),
+                "parameters": parameters.collect::<Vec<_>>(),
                 "requestBody": { "required": true, "content": opaque() },
                 "responses": { "200": { "description": "Accepted.", "content": opaque() } },
             }}),
@@ -89,8 +90,8 @@ fn opaque() -> Value {
 fn request_schema(submission: &Submission, originals: &Map<String, Value>) -> Value {
     let mut properties = Map::new();
     let mut required: Vec<&str> = Vec::new();
-    // A parameter in the path is part of what the caller gives, so the type holds it; `emit` sends
-    // it in the path.
+    // The caller sets path parameters, so the type has them as fields. `emit` puts them into the
+    // path.
     for parameter in &submission.path_parameters {
         required.push(&parameter.name);
         properties.insert(
@@ -131,17 +132,17 @@ fn request_field(field: &Field) -> Value {
         Kind::Json => json!({}),
     };
     schema["description"] = limits::documentation(field).into();
-    // Never `nullable`: a field that is not set is not sent, and an explicit null goes in through
+    // Never `nullable`: fields that are not set are not sent, and an explicit null is set through
     // `extra`.
     schema
 }
 
-/// `allOf` around one reference keeps the description, where a bare `$ref` would lose it.
+/// Wraps a reference in `allOf`, because a description next to a bare `$ref` would be lost.
 fn reference(name: &str) -> Value {
     json!({ "allOf": [{ "$ref": format!("#/components/schemas/{name}") }] })
 }
 
-/// A schema of an answer: what we do not know of it is kept.
+/// Adapts the schema of a response, so that unknown fields are kept.
 fn open(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {

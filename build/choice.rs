@@ -1,4 +1,4 @@
-//! The types of fields that take one value of a list: one enum for each list.
+//! The types of fields with a fixed set of values: one enum per list.
 
 use super::{
     contract::{Operation, Submission, capitalized},
@@ -6,7 +6,7 @@ use super::{
     kind::Kind,
 };
 
-/// The variant that keeps a value that the list does not have.
+/// The variant for values that are not in the list.
 pub const UNKNOWN: &str = "Unknown";
 
 pub struct Choice {
@@ -15,18 +15,18 @@ pub struct Choice {
     pub values: Vec<String>,
 }
 
-/// The name of the enum for a field that lists its values itself.
+/// Returns the name of the enum for a field with its own list.
 pub fn type_name(schema: &str, field: &str) -> String {
     format!("{schema}{}", field.split('_').map(capitalized).collect::<String>())
 }
 
-/// The name of the variant for a value: `DraftEnhance` for `draft_enhance`.
+/// Returns the name of the variant for a value: `DraftEnhance` for `draft_enhance`.
 pub fn variant(value: &str) -> String {
     let name: String = value.split(|c: char| !c.is_ascii_alphanumeric()).map(capitalized).collect();
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("V{name}") } else { name }
 }
 
-/// The values of a list, each of which must give a variant of its own.
+/// Reads the values of a list. Every value must have a distinct variant name.
 pub fn read_values(list: &Place) -> Result<Vec<String>, Fault> {
     let mut variants = vec![UNKNOWN.to_owned()];
     for element in list.elements()? {
@@ -34,7 +34,7 @@ pub fn read_values(list: &Place) -> Result<Vec<String>, Fault> {
         let name = variant(value);
         if name.is_empty() || variants.contains(&name) {
             return Err(element.fault(format!(
-                "the value `{value}` can't become a variant of an enum: `{name}` is empty or taken"
+                "the value `{value}` cannot be an enum variant: `{name}` is empty or already used"
             )));
         }
         variants.push(name);
@@ -42,7 +42,7 @@ pub fn read_values(list: &Place) -> Result<Vec<String>, Fault> {
     list.strings()
 }
 
-/// The enums of all operations. Two fields of the same name and with the same values must share one.
+/// Collects the enums of all operations. Fields with the same name and values must share an enum.
 pub fn all(operations: &[Operation]) -> Result<Vec<Choice>, Fault> {
     let mut choices: Vec<(Choice, &str)> = Vec::new();
     for submission in operations.iter().filter_map(|operation| operation.submission.as_ref()) {
@@ -51,10 +51,10 @@ pub fn all(operations: &[Operation]) -> Result<Vec<Choice>, Fault> {
             if choices.iter().any(|(known, _)| &known.type_name == type_name) {
                 continue;
             }
-            let is_twin =
+            let is_duplicate =
                 |(known, name): &&(Choice, &str)| *name == field.name && &known.values == values;
-            if let Some((twin, _)) = choices.iter().find(is_twin) {
-                return Err(twins(submission, &field.name, &twin.type_name));
+            if let Some((duplicate, _)) = choices.iter().find(is_duplicate) {
+                return Err(duplicate_list(submission, &field.name, &duplicate.type_name));
             }
             let description = description.clone().unwrap_or_else(|| field.description.clone());
             let type_name = type_name.clone();
@@ -64,11 +64,11 @@ pub fn all(operations: &[Operation]) -> Result<Vec<Choice>, Fault> {
     Ok(choices.into_iter().map(|(choice, _)| choice).collect())
 }
 
-fn twins(submission: &Submission, field: &str, twin: &str) -> Fault {
+fn duplicate_list(submission: &Submission, field: &str, other: &str) -> Fault {
     Fault::new(
         format!("/components/schemas/{}/properties/{field}/enum", submission.schema),
         format!(
-            "`{field}` lists the same values as `{twin}`: move the list to components.schemas and \
+            "`{field}` lists the same values as `{other}`: move the list to components.schemas and \
              refer to it from both"
         ),
     )

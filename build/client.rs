@@ -1,4 +1,4 @@
-//! Runs progenitor over the adapted document, and patches what it writes.
+//! Runs progenitor on the adapted document, and patches its output.
 
 use std::panic;
 
@@ -69,8 +69,8 @@ fn settings(contract: &Contract, options: &Options) -> GenerationSettings {
     settings
 }
 
-/// progenitor does not say where it failed. The place is located by removing parts of the document
-/// until generation succeeds.
+/// Locates the failure by removing parts of the document until generation succeeds. progenitor does
+/// not report a location.
 fn locate(adapted: &Value, contract: &Contract, options: &Options, message: String) -> Fault {
     for (group, substitute) in
         [("/components/schemas", json!({ "type": "string" })), ("/paths", json!({}))]

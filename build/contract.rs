@@ -1,4 +1,4 @@
-//! The document's operations, as the later steps need them.
+//! Reads the operations of the document.
 
 use serde_json::{Map, Value};
 
@@ -17,9 +17,9 @@ pub struct Contract {
 
 pub struct Operation {
     pub id: String,
-    /// As in the document, with its neutral prefix: `/v1/gen-2-pro`.
+    /// The path as in the document, with the neutral prefix: `/v1/gen-2-pro`.
     pub path: String,
-    /// The path behind `/v1/`: `gen-2-pro`.
+    /// The path after `/v1/`: `gen-2-pro`.
     pub name: String,
     pub summary: String,
     pub description: String,
@@ -27,18 +27,18 @@ pub struct Operation {
     pub regional: bool,
     pub max_reference_images: Option<u64>,
     pub not_shown: Vec<String>,
-    /// What a POST sends; nothing for polling.
+    /// The POST of a submission. `None` for polling.
     pub submission: Option<Submission>,
 }
 
 pub struct Submission {
-    /// `GenPro11Ultra` for `gen-pro-1.1-ultra`.
+    /// For example `GenPro11Ultra` for `gen-pro-1.1-ultra`.
     pub type_name: String,
-    /// Name in `components.schemas`; two operations may share one.
+    /// The name in `components.schemas`. Operations may share a schema.
     pub schema: String,
     pub path_parameters: Vec<PathParameter>,
     pub fields: Vec<Field>,
-    /// An example of the body.
+    /// The example body.
     pub example: Option<Map<String, Value>>,
 }
 
@@ -78,7 +78,7 @@ fn read_operation(
 ) -> Result<Operation, Fault> {
     let id = place.need("operationId")?;
     if syn::parse_str::<syn::Ident>(id.string()?).is_err() {
-        return Err(id.fault("an operationId must be a Rust identifier, for example `gen_2_pro`"));
+        return Err(id.fault("the operationId must be a Rust identifier, for example `gen_2_pro`"));
     }
     let name =
         path.strip_prefix("/v1/").ok_or_else(|| place.fault("a path must start with `/v1/`"))?;
@@ -87,7 +87,7 @@ fn read_operation(
         "get" => None,
         other => {
             return Err(
-                place.fault(format!("`{other}` is neither a submission (post) nor polling (get)"))
+                place.fault(format!("`{other}` is not supported: use post to submit, get to poll"))
             );
         }
     };
@@ -101,7 +101,7 @@ fn read_operation(
     let mut not_shown = read_not_shown(place)?;
     if method == "post" {
         for gap in read_not_shown(&request_schema(place)?.resolve(root)?)? {
-            // The operation and its request may name the same gap.
+            // The operation and its request may list the same gap.
             if !not_shown.contains(&gap) {
                 not_shown.push(gap);
             }
@@ -139,17 +139,17 @@ fn json_body<'a>(operation: &Place<'a>) -> Result<Place<'a>, Fault> {
 fn read_submission(root: &Place, name: &str, place: &Place) -> Result<Submission, Fault> {
     let schema = request_schema(place)?;
     let reference = schema.need("$ref")?;
-    let schema_name = reference
-        .string()?
-        .strip_prefix("#/components/schemas/")
-        .ok_or_else(|| reference.fault("a request body refers to `#/components/schemas/...`"))?;
+    let schema_name =
+        reference.string()?.strip_prefix("#/components/schemas/").ok_or_else(|| {
+            reference.fault("a request body must refer to `#/components/schemas/...`")
+        })?;
     let path_parameters = match place.get("parameters") {
         Some(list) => list.elements()?.iter().map(read_path_parameter).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
     let type_name = type_name(name);
     if syn::parse_str::<syn::Ident>(&type_name).is_err() {
-        return Err(place.fault(format!("`{name}` can't become the name of a Rust type")));
+        return Err(place.fault(format!("`{name}` cannot be converted to a Rust type name")));
     }
     Ok(Submission {
         type_name,
@@ -162,7 +162,7 @@ fn read_submission(root: &Place, name: &str, place: &Place) -> Result<Submission
 
 fn read_path_parameter(place: &Place) -> Result<PathParameter, Fault> {
     if place.need("in")?.string()? != "path" {
-        return Err(place.fault("a submission's parameters must be in its path"));
+        return Err(place.fault("the parameters of a submission must be path parameters"));
     }
     Ok(PathParameter {
         name: place.need("name")?.string()?.to_owned(),
@@ -174,7 +174,7 @@ fn read_path_parameter(place: &Place) -> Result<PathParameter, Fault> {
     })
 }
 
-/// `gen-tools/deblur-v1` is `GenToolsDeblurV1`.
+/// Returns for example `GenToolsDeblurV1` for `gen-tools/deblur-v1`.
 fn type_name(name: &str) -> String {
     name.split(|c: char| !c.is_ascii_alphanumeric()).map(capitalized).collect()
 }

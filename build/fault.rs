@@ -1,10 +1,10 @@
-//! What is wrong with the document, and where in it.
+//! Errors in the document, with their location.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// A fault of the document: a JSON pointer to the place, and what is wrong there.
+/// An error in the document: a JSON pointer to the location, and what is wrong there.
 #[derive(Debug)]
 pub struct Fault {
     place: String,
@@ -28,7 +28,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// A value of the document together with the JSON pointer that leads to it.
+/// A value in the document with its JSON pointer.
 #[derive(Clone)]
 pub struct Place<'a> {
     pub value: &'a Value,
@@ -44,7 +44,7 @@ impl<'a> Place<'a> {
         Fault::new(self.pointer.clone(), message)
     }
 
-    /// The member `key`, where there is one.
+    /// Returns the member `key`, if there is one.
     pub fn get(&self, key: &str) -> Option<Place<'a>> {
         let value = self.value.get(key)?;
         let token = key.replace('~', "~0").replace('/', "~1");
@@ -79,7 +79,7 @@ impl<'a> Place<'a> {
     }
 
     pub fn count(&self) -> Result<u64, Fault> {
-        self.value.as_u64().ok_or_else(|| self.expected("a whole number of 0 or more"))
+        self.value.as_u64().ok_or_else(|| self.expected("a non-negative integer"))
     }
 
     pub fn boolean(&self) -> Result<bool, Fault> {
@@ -90,10 +90,10 @@ impl<'a> Place<'a> {
         self.elements()?.iter().map(|element| Ok(element.string()?.to_owned())).collect()
     }
 
-    /// Follows `#/...` references to the end.
+    /// Follows `#/...` references.
     pub fn resolve(&self, root: &Place<'a>) -> Result<Place<'a>, Fault> {
         let mut place = self.clone();
-        // A chain longer than this is a cycle.
+        // A longer chain is a cycle.
         for _ in 0..16 {
             let Some(reference) = place.get("$ref") else { return Ok(place) };
             let target = reference.string()?;

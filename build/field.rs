@@ -1,4 +1,4 @@
-//! A field of a request, and its limits.
+//! The fields of requests and their limits.
 
 use serde_json::Value;
 
@@ -27,8 +27,8 @@ pub struct Limits {
     pub max_length: Option<u64>,
 }
 
-/// Every keyword that a field may have. Any other is a fault, because a limit of the document that is
-/// silently not enforced would mislead its readers.
+/// All supported keywords of a field. Any other keyword is an error, because a limit that is not
+/// enforced would mislead readers of the document.
 const KNOWN: [&str; 20] = [
     "type",
     "nullable",
@@ -52,11 +52,11 @@ const KNOWN: [&str; 20] = [
     "x-correction",
 ];
 
-/// Methods that the generator adds to request types; a field of the same name would have no setter.
+/// The names of generated methods. A field with such a name could not have a setter.
 const TAKEN: [&str; 7] =
     ["new", "validate", "extra", "into_request", "references", "to_json", "from_json"];
 
-/// The fields of the request schema with this name.
+/// Reads the fields of a request schema.
 pub fn read_all(root: &Place, schema: &Place, schema_name: &str) -> Result<Vec<Field>, Fault> {
     let required = schema.get("required").map_or(Ok(Vec::new()), |list| list.strings())?;
     let Some(properties) = schema.get("properties") else { return Ok(Vec::new()) };
@@ -70,16 +70,14 @@ pub fn read_all(root: &Place, schema: &Place, schema_name: &str) -> Result<Vec<F
         .collect::<Result<Vec<_>, _>>()?;
     for name in &required {
         if !fields.iter().any(|field| &field.name == name) {
-            return Err(schema.fault(format!("`{name}` is required and not among the properties")));
+            return Err(schema.fault(format!("`{name}` is required but is not a property")));
         }
     }
     for (name, place) in properties.members()? {
         if let Some(mask_of) = place.get("x-mask-of")
             && !fields.iter().any(|field| field.name == mask_of.value.as_str().unwrap_or_default())
         {
-            return Err(
-                mask_of.fault(format!("`{name}` masks a field that the schema does not have"))
-            );
+            return Err(mask_of.fault(format!("`{name}` masks a field that does not exist")));
         }
     }
     Ok(fields)
@@ -93,7 +91,7 @@ fn read(
     place: &Place,
 ) -> Result<Field, Fault> {
     if syn::parse_str::<syn::Ident>(name).is_err() || TAKEN.contains(&name) {
-        return Err(place.fault(format!("`{name}` can't be the name of a setter")));
+        return Err(place.fault(format!("`{name}` cannot be the name of a setter")));
     }
     for (keyword, keyword_place) in place.members()? {
         if !KNOWN.contains(&keyword) {
@@ -129,12 +127,14 @@ fn read_limits(place: &Place) -> Result<Limits, Fault> {
     if let (Some(minimum), Some(maximum)) = (limits.minimum, limits.maximum)
         && minimum > maximum
     {
-        return Err(place.fault(format!("the minimum {minimum} is above the maximum {maximum}")));
+        return Err(
+            place.fault(format!("the minimum {minimum} is greater than the maximum {maximum}"))
+        );
     }
     if let Some(step) = limits.multiple_of
         && step <= 0.0
     {
-        return Err(place.fault(format!("multipleOf is {step}; expected a number above 0")));
+        return Err(place.fault(format!("multipleOf is {step}; expected a positive number")));
     }
     Ok(limits)
 }

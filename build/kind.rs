@@ -1,4 +1,4 @@
-//! What values a field takes.
+//! The types of field values.
 
 use super::{
     choice,
@@ -11,11 +11,11 @@ pub enum Kind {
     Integer,
     Number,
     Boolean,
-    /// One value of a list. Fields that refer to the same schema share its type.
+    /// One of a fixed set of values. Fields that refer to the same schema share its type.
     Choice {
         values: Vec<String>,
         type_name: String,
-        /// The description of the schema that the field refers to.
+        /// The description of the referenced schema.
         description: Option<String>,
     },
     Image {
@@ -29,7 +29,7 @@ pub enum Kind {
     },
     Address,
     Secret,
-    /// The contract does not show the type.
+    /// The contract does not define the type.
     Json,
 }
 
@@ -40,8 +40,8 @@ pub enum Encodings {
     NotShown,
 }
 
-/// Reads the kind of the field at `place`. A list of values that it does not share with other fields
-/// gets a type with the name `choice_name`.
+/// Reads the kind of the field at `place`. If the field has its own list of values, the type is
+/// named `choice_name`.
 pub fn read(root: &Place, place: &Place, choice_name: String) -> Result<Kind, Fault> {
     if let Some(all_of) = place.get("allOf") {
         return read_shared_choice(root, &all_of);
@@ -63,7 +63,7 @@ fn read_shared_choice(root: &Place, all_of: &Place) -> Result<Kind, Fault> {
     let schema = only.resolve(root)?;
     let type_name = reference.string()?.rsplit('/').next().unwrap_or_default();
     if syn::parse_str::<syn::Ident>(type_name).is_err() {
-        return Err(reference.fault(format!("`{type_name}` is not a valid name of a Rust type")));
+        return Err(reference.fault(format!("`{type_name}` is not a valid Rust type name")));
     }
     Ok(Kind::Choice {
         values: choice::read_values(&schema.need("enum")?)?,

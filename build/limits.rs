@@ -1,5 +1,4 @@
-//! What a field's documentation says of its bounds and its default: the one text for rustdoc and
-//! the command line.
+//! Describes the limits and the default of a field, for rustdoc and the command line.
 
 use serde_json::Value;
 
@@ -8,7 +7,7 @@ use super::{
     kind::{Encodings, Kind},
 };
 
-/// For instance `1.5 to 10; default 5`; empty if there are none.
+/// Returns for example `1.5 to 10; default 5`, or an empty string.
 pub fn describe(field: &Field) -> String {
     let limits = &field.limits;
     let mut parts = Vec::new();
@@ -58,7 +57,7 @@ pub fn describe(field: &Field) -> String {
     parts.join("; ")
 }
 
-/// The field's description with its limits behind it, for rustdoc.
+/// Returns the description of a field and its limits, for rustdoc.
 pub fn documentation(field: &Field) -> String {
     match describe(field).as_str() {
         "" => field.description.clone(),

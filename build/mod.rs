@@ -1,8 +1,8 @@
-//! From the contract to code, in four steps: read the document into a model of its operations
-//! (`contract`), adapt it for progenitor (`adapt`), let progenitor write types and client (`client`),
-//! and add what progenitor does not write (`emit`).
+//! Generates code from the contract in four steps: `contract` reads the document, `adapt` prepares
+//! it for progenitor, `client` runs progenitor to generate types and client, and `emit` adds the
+//! rest.
 //!
-//! `build.rs` runs it at compile time; `cargo xtask` runs the same code to show what it makes.
+//! `build.rs` runs the generator at compile time; `cargo xtask` runs it to inspect its output.
 
 mod adapt;
 mod choice;
@@ -17,16 +17,16 @@ mod patch;
 
 pub use fault::Fault;
 
-/// What a build can choose.
+/// Options of the generator.
 pub struct Options {
-    /// Derive `schemars::JsonSchema` for the types.
+    /// Whether to derive `schemars::JsonSchema` for the types.
     pub json_schema: bool,
 }
 
-/// The source text of `generated.rs` for an OpenAPI 3.0 document.
+/// Generates the source code of `generated.rs` from an OpenAPI 3.0 document.
 pub fn generate(document: &str, options: &Options) -> Result<String, Fault> {
     let document: serde_json::Value = serde_json::from_str(document)
-        .map_err(|error| Fault::new("", format!("not JSON: {error}")))?;
+        .map_err(|error| Fault::new("", format!("could not parse the document: {error}")))?;
     let contract = contract::read(&document)?;
     let adapted = adapt::adapt(&document, &contract);
     let mut file = client::generate(&adapted, &contract, options)?;

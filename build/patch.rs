@@ -1,4 +1,4 @@
-//! Changes to the code that progenitor writes.
+//! Patches the code that progenitor generates.
 
 use std::collections::HashMap;
 
@@ -26,10 +26,10 @@ pub fn patch(file: &mut syn::File, contract: &Contract, options: &Options) -> Re
 }
 
 struct Patch {
-    /// By the names of the request types.
+    /// The attributes by the name of the request type.
     attributes: HashMap<String, Vec<syn::Attribute>>,
     enums: Vec<syn::Item>,
-    /// Of the types of responses.
+    /// The readers of response types.
     readers: TokenStream,
 }
 
@@ -40,7 +40,7 @@ impl VisitMut for Patch {
             && let Some((_, items)) = &mut module.content
         {
             items.append(&mut self.enums);
-            // Without enums of its own, progenitor's error type for their conversions is unused.
+            // progenitor generates an error type for its own enums, of which none are left.
             items.retain(|item| !matches!(item, syn::Item::Mod(module) if module.ident == "error"));
         }
     }
@@ -49,7 +49,7 @@ impl VisitMut for Patch {
         visit_mut::visit_item_struct_mut(self, item);
         let has_extra = |field: &syn::Field| field.ident.as_ref().is_some_and(|i| i == "extra");
         if !item.fields.iter().any(has_extra) {
-            // The client itself.
+            // The client struct.
             return;
         }
         item.attrs.push(syn::parse_quote!(#[non_exhaustive]));
@@ -66,7 +66,7 @@ impl VisitMut for Patch {
         visit_mut::visit_fields_named_mut(self, fields);
     }
 
-    /// A secret is not written when a request is stored: it comes from the client's settings.
+    /// Excludes secrets from stored requests; the client settings provide them.
     fn visit_field_mut(&mut self, field: &mut syn::Field) {
         visit_mut::visit_field_mut(self, field);
         let ty = &field.ty;
@@ -76,13 +76,13 @@ impl VisitMut for Patch {
         }
     }
 
-    /// Removes the header that progenitor adds to every request.
+    /// Removes the `api-version` header that progenitor adds to every request.
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
         block.stmts.retain(|statement| !quote!(#statement).to_string().contains("\"api-version\""));
         visit_mut::visit_block_mut(self, block);
     }
 
-    /// Gives unknown fields a type whose `Debug` does not print their values.
+    /// Gives unknown fields a type whose `Debug` implementation omits their values.
     fn visit_type_mut(&mut self, ty: &mut syn::Type) {
         const MAP: &str =
             ":: serde_json :: Map < :: std :: string :: String , :: serde_json :: Value >";

@@ -1,4 +1,4 @@
-//! Other words for what an operation does, so that rustdoc's search finds its request type.
+//! Search aliases for rustdoc: other words for what an operation does.
 
 use super::super::{
     contract::{Operation, Submission},
@@ -6,7 +6,7 @@ use super::super::{
     kind::Kind,
 };
 
-/// Parts of operation names, and words that people search for.
+/// Parts of operation names, and the words that users search for.
 const WORDS: &[(&str, &[&str])] = &[
     ("canny", &["edges", "controlnet", "structural conditioning"]),
     ("deblur", &["sharpen", "restore", "upscale", "enhance"]),
@@ -26,7 +26,7 @@ pub fn aliases(operation: &Operation, submission: &Submission) -> Vec<String> {
     let mut aliases = Vec::new();
     let mut add = |words: &[&str]| {
         for word in words {
-            // rustdoc refuses an alias that occurs twice, or that is the name of the type.
+            // rustdoc rejects an alias that occurs twice or equals the name of the type.
             if *word != submission.type_name && !aliases.iter().any(|known| known == word) {
                 aliases.push((*word).to_owned());
             }

@@ -1,10 +1,10 @@
-//! How the types of responses are read: field by field, so that one that is not as the contract says
-//! neither hides the others nor is lost.
+//! Generates the readers of response types. They read field by field, so that a field with an
+//! unexpected type is kept and does not affect the others.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
-/// The reader of a type that progenitor wrote.
+/// Generates the reader of a type that progenitor generated.
 pub fn reader(item: &syn::ItemStruct) -> TokenStream {
     let name = &item.ident;
     let members = item.fields.iter().filter_map(|field| {
@@ -25,18 +25,18 @@ pub fn reader(item: &syn::ItemStruct) -> TokenStream {
         impl crate::contract::ReadAnswer for types::#name {
             fn read(value: &serde_json::Value) -> Option<Self> {
                 let mut fields = crate::contract::AnswerFields::of(value)?;
-                // In this order, because what is left is read last.
+                // In this order, because `rest` must be read last.
                 Some(Self { #(#members),* })
             }
         }
     }
 }
 
-/// The name in JSON, if it is not the name of the member.
+/// Returns the name in JSON, if it differs from the name of the field.
 fn renamed(field: &syn::Field) -> Option<String> {
     let mut renamed = None;
     for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // Other arguments end the parse early; they come after the name.
+        // Other arguments stop the parsing, but they come after `rename`.
         let _ = attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("rename") {
                 renamed = Some(meta.value()?.parse::<syn::LitStr>()?.value());

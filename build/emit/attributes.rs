@@ -1,4 +1,4 @@
-//! Attributes of the request types that progenitor writes: documentation, search words, warnings.
+//! Attributes of the generated request types: documentation, search aliases, warnings.
 
 use quote::quote;
 
@@ -29,7 +29,7 @@ fn documentation(operation: &Operation, submission: &Submission) -> Vec<String> 
     let mut lines = vec![String::new(), format!("`POST {}`", operation.path)];
     if operation.regional {
         lines.push(String::new());
-        lines.push("Served from the regional address.".to_owned());
+        lines.push("Served from the regional base URL.".to_owned());
     }
     if let Some(example) = example::example(operation, submission) {
         lines.push(String::new());

@@ -1,5 +1,5 @@
-//! The enum for a field that takes one value of a list. Values that the list does not have are kept,
-//! so that a value that the service adds does not need a new version of the SDK.
+//! Generates the enum for a field with a fixed set of values. The enum keeps unknown values, so
+//! that a value added by the service does not require a new version of the SDK.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -21,7 +21,7 @@ pub fn enum_of(choice: &Choice, options: &Options) -> TokenStream {
     quote! {
         #[doc = #description]
         ///
-        /// A value that this version does not know is kept, and `validate()` reports it.
+        /// Values that this version does not know are kept, and `validate()` reports them.
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         #derive
         #transparent
@@ -33,7 +33,7 @@ pub fn enum_of(choice: &Choice, options: &Options) -> TokenStream {
         }
 
         impl #name {
-            /// The value as the contract writes it.
+            /// Returns the value as defined in the contract.
             pub fn as_str(&self) -> &str {
                 match self {
                     #(Self::#variants => #values,)*
@@ -84,7 +84,10 @@ fn traits(name: &syn::Ident) -> TokenStream {
         }
 
         impl<'de> serde::Deserialize<'de> for #name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: serde::Deserializer<'de>,
+            {
                 Ok(<String as serde::Deserialize>::deserialize(deserializer)?.into())
             }
         }

@@ -1,4 +1,4 @@
-//! From a typed request to a dynamic one, which is checked and sent, and back.
+//! Generates the conversions between typed and dynamic requests.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -9,9 +9,9 @@ pub fn conversions(index: usize, submission: &Submission) -> TokenStream {
     let type_name = format_ident!("{}", submission.type_name);
     let into = into_request(&type_name, index, submission);
     let from = from_request(&type_name, index, submission);
-    let takes_nothing =
+    let has_no_arguments =
         submission.path_parameters.is_empty() && submission.fields.iter().all(|f| !f.required);
-    let default = takes_nothing.then(|| {
+    let default = has_no_arguments.then(|| {
         quote! {
             impl Default for types::#type_name {
                 fn default() -> Self {
@@ -61,8 +61,8 @@ fn from_request(type_name: &syn::Ident, index: usize, submission: &Submission) -
         }
     });
     quote! {
-        /// Fails if the request is to another operation, lacks what is required, or has an image in a
-        /// field that the contract does not name.
+        /// Fails if the request is for another operation, lacks required fields, or has an image in
+        /// a field that the contract does not define.
         impl TryFrom<crate::Request> for types::#type_name {
             type Error = crate::Error;
 

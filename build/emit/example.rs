@@ -1,4 +1,4 @@
-//! The contract's example of a request as Rust code, for the documentation of its type.
+//! Generates the example of a request type from the example in the contract.
 
 use serde_json::{Map, Value};
 
@@ -11,8 +11,8 @@ use super::{
     references,
 };
 
-/// A code block that compiles and runs as a test: it builds the request, and checks that it is the
-/// one of the contract.
+/// Generates a code block that rustdoc runs as a test. It builds the request, and checks that it
+/// equals the example in the contract.
 pub fn example(operation: &Operation, submission: &Submission) -> Option<String> {
     let mut code = Code { hidden: Vec::new(), needs_image_input: false };
     let values = submission.example.as_ref()?;
@@ -37,13 +37,14 @@ pub fn example(operation: &Operation, submission: &Submission) -> Option<String>
 }
 
 struct Code {
-    /// Lines that the documentation does not show: the bytes of images.
+    /// Hidden lines with the bytes of images.
     hidden: Vec<String>,
     needs_image_input: bool,
 }
 
 impl Code {
-    /// The constructor and the setters; nothing if the example lacks what the constructor takes.
+    /// Generates the constructor call and the setters. `None` if the example lacks a required
+    /// field.
     fn request(&mut self, submission: &Submission, values: &Map<String, Value>) -> Option<String> {
         let mut arguments = Vec::new();
         for parameter in &submission.path_parameters {
@@ -92,7 +93,7 @@ impl Code {
     }
 }
 
-/// A value as a Rust expression.
+/// Converts a value to a Rust expression.
 fn json(value: &Value) -> String {
     match value {
         Value::String(_) | Value::Bool(_) | Value::Number(_) => value.to_string(),

@@ -1,6 +1,5 @@
-//! What the generator adds to progenitor's output: constructors and setters for every request type,
-//! the conversions between typed and dynamic requests, the enums, and the table of operations that
-//! validation, the command line and everything dynamic work from.
+//! Adds code to the output of progenitor: constructors and setters for request types, conversions
+//! between typed and dynamic requests, enums, and the table of operations for everything dynamic.
 
 mod aliases;
 mod answer;
@@ -21,7 +20,7 @@ pub use attributes::attributes;
 
 use super::{Options, contract::Contract, fault::Fault, field::Field, kind::Kind};
 
-/// Items for the end of the file.
+/// Generates the items at the end of the file.
 pub fn items(contract: &Contract) -> Result<Vec<syn::Item>, Fault> {
     let table = table::table(contract);
     let send = send::send(contract);
@@ -38,7 +37,7 @@ pub fn items(contract: &Contract) -> Result<Vec<syn::Item>, Fault> {
     })
 }
 
-/// Items for the module `types`.
+/// Generates the items of the module `types`.
 pub fn types(contract: &Contract, options: &Options) -> Result<Vec<syn::Item>, Fault> {
     let choices = contract.choices.iter().map(|choice| choice::enum_of(choice, options));
     parse(quote!(#(#choices)*))
@@ -61,7 +60,7 @@ fn ident(field: &Field) -> Ident {
     format_ident!("{}", field.name)
 }
 
-/// The type that progenitor gives the field.
+/// Returns the type that progenitor uses for the field.
 fn value_type(field: &Field) -> TokenStream {
     match &field.kind {
         Kind::Text => quote!(String),

@@ -1,5 +1,5 @@
-//! The setter for all reference images at once, for types with numbered image fields: `input_image`,
-//! `input_image_2`, ...
+//! Generates the setter for all reference images, for types with numbered image fields:
+//! `input_image`, `input_image_2`, ...
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,7 @@ use super::{
     ident,
 };
 
-/// The numbered image fields, in their order.
+/// Returns the numbered image fields in order.
 pub fn numbered(fields: &[Field]) -> Vec<&Field> {
     let image = |name: &str| {
         let is_image = |field: &&Field| matches!(field.kind, Kind::Image { .. });
@@ -26,8 +26,8 @@ pub fn setter(fields: &[Field]) -> Option<TokenStream> {
     let first = &fields.first()?.name;
     let (most, names) = (fields.len(), fields.iter().map(|field| ident(field)));
     let documentation = format!(
-        "Sets the reference images, in their order: `{first}`, `{first}_2` and so on. Replaces those \
-         that were set before; at most {most}, and more are a violation."
+        "Sets the reference images in order: `{first}`, `{first}_2` and so on.\n\n\
+         Replaces all previous reference images. More than {most} images are a violation."
     );
     Some(quote! {
         #[doc = #documentation]

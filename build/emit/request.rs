@@ -26,17 +26,17 @@ pub fn methods(operation: &Operation, submission: &Submission) -> TokenStream {
 
             #references
 
-            /// Sends a field that the contract does not name, or an explicit `null`. A field that is
-            /// set both ways is a violation.
+            /// Sets a field that the contract does not define, or an explicit `null`. Setting a
+            /// field both ways is a violation.
             pub fn extra(mut self, name: impl Into<String>, value: impl crate::IntoJson) -> Self {
                 self.extra.set(name.into(), value);
                 self
             }
 
-            /// Checks every limit of the contract and reports all violations at once. Submitting
-            /// does this too.
+            /// Validates the request against all limits of the contract, and reports all
+            /// violations. Submitting a request does this, too.
             ///
-            /// Reads the headers of image files, so it may block.
+            /// This method may block, because it reads the headers of image files.
             ///
             /// # Errors
             ///
@@ -45,23 +45,23 @@ pub fn methods(operation: &Operation, submission: &Submission) -> TokenStream {
                 crate::Submit::into_request(self.clone()).validate()
             }
 
-            /// The request as JSON text that [`from_json`](Self::from_json) reads: see
+            /// Serializes the request to JSON that [`from_json`](Self::from_json) can read; see
             /// [`Request::to_json`](crate::Request::to_json).
             ///
             /// # Errors
             ///
-            /// As [`Request::to_json`](crate::Request::to_json).
+            /// The same errors as [`Request::to_json`](crate::Request::to_json).
             pub fn to_json(&self) -> Result<String, crate::Error> {
                 crate::Submit::into_request(self.clone()).to_json()
             }
 
-            /// Reads a request from the text that [`to_json`](Self::to_json) wrote: see
+            /// Reads a request from the JSON that [`to_json`](Self::to_json) writes; see
             /// [`Request::from_json`](crate::Request::from_json).
             ///
             /// # Errors
             ///
-            /// As [`Request::from_json`](crate::Request::from_json), and if the request is to
-            /// another operation.
+            /// The same errors as [`Request::from_json`](crate::Request::from_json). Also fails if
+            /// the request is for another operation.
             pub fn from_json(text: &str) -> Result<Self, crate::Error> {
                 crate::Request::from_json(text)?.try_into()
             }
@@ -78,9 +78,9 @@ fn constructor(operation: &Operation, submission: &Submission) -> TokenStream {
     let required = required.map(|field| (ident(field), value_type(field)));
     let (names, types): (Vec<_>, Vec<_>) = parameters.chain(required).unzip();
     let unset = submission.fields.iter().filter(|field| !field.required).map(ident);
-    let what = if names.is_empty() { "" } else { " with what it requires" };
+    let what = if names.is_empty() { "" } else { " with its required fields" };
     let documentation =
-        format!("A request for `POST {}`{what}. Nothing is sent yet.", operation.path);
+        format!("Creates a request for `POST {}`{what}. Sends nothing.", operation.path);
     quote! {
         #[doc = #documentation]
         pub fn new(#(#names: impl Into<#types>),*) -> Self {

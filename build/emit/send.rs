@@ -1,5 +1,5 @@
-//! One function that calls the generated client's method for an operation, so that typed and dynamic
-//! requests are sent the same way.
+//! Generates a function that calls the method of the generated client for an operation, so that
+//! typed and dynamic requests are sent the same way.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -18,7 +18,7 @@ pub fn send(contract: &Contract) -> TokenStream {
         Some(quote!(#id => client.#method(#(#parameters)* body).await,))
     });
     quote! {
-        /// POSTs `body` to the operation; `path` gives the parameters of its path.
+        /// Sends `body` to the operation by POST. `path` returns the values of path parameters.
         pub(crate) async fn send<'a>(
             client: &Client,
             operation: &crate::Operation,
@@ -27,7 +27,7 @@ pub fn send(contract: &Contract) -> TokenStream {
         ) -> Result<ResponseValue<ByteStream>, Error<()>> {
             match operation.id {
                 #(#arms)*
-                other => Err(Error::InvalidRequest(format!("`{other}` does not submit anything"))),
+                other => Err(Error::InvalidRequest(format!("`{other}` does not create tasks"))),
             }
         }
     }

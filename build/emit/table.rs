@@ -1,4 +1,4 @@
-//! The table of operations.
+//! Generates the table of operations.
 
 use proc_macro2::TokenStream;
 use quote::quote;

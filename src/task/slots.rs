@@ -123,7 +123,7 @@ impl Client {
             let limit = slots.capacity;
             let message = format!("all slots for active tasks are in use (limit: {limit})");
             Error::new(ErrorKind::RateLimited, message).with_advice(
-                "nothing was sent; wait for a task to finish, or call Client::submit to wait for one",
+                "nothing was sent; wait for a task to finish, or call Client::submit, which waits",
             )
         })
     }
