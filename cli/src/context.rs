@@ -42,7 +42,10 @@ impl Context {
 
     fn resume_command(&self, task: &TaskRef, output: Option<&str>) -> String {
         let mut words = vec![self.program.as_str(), "task", "save"];
-        let reference = reference_json(task).to_string();
+        // Enough to resume the task, and short enough for a command line.
+        let operation = task.operation().map(str::to_owned);
+        let task = TaskRef::new(task.id(), task.polling_url().clone(), operation);
+        let reference = reference_json(&task).to_string();
         words.push(&reference);
         if let Some(output) = output {
             words.extend(["--output", output]);

@@ -62,7 +62,7 @@ fn a_missing_file_is_reported_before_anything_is_sent() {
     }
     let outcome =
         bench.run(&["edit", "a hat", "--model", "gen-dev", "https://example.com/a.png"]).fails(2);
-    assert!(outcome.stderr.contains("takes the image itself, not a URL"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("must be the image itself, not a URL"), "{}", outcome.stderr);
     assert_eq!(bench.simulator.counts(), Default::default());
 }
 

@@ -18,8 +18,8 @@ fn submit_prints_the_task_on_one_line() {
         let id = task["id"].as_str().unwrap();
         let polling_url = format!("{}/v1/get_result?id={id}", bench.simulator.base_url());
         let expected = json!({
-            "id": id, "polling_url": polling_url, "operation": "gen-2-pro",
-            "cost": 3.0, "input_mp": 0.0, "output_mp": 0.0,
+            "id": id, "polling_url": polling_url, "operation": "gen-2-pro", "region": "global",
+            "cost": 3.0, "submitted_at": task["submitted_at"], "input_mp": 0.0, "output_mp": 0.0,
         });
         assert_eq!(task, expected);
     }
@@ -49,10 +49,8 @@ fn a_task_is_named_by_file_json_or_id() {
         assert_eq!(outcome.text(), format!("{id}: Ready\n"), "{reference}");
     }
     let saved = bench.run(&["task", "save", "task.json", "--json"]).ok().json();
-    assert_eq!(
-        saved["task"],
-        json!({ "id": id, "polling_url": task["polling_url"], "operation": "gen-2-pro" })
-    );
+    assert_eq!(saved["task"]["submitted_at"], task["submitted_at"]);
+    assert_eq!((&saved["task"]["id"], &saved["task"]["region"]), (&json!(id), &json!("global")));
     assert_eq!(
         (&saved["kind"], &saved["path"]),
         (&json!("jpeg"), &json!(format!("gen-2-pro-{}.jpg", &id[..8])))

@@ -106,8 +106,7 @@ fn check_image(
     let takes_url = encodings != ImageEncodings::Base64;
     match image.source() {
         ImageSource::Url(_) if !takes_url => {
-            let msg = "must be the image itself, not a URL; use `ImageInput::path` or \
-                       `ImageInput::bytes`";
+            let msg = "must be the image itself, not a URL; give a file or its bytes";
             Err(Violation::of_field(field.name, "value_error", msg))
         }
         ImageSource::Url(url) => check_url(field.name, url.reveal()),

@@ -92,7 +92,7 @@ fn a_forged_webhook_is_rejected() {
         "event": "refused",
         "verified": false,
         "reason": "wrong",
-        "message": "the header x-webhook-signature does not fit any of the secrets",
+        "message": "the header x-webhook-signature does not match any of the secrets",
         "bytes": refused["bytes"],
         "headers": refused["headers"],
     });
@@ -115,7 +115,7 @@ fn rejected_deliveries_are_printed_without_their_content() {
     assert_eq!(listening.line(), expected);
     assert_eq!(listening.post(&[hmac_header("{}")], BODY), 401);
     assert!(
-        listening.line().starts_with("rejected: the header x-webhook-signature does not fit any")
+        listening.line().starts_with("rejected: the header x-webhook-signature does not match any")
     );
     assert_eq!(listening.post(&[hmac_header(BODY)], BODY), 204);
     assert_eq!(listening.line(), "verified: task a1, claims Ready");

@@ -19,9 +19,11 @@ fn refused(body: &str, headers: &[String], options: &[&str]) -> String {
 fn a_wrong_signature() {
     assert_shown!("wrong", refused(BODY, &[hmac_header("{}")], &[]));
     // Some editors add a newline, which was not in the received body.
-    assert!(refused(&format!("{BODY}\n"), &[hmac_header(BODY)], &[]).contains("does not fit any"));
+    assert!(
+        refused(&format!("{BODY}\n"), &[hmac_header(BODY)], &[]).contains("does not match any")
+    );
     let shared = ["x-webhook-signature: not the secret".to_owned()];
-    assert!(refused(BODY, &shared, &["--scheme", "shared-secret"]).contains("does not fit any"));
+    assert!(refused(BODY, &shared, &["--scheme", "shared-secret"]).contains("does not match any"));
 }
 
 #[test]
