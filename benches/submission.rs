@@ -15,9 +15,10 @@ use std::{
     time::Duration,
 };
 
-use imagekiln::{Client, types::Gen2Pro};
 use serde_json::Value;
 use tokio::{runtime, time::Instant};
+
+use imagekiln::{Client, types::Gen2Pro};
 
 const ROUNDS: usize = 15;
 const SMALL_SUBMISSIONS: u32 = 2_000;

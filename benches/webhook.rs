@@ -8,9 +8,10 @@ use std::{hint::black_box, time::Duration};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderValue};
-use imagekiln::webhook::Verifier;
 use sha2::Sha256;
 use tokio::time::Instant;
+
+use imagekiln::webhook::Verifier;
 
 const ROUNDS: usize = 51;
 const SECRET: &str = "the secret of the webhooks";

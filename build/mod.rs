@@ -15,7 +15,7 @@ mod kind;
 mod limits;
 mod patch;
 
-pub use fault::Fault;
+pub use self::fault::Fault;
 
 /// Options of the generator.
 pub struct Options {

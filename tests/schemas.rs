@@ -1,13 +1,14 @@
-//! The JSON schemas of the types (feature `schemars`), held against the contract: names, types and
-//! required flags.
+//! The JSON schemas of the types (feature `schemars`) match the names, types and required flags in
+//! the contract.
 #![cfg(feature = "schemars")]
-#![allow(deprecated, reason = "the deprecated operations are in effect, and tested as the others")]
+#![allow(deprecated, reason = "deprecated operations still work and are tested, too")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use imagekiln::{find_operation, operations, types::*};
 use schemars::schema_for;
 use serde_json::Value;
+
+use imagekiln::{find_operation, operations, types::*};
 
 fn requests() -> Vec<(&'static str, Value)> {
     [
@@ -44,7 +45,7 @@ fn requests() -> Vec<(&'static str, Value)> {
     .into()
 }
 
-fn answers() -> Vec<(&'static str, Value)> {
+fn responses() -> Vec<(&'static str, Value)> {
     [
         ("AsyncResponse", schema_for!(AsyncResponse)),
         ("AsyncWebhookResponse", schema_for!(AsyncWebhookResponse)),
@@ -62,16 +63,16 @@ fn document() -> Value {
 }
 
 #[test]
-fn requests_have_the_contracts_fields() {
+fn request_schemas_have_the_fields_of_the_contract() {
     let document = document();
     let requests = requests();
     assert_eq!(requests.len(), operations().iter().filter(|operation| operation.submits).count());
     for (name, schema) in requests {
         let operation = find_operation(name).unwrap();
-        let body = &document["paths"][operation.path]["post"]["requestBody"]["content"]["application/json"]
-            ["schema"];
+        let post = &document["paths"][operation.path]["post"];
+        let body = &post["requestBody"]["content"]["application/json"]["schema"];
         let mut expected = shape(&document, body);
-        // A parameter of the path is a field of the type, because the caller gives it there.
+        // Path parameters are fields of the type, because the caller sets them there.
         for parameter in operation.path_parameters {
             expected.fields.insert(parameter.name.to_owned(), "string".to_owned());
             expected.required.insert(parameter.name.to_owned());
@@ -81,16 +82,16 @@ fn requests_have_the_contracts_fields() {
 }
 
 #[test]
-fn answers_have_the_contracts_fields() {
+fn response_schemas_have_the_fields_of_the_contract() {
     let document = document();
-    for (name, schema) in answers() {
+    for (name, schema) in responses() {
         let expected = shape(&document, &document["components"]["schemas"][name]);
         assert!(!expected.fields.is_empty());
         assert_eq!(shape(&schema, &schema), expected, "{name}");
     }
 }
 
-/// What two schemas of one thing have in common, whatever wrote them.
+/// The comparable parts of two schemas.
 #[derive(Debug, PartialEq)]
 struct Shape {
     fields: BTreeMap<String, String>,
@@ -109,7 +110,7 @@ fn shape(root: &Value, schema: &Value) -> Shape {
     Shape { fields, required: required.map(|name| name.as_str().unwrap().to_owned()).collect() }
 }
 
-/// The JSON type behind references and combinations, without null.
+/// Returns the JSON type after resolving references and combinations, without null.
 fn json_type(root: &Value, schema: &Value) -> String {
     let mut types = json_types(root, schema);
     if types.is_empty() {

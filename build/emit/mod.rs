@@ -15,9 +15,8 @@ mod table;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-pub use answer::reader;
-pub use attributes::attributes;
-
+pub use self::answer::reader;
+pub use self::attributes::attributes;
 use super::{Options, contract::Contract, fault::Fault, field::Field, kind::Kind};
 
 /// Generates the items at the end of the file.

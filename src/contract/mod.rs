@@ -11,11 +11,11 @@ mod typed;
 mod validate;
 mod webhook;
 
-pub(crate) use answer::{AnswerFields, ReadAnswer};
-pub(crate) use field_value::{FieldValue, JsonValue};
-pub use json::IntoJson;
-pub use operation::{
+pub(crate) use self::answer::{AnswerFields, ReadAnswer};
+pub(crate) use self::field_value::{FieldValue, JsonValue};
+pub use self::json::IntoJson;
+pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
 };
-pub use request::{Request, Submit};
-pub(crate) use webhook::WebhookDefaults;
+pub use self::request::{Request, Submit};
+pub(crate) use self::webhook::WebhookDefaults;

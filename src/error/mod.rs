@@ -5,8 +5,7 @@ mod kind;
 
 use std::{error, time::Duration};
 
-pub use kind::{Billing, ErrorKind, WaitEnd};
-
+pub use self::kind::{Billing, ErrorKind, WaitEnd};
 use crate::{TaskRef, Violation, types::HttpValidationError};
 
 type Source = Box<dyn error::Error + Send + Sync>;

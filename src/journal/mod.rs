@@ -37,9 +37,8 @@ mod file;
 
 use std::{error, pin::Pin, sync::Arc};
 
-pub use entry::{Entry, Intent};
-pub use file::FileJournal;
-
+pub use self::entry::{Entry, Intent};
+pub use self::file::FileJournal;
 use crate::TaskRef;
 
 /// The return type of the methods of [`Journal`].

@@ -20,13 +20,12 @@ use std::{
 use bytes::Bytes;
 use tokio::time::Instant;
 
-pub(crate) use deliveries::{Deliveries, DeliverySettings};
-pub use options::SaveOptions;
-use part::Swept;
-pub use save::Saved;
-pub use stream::PictureStream;
-
 use self::attempts::{Attempts, Failure};
+pub(crate) use self::deliveries::{Deliveries, DeliverySettings};
+pub use self::options::SaveOptions;
+use self::part::Swept;
+pub use self::save::Saved;
+pub use self::stream::PictureStream;
 use crate::{Address, Client, Error, TaskRef};
 
 /// How long a delivery URL is valid, according to the limits of the contract.

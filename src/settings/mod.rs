@@ -9,6 +9,10 @@ mod transport;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+pub use self::environment::{
+    ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
+    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
+};
 use crate::{
     Address, Client, Error, ErrorKind,
     picture::DeliverySettings,
@@ -18,11 +22,6 @@ use crate::{
         retry::RetryPolicy,
     },
     values::REDACTED,
-};
-
-pub use environment::{
-    ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
-    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
 
 /// The settings of a [`Client`].

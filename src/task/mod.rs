@@ -20,22 +20,21 @@ mod waits;
 
 use std::sync::Arc;
 
-pub use acceptance::Answer;
+pub use self::acceptance::Answer;
 #[cfg(feature = "webhook")]
-pub(crate) use acceptance::WRAPPERS;
+pub(crate) use self::acceptance::WRAPPERS;
 #[cfg(feature = "axum")]
-pub(crate) use recent::Recent;
-pub use resume::Unfinished;
-use slots::Slots;
-use submissions::Submissions;
-pub(crate) use tasks::{TaskSettings, Tasks};
-pub use update::Update;
-pub use updates::Updates;
-pub use wait::WaitOptions;
+pub(crate) use self::recent::Recent;
+pub use self::resume::Unfinished;
+use self::slots::Slots;
+use self::submissions::Submissions;
+pub(crate) use self::tasks::{TaskSettings, Tasks};
+pub use self::update::Update;
+pub use self::updates::Updates;
+pub use self::wait::WaitOptions;
 #[cfg(feature = "axum")]
-pub(crate) use wait::outcome;
-use waits::Waits;
-
+pub(crate) use self::wait::outcome;
+use self::waits::Waits;
 use crate::{Client, TaskRef};
 
 /// A task that the service has accepted and billed.

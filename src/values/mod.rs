@@ -17,17 +17,17 @@ mod violation;
 pub(crate) mod web_url;
 mod webhook_secret;
 
-pub use address::Address;
-pub use aspect_ratio::{AspectRatio, AspectRatioError};
-pub use extra::Extra;
-pub use file_kind::FileKind;
-pub use image_input::{ImageInput, ImageSource, ImageUrlError};
-pub use region::Region;
-pub use task_ref::TaskRef;
-pub use task_status::TaskStatus;
-pub(crate) use text::{MAX_MESSAGE, MAX_NAME, one_line};
-pub use violation::{Location, Violation};
-pub use webhook_secret::WebhookSecret;
+pub use self::address::Address;
+pub use self::aspect_ratio::{AspectRatio, AspectRatioError};
+pub use self::extra::Extra;
+pub use self::file_kind::FileKind;
+pub use self::image_input::{ImageInput, ImageSource, ImageUrlError};
+pub use self::region::Region;
+pub use self::task_ref::TaskRef;
+pub use self::task_status::TaskStatus;
+pub(crate) use self::text::{MAX_MESSAGE, MAX_NAME, one_line};
+pub use self::violation::{Location, Violation};
+pub use self::webhook_secret::WebhookSecret;
 
 /// Printed in place of a secret.
 pub(crate) const REDACTED: &str = "[redacted]";

@@ -42,9 +42,9 @@ mod shared_secret;
 mod standard;
 mod verifier;
 
-pub use encoding::Encoding;
-pub use event::Event;
+pub use self::encoding::Encoding;
+pub use self::event::Event;
 #[cfg(feature = "axum")]
-pub use receiver::Receiver;
-pub use refusal::Refusal;
-pub use verifier::Verifier;
+pub use self::receiver::Receiver;
+pub use self::refusal::Refusal;
+pub use self::verifier::Verifier;

@@ -1,12 +1,17 @@
-//! What holds for the document as a whole, whatever its tables say.
+//! Checks of the document as a whole, independent of the lists.
 
-use crate::document::{each_operation, flattened, referred, request_schema};
-use crate::{DOCUMENT, listing, openapi};
-use serde_json::Value;
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
+use crate::{
+    DOCUMENT,
+    document::{each_operation, flattened, referred, request_schema},
+    listing, openapi,
+};
+
 #[test]
-fn it_parses_as_openapi() {
+fn the_document_parses_as_openapi() {
     let parsed: openapiv3::OpenAPI =
         serde_json::from_str(DOCUMENT).expect("openapi.json is an OpenAPI document");
     assert!(parsed.openapi.starts_with("3.0."), "{}", parsed.openapi);
@@ -15,7 +20,7 @@ fn it_parses_as_openapi() {
 }
 
 #[test]
-fn every_operation_has_a_name_and_says_what_it_does() {
+fn every_operation_has_an_id_and_a_description() {
     let document = openapi();
     let mut names = BTreeSet::new();
     for (method, path, operation) in each_operation(&document) {
@@ -24,7 +29,7 @@ fn every_operation_has_a_name_and_says_what_it_does() {
         }
         assert!(
             names.insert(operation["operationId"].as_str()),
-            "{method} {path}: its operationId is taken"
+            "{method} {path}: its operationId is not unique"
         );
     }
 }
@@ -42,13 +47,13 @@ fn every_reference_resolves() {
 }
 
 #[test]
-fn every_operation_documents_its_answers() {
+fn every_operation_documents_its_responses() {
     let document = openapi();
     for (method, path, operation) in each_operation(&document) {
-        let answers: BTreeSet<_> =
+        let responses: BTreeSet<_> =
             operation["responses"].as_object().expect("responses").keys().cloned().collect();
         assert_eq!(
-            answers,
+            responses,
             BTreeSet::from(["200", "403", "422"].map(String::from)),
             "{method} {path}"
         );
@@ -59,7 +64,7 @@ fn every_operation_documents_its_answers() {
 }
 
 #[test]
-fn every_request_carries_the_key_in_its_header() {
+fn every_request_has_the_key_header() {
     let document = openapi();
     let schemes = document["components"]["securitySchemes"].as_object().expect("securitySchemes");
     let (name, scheme) = schemes.iter().next().expect("a scheme");
@@ -69,12 +74,12 @@ fn every_request_carries_the_key_in_its_header() {
     );
     assert_eq!(document["security"], serde_json::json!([{ name: [] }]));
     for (method, path, operation) in each_operation(&document) {
-        assert!(operation.get("security").is_none(), "{method} {path} has a rule of its own");
+        assert!(operation.get("security").is_none(), "{method} {path} has its own security rule");
     }
 }
 
 #[test]
-fn the_second_try_on_shares_the_schema_of_the_first() {
+fn both_try_on_operations_share_a_schema() {
     let document = openapi();
     let schema = |version: &str| {
         let operation = &document["paths"][format!("/v1/gen-tools/vto-{version}")]["post"];
@@ -85,7 +90,7 @@ fn the_second_try_on_shares_the_schema_of_the_first() {
 }
 
 #[test]
-fn every_output_format_is_the_common_enumeration() {
+fn every_output_format_uses_the_common_enum() {
     let document = openapi();
     let mut seen = 0;
     each_key(&document["components"]["schemas"], "output_format", "", &mut |place, property| {
@@ -96,46 +101,47 @@ fn every_output_format_is_the_common_enumeration() {
 }
 
 #[test]
-fn what_the_interface_leaves_open_is_open_and_said() {
+fn undefined_parts_are_unrestricted_and_listed() {
     let document = openapi();
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     for (path, what) in listing::not_shown() {
         let operation = &document["paths"][path]["post"];
         let schema = request_schema(operation)
             .map(|schema| flattened(&document, schema))
             .unwrap_or_default();
-        let said = schema.contains_key("x-not-shown");
+        let is_listed = schema.contains_key("x-not-shown");
         match what {
-            "response" if !said && operation.get("x-not-shown").is_none() => {
-                faults.push(format!("{path}: nothing says that the answer is not shown"));
+            "response" if !is_listed && operation.get("x-not-shown").is_none() => {
+                problems.push(format!("{path}: x-not-shown does not list the response"));
             }
             "response" => {}
-            _ if !said => faults.push(format!("{path}: no x-not-shown, and {what} are not shown")),
+            _ if !is_listed => problems.push(format!("{path}: x-not-shown does not list {what}")),
             _ => {}
         }
         let open = schema.get("additionalProperties");
         if what.ends_with("fields")
             && !open.is_some_and(|open| *open == true || *open == serde_json::json!({}))
         {
-            faults.push(format!("{path}: additionalProperties is not open"));
+            problems.push(format!("{path}: additionalProperties is restricted"));
         }
     }
-    assert!(faults.is_empty(), "{faults:#?}");
+    assert!(problems.is_empty(), "{problems:#?}");
 }
 
 #[test]
-fn every_not_shown_lists_what() {
+fn every_not_shown_extension_lists_gaps() {
     each_key(&openapi(), "x-not-shown", "", &mut |place, list| {
         assert!(is_list_of_texts(list), "{place}: {list}");
     });
 }
 
 #[test]
-fn every_correction_says_what_was_listed_what_was_chosen_and_why() {
+fn every_correction_has_listings_choice_and_reason() {
     let mut seen = 0;
     each_key(&openapi(), "x-correction", "", &mut |place, corrections| {
         seen += 1;
-        let corrections = corrections.as_array().unwrap_or_else(|| panic!("{place} is no array"));
+        let corrections =
+            corrections.as_array().unwrap_or_else(|| panic!("{place} is not an array"));
         assert!(!corrections.is_empty(), "{place} is empty");
         assert!(
             place.starts_with("/components/schemas/") || place.starts_with("/paths/"),
@@ -153,7 +159,7 @@ fn every_correction_says_what_was_listed_what_was_chosen_and_why() {
 }
 
 #[test]
-fn a_default_outside_its_bounds_is_set_apart_and_corrected() {
+fn defaults_outside_their_bounds_are_marked_as_corrections() {
     let document = openapi();
     for schema in document["components"]["schemas"].as_object().expect("schemas").values() {
         for (field, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -164,9 +170,9 @@ fn a_default_outside_its_bounds_is_set_apart_and_corrected() {
                 property["minimum"].as_f64().is_none_or(|minimum| default >= minimum)
                     && property["maximum"].as_f64().is_none_or(|maximum| default <= maximum)
             };
-            assert!(fits(&property["default"]), "{field}: the default lies outside the bounds");
+            assert!(fits(&property["default"]), "{field}: the default is outside the bounds");
             if let Some(default) = property.get("x-default") {
-                assert!(!fits(default), "{field}: this default can stand under `default`");
+                assert!(!fits(default), "{field}: this default can be a `default`");
                 assert!(
                     property.get("x-correction").is_some(),
                     "{field}: x-default without x-correction"
@@ -177,7 +183,7 @@ fn a_default_outside_its_bounds_is_set_apart_and_corrected() {
     }
 }
 
-/// Calls `visit` with the pointer and the value of every member called `key`, at any depth.
+/// Calls `visit` with the pointer and the value of every member named `key`, at any depth.
 fn each_key(value: &Value, key: &str, place: &str, visit: &mut dyn FnMut(&str, &Value)) {
     match value {
         Value::Object(members) => {

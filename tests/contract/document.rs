@@ -1,7 +1,8 @@
-//! `openapi.json`, read into the same form as the lists.
+//! Reads `openapi.json` into the same form as the lists.
+
+use serde_json::{Map, Value};
 
 use crate::facts::{Facts, NOTHING, Row, alternatives, json, number};
-use serde_json::{Map, Value};
 
 type Schema = Map<String, Value>;
 
@@ -14,7 +15,7 @@ const RESPONSES: [&str; 5] = [
     "ValidationError",
 ];
 
-/// Keywords of a property that have a column, or say nothing about what may be sent.
+/// Keywords of a property that have a column, or that do not restrict values.
 const KNOWN_KEYWORDS: [&str; 14] = [
     "$ref",
     "allOf",
@@ -32,7 +33,7 @@ const KNOWN_KEYWORDS: [&str; 14] = [
     "description",
 ];
 
-/// Method, path and operation of everything that the document offers.
+/// Returns the method, the path and the operation of every operation.
 pub fn each_operation(document: &Value) -> Vec<(String, &str, &Value)> {
     let mut found = Vec::new();
     for (path, item) in document["paths"].as_object().expect("paths") {
@@ -49,16 +50,17 @@ pub fn request_schema(operation: &Value) -> Option<&Value> {
     operation.pointer("/requestBody/content/application~1json/schema")
 }
 
-/// What a local `$ref` stands for.
+/// Returns the target of a local `$ref`.
 pub fn referred<'a>(document: &'a Value, reference: &str) -> Option<&'a Value> {
     document.pointer(reference.strip_prefix('#')?)
 }
 
-/// A schema with what it refers to (`$ref`, `allOf`) laid beneath its own keywords.
+/// Merges a schema with the schemas that it refers to (`$ref`, `allOf`). Its own keywords take
+/// precedence.
 pub fn flattened(document: &Value, schema: &Value) -> Schema {
     let mut flat = schema.as_object().expect("a schema is an object").clone();
     let referred = schema.get("$ref").and_then(Value::as_str).map(|reference| {
-        referred(document, reference).unwrap_or_else(|| panic!("{reference} leads nowhere"))
+        referred(document, reference).unwrap_or_else(|| panic!("{reference} does not exist"))
     });
     let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
     for part in parts.chain(referred) {
@@ -134,7 +136,7 @@ fn request_field(schema: &Schema, required: bool) -> Row {
         ("type", request_type(schema)),
         ("nullable", yes_no(schema.get("nullable") == Some(&Value::Bool(true)))),
         ("required", yes_no(required)),
-        // A default outside its own bounds cannot stand under `default`.
+        // A default outside its own bounds cannot be a `default`.
         ("default", cell(schema.get("default").or(schema.get("x-default")))),
         ("minimum", at("minimum")),
         ("maximum", at("maximum")),
@@ -147,8 +149,8 @@ fn request_field(schema: &Schema, required: bool) -> Row {
     ])
 }
 
-/// Types as the lists name them: an image is a string with an encoding, a uri a string with that
-/// format.
+/// Returns the type as named in the lists: an image is a string with an encoding, a URI a string
+/// with that format.
 fn request_type(schema: &Schema) -> String {
     let named = type_of(schema);
     match schema.get("format").and_then(Value::as_str) {
@@ -206,7 +208,7 @@ fn note(schema: &Schema) -> String {
     if notes.is_empty() { NOTHING.into() } else { notes.join(";") }
 }
 
-/// What restricts a field without having a column: the interface shows no such thing.
+/// Returns keywords that restrict a field but have no column. The interface has none.
 fn other_keywords(schema: &Schema) -> String {
     let unknown = schema
         .keys()

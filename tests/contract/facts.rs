@@ -1,17 +1,17 @@
-//! The form in which both sides are compared: a place, its columns, a cell each.
+//! The form in which both sides are compared: facts by location, with named columns.
 
 use std::collections::BTreeMap;
 
-/// What the cell holds where nothing is said.
+/// The cell for an unspecified value.
 pub const NOTHING: &str = "-";
 
-/// Column to cell, in normal form.
+/// Normalized cells by column.
 pub type Row = BTreeMap<&'static str, String>;
 
-/// Place (an operation, a field of a request or of a response) to its row.
+/// Rows by location: an operation, or a field of a request or a response.
 pub type Facts = BTreeMap<String, Row>;
 
-/// What differs, in both directions, one line each.
+/// Returns the differences in both directions, one per line.
 pub fn differences(listing: &Facts, document: &Facts) -> Vec<String> {
     let mut found = Vec::new();
     for (place, listed) in listing {
@@ -19,7 +19,7 @@ pub fn differences(listing: &Facts, document: &Facts) -> Vec<String> {
             found.push(format!("{place}: in the listing, not in the document"));
             continue;
         };
-        assert!(listed.keys().eq(documented.keys()), "{place}: the two sides have other columns");
+        assert!(listed.keys().eq(documented.keys()), "{place}: the columns differ");
         for (column, cell) in listed {
             let other = &documented[column];
             if cell != other {
@@ -35,19 +35,19 @@ pub fn differences(listing: &Facts, document: &Facts) -> Vec<String> {
     found
 }
 
-/// `5` and `5.0` are one number.
+/// Formats a number, so that `5` and `5.0` are equal.
 pub fn number(value: f64) -> String {
     value.to_string()
 }
 
-/// Alternatives in one order, whatever order they were written in.
+/// Joins alternatives in sorted order.
 pub fn alternatives(mut values: Vec<String>) -> String {
     values.sort();
     values.dedup();
     if values.is_empty() { NOTHING.into() } else { values.join("|") }
 }
 
-/// A default as JSON text, with numbers in the form of [`number`].
+/// Formats a default as JSON, with numbers as in [`number`].
 pub fn json(value: &serde_json::Value) -> String {
     value.as_f64().map_or_else(|| value.to_string(), number)
 }

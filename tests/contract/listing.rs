@@ -1,9 +1,10 @@
-//! The checked-in lists, read and brought into normal form.
+//! Reads the checked-in lists in normalized form.
 
-use crate::facts::{Facts, NOTHING, Row, alternatives, json, number};
 use std::collections::HashMap;
 
-/// The lists' cell for what the interface says it does not show.
+use crate::facts::{Facts, NOTHING, Row, alternatives, json, number};
+
+/// The cell for facts that the interface does not define.
 const NOT_SHOWN: &str = "not-shown";
 
 pub fn operations() -> Facts {
@@ -15,8 +16,8 @@ pub fn operations() -> Facts {
                 ("regional", cells["regional"].into()),
                 ("max_reference_images", cells["max_reference_images"].into()),
                 ("parameters", split(cells["parameters"])),
-                // The interface's general rule for a successful submission covers what is not
-                // shown.
+                // The general rule for successful submissions applies if the interface does not
+                // define the response.
                 ("success", split(shown_or(cells["success"], "AsyncResponse"))),
             ]);
             (format!("{} {}", cells["method"], cells["path"]), row)
@@ -24,7 +25,7 @@ pub fn operations() -> Facts {
         .collect()
 }
 
-/// Paths for which the interface leaves something open: of the fields, their flags or the answer.
+/// Returns the paths with gaps: fields, their flags or the response.
 pub fn not_shown() -> Vec<(&'static str, &'static str)> {
     let mut open = Vec::new();
     for cells in table(include_str!("operations.tsv")) {
@@ -91,7 +92,7 @@ fn table(text: &'static str) -> Vec<HashMap<&'static str, &'static str>> {
         .collect()
 }
 
-/// `OutputFormat` is a string whose values the column `enum` holds.
+/// `OutputFormat` is a string with the values in the column `enum`.
 fn field_type(cell: &'static str) -> &'static str {
     if cell == "OutputFormat" { "string" } else { cell }
 }
@@ -108,12 +109,12 @@ fn bound(cell: &str) -> String {
     if cell == NOTHING {
         return cell.into();
     }
-    number(cell.parse().unwrap_or_else(|_| panic!("{cell:?} is no number")))
+    number(cell.parse().unwrap_or_else(|_| panic!("{cell:?} is not a number")))
 }
 
 fn default(cell: &str) -> String {
     if cell == NOTHING {
         return cell.into();
     }
-    json(&serde_json::from_str(cell).unwrap_or_else(|_| panic!("{cell:?} is no JSON")))
+    json(&serde_json::from_str(cell).unwrap_or_else(|_| panic!("{cell:?} is not JSON")))
 }

@@ -1,18 +1,18 @@
-//! `openapi.json` against lists of the interface that were transcribed without looking at it.
+//! Compares `openapi.json` with independently transcribed lists of the interface.
 //!
 //! `fields.tsv`, `operations.tsv` and `responses.tsv` were copied by hand from the tables of the
-//! interface listing. The walk compares them with the document in both directions, so neither a
-//! field that was forgotten nor one that was invented passes. Where the two disagree, read the
-//! interface again before changing either.
+//! interface listing. The comparison works in both directions, so it finds forgotten fields and
+//! invented ones. If the two disagree, read the interface again before changing either.
 
 mod conformity;
 mod document;
 mod facts;
 mod listing;
-mod teeth;
+mod sensitivity;
 
-use facts::differences;
 use serde_json::Value;
+
+use self::facts::differences;
 
 const DOCUMENT: &str = include_str!("../../openapi.json");
 
@@ -20,8 +20,8 @@ fn openapi() -> Value {
     serde_json::from_str(DOCUMENT).expect("openapi.json is JSON")
 }
 
-/// Every difference between the lists and `document`, one line each.
-fn walk(document: &Value) -> Vec<String> {
+/// Returns every difference between the lists and `document`, one per line.
+fn compare(document: &Value) -> Vec<String> {
     [
         differences(&listing::operations(), &document::operations(document)),
         differences(&listing::fields(), &document::request_fields(document)),
@@ -31,7 +31,7 @@ fn walk(document: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_document_says_what_the_interface_shows_and_nothing_else() {
-    let found = walk(&openapi());
+fn the_document_matches_the_interface() {
+    let found = compare(&openapi());
     assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
 }

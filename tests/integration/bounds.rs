@@ -1,4 +1,4 @@
-//! What the types of the public interface can be used for in every program.
+//! Auto traits of public types.
 
 use std::error;
 
@@ -10,33 +10,33 @@ use imagekiln::{
     webhook::{Event, Receiver, Refusal, Verifier},
 };
 
-/// To be moved to another thread, shared between threads, and kept.
-fn lives_anywhere<T: Send + Sync + 'static>() {}
+/// Can be moved and shared between threads.
+fn is_send_and_sync<T: Send + Sync + 'static>() {}
 
-/// To be moved to another thread and kept.
-fn moves_anywhere<T: Send + 'static>() {}
+/// Can be moved between threads.
+fn is_send<T: Send + 'static>() {}
 
 fn is_an_error<T: error::Error + Send + Sync + 'static>() {}
 
-fn is_copied_freely<T: Clone>() {}
+fn is_clone<T: Clone>() {}
 
 #[test]
-fn types_live_anywhere() {
-    lives_anywhere::<Client>();
-    lives_anywhere::<ClientBuilder>();
-    lives_anywhere::<(Task, TaskRef, TaskStatus, Update, Unfinished)>();
-    lives_anywhere::<(Picture, Saved, SaveOptions, WaitOptions, FileKind)>();
-    lives_anywhere::<(Request, Gen2Pro, ImageInput, Address)>();
-    lives_anywhere::<(FileJournal, Intent)>();
-    lives_anywhere::<(Event, Receiver, Verifier)>();
-    moves_anywhere::<Updates>();
+fn public_types_have_the_expected_auto_traits() {
+    is_send_and_sync::<Client>();
+    is_send_and_sync::<ClientBuilder>();
+    is_send_and_sync::<(Task, TaskRef, TaskStatus, Update, Unfinished)>();
+    is_send_and_sync::<(Picture, Saved, SaveOptions, WaitOptions, FileKind)>();
+    is_send_and_sync::<(Request, Gen2Pro, ImageInput, Address)>();
+    is_send_and_sync::<(FileJournal, Intent)>();
+    is_send_and_sync::<(Event, Receiver, Verifier)>();
+    is_send::<Updates>();
     is_an_error::<Error>();
     is_an_error::<Refusal>();
-    is_copied_freely::<(Client, ClientBuilder, Task, Picture, Update, Request, Verifier, Event)>();
+    is_clone::<(Client, ClientBuilder, Task, Picture, Update, Request, Verifier, Event)>();
 }
 
 #[test]
-fn every_kind_of_file_has_an_extension_and_a_media_type() {
+fn every_file_kind_has_an_extension_and_a_media_type() {
     for (kind, extension, media_type) in [
         (FileKind::Jpeg, "jpg", "image/jpeg"),
         (FileKind::Png, "png", "image/png"),

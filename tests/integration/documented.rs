@@ -1,9 +1,9 @@
-//! `docs/security.md` names tests, and each of them exists.
+//! Tests that every test named in `docs/security.md` exists.
 
 use std::{fs, path::Path};
 
 #[test]
-fn every_test_that_the_security_page_names_exists() {
+fn every_test_named_on_the_security_page_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/security.md")).unwrap();
     let names: Vec<(&str, &str)> = page
@@ -13,10 +13,10 @@ fn every_test_that_the_security_page_names_exists() {
         .filter(|code| !code.contains('('))
         .filter_map(|code| code.split_once("::"))
         .collect();
-    assert!(names.len() > 60, "{} names", names.len());
+    assert!(names.len() > 60, "found {} names", names.len());
     for (module, test) in names {
         let files = ["hostile", "journal", "webhooks"]
-            .map(|room| root.join(format!("tests/integration/{room}/{module}.rs")));
+            .map(|group| root.join(format!("tests/integration/{group}/{module}.rs")));
         let source = files.iter().find_map(|file| fs::read_to_string(file).ok());
         let source = source.unwrap_or_else(|| panic!("there is no module {module}"));
         assert!(source.contains(&format!("fn {test}(")), "{module} has no test {test}");

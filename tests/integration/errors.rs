@@ -1,18 +1,18 @@
-//! Each kind of error, as a person sees it.
+//! The printed form of every kind of error.
 
 use std::{error::Error as _, time::Duration};
 
-use imagekiln::{Client, Error, ImageInput, Task, TaskRef, WaitEnd, types::*};
 use serde_json::json;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, KEY, PNG, deadline, fox},
     scripted::ScriptedServer,
 };
+use imagekiln::{Client, Error, ImageInput, Task, TaskRef, WaitEnd, types::*};
 
 #[tokio::test(start_paused = true)]
-async fn each_kind_of_error_as_shown() {
+async fn every_kind_of_error_is_displayed() {
     let mut shown = Vec::new();
     for (title, error) in errors().await {
         let kind = format!("{:?}", error.kind());
@@ -28,7 +28,7 @@ fn facts(error: &Error) -> String {
     }];
     facts.extend(error.status().map(|status| format!("status {status}")));
     facts.extend(error.retry_after().map(|wait| format!("retry after {} s", wait.as_secs())));
-    // How long a wait took hangs on the spread of its pauses.
+    // The duration of a wait depends on random jitter.
     facts.extend(error.wait_end().map(|end| match end {
         WaitEnd::DeadlineExceeded { polls, last_status, .. } => {
             format!("{polls} polls, last {last_status:?}")
@@ -38,7 +38,7 @@ fn facts(error: &Error) -> String {
     facts.join(", ")
 }
 
-/// The message and its causes. Ports and names of temporary files differ from run to run.
+/// Returns the message and its causes, with ports and names of temporary files replaced.
 fn text_of(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -76,16 +76,16 @@ fn settings() -> Vec<(&'static str, Error)> {
     let error = |builder: imagekiln::ClientBuilder| builder.build().unwrap_err();
     vec![
         ("no key", error(Client::builder().base_url("https://api.example.com"))),
-        ("no address", error(Client::builder().api_key(KEY))),
+        ("no base URL", error(Client::builder().api_key(KEY))),
         ("a key with a line break", error(complete().api_key("a\nb"))),
-        ("an address that is none", error(complete().base_url("api.example.com"))),
+        ("a base URL that is not a URL", error(complete().base_url("api.example.com"))),
         (
-            "an address with a query",
+            "a base URL with a query",
             error(complete().regional_base_url("https://a.example.com/?key=SECRET")),
         ),
         ("a prefix with a slash", error(complete().model_prefix("a/b"))),
-        ("a cap of nothing", error(complete().max_active_tasks(0))),
-        ("no time at all", error(complete().silence_timeout(Duration::ZERO))),
+        ("a limit of 0 tasks", error(complete().max_active_tasks(0))),
+        ("a timeout of 0", error(complete().silence_timeout(Duration::ZERO))),
     ]
 }
 
@@ -94,26 +94,26 @@ async fn requests(client: &Client) -> Vec<(&'static str, Error)> {
         .width(63)
         .guidance(11)
         .output_format("gif")
-        .webhook_url("no address")
+        .webhook_url("not a URL")
         .extra("seed", "seven");
-    #[allow(deprecated, reason = "a regional operation, and every one that is known is deprecated")]
+    #[allow(deprecated, reason = "all regional operations are deprecated")]
     let regional = GenPro11UltraFinetuned::new("fox-style");
     vec![
-        ("a request that does not fit", client.submit(wrong).await.unwrap_err()),
+        ("an invalid request", client.submit(wrong).await.unwrap_err()),
         (
-            "a path that leads elsewhere",
+            "a path parameter with dots",
             client.submit(BaseModelFinetuned::new("../finetune")).await.unwrap_err(),
         ),
         (
-            "an image that is not there",
+            "a missing image file",
             client
                 .submit(fox().input_image(ImageInput::path("/nowhere/fox.png")))
                 .await
                 .unwrap_err(),
         ),
-        ("no regional address", client.submit(regional).await.unwrap_err()),
+        ("no regional base URL", client.submit(regional).await.unwrap_err()),
         (
-            "a request to what is no submission",
+            "an operation that creates no task",
             client
                 .submit(imagekiln::Request::new(imagekiln::find_operation("get_result").unwrap()))
                 .await
@@ -123,39 +123,46 @@ async fn requests(client: &Client) -> Vec<(&'static str, Error)> {
 }
 
 async fn submissions() -> Vec<(&'static str, Error)> {
-    let detail = json!({ "detail": [{ "loc": ["body", "width"], "msg": "Input should be 64 or more", "type": "greater_than_equal" }] });
-    let answers = [
+    let detail = json!({ "detail": [{
+        "loc": ["body", "width"],
+        "msg": "Input should be 64 or more",
+        "type": "greater_than_equal",
+    }] });
+    let replies = [
         ("no connection", None),
-        ("the connection cut", Some(Answer::close())),
-        ("silence", Some(Answer::silence())),
+        ("the connection closed", Some(Reply::close())),
+        ("silence", Some(Reply::silence())),
         (
-            "refused key",
+            "a refused key",
             Some(
-                Answer::json(403, &json!({ "detail": format!("key {KEY} is unknown") }))
+                Reply::json(403, &json!({ "detail": format!("key {KEY} is unknown") }))
                     .header("x-request-id", "r-81"),
             ),
         ),
-        ("refused body", Some(Answer::json(422, &detail))),
-        ("refused body, in words", Some(Answer::json(422, &json!({ "detail": "no such LoRA" })))),
-        ("no such path", Some(Answer::html(404))),
-        ("a redirect", Some(Answer::redirect(307, "https://elsewhere.example/"))),
+        ("an invalid request (422)", Some(Reply::json(422, &detail))),
         (
-            "too many, for long",
+            "an invalid request (422) with a text",
+            Some(Reply::json(422, &json!({ "detail": "no such LoRA" }))),
+        ),
+        ("an unknown path", Some(Reply::html(404))),
+        ("a redirect", Some(Reply::redirect(307, "https://elsewhere.example/"))),
+        (
+            "too many requests for an hour",
             Some(
-                Answer::json(429, &json!({ "detail": "active tasks: 24" }))
+                Reply::json(429, &json!({ "detail": "active tasks: 24" }))
                     .header("Retry-After", "3600"),
             ),
         ),
-        ("out of order", Some(Answer::html(502))),
-        ("a page instead of an answer", Some(Answer::html(200))),
-        ("an answer without a task", Some(Answer::json(200, &json!({ "ok": true })))),
+        ("a proxy error", Some(Reply::html(502))),
+        ("an HTML page with status code 200", Some(Reply::html(200))),
+        ("a response without a task", Some(Reply::json(200, &json!({ "ok": true })))),
     ];
     let mut errors = Vec::new();
-    for (title, answer) in answers {
+    for (title, reply) in replies {
         let server = ScriptedServer::start().await;
         let client = samples::client(&server);
-        match answer {
-            Some(answer) => drop(server.answer(answer)),
+        match reply {
+            Some(reply) => drop(server.reply(reply)),
             None => drop(server),
         }
         errors.push((title, client.submit(fox()).await.unwrap_err()));
@@ -164,31 +171,31 @@ async fn submissions() -> Vec<(&'static str, Error)> {
 }
 
 async fn polls() -> Vec<(&'static str, Error)> {
-    let answers = [
+    let replies = [
         ("the task failed", samples::status("Error")),
         ("moderated", samples::status("Content Moderated")),
         ("not found", samples::status("Task not found")),
-        ("the key refused at a poll", Answer::json(403, &json!({ "detail": "no access" }))),
-        ("a poll refused", Answer::status(400)),
-        ("a poll redirected", Answer::redirect(302, "https://elsewhere.example/")),
+        ("a poll with a refused key", Reply::json(403, &json!({ "detail": "no access" }))),
+        ("a refused poll", Reply::status(400)),
+        ("a redirected poll", Reply::redirect(302, "https://elsewhere.example/")),
     ];
     let mut errors = Vec::new();
-    for (title, answer) in answers {
+    for (title, reply) in replies {
         let server = ScriptedServer::start().await;
-        server.answer(answer);
+        server.reply(reply);
         errors.push((
             title,
             samples::task(&samples::client(&server), &server).wait().await.unwrap_err(),
         ));
     }
     let server = ScriptedServer::start().await;
-    server.otherwise(|_| Answer::html(502));
+    server.otherwise(|_| Reply::html(502));
     let task = samples::task(&samples::client(&server), &server);
-    errors.push(("one poll that failed", task.poll().await.unwrap_err()));
-    // Intervals of whole seconds, so that the number of polls does not hang on their random spread.
+    errors.push(("a failed poll", task.poll().await.unwrap_err()));
+    // Intervals of two seconds, so that the number of polls does not depend on jitter.
     let options = deadline(3).interval(Duration::from_secs(2)).max_interval(Duration::from_secs(2));
     errors.push((
-        "the deadline, and no poll got through",
+        "the deadline without a successful poll",
         task.wait_with(options).await.unwrap_err(),
     ));
 
@@ -202,31 +209,28 @@ async fn polls() -> Vec<(&'static str, Error)> {
         foreign("https://evil.example/v1/get_result?id=t1&s=SECRET").wait().await.unwrap_err(),
     ));
     errors
-        .push(("a polling address that is none", foreign("get_result").wait().await.unwrap_err()));
+        .push(("a polling URL that is not a URL", foreign("get_result").wait().await.unwrap_err()));
     errors
 }
 
 async fn deliveries() -> Vec<(&'static str, Error)> {
     let folder = tempfile::tempdir().unwrap();
     let mut errors = Vec::new();
-    let answers: [(_, fn() -> Answer); 3] = [
-        ("a page instead of a picture", || Answer::html(200)),
-        ("a truncated picture", || {
-            Answer::png(&PNG[..40]).declaring_length(PNG.len()).then_close()
-        }),
-        ("a picture that is gone", || Answer::status(410)),
+    let replies: [(_, fn() -> Reply); 3] = [
+        ("an HTML page instead of a picture", || Reply::html(200)),
+        ("a truncated picture", || Reply::png(&PNG[..40]).declaring_length(PNG.len()).then_close()),
+        ("an expired picture", || Reply::status(410)),
     ];
-    for (title, answer) in answers {
+    for (title, reply) in replies {
         let (server, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = samples::picture(&samples::client(&server), &server, &delivery).await;
-        delivery.otherwise(move |_| answer());
-        server.otherwise(|_| Answer::status(404));
+        delivery.otherwise(move |_| reply());
+        server.otherwise(|_| Reply::status(404));
         errors.push((title, picture.save(folder.path().join("fox.png")).await.unwrap_err()));
     }
     let (server, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = samples::picture(&samples::client(&server), &server, &delivery).await;
-    delivery.otherwise(|_| Answer::png(PNG));
-    errors
-        .push(("a folder that is not there", picture.save("/nowhere/fox.png").await.unwrap_err()));
+    delivery.otherwise(|_| Reply::png(PNG));
+    errors.push(("a missing directory", picture.save("/nowhere/fox.png").await.unwrap_err()));
     errors
 }

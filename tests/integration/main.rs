@@ -1,6 +1,5 @@
 //! The SDK over real HTTP.
 
-mod answers;
 mod bounds;
 mod documented;
 mod error_parts;
@@ -11,6 +10,7 @@ mod limits;
 mod operations;
 mod pictures;
 mod requests;
+mod responses;
 mod stored;
 mod support;
 mod transport;

@@ -1,10 +1,11 @@
-//! Every operation of the contract through the SDK, against the simulator: submitted, polled,
-//! fetched, and paid once.
+//! Submits every operation of the contract to the simulator, polls the task, fetches the picture,
+//! and checks that it is billed once.
 
-use imagekiln::{Client, FileKind, TaskStatus, WaitOptions, find_operation, operations};
-use imagekiln_simulator::{Config, Simulator};
+use futures_util::TryStreamExt;
 
 use crate::requests;
+use imagekiln::{Client, FileKind, TaskStatus, WaitOptions, find_operation, operations};
+use imagekiln_simulator::{Config, Simulator};
 
 pub async fn simulator() -> Simulator {
     Simulator::start(Config::default()).await.expect("the simulator starts")
@@ -20,13 +21,12 @@ pub fn client_of(simulator: &Simulator) -> Client {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_operation_brings_a_picture_and_is_paid_once() {
+async fn every_operation_returns_a_picture_and_is_billed_once() {
     let simulator = simulator().await;
     let client = client_of(&simulator);
     let folder = tempfile::tempdir().unwrap();
     let mut called = Vec::new();
-    // The minimal requests lack what some endpoints need to have something to work on; the full
-    // ones have it all.
+    // Full requests, because some minimal ones lack the input that the endpoint needs.
     for request in requests::full() {
         let operation = request.operation();
         let before = simulator.counts();
@@ -51,10 +51,10 @@ async fn every_operation_brings_a_picture_and_is_paid_once() {
             (1, 1),
             "{operation}"
         );
-        assert!(task.cost().is_some_and(|cost| cost > 0.0), "{operation} tells no cost");
+        assert!(task.cost().is_some_and(|cost| cost > 0.0), "{operation} reports no cost");
         called.push(operation.name);
 
-        // `get_result`, the one operation that is not a submission.
+        // `get_result`, the only operation that is not a submission.
         let by_id = client.task_by_id(operation, task.id()).unwrap();
         assert_eq!(by_id.poll().await.unwrap().status(), &TaskStatus::Ready, "{operation}");
     }
@@ -66,11 +66,10 @@ async fn every_operation_brings_a_picture_and_is_paid_once() {
     known.sort();
     assert_eq!(called, known);
     assert_eq!(called.len(), 29);
-    assert_eq!(simulator.counts().refused.len(), 0, "nothing that the SDK sends is refused");
+    assert_eq!(simulator.counts().refused.len(), 0, "the simulator refused a request of the SDK");
 }
 
-/// The minimal requests are all that the contract requires, so a validator that works from the
-/// contract takes them too.
+/// Minimal requests have exactly the fields that the contract requires.
 #[tokio::test(start_paused = true)]
 async fn every_minimal_request_is_accepted() {
     let simulator = simulator().await;
@@ -82,7 +81,7 @@ async fn every_minimal_request_is_accepted() {
     assert_eq!(simulator.counts().accepted, 28);
 }
 
-/// The documentation of each request type shows the contract's example.
+/// The documentation of every request type shows the example of the contract.
 #[tokio::test(start_paused = true)]
 async fn every_example_of_the_contract_is_accepted() {
     let simulator = simulator().await;
@@ -96,9 +95,7 @@ async fn every_example_of_the_contract_is_accepted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn updates_tell_each_status_until_the_picture() {
-    use futures_util::TryStreamExt;
-
+async fn updates_return_each_status_until_the_picture() {
     let simulator = simulator().await;
     let client = client_of(&simulator);
     let task = client.submit(imagekiln::types::Gen2Pro::new("a fox")).await.unwrap();

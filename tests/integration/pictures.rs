@@ -1,23 +1,23 @@
-//! Pictures as streams, and pictures that are saved under a name of their own.
+//! Pictures as streams, and pictures saved in a directory.
 
 use futures_util::TryStreamExt;
-use imagekiln::{ErrorKind, FileKind, TaskRef, types::Gen2Pro};
 
 use crate::{
     operations::{client_of, simulator},
     support::{
-        answer::Answer,
+        reply::Reply,
         samples::{self, PNG, assert_kind, client, large_png, picture},
         scripted::ScriptedServer,
     },
 };
+use imagekiln::{ErrorKind, FileKind, TaskRef, types::Gen2Pro};
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_has_the_bytes_of_the_picture() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     let png = large_png(1_000_000);
-    delivery.answer(Answer::json(503, &serde_json::json!({}))).answer(Answer::png(&png));
+    delivery.reply(Reply::json(503, &serde_json::json!({}))).reply(Reply::png(&png));
     let stream = picture.stream().await.unwrap();
     assert_eq!(stream.kind(), Some(FileKind::Png));
     let chunks: Vec<_> = stream.try_collect().await.unwrap();
@@ -26,17 +26,17 @@ async fn a_stream_has_the_bytes_of_the_picture() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_is_not_a_whole_picture_ends_with_an_error() {
+async fn a_stream_of_an_incomplete_picture_ends_with_an_error() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     let png = large_png(1_000_000);
-    delivery.answer(Answer::png(&png[..500_000]));
+    delivery.reply(Reply::png(&png[..500_000]));
     let mut stream = picture.stream().await.unwrap();
     let mut received = 0;
     let error = loop {
         match stream.try_next().await {
             Ok(Some(chunk)) => received += chunk.len(),
-            Ok(None) => panic!("the stream hides that the picture is not whole"),
+            Ok(None) => panic!("the stream did not report that the picture is incomplete"),
             Err(error) => break error,
         }
     };
@@ -69,7 +69,7 @@ async fn a_directory_gets_files_with_the_right_extension() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_directory_that_is_missing_costs_no_download() {
+async fn a_missing_directory_costs_no_download() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     let error = picture.save_in("/nowhere/at/all").await.unwrap_err();
@@ -77,11 +77,11 @@ async fn a_directory_that_is_missing_costs_no_download() {
     delivery.assert_received_nothing();
 }
 
-/// An id is text of the service, and must not lead out of the directory.
+/// The service chooses the id, which must not be able to name another directory.
 #[tokio::test(start_paused = true)]
-async fn an_id_can_not_lead_out_of_the_directory() {
+async fn an_id_cannot_name_another_directory() {
     let server = ScriptedServer::start().await;
-    server.answer(samples::ready(&server)).answer(Answer::png(PNG));
+    server.reply(samples::ready(&server)).reply(Reply::png(PNG));
     let folder = tempfile::tempdir().unwrap();
     let inner = folder.path().join("inner");
     std::fs::create_dir(&inner).unwrap();

@@ -1,10 +1,7 @@
-//! The stored form of requests, and the text that image fields take.
+//! The stored form of requests, and text in image fields.
 
 use std::path::Path;
 
-use imagekiln::{
-    Error, ErrorKind, ImageInput, Request, Submit, find_operation, operations, types::*,
-};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -15,43 +12,47 @@ use crate::{
         scripted::ScriptedServer,
     },
 };
+use imagekiln::{
+    Error, ErrorKind, ImageInput, Request, Submit, find_operation, operations, types::*,
+};
 
 const PNG_BASE64: &str = concat!(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg=="
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQ",
+    "AAAABJRU5ErkJggg=="
 );
 
-/// A request as its typed counterpart has it.
-type Retype = fn(Request) -> Result<Request, Error>;
+/// Converts a request to its generated type and back.
+type Convert = fn(Request) -> Result<Request, Error>;
 
-fn retyped<T>(request: Request) -> Result<Request, Error>
+fn converted<T>(request: Request) -> Result<Request, Error>
 where
     T: TryFrom<Request, Error = Error> + Submit,
 {
     T::try_from(request).map(Submit::into_request)
 }
 
-fn retype(operation: &str) -> Retype {
+fn convert(operation: &str) -> Convert {
     match operation {
-        "gen-2-pro" => retyped::<Gen2Pro>,
-        "gen-2-pro-preview" => retyped::<Gen2ProPreview>,
-        "gen-2-flex" => retyped::<Gen2Flex>,
-        "gen-2-klein-9b" => retyped::<Gen2Klein9b>,
-        "gen-kontext-pro" => retyped::<GenKontextPro>,
-        "gen-dev" => retyped::<GenDev>,
-        "gen-pro-1.1-ultra" => retyped::<GenPro11Ultra>,
-        "gen-pro-1.0-fill" => retyped::<GenPro10Fill>,
-        "gen-pro-1.0-expand" => retyped::<GenPro10Expand>,
-        "gen-tools/deblur-v1" => retyped::<GenToolsDeblurV1>,
-        "gen-tools/outpainting-v1" => retyped::<GenToolsOutpaintingV1>,
-        "gen-tools/vto-v1" => retyped::<GenToolsVtoV1>,
-        "gen-3-video" => retyped::<Gen3Video>,
-        "{base_model}-finetuned" => retyped::<BaseModelFinetuned>,
+        "gen-2-pro" => converted::<Gen2Pro>,
+        "gen-2-pro-preview" => converted::<Gen2ProPreview>,
+        "gen-2-flex" => converted::<Gen2Flex>,
+        "gen-2-klein-9b" => converted::<Gen2Klein9b>,
+        "gen-kontext-pro" => converted::<GenKontextPro>,
+        "gen-dev" => converted::<GenDev>,
+        "gen-pro-1.1-ultra" => converted::<GenPro11Ultra>,
+        "gen-pro-1.0-fill" => converted::<GenPro10Fill>,
+        "gen-pro-1.0-expand" => converted::<GenPro10Expand>,
+        "gen-tools/deblur-v1" => converted::<GenToolsDeblurV1>,
+        "gen-tools/outpainting-v1" => converted::<GenToolsOutpaintingV1>,
+        "gen-tools/vto-v1" => converted::<GenToolsVtoV1>,
+        "gen-3-video" => converted::<Gen3Video>,
+        "{base_model}-finetuned" => converted::<BaseModelFinetuned>,
         _ => Ok,
     }
 }
 
 #[test]
-fn every_request_is_read_back_without_its_secret() {
+fn every_request_round_trips_without_its_secret() {
     let mut without_secret = 0;
     for request in requests::full().into_iter().chain(requests::minimal()) {
         let text = request.to_json().unwrap();
@@ -60,13 +61,13 @@ fn every_request_is_read_back_without_its_secret() {
         without_secret += usize::from(read != request);
         let name = request.operation().name;
         assert_eq!(read.to_json().unwrap(), text, "{name}");
-        assert_eq!(retype(name)(read.clone()).unwrap(), read, "{name}");
+        assert_eq!(convert(name)(read.clone()).unwrap(), read, "{name}");
     }
-    assert!(without_secret > 10, "most of the full requests have a secret");
+    assert!(without_secret > 10, "most full requests have a secret");
 }
 
 #[test]
-fn every_example_is_equal_to_itself_in_any_order() {
+fn requests_are_equal_regardless_of_field_order() {
     for operation in operations().iter().filter(|operation| operation.submits) {
         let example = operation.example().expect("every submission has an example");
         assert_eq!(Request::from_json(&example.to_json().unwrap()).unwrap(), example);
@@ -76,11 +77,11 @@ fn every_example_is_equal_to_itself_in_any_order() {
     let one = Request::new(pro).field("prompt", "a").field("width", 64);
     let two = Request::new(pro).field("width", 64.0).field("prompt", "a");
     assert_eq!(one, two);
-    assert_ne!(one, two.field("width", 64), "a field that is set twice is a fault");
+    assert_ne!(one, two.field("width", 64), "a field is set twice");
 }
 
 #[test]
-fn images_are_stored_as_what_they_are() {
+fn images_are_stored_by_their_source() {
     let images = [
         (ImageInput::path("a folder/fox.png"), json!({ "path": "a folder/fox.png" })),
         (ImageInput::bytes(vec![1, 2, 3]), json!({ "bytes": "AQID" })),
@@ -105,14 +106,14 @@ fn images_are_stored_as_what_they_are() {
 fn only_from_json_reads_paths() {
     let with_path = json!({ "prompt": "a", "input_image": { "path": "/etc/passwd" } });
     let error = serde_json::from_value::<Gen2Pro>(with_path).unwrap_err().to_string();
-    assert!(error.contains("can't be a path here"), "{error}");
+    assert!(error.contains("cannot be a path here"), "{error}");
     let with_text = json!({ "prompt": "a", "input_image": "/etc/passwd" });
     let request: Gen2Pro = serde_json::from_value(with_text).unwrap();
     assert_eq!(request.input_image, Some(ImageInput::base64("/etc/passwd")));
 }
 
 #[test]
-fn unknown_names_are_refused_with_the_nearest() {
+fn unknown_names_are_refused_with_a_suggestion() {
     let read = |stored: Value| Request::from_json(&stored.to_string()).unwrap_err().to_string();
     let errors = [
         read(json!({ "operation": "gen-2-por" })),
@@ -149,11 +150,12 @@ fn text_never_becomes_a_path() {
         assert!(ImageInput::try_url(text).is_err(), "{text}");
     }
     assert_eq!(ImageInput::try_url(data.clone()), Ok(ImageInput::base64(data)));
-    let odd = "HTTPS://a.example/fox.png";
-    assert_eq!(ImageInput::try_url(odd), Ok(ImageInput::url(odd)));
+    let uppercase = "HTTPS://a.example/fox.png";
+    assert_eq!(ImageInput::try_url(uppercase), Ok(ImageInput::url(uppercase)));
 }
 
-/// Validation finds text that is not a URL. Without it, the service gets the text, and no file.
+/// Validation refuses text that is not a URL. Without validation, the text itself is sent, not a
+/// file.
 #[tokio::test]
 async fn text_is_sent_as_text_without_validation() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,7 +163,7 @@ async fn text_is_sent_as_text_without_validation() {
     std::fs::write(&path, PNG).unwrap();
     let path = path.to_str().unwrap();
     let server = ScriptedServer::start().await;
-    server.answer(accepted(&server, "t1"));
+    server.reply(accepted(&server, "t1"));
     let client = builder(&server).validation(false).build().unwrap();
     let _ = client.submit(Gen2Pro::new("a").input_image(path)).await.unwrap();
     let sent: Value = serde_json::from_slice(&server.only_request().body).unwrap();
@@ -169,7 +171,7 @@ async fn text_is_sent_as_text_without_validation() {
 }
 
 #[test]
-fn references_are_the_numbered_fields_in_their_order() {
+fn references_set_the_numbered_fields_in_order() {
     let [a, b] = ["https://a.example/1.png", "https://a.example/2.png"];
     let request = Gen2Pro::new("x").references([a, b]);
     assert_eq!(request.input_image, Some(ImageInput::url(a)));
@@ -180,9 +182,11 @@ fn references_are_the_numbered_fields_in_their_order() {
     assert_eq!(replaced.input_image_2, None);
     assert!(Gen2Pro::new("x").references(vec![a; 8]).validate().is_ok());
     let too_many = Gen2Pro::new("x").references(vec![a; 9]);
+    let error = too_many.validate().unwrap_err();
+    assert_eq!(error.violations().len(), 1);
     insta::assert_snapshot!(
-        too_many.validate().unwrap_err(),
-        @"the request does not fit gen-2-pro: input_image: is the first of 9 reference images; at most 8 are taken; nothing was sent"
+        error.violations()[0],
+        @"input_image: is the first of 9 reference images; at most 8 are allowed"
     );
     assert!(too_many.references([a]).validate().is_ok());
 }
@@ -208,7 +212,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_set_is_read_back(
+    fn any_request_round_trips(
         values in prop::collection::btree_map(
             prop_oneof!["[a-z_]{1,6}", Just("prompt".to_owned()), Just("width".to_owned()),
                 Just("input_image".to_owned()), Just("seed".to_owned())],

@@ -1,38 +1,38 @@
-//! Settings of the transport: headers, proxies, retries, deadlines, hooks.
+//! Settings of the transport: headers, proxies, retries, deadlines and middlewares.
 
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use imagekiln::{
-    Billing, ClientBuilder, ErrorKind, RetryPolicy,
-    middleware::{Exchange, HeaderMap, Middleware, Outcome},
-};
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{
-    answer::Answer,
     done,
+    reply::Reply,
     samples::{self, KEY, PNG, accepted, assert_kind, builder, fox, picture, ready_body, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::{
+    Billing, ClientBuilder, ErrorKind, RetryPolicy,
+    middleware::{Exchange, HeaderMap, Middleware, Outcome},
+};
 
-fn refused() -> Answer {
-    Answer::json(429, &json!({ "detail": "slow down" }))
+fn refused() -> Reply {
+    Reply::json(429, &json!({ "detail": "slow down" }))
 }
 
 #[tokio::test(start_paused = true)]
-async fn headers_of_the_program_go_to_the_service_only() {
+async fn default_headers_are_sent_only_to_the_service() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = builder(&service)
         .default_header("X-Gateway", "gateway-secret")
         .user_agent_suffix("fox-farm/1.2")
         .build()
         .unwrap();
-    service.answer(accepted(&service, "t1")).answer(samples::ready(&delivery));
-    delivery.answer(Answer::png(PNG));
+    service.reply(accepted(&service, "t1")).reply(samples::ready(&delivery));
+    delivery.reply(Reply::png(PNG));
 
     client.submit(fox()).await.unwrap().wait().await.unwrap().bytes().await.unwrap();
 
@@ -49,18 +49,18 @@ async fn headers_of_the_program_go_to_the_service_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn headers_of_the_program_are_secrets() {
+async fn default_headers_are_secret() {
     let service = ScriptedServer::start().await;
     let settings = builder(&service).default_header("x-gateway", "gateway-secret");
     assert!(!format!("{settings:?}").contains("gateway-secret"));
     let echo = json!({ "detail": "the gateway does not know gateway-secret" });
-    service.answer(Answer::json(403, &echo));
+    service.reply(Reply::json(403, &echo));
     let error = settings.build().unwrap().submit(fox()).await.unwrap_err();
     assert!(!error.to_string().contains("gateway-secret"), "{error}");
 }
 
 #[tokio::test]
-async fn settings_that_can_not_be_used_are_refused_by_name() {
+async fn invalid_settings_are_named_in_the_error() {
     let server = ScriptedServer::start().await;
     let refused = |change: fn(ClientBuilder) -> ClientBuilder| {
         let error = change(builder(&server)).build().unwrap_err();
@@ -83,13 +83,13 @@ async fn settings_that_can_not_be_used_are_refused_by_name() {
     insta::assert_snapshot!(shown);
 }
 
-/// Hosts on loopback are reached without the proxy, so the service has a name that only the proxy
+/// Requests to loopback hosts do not use the proxy, so the service has a name that only the proxy
 /// can resolve.
 #[tokio::test]
-async fn a_proxy_gets_every_request_but_those_to_loopback() {
+async fn a_proxy_receives_every_request_except_to_loopback() {
     let (proxy, local) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    proxy.answer(accepted(&local, "t1")).answer(Answer::png(PNG));
-    local.answer(Answer::json(200, &ready_body("http://cdn.test/fox.png")));
+    proxy.reply(accepted(&local, "t1")).reply(Reply::png(PNG));
+    local.reply(Reply::json(200, &ready_body("http://cdn.test/fox.png")));
     let client = builder(&local)
         .base_url("http://service.test")
         .allow_http(true)
@@ -109,30 +109,30 @@ async fn a_proxy_gets_every_request_but_those_to_loopback() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_policy_decides_how_often_a_submission_is_sent() {
+async fn the_retry_policy_limits_submission_attempts() {
     let service = ScriptedServer::start().await;
-    service.answer(refused()).answer(refused());
+    service.reply(refused()).reply(refused());
     let client = builder(&service).retry(RetryPolicy::default().attempts(2)).build().unwrap();
     assert_kind(&client.submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
     assert_eq!(service.posts().len(), 2);
 
-    service.answer(refused());
+    service.reply(refused());
     let client = builder(&service).retry(RetryPolicy::default().attempts(0)).build().unwrap();
     assert_kind(&client.submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
     assert_eq!(service.posts().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_policy_decides_how_long_the_service_can_make_it_wait() {
+async fn the_retry_policy_limits_retry_after() {
     let service = ScriptedServer::start().await;
     let policy = RetryPolicy::default().longest_retry_after(seconds(10));
     let client = builder(&service).retry(policy).build().unwrap();
-    service.answer(refused().header("retry-after", "11"));
+    service.reply(refused().header("retry-after", "11"));
     let error = client.submit(fox()).await.unwrap_err();
     assert_eq!(error.retry_after(), Some(seconds(11)));
     assert_eq!(service.posts().len(), 1);
 
-    service.answer(refused().header("retry-after", "600")).answer(samples::status("Error"));
+    service.reply(refused().header("retry-after", "600")).reply(samples::status("Error"));
     let started = Instant::now();
     let error = samples::task(&client, &service).wait().await.unwrap_err();
     assert_kind(&error, ErrorKind::TaskFailed);
@@ -140,21 +140,21 @@ async fn a_policy_decides_how_long_the_service_can_make_it_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_policy_decides_how_often_a_picture_is_fetched() {
+async fn the_retry_policy_limits_download_attempts() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = builder(&service).retry(RetryPolicy::default().attempts(1)).build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
-    delivery.answer(Answer::json(503, &json!({})));
+    delivery.reply(Reply::json(503, &json!({})));
     assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Delivery);
     delivery.only_request();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_submission_beyond_its_deadline_is_not_cut() {
+async fn a_submission_continues_after_its_deadline() {
     let service = ScriptedServer::start().await;
     let client = builder(&service).submit_deadline(seconds(5)).build().unwrap();
-    let (answer, pieces) = Answer::nothing().in_pieces();
-    service.answer(answer);
+    let (reply, pieces) = Reply::nothing().in_pieces();
+    service.reply(reply);
     let started = Instant::now();
 
     let error = client.submit(fox()).await.unwrap_err();
@@ -170,10 +170,10 @@ async fn a_submission_beyond_its_deadline_is_not_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_a_slot_counts_and_costs_nothing() {
+async fn the_deadline_includes_the_wait_for_a_slot() {
     let service = ScriptedServer::start().await;
     let client = builder(&service).max_active_tasks(1).submit_deadline(seconds(5)).build().unwrap();
-    service.answer(accepted(&service, "t1")).otherwise(|_| samples::status("Pending"));
+    service.reply(accepted(&service, "t1")).otherwise(|_| samples::status("Pending"));
     let _task = client.submit(fox()).await.unwrap();
 
     let error = client.submit(fox()).await.unwrap_err();
@@ -184,60 +184,60 @@ async fn waiting_for_a_slot_counts_and_costs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_beyond_its_deadline_is_repeated() {
+async fn a_poll_is_retried_after_its_deadline() {
     let service = ScriptedServer::start().await;
     let client = builder(&service).poll_deadline(seconds(3)).build().unwrap();
-    service.answer(Answer::silence()).answer(samples::status("Error"));
+    service.reply(Reply::silence()).reply(samples::status("Error"));
     let started = Instant::now();
     let error = samples::task(&client, &service).wait().await.unwrap_err();
     assert_kind(&error, ErrorKind::TaskFailed);
     assert!((3..5).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
 
-/// Adds a header, tries to take the key, and remembers what it saw.
+/// Adds a header, tries to set the key, and records what it observes.
 #[derive(Clone, Default)]
-struct Spy(Arc<Mutex<Vec<String>>>);
+struct Recorder(Arc<Mutex<Vec<String>>>);
 
-impl Middleware for Spy {
+impl Middleware for Recorder {
     fn before(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) {
-        assert!(!headers.values().any(|value| value == KEY), "the hook saw the key");
+        assert!(!headers.values().any(|value| value == KEY), "the middleware observed the key");
         headers.insert("x-trace", "4bf92f35".parse().unwrap());
         headers.insert("x-key", "another key".parse().unwrap());
         headers.insert("content-length", "1".parse().unwrap());
         headers.insert("content-type", "text/plain".parse().unwrap());
         let Exchange { purpose, url, operation, task_id, .. } = exchange;
         let path = url.to_string().rsplit('/').next().unwrap().to_owned();
-        self.say(format!("{purpose:?} {path} {operation:?} {task_id:?}"));
+        self.record(format!("{purpose:?} {path} {operation:?} {task_id:?}"));
     }
 
     fn after(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
         let Outcome { status, elapsed, .. } = outcome;
-        self.say(format!("{:?} {status:?} after {} s", exchange.purpose, elapsed.as_secs()));
+        self.record(format!("{:?} {status:?} after {} s", exchange.purpose, elapsed.as_secs()));
     }
 }
 
-impl Spy {
-    fn say(&self, text: String) {
+impl Recorder {
+    fn record(&self, text: String) {
         self.0.lock().unwrap().push(text);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn middleware_sees_every_exchange_and_no_secret() {
+async fn middleware_observes_every_exchange_without_secrets() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let spy = Spy::default();
+    let recorder = Recorder::default();
     let client =
-        builder(&service).middleware(spy.clone()).poll_deadline(seconds(3)).build().unwrap();
+        builder(&service).middleware(recorder.clone()).poll_deadline(seconds(3)).build().unwrap();
     service
-        .answer(refused())
-        .answer(accepted(&service, "t1"))
-        .answer(Answer::silence())
-        .answer(samples::ready(&delivery));
-    delivery.answer(Answer::redirect(302, "/moved.png")).answer(Answer::png(PNG));
+        .reply(refused())
+        .reply(accepted(&service, "t1"))
+        .reply(Reply::silence())
+        .reply(samples::ready(&delivery));
+    delivery.reply(Reply::redirect(302, "/moved.png")).reply(Reply::png(PNG));
 
     client.submit(fox()).await.unwrap().wait().await.unwrap().bytes().await.unwrap();
 
-    let seen = spy.0.lock().unwrap().join("\n");
+    let seen = recorder.0.lock().unwrap().join("\n");
     samples::assert_no_secret(&seen);
     insta::assert_snapshot!(seen);
     for request in service.received() {
@@ -254,14 +254,14 @@ async fn middleware_sees_every_exchange_and_no_secret() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn middleware_hears_of_an_exchange_without_a_response() {
+async fn middleware_observes_an_exchange_without_a_response() {
     let service = ScriptedServer::start().await;
-    let spy = Spy::default();
-    let client = builder(&service).middleware(spy.clone()).build().unwrap();
-    service.answer(Answer::close());
+    let recorder = Recorder::default();
+    let client = builder(&service).middleware(recorder.clone()).build().unwrap();
+    service.reply(Reply::close());
     let error = client.submit(fox()).await.unwrap_err();
     assert_eq!(error.billing(), Billing::Unknown);
-    let seen = spy.0.lock().unwrap().clone();
+    let seen = recorder.0.lock().unwrap().clone();
     assert_eq!(seen.len(), 2);
     assert_eq!(seen[1], "Submission None after 0 s");
 }

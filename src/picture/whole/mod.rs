@@ -13,8 +13,7 @@ mod scan;
 mod tests;
 mod webp;
 
-use scan::{Format, Scanner};
-
+use self::scan::{Format, Scanner};
 use crate::{FileKind, values::file_kind::HEAD};
 
 /// The number of leading bytes that identify the family of formats, and therefore the structure to

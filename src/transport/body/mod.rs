@@ -12,14 +12,13 @@ use std::{io, sync::Arc};
 
 use bytes::Bytes;
 
+pub(crate) use self::progress::Progress;
 use self::{file::PlannedFile, stream::Streamed};
 use crate::{
     ImageSource,
     contract::{FieldValue, Request},
     values::base64_text::{self, Sendable},
 };
-
-pub(crate) use self::progress::Progress;
 
 /// The plan of a submission's body, from which the body can be generated again for a retry.
 pub(crate) struct BodyPlan {

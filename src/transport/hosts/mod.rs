@@ -14,10 +14,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::Url;
 
-pub(crate) use address::reason_not_public;
-pub(crate) use allowed::{AllowedHost, printable};
-pub(crate) use delivery::{DeliveryRules, Refusal};
-pub(crate) use key::KeyOrigins;
+pub(crate) use self::address::reason_not_public;
+pub(crate) use self::allowed::{AllowedHost, printable};
+pub(crate) use self::delivery::{DeliveryRules, Refusal};
+pub(crate) use self::key::KeyOrigins;
 
 /// A host in normalized form.
 #[derive(Debug, Clone, PartialEq, Eq)]

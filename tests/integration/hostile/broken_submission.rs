@@ -1,19 +1,19 @@
-//! A connection that breaks once the POST is out: whether it was paid is unknown, and it is never
-//! sent again.
+//! Connections that break after the POST was sent: billing is unknown, and the client does not send
+//! it again.
 
-use imagekiln::{ErrorKind, types::Gen2Pro};
 use tokio::time::Instant;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, assert_kind, client, fox, seconds},
     scripted::ScriptedServer,
     settle,
 };
+use imagekiln::{ErrorKind, types::Gen2Pro};
 
-async fn assert_unknown_after(answer: Answer, case: &str) {
+async fn assert_unknown_after(reply: Reply, case: &str) {
     let service = ScriptedServer::start().await;
-    service.answer(answer);
+    service.reply(reply);
 
     let error = client(&service).submit(fox()).await.unwrap_err();
     // A second POST would follow after a delay.
@@ -28,38 +28,38 @@ async fn assert_unknown_after(answer: Answer, case: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closed_before_the_answer() {
-    assert_unknown_after(Answer::close(), "closed").await;
+async fn a_connection_closed_before_the_response_is_unknown() {
+    assert_unknown_after(Reply::close(), "closed").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn reset_before_the_answer() {
-    assert_unknown_after(Answer::reset(), "reset").await;
+async fn a_connection_reset_before_the_response_is_unknown() {
+    assert_unknown_after(Reply::reset(), "reset").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn broken_in_the_middle_of_the_answer() {
-    let half = || Answer::status(200).body("{\"id\":\"t").declaring_length(500);
+async fn a_connection_broken_during_the_response_is_unknown() {
+    let half = || Reply::status(200).body("{\"id\":\"t").declaring_length(500);
     assert_unknown_after(half().then_close(), "body closed").await;
     assert_unknown_after(half().then_reset(), "body reset").await;
     assert_unknown_after(half().then_silence(), "body silent").await;
-    assert_unknown_after(Answer::cut_chunks(b"{\"cost\":4,\"id\":"), "chunks cut").await;
-    let half_a_head = Answer::nothing().body("HTTP/1.1 200 OK\r\nContent-Ty");
+    assert_unknown_after(Reply::cut_chunks(b"{\"cost\":4,\"id\":"), "chunks cut").await;
+    let half_a_head = Reply::nothing().body("HTTP/1.1 200 OK\r\nContent-Ty");
     assert_unknown_after(half_a_head.then_close(), "head closed").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_no_http() {
-    assert_unknown_after(Answer::nothing().body("SSH-2.0-OpenSSH_9.6\r\n\r\n").then_close(), "ssh")
+async fn a_response_that_is_not_http_is_unknown() {
+    assert_unknown_after(Reply::nothing().body("SSH-2.0-OpenSSH_9.6\r\n\r\n").then_close(), "ssh")
         .await;
-    assert_unknown_after(Answer::nothing().body("HTTP/1.1 20x OK\r\n\r\n").then_close(), "status")
+    assert_unknown_after(Reply::nothing().body("HTTP/1.1 20x OK\r\n\r\n").then_close(), "status")
         .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_at_the_limit() {
+async fn a_silent_service_fails_at_the_limit() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::silence());
+    service.reply(Reply::silence());
     let client = samples::builder(&service).silence_timeout(seconds(45)).build().unwrap();
     let started = Instant::now();
 
@@ -71,20 +71,19 @@ async fn silence_ends_at_the_limit() {
     assert!(service.only_request().complete);
 }
 
-/// The limit is one on silence: an answer that comes slowly, and never stops coming, is the task
-/// that was paid.
+/// The limit applies to silence: a slow response that keeps arriving contains a billed task.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_trickles_in_is_waited_for() {
+async fn a_slow_response_is_accepted() {
     let service = ScriptedServer::start().await;
-    let (answer, pieces) = Answer::nothing().in_pieces();
-    service.answer(answer);
+    let (reply, pieces) = Reply::nothing().in_pieces();
+    service.reply(reply);
     let client = samples::builder(&service).silence_timeout(seconds(45)).build().unwrap();
     let submission = tokio::spawn(async move { client.submit(fox()).await });
     service.wait_for_requests(1).await;
 
-    let whole = samples::accepted(&service, "slow").bytes();
-    // The head at once: nothing tells that half of one has come.
-    let (first, rest) = whole.split_at(whole.len() - 60);
+    let response = samples::accepted(&service, "slow").bytes();
+    // The headers at once, because an incomplete header is indistinguishable from silence.
+    let (first, rest) = response.split_at(response.len() - 60);
     for piece in std::iter::once(first).chain(rest.chunks(20)) {
         tokio::time::sleep(seconds(40)).await;
         pieces.send(piece);
@@ -94,14 +93,14 @@ async fn an_answer_that_trickles_in_is_waited_for() {
     assert_eq!(service.posts().len(), 1);
 }
 
-/// A refusal is one, even if its text does not come to its end.
+/// A refusal counts even if its body is incomplete.
 #[tokio::test(start_paused = true)]
-async fn a_refusal_that_breaks_off_is_a_refusal() {
+async fn a_truncated_refusal_is_a_refusal() {
     for (status, kind) in
         [(403, ErrorKind::Auth), (422, ErrorKind::Validation), (404, ErrorKind::Service)]
     {
         let service = ScriptedServer::start().await;
-        service.answer(Answer::status(status).body("{\"det").declaring_length(99).then_close());
+        service.reply(Reply::status(status).body("{\"det").declaring_length(99).then_close());
 
         let error = client(&service).submit(fox()).await.unwrap_err();
 
@@ -113,12 +112,12 @@ async fn a_refusal_that_breaks_off_is_a_refusal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_was_closed_while_idle_is_not_used_again() {
+async fn a_connection_closed_while_idle_is_not_reused() {
     for reset in [false, true] {
         let service = ScriptedServer::start().await;
         let (first, connection) = samples::accepted(&service, "t1").in_pieces();
-        service.answer(if reset { first.then_reset() } else { first.then_close() });
-        service.answer(samples::accepted(&service, "t2"));
+        service.reply(if reset { first.then_reset() } else { first.then_close() });
+        service.reply(samples::accepted(&service, "t2"));
         let client = client(&service);
         let _ = client.submit(fox()).await.unwrap();
 
@@ -133,13 +132,12 @@ async fn a_connection_that_was_closed_while_idle_is_not_used_again() {
     }
 }
 
-/// The race that clients lose by repeating: the connection was kept, the POST went out on it, and
-/// it closed.
+/// A common race: the connection was kept alive, the POST was sent on it, and it closed.
 #[tokio::test(start_paused = true)]
 async fn a_kept_connection_that_closes_on_the_next_post_is_unknown() {
-    for answer in [Answer::close(), Answer::reset()] {
+    for reply in [Reply::close(), Reply::reset()] {
         let service = ScriptedServer::start().await;
-        service.answer(samples::accepted(&service, "t1")).answer(answer);
+        service.reply(samples::accepted(&service, "t1")).reply(reply);
         let client = client(&service);
         let _ = client.submit(Gen2Pro::new("the first")).await.unwrap();
         settle().await;
@@ -152,21 +150,21 @@ async fn a_kept_connection_that_closes_on_the_next_post_is_unknown() {
         let posts = service.posts();
         let prompts: Vec<_> = posts.iter().map(|post| post.json()["prompt"].clone()).collect();
         assert_eq!(prompts, ["the first", "the second"]);
-        assert_eq!(posts[1].connection, 1, "the connection was not kept, so this tested nothing");
+        assert_eq!(posts[1].connection, 1, "the connection was not reused");
     }
 }
 
-/// Bytes behind an answer must never pass for the answer to the next request.
+/// Bytes after a response must not be read as the response to the next request.
 #[tokio::test(start_paused = true)]
-async fn an_answer_nobody_asked_for_is_no_answer() {
+async fn an_unsolicited_response_is_ignored() {
     let service = ScriptedServer::start().await;
     let forged = samples::accepted(&service, "forged");
-    service.answer(samples::accepted(&service, "t1").followed_by(&forged).then_silence());
+    service.reply(samples::accepted(&service, "t1").followed_by(&forged).then_silence());
     let client = client(&service);
     let _ = client.submit(fox()).await.unwrap();
     settle().await;
 
-    service.answer(samples::accepted(&service, "t2"));
+    service.reply(samples::accepted(&service, "t2"));
     let second = client.submit(fox()).await.unwrap();
 
     assert_eq!(second.id(), "t2");

@@ -1,10 +1,9 @@
-//! The body is one JSON document, and its strings are what the caller gave, whatever that was.
+//! The body is a single JSON document with exactly the strings that the caller set.
 
 use base64::{
     Engine, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD},
 };
-use imagekiln::{ErrorKind, ImageInput, Request, Submit, find_operation, types::Gen2Pro};
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
@@ -13,11 +12,12 @@ use crate::support::{
     samples::{self, PNG, assert_kind, client, fox},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, ImageInput, Request, Submit, find_operation, types::Gen2Pro};
 
 const INJECTION: &str = r#"A","webhook_url":"https://evil.example/"#;
 
 #[tokio::test(start_paused = true)]
-async fn are_not_added_to_by_text_that_says_it_is_base64() {
+async fn text_declared_as_base64_cannot_add_fields() {
     for name in ["input_image", "a_new_image"] {
         let request = Request::new(find_operation("gen-2-pro").unwrap())
             .image(name, ImageInput::base64(INJECTION));
@@ -27,20 +27,20 @@ async fn are_not_added_to_by_text_that_says_it_is_base64() {
         assert_kind(&error, ErrorKind::Validation);
         service.assert_received_nothing();
 
-        service.answer(samples::accepted(&service, "t1"));
-        let loose = samples::builder(&service).validation(false).build().unwrap();
-        let _ = loose.submit(request).await.unwrap();
+        service.reply(samples::accepted(&service, "t1"));
+        let unvalidated = samples::builder(&service).validation(false).build().unwrap();
+        let _ = unvalidated.submit(request).await.unwrap();
         let body = service.only_request().json();
         assert_eq!(body, json!({ name: INJECTION }));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn have_base64_without_its_whitespace() {
+async fn base64_is_sent_without_whitespace() {
     let text = STANDARD.encode(PNG);
     let (front, back) = text.split_at(76);
     let service = ScriptedServer::start().await;
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let request = fox()
         .input_image(ImageInput::base64(format!("{front}\r\n{back}\n")))
         .input_image_2(ImageInput::base64(format!(" data:image/png;base64,\n{front} {back}")))
@@ -100,9 +100,9 @@ fn any_extra() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What the service must read where text is given for an image. Base64 of either alphabet loses its
-/// whitespace, with or without padding, and with leftover bits.
-fn read_of(text: &str) -> Value {
+/// Returns what the service must read if text is given for an image. Base64 of either alphabet
+/// loses its whitespace, with or without padding and with nonzero trailing bits.
+fn expected(text: &str) -> Value {
     const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);
@@ -115,20 +115,20 @@ fn read_of(text: &str) -> Value {
     if is_base64 { stripped.into() } else { text.into() }
 }
 
-/// The request, the body that it must be sent as, and the file that must live as long.
+/// Returns the request, the expected body, and the files that must exist while it is sent.
 fn request(
     prompt: &str,
-    listed: Option<Image>,
-    unlisted: Option<Image>,
+    defined: Option<Image>,
+    undefined: Option<Image>,
     extra: Map<String, Value>,
 ) -> (Request, Value, Vec<NamedTempFile>) {
-    let mut asked = Map::from_iter([("prompt".to_owned(), prompt.into())]);
+    let mut fields = Map::from_iter([("prompt".to_owned(), prompt.into())]);
     let mut files = Vec::new();
     let mut request = Gen2Pro::new(prompt).into_request();
-    for (name, image) in [("input_image", listed), ("a_new_image", unlisted)] {
+    for (name, image) in [("input_image", defined), ("a_new_image", undefined)] {
         let Some(image) = image else { continue };
         let (input, value) = match image {
-            Image::Text(text) => (ImageInput::base64(&text), read_of(&text)),
+            Image::Text(text) => (ImageInput::base64(&text), expected(&text)),
             Image::Url(url) => (ImageInput::url(url.as_str()), url.into()),
             Image::Bytes(bytes) => {
                 (ImageInput::bytes(bytes.clone()), STANDARD.encode(bytes).into())
@@ -142,27 +142,27 @@ fn request(
             }
         };
         request = request.image(name, input);
-        asked.insert(name.to_owned(), value);
+        fields.insert(name.to_owned(), value);
     }
     for (name, value) in extra {
         let name = format!("extra {name}");
         request = request.field(&name, value.clone());
-        asked.insert(name, value);
+        fields.insert(name, value);
     }
-    (request, Value::Object(asked), files)
+    (request, Value::Object(fields), files)
 }
 
-/// A request that passes, or that is sent unchecked, arrives as it was made. Any other one does not
-/// arrive.
+/// A request that is valid, or that is sent without validation, arrives as it was set. Other
+/// requests are not sent.
 #[test]
-fn are_any_request_as_it_was_made() {
+fn any_request_is_sent_as_set() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    // One server for all cases: to make a client takes longer than the rest.
-    let (service, strict, loose) = runtime.block_on(async {
+    // One server for all cases, because creating a client is slow.
+    let (service, strict, unvalidated) = runtime.block_on(async {
         let service = ScriptedServer::start().await;
         let strict = client(&service);
-        let loose = samples::builder(&service).validation(false).build().unwrap();
-        (service, strict, loose)
+        let unvalidated = samples::builder(&service).validation(false).build().unwrap();
+        (service, strict, unvalidated)
     });
     let cases = (
         any::<String>(),
@@ -173,22 +173,22 @@ fn are_any_request_as_it_was_made() {
     );
     let outcome = TestRunner::new(ProptestConfig { cases: 256, ..ProptestConfig::default() }).run(
         &cases,
-        |(prompt, listed, unlisted, extra, validation)| {
-            let (request, asked, _files) =
-                request(&prompt, listed, unlisted, extra.into_iter().collect());
+        |(prompt, defined, undefined, extra, validation)| {
+            let (request, expected, _files) =
+                request(&prompt, defined, undefined, extra.into_iter().collect());
             let is_sent = !validation || request.validate().is_ok();
             let before = service.received().len();
             if is_sent {
-                service.answer(samples::accepted(&service, "t1"));
+                service.reply(samples::accepted(&service, "t1"));
             }
-            let client = if validation { &strict } else { &loose };
+            let client = if validation { &strict } else { &unvalidated };
 
             let outcome = runtime.block_on(client.submit(request));
 
             prop_assert_eq!(outcome.is_ok(), is_sent);
             prop_assert_eq!(service.received().len(), before + usize::from(is_sent));
             match outcome {
-                Ok(_) => prop_assert_eq!(service.posts().pop().unwrap().json(), asked),
+                Ok(_) => prop_assert_eq!(service.posts().pop().unwrap().json(), expected),
                 Err(error) => prop_assert_eq!(error.kind(), ErrorKind::Validation),
             }
             Ok(())

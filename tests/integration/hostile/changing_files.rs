@@ -1,57 +1,57 @@
 //! Files that change while they are sent: the upload stops before its last byte, and nothing is
-//! paid.
+//! billed.
 
 use std::{fs, io::Write, path::PathBuf};
 
-use imagekiln::ErrorKind;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::uploads::{file_in, server_of_small_buffers};
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{PNG, assert_kind, client, fox, large_png, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::ErrorKind;
 
-/// The file changes between two attempts, which is the moment that a test can hold.
-async fn assert_cut_off_after(change: impl FnOnce(&PathBuf)) {
+/// Changes the file between two attempts, because a test can control that moment.
+async fn assert_stops_after(change: impl FnOnce(&PathBuf)) {
     let directory = TempDir::new().unwrap();
     let path = file_in(&directory, &large_png(1_000_000));
     let service = ScriptedServer::start().await;
-    let (busy, pieces) = Answer::nothing().in_pieces();
-    service.answer(busy).otherwise(|_| Answer::silence());
+    let (busy, pieces) = Reply::nothing().in_pieces();
+    service.reply(busy).otherwise(|_| Reply::silence());
     let client = client(&service);
     let request = fox().input_image(path.clone());
     let submission = tokio::spawn(async move { client.submit(request).await });
     service.wait_for_requests(1).await;
 
     change(&path);
-    pieces.send(Answer::json(429, &json!({})).header("Retry-After", "1").bytes());
+    pieces.send(Reply::json(429, &json!({})).header("Retry-After", "1").bytes());
     drop(pieces);
     let error = submission.await.unwrap().unwrap_err();
 
     assert_kind(&error, ErrorKind::File);
     assert!(!error.may_have_been_billed(), "{error:?}");
     assert!(error.to_string().contains("reference.png"), "{error}");
-    let whole = service.posts().iter().filter(|post| post.complete).count();
-    assert_eq!(whole, 1, "only the attempt that was answered with 429 came to its end");
+    let complete = service.posts().iter().filter(|post| post.complete).count();
+    assert_eq!(complete, 1, "only the attempt with response 429 was complete");
     service.assert_every_request_has_the_key();
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_vanish_are_not_billed() {
-    assert_cut_off_after(|path| fs::remove_file(path).unwrap()).await;
+async fn files_that_vanish_are_not_billed() {
+    assert_stops_after(|path| fs::remove_file(path).unwrap()).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_become_shorter_are_not_billed() {
-    assert_cut_off_after(|path| fs::write(path, PNG).unwrap()).await;
+async fn files_that_shrink_are_not_billed() {
+    assert_stops_after(|path| fs::write(path, PNG).unwrap()).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_grow_are_not_billed() {
-    assert_cut_off_after(|path| {
+async fn files_that_grow_are_not_billed() {
+    assert_stops_after(|path| {
         let mut file = fs::File::options().append(true).open(path).unwrap();
         file.write_all(b"more").unwrap();
     })
@@ -59,8 +59,8 @@ async fn that_grow_are_not_billed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_are_written_again_are_not_billed() {
-    assert_cut_off_after(|path| {
+async fn files_that_are_rewritten_are_not_billed() {
+    assert_stops_after(|path| {
         let later = path.metadata().unwrap().modified().unwrap() + seconds(1);
         fs::write(path, large_png(1_000_000)).unwrap();
         fs::File::options().append(true).open(path).unwrap().set_modified(later).unwrap();
@@ -70,8 +70,8 @@ async fn that_are_written_again_are_not_billed() {
 
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn that_are_replaced_are_not_billed() {
-    assert_cut_off_after(|path| {
+async fn files_that_are_replaced_are_not_billed() {
+    assert_stops_after(|path| {
         let modified = path.metadata().unwrap().modified().unwrap();
         let other = path.with_extension("other");
         fs::write(&other, large_png(1_000_000)).unwrap();
@@ -82,12 +82,12 @@ async fn that_are_replaced_are_not_billed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_change_halfway_are_never_sent_whole() {
+async fn files_that_change_during_the_upload_are_not_sent_completely() {
     let directory = TempDir::new().unwrap();
     let path = file_in(&directory, &large_png(32_000_000));
     let service = server_of_small_buffers().await;
-    let (answer, pace) = Answer::silence().reading_slowly();
-    service.answer(answer);
+    let (reply, pace) = Reply::silence().reading_slowly();
+    service.reply(reply);
     let client = client(&service);
     let request = fox().input_image(path.clone());
     let submission = tokio::spawn(async move { client.submit(request).await });

@@ -1,17 +1,16 @@
-//! Responses of success that are truncated or damaged: the task that was paid is not lost, and
-//! neither is its picture.
+//! Truncated or damaged success responses: neither the billed task nor its picture is lost.
 
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
-use imagekiln::{Billing, ErrorKind, TaskStatus};
 use serde_json::json;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, DELIVERY_SIGNATURE, KEY, assert_kind, client, fox, ready, task},
     scripted::ScriptedServer,
 };
+use imagekiln::{Billing, ErrorKind, TaskStatus};
 
 const DELIVERED: &str = "https://delivery.example/fox.png?signature=delivery-signature-2be617";
 
@@ -21,11 +20,12 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// `members` (the inside of an object) in every damage that leaves them readable.
-fn damaged(members: &str) -> Vec<(&'static str, Answer)> {
+/// Returns `members` (the content of an object) with every kind of damage that leaves them
+/// readable.
+fn damaged(members: &str) -> Vec<(&'static str, Reply)> {
     let whole = format!("{{{members}}}").into_bytes();
     let open = format!("{{{members},").into_bytes();
-    let body = |body: &[u8]| Answer::status(200).body(body);
+    let body = |body: &[u8]| Reply::status(200).body(body);
     let around =
         |before: &str, after: &str| body(format!("{before}{{{members}}}{after}").as_bytes());
     let with = |member: &[u8]| [b"{", member, b",", members.as_bytes(), b"}"].concat();
@@ -39,56 +39,56 @@ fn damaged(members: &str) -> Vec<(&'static str, Answer)> {
         ("closed too early", body(&open).declaring_length(900).then_close()),
         ("reset", body(&open).declaring_length(900).then_reset()),
         ("silent", body(&open).declaring_length(900).then_silence()),
-        ("complete, and then silent", body(&whole).declaring_length(900).then_silence()),
-        ("chunks cut", Answer::cut_chunks(&open)),
+        ("complete, then silent", body(&whole).declaring_length(900).then_silence()),
+        ("chunks cut", Reply::cut_chunks(&open)),
         ("cut without a length", body(&open).until_close()),
-        ("padded behind", around("", &padding)),
-        ("padded in front", around(&padding, "")),
-        ("padded inside", body(&with(format!("\"x\":\"{padding}\"").as_bytes()))),
+        ("padding after", around("", &padding)),
+        ("padding before", around(&padding, "")),
+        ("padding inside", body(&with(format!("\"x\":\"{padding}\"").as_bytes()))),
         ("NaN", body(&with(b"\"cost\":NaN,\"x\":-Infinity"))),
         ("half a surrogate pair", body(&with(br#""x":"\ud83e","y":"\udd8a\ud83e""#))),
         ("Latin-1", body(&with(b"\"caf\xe9\":\"cr\xe8me\""))),
         (
-            "nested deeply",
+            "deep nesting",
             body(&with(format!("\"x\":{}{}", "[".repeat(200), "]".repeat(200)).as_bytes())),
         ),
         (
-            "nested for ever",
+            "unclosed nesting",
             body(&with(format!("\"x\":{}", "[".repeat(100)).as_bytes())).until_close(),
         ),
         ("a byte order mark", around("\u{feff}", "")),
         ("UTF-16", body(&utf16(&whole))),
-        ("text in front", around(")]}',\n", "")),
-        ("text behind", around("", "\n<!-- served by proxy-7 -->{\"id\":\"other\"}")),
-        ("a comma too many", body(&[open.as_slice(), b"}"].concat())),
+        ("text before", around(")]}',\n", "")),
+        ("text after", around("", "\n<!-- served by proxy-7 -->{\"id\":\"other\"}")),
+        ("a trailing comma", body(&[open.as_slice(), b"}"].concat())),
         ("control characters", body(&with(b"\"x\":\"a\x00\x1b\nb\""))),
         ("in an array", around("[", "]")),
-        ("as a JSON string", Answer::json(200, &String::from_utf8(whole.clone()).unwrap().into())),
+        ("as a JSON string", Reply::json(200, &String::from_utf8(whole.clone()).unwrap().into())),
         ("gzip, declared", body(&gzip(&whole)).header("Content-Encoding", "gzip")),
         ("gzip, not declared", body(&gzip(&whole))),
-        ("gzip, declared and untrue", body(&whole).header("Content-Encoding", "gzip")),
+        ("gzip, declared but not used", body(&whole).header("Content-Encoding", "gzip")),
         ("half of a gzip", body(&half_of_gzip[..half_of_gzip.len() - 20]).until_close()),
     ]
 }
 
-/// An array of unmatched depth hides what follows it, so it comes last.
+/// An unclosed array hides the members after it.
 fn hides_what_follows(damage: &str) -> bool {
-    damage == "nested for ever"
+    damage == "unclosed nesting"
 }
 
 #[tokio::test(start_paused = true)]
-async fn to_a_submission_still_name_its_task() {
+async fn damaged_submission_responses_keep_the_task() {
     let members = |service: &ScriptedServer| {
         format!(r#""id":"t1","polling_url":"{}","cost":4"#, samples::polling_url(service, "t1"))
     };
     let count = damaged("").len();
     for index in 0..count {
         let service = ScriptedServer::start().await;
-        let (damage, answer) = damaged(&members(&service)).swap_remove(index);
+        let (damage, reply) = damaged(&members(&service)).swap_remove(index);
         if hides_what_follows(damage) {
             continue;
         }
-        service.answer(answer).answer(ready(&service));
+        service.reply(reply).reply(ready(&service));
 
         let task = client(&service)
             .submit(fox())
@@ -104,15 +104,15 @@ async fn to_a_submission_still_name_its_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn to_a_poll_still_tell_that_the_picture_is_ready() {
+async fn damaged_poll_responses_keep_the_picture() {
     let members =
         format!(r#""id":7,"status":"Ready","result":{{"sample":"{DELIVERED}","seed":NaN}}"#);
-    for (damage, answer) in damaged(&members) {
+    for (damage, reply) in damaged(&members) {
         if hides_what_follows(damage) {
             continue;
         }
         let service = ScriptedServer::start().await;
-        service.answer(answer);
+        service.reply(reply);
 
         let outcome = task(&client(&service), &service).wait().await;
 
@@ -122,12 +122,12 @@ async fn to_a_poll_still_tell_that_the_picture_is_ready() {
     }
 }
 
-/// What comes in front of the damage is known, also if nothing behind it can be.
+/// Members before the damage are read, even if nothing after it can be.
 #[tokio::test(start_paused = true)]
-async fn are_read_up_to_the_damage() {
+async fn responses_are_read_up_to_the_damage() {
     let service = ScriptedServer::start().await;
     let cut = format!("{{\"id\":\"t1\",\"x\":{}", "[".repeat(100));
-    service.answer(Answer::status(200).body(cut).until_close()).answer(ready(&service));
+    service.reply(Reply::status(200).body(cut).until_close()).reply(ready(&service));
 
     let task = client(&service).submit(fox()).await.unwrap();
     let _ = task.wait().await.unwrap();
@@ -136,7 +136,7 @@ async fn are_read_up_to_the_damage() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_a_polling_url_and_no_id_are_enough() {
+async fn a_polling_url_without_an_id_is_enough() {
     for (body, id) in [
         (json!({ "polling_url": "/poll?id=t%201" }), "t 1"),
         (json!({ "polling_url": "/poll/t1", "id": null }), "t1"),
@@ -145,7 +145,7 @@ async fn with_a_polling_url_and_no_id_are_enough() {
         (json!({ "polling_url": "/" }), "unnamed"),
     ] {
         let service = ScriptedServer::start().await;
-        service.answer(Answer::json(200, &body)).answer(ready(&service));
+        service.reply(Reply::json(200, &body)).reply(ready(&service));
 
         let task = client(&service).submit(fox()).await.unwrap();
         let _ = task.wait().await.unwrap();
@@ -155,38 +155,39 @@ async fn with_a_polling_url_and_no_id_are_enough() {
     }
 }
 
-/// It may be the id of the request, so nothing is promised, but it can be polled.
+/// The id may be that of the request, but it can be polled.
 #[tokio::test(start_paused = true)]
-async fn of_failures_with_an_id_name_a_candidate() {
-    for answer in [
-        Answer::json(500, &json!({ "id": "t1", "detail": "failed behind the queue" })),
-        Answer::json(504, &json!({ "id": "t1" })),
-        Answer::json(409, &json!({ "id": "t1" })),
-        Answer::status(502).body("{\"id\":\"t1\",\"detai").declaring_length(500).then_close(),
-        Answer::status(503).body("{\"id\":\"t1\"").declaring_length(500).then_silence(),
+async fn an_id_in_a_failure_is_a_candidate() {
+    for reply in [
+        Reply::json(500, &json!({ "id": "t1", "detail": "failed in the queue" })),
+        Reply::json(504, &json!({ "id": "t1" })),
+        Reply::json(409, &json!({ "id": "t1" })),
+        Reply::status(502).body("{\"id\":\"t1\",\"detai").declaring_length(500).then_close(),
+        Reply::status(503).body("{\"id\":\"t1\"").declaring_length(500).then_silence(),
     ] {
         let service = ScriptedServer::start().await;
-        service.answer(answer).answer(ready(&service));
+        service.reply(reply).reply(ready(&service));
         let client = client(&service);
 
         let error = client.submit(fox()).await.unwrap_err();
 
         assert_kind(&error, ErrorKind::Service);
         assert_eq!(error.billing(), Billing::Unknown, "{error:?}");
-        let candidate = error.task().expect("the response named an id").clone();
+        let candidate = error.task().expect("the response contained an id").clone();
         assert_eq!(candidate.id(), "t1");
         let _ = client.task(candidate).wait().await.unwrap();
         assert_eq!(service.posts().len(), 1);
     }
 }
 
-/// A refusal that says where to poll the task contradicts itself. To send it again could pay twice.
+/// A refusal with a polling URL contradicts itself. Sending the submission again could be billed
+/// twice.
 #[tokio::test(start_paused = true)]
-async fn of_refusals_with_a_polling_url_are_unknown() {
+async fn refusals_with_a_polling_url_are_unknown() {
     for status in [400, 403, 422, 429] {
         let service = ScriptedServer::start().await;
         let url = samples::polling_url(&service, "t1");
-        service.answer(Answer::json(status, &json!({ "id": "t1", "polling_url": url })));
+        service.reply(Reply::json(status, &json!({ "id": "t1", "polling_url": url })));
 
         let error = client(&service).submit(fox()).await.unwrap_err();
 
@@ -197,12 +198,12 @@ async fn of_refusals_with_a_polling_url_are_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_refusals_that_hang_are_refusals() {
+async fn refusals_that_hang_are_refusals() {
     for (status, kind) in
         [(403, ErrorKind::Auth), (402, ErrorKind::Payment), (422, ErrorKind::Validation)]
     {
         let service = ScriptedServer::start().await;
-        service.answer(Answer::status(status).body("{\"det").declaring_length(99).then_silence());
+        service.reply(Reply::status(status).body("{\"det").declaring_length(99).then_silence());
 
         let error = client(&service).submit(fox()).await.unwrap_err();
 
@@ -212,10 +213,10 @@ async fn of_refusals_that_hang_are_refusals() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn to_a_poll_keep_what_else_they_say() {
+async fn damaged_poll_responses_keep_other_fields() {
     let service = ScriptedServer::start().await;
     let body = r#"{"id":7,"status":"Pending","progress":0.5,"cost":NaN,"details":{"step":3}}"#;
-    service.answer(Answer::status(200).body(body));
+    service.reply(Reply::status(200).body(body));
 
     let update = task(&client(&service), &service).poll().await.unwrap();
 
@@ -225,29 +226,29 @@ async fn to_a_poll_keep_what_else_they_say() {
     assert!(!update.extra().contains_key("cost"));
 }
 
-/// The rest of the deadline is worth more than the rest of the response.
+/// Near the deadline, the client uses what has arrived of the response.
 #[tokio::test(start_paused = true)]
-async fn to_a_poll_that_hang_count_at_the_deadline() {
+async fn poll_responses_that_hang_count_at_the_deadline() {
     let service = ScriptedServer::start().await;
     let body = samples::ready_body(DELIVERED).to_string();
-    service.answer(Answer::status(200).body(body).declaring_length(5000).then_silence());
+    service.reply(Reply::status(200).body(body).declaring_length(5000).then_silence());
 
     let picture = task(&client(&service), &service).wait_with(samples::deadline(5)).await.unwrap();
 
     assert!(picture.address().reveal().contains(DELIVERY_SIGNATURE));
 }
 
-/// The reference needs an id, but not one that makes the key public.
+/// The reference needs an id, but it must not contain the key.
 #[tokio::test(start_paused = true)]
-async fn that_repeat_the_key_do_not_make_it_public() {
+async fn responses_that_echo_the_key_do_not_leak_it() {
     let service = ScriptedServer::start().await;
     service
-        .answer(Answer::json(
+        .reply(Reply::json(
             200,
             &json!({ "id": KEY, "polling_url": samples::polling_url(&service, "t1") }),
         ))
-        .answer(samples::status(&format!("Pending {KEY}")))
-        .answer(samples::status("Error"));
+        .reply(samples::status(&format!("Pending {KEY}")))
+        .reply(samples::status("Error"));
     let task = client(&service).submit(fox()).await.unwrap();
 
     let update = task.poll().await.unwrap();

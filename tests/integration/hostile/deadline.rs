@@ -1,16 +1,16 @@
-//! The deadline of a wait: it holds whatever the service does, and the task is not lost with it.
+//! The deadline of a wait: it always applies, and the task can be resumed afterwards.
 
 use std::time::Duration;
 
-use imagekiln::{Error, ErrorKind, TaskRef, TaskStatus, WaitEnd, WaitOptions};
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, assert_kind, client, deadline, fox, ready, seconds, task},
     scripted::ScriptedServer,
 };
+use imagekiln::{Error, ErrorKind, TaskRef, TaskStatus, WaitEnd, WaitOptions};
 
 fn end_of(error: &Error) -> (Duration, u32, Option<TaskStatus>) {
     match error.wait_end() {
@@ -22,11 +22,9 @@ fn end_of(error: &Error) -> (Duration, u32, Option<TaskStatus>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ends_a_wait_and_the_task_is_taken_up_again() {
+async fn the_deadline_ends_a_wait_and_the_task_can_be_resumed() {
     let service = ScriptedServer::start().await;
-    service
-        .answer(samples::accepted(&service, "t1"))
-        .otherwise(|_| samples::status("Nearly there"));
+    service.reply(samples::accepted(&service, "t1")).otherwise(|_| samples::status("Nearly there"));
     let started = Instant::now();
     let submitted = client(&service).submit(fox()).await.unwrap();
 
@@ -39,11 +37,11 @@ async fn ends_a_wait_and_the_task_is_taken_up_again() {
     assert_eq!(polls as usize, service.polls().len());
     assert_eq!(last_status, Some(TaskStatus::InProgress("Nearly there".to_owned())));
 
-    // In another process, as it were: only the reference is left.
+    // Simulates another process, which has only the reference.
     let kept = serde_json::to_string(error.task().unwrap()).unwrap();
     let reference: TaskRef = serde_json::from_str(&kept).unwrap();
     assert_eq!(&reference, submitted.reference());
-    service.answer(ready(&service));
+    service.reply(ready(&service));
     let _ = client(&service).task(reference).wait().await.unwrap();
 
     assert_eq!(service.posts().len(), 1);
@@ -51,9 +49,9 @@ async fn ends_a_wait_and_the_task_is_taken_up_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_not_outlived_by_a_poll_that_is_never_answered() {
+async fn a_poll_without_a_response_ends_at_the_deadline() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::silence());
+    service.reply(Reply::silence());
     let started = Instant::now();
 
     let error = task(&client(&service), &service).wait_with(deadline(7)).await.unwrap_err();
@@ -67,10 +65,10 @@ async fn is_not_outlived_by_a_poll_that_is_never_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_not_outlived_by_an_answer_that_trickles_in() {
+async fn a_slow_poll_response_ends_at_the_deadline() {
     let service = ScriptedServer::start().await;
-    let (answer, pieces) = Answer::status(200).declaring_length(1000).in_pieces();
-    service.answer(answer);
+    let (reply, pieces) = Reply::status(200).declaring_length(1000).in_pieces();
+    service.reply(reply);
     let started = Instant::now();
     let client = client(&service);
     let task = task(&client, &service);
@@ -83,18 +81,18 @@ async fn is_not_outlived_by_an_answer_that_trickles_in() {
 
     let error = tokio::select! {
         outcome = task.wait_with(deadline(7)) => outcome.unwrap_err(),
-        () = trickle => unreachable!("it trickles for ever"),
+        () = trickle => unreachable!("the response never ends"),
     };
 
     assert_kind(&error, ErrorKind::Deadline);
     assert_eq!(started.elapsed().as_secs(), 7);
 }
 
-/// A silent poll takes its share of the deadline and no more: another one gets through.
+/// A silent poll uses only a part of the deadline, which leaves time for another one.
 #[tokio::test(start_paused = true)]
-async fn leaves_time_for_another_poll_after_one_that_is_never_answered() {
+async fn a_hung_poll_leaves_time_for_another_one() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::silence()).answer(ready(&service));
+    service.reply(Reply::silence()).reply(ready(&service));
 
     let _ = task(&client(&service), &service).wait_with(deadline(60)).await.unwrap();
 
@@ -102,11 +100,11 @@ async fn leaves_time_for_another_poll_after_one_that_is_never_answered() {
     assert_eq!((polls[1].at - polls[0].at).as_secs(), 30);
 }
 
-/// The turns that polls of one client take are part of the wait.
+/// Waiting for a poll permit is part of the wait.
 #[tokio::test(start_paused = true)]
-async fn holds_while_other_polls_take_all_the_turns() {
+async fn the_deadline_applies_while_other_polls_hold_all_permits() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::silence());
+    service.reply(Reply::silence());
     let client = samples::builder(&service).max_concurrent_polls(1).build().unwrap();
     let silent = task(&client, &service);
     let occupied = tokio::spawn(async move { silent.wait_with(deadline(20)).await });
@@ -121,13 +119,13 @@ async fn holds_while_other_polls_take_all_the_turns() {
     service.only_request();
 }
 
-/// A wait that ended at once would give up a task that is ready a moment later.
+/// Ending the wait immediately would lose a task that is ready a moment later.
 #[tokio::test(start_paused = true)]
-async fn is_used_up_if_the_service_asks_to_wait_longer() {
+async fn a_longer_retry_after_uses_the_whole_deadline() {
     for (asked, until_last) in [("3600", 59), ("61", 59), ("18446744073709551615", 59)] {
         let service = ScriptedServer::start().await;
-        let busy = || Answer::json(429, &json!({}));
-        service.answer(busy().header("Retry-After", asked)).answer(busy());
+        let busy = || Reply::json(429, &json!({}));
+        service.reply(busy().header("Retry-After", asked)).reply(busy());
         let started = Instant::now();
 
         let error = task(&client(&service), &service).wait_with(deadline(60)).await.unwrap_err();
@@ -141,11 +139,9 @@ async fn is_used_up_if_the_service_asks_to_wait_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ends_with_a_poll_that_may_still_see_the_picture() {
+async fn the_last_poll_before_the_deadline_can_return_the_picture() {
     let service = ScriptedServer::start().await;
-    service
-        .answer(Answer::json(503, &json!({})).header("Retry-After", "600"))
-        .answer(ready(&service));
+    service.reply(Reply::json(503, &json!({})).header("Retry-After", "600")).reply(ready(&service));
 
     let picture = task(&client(&service), &service).wait_with(deadline(30)).await.unwrap();
 
@@ -154,13 +150,13 @@ async fn ends_with_a_poll_that_may_still_see_the_picture() {
     assert_eq!((polls[1].at - polls[0].at).as_secs(), 29);
 }
 
-/// One that asks for more than two minutes is asked again after two.
+/// The client polls again after two minutes, even if the service asks for more.
 #[tokio::test(start_paused = true)]
-async fn is_not_all_given_to_a_service_that_asks_for_hours() {
+async fn a_retry_after_of_hours_is_limited() {
     let service = ScriptedServer::start().await;
     service
-        .answer(Answer::json(429, &json!({})).header("Retry-After", "86400"))
-        .answer(ready(&service));
+        .reply(Reply::json(429, &json!({})).header("Retry-After", "86400"))
+        .reply(ready(&service));
 
     let _ = task(&client(&service), &service).wait_with(deadline(3600)).await.unwrap();
 
@@ -170,9 +166,9 @@ async fn is_not_all_given_to_a_service_that_asks_for_hours() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_ten_minutes_where_none_is_given() {
+async fn the_default_deadline_is_ten_minutes() {
     let service = ScriptedServer::start().await;
-    service.otherwise(|_| Answer::html(503));
+    service.otherwise(|_| Reply::html(503));
     let started = Instant::now();
 
     let error = task(&client(&service), &service).wait().await.unwrap_err();
@@ -184,7 +180,7 @@ async fn is_ten_minutes_where_none_is_given() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_interval_makes_a_wait_spin() {
+async fn a_zero_interval_does_not_busy_wait() {
     let service = ScriptedServer::start().await;
     service.otherwise(|_| samples::status("Pending"));
 
@@ -196,12 +192,12 @@ async fn no_interval_makes_a_wait_spin() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_interval_is_too_long_to_count_with() {
+async fn a_huge_interval_does_not_overflow() {
     let service = ScriptedServer::start().await;
     service
-        .answer(samples::status("Pending"))
-        .answer(samples::status("Pending"))
-        .answer(ready(&service));
+        .reply(samples::status("Pending"))
+        .reply(samples::status("Pending"))
+        .reply(ready(&service));
 
     let longest = Duration::MAX;
     let options = WaitOptions::default().deadline(longest).interval(longest).max_interval(longest);

@@ -1,23 +1,23 @@
-//! Fetching the picture from a delivery URL that fails or lies.
+//! Delivery URLs that fail or return something else.
 
-use imagekiln::ErrorKind;
 use tokio::time::{self, Instant};
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, PNG, assert_kind, client, fox, large_png, picture, ready, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::ErrorKind;
 
 #[tokio::test(start_paused = true)]
-async fn never_gets_the_key_not_even_at_the_service_itself() {
+async fn a_delivery_never_receives_the_key_even_at_the_service() {
     let service = ScriptedServer::start().await;
     service
-        .answer(samples::accepted(&service, "t1"))
-        .answer(samples::status("Pending"))
-        .answer(ready(&service))
-        .answer(Answer::html(503))
-        .answer(Answer::png(PNG));
+        .reply(samples::accepted(&service, "t1"))
+        .reply(samples::status("Pending"))
+        .reply(ready(&service))
+        .reply(Reply::html(503))
+        .reply(Reply::png(PNG));
 
     let picture = client(&service).submit(fox()).await.unwrap().wait().await.unwrap();
     picture.bytes().await.unwrap();
@@ -29,25 +29,25 @@ async fn never_gets_the_key_not_even_at_the_service_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_download_that_breaks_is_repeated_until_it_is_whole() {
+async fn a_broken_download_is_retried_until_complete() {
     let png = large_png(300_000);
     let half = &png[..150_000];
     for broken in [
-        Answer::png(half).declaring_length(png.len()).then_close(),
-        Answer::png(half).declaring_length(png.len()).then_reset(),
-        Answer::cut_chunks(half),
-        // The end of the response looks like the end of the picture.
-        Answer::png(half),
-        Answer::png(half).until_close(),
-        Answer::close(),
-        Answer::reset(),
-        Answer::silence(),
-        Answer::png(half).declaring_length(png.len()).then_silence(),
-        Answer::html(503),
+        Reply::png(half).declaring_length(png.len()).then_close(),
+        Reply::png(half).declaring_length(png.len()).then_reset(),
+        Reply::cut_chunks(half),
+        // The response ends normally, but the picture is incomplete.
+        Reply::png(half),
+        Reply::png(half).until_close(),
+        Reply::close(),
+        Reply::reset(),
+        Reply::silence(),
+        Reply::png(half).declaring_length(png.len()).then_silence(),
+        Reply::html(503),
     ] {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
-        delivery.answer(broken).answer(Answer::png(&png));
+        delivery.reply(broken).reply(Reply::png(&png));
 
         let bytes = picture.bytes().await.unwrap();
 
@@ -59,42 +59,42 @@ async fn a_download_that_breaks_is_repeated_until_it_is_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_picture_without_a_declared_length_is_taken() {
+async fn a_picture_without_a_declared_length_is_accepted() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
-    delivery.answer(Answer::png(PNG).until_close());
+    delivery.reply(Reply::png(PNG).until_close());
 
     assert_eq!(picture.bytes().await.unwrap(), PNG);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_response_that_is_not_a_picture_is_an_error() {
-    type Make = fn() -> Answer;
+    type Make = fn() -> Reply;
     let cases: [(Make, &str); 8] = [
-        (|| Answer::html(200), "not a picture"),
-        (|| Answer::status(200), "not a picture"),
+        (|| Reply::html(200), "not a picture"),
+        (|| Reply::status(200), "not a picture"),
         (
-            || Answer::status(200).header("Content-Type", "image/png").body("not yet"),
+            || Reply::status(200).header("Content-Type", "image/png").body("not yet"),
             "not a picture",
         ),
-        (|| Answer::status(200).body(&PNG[1..]), "not a picture"),
-        (|| Answer::png(&PNG[..20]).until_close(), "ends in the middle"),
+        (|| Reply::status(200).body(&PNG[1..]), "not a picture"),
+        (|| Reply::png(&PNG[..20]).until_close(), "is truncated"),
         (
-            || Answer::png(&PNG[..20]).declaring_length(PNG.len()).then_close(),
+            || Reply::png(&PNG[..20]).declaring_length(PNG.len()).then_close(),
             "the connection broke",
         ),
-        (|| Answer::status(204), "204"),
-        (|| Answer::status(404), "404"),
+        (|| Reply::status(204), "204"),
+        (|| Reply::status(404), "404"),
     ];
-    for (answer, said) in cases {
+    for (reply, expected) in cases {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
-        delivery.otherwise(move |_| answer());
+        delivery.otherwise(move |_| reply());
 
         let error = picture.bytes().await.unwrap_err();
 
         assert_kind(&error, ErrorKind::Delivery);
-        assert!(error.to_string().contains(said), "{said}: {error}");
+        assert!(error.to_string().contains(expected), "{expected}: {error}");
         assert_eq!(error.task(), Some(picture.task()));
         assert!(!error.may_have_been_billed());
         assert_eq!(delivery.received().len(), 4);
@@ -103,13 +103,13 @@ async fn a_response_that_is_not_a_picture_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_in_the_middle_ends_at_the_limit() {
+async fn a_download_that_falls_silent_fails_at_the_limit() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
     delivery
-        .answer(Answer::png(&PNG[..40]).declaring_length(PNG.len()).then_silence())
-        .answer(Answer::png(PNG));
+        .reply(Reply::png(&PNG[..40]).declaring_length(PNG.len()).then_silence())
+        .reply(Reply::png(PNG));
     let started = Instant::now();
 
     picture.bytes().await.unwrap();
@@ -118,16 +118,16 @@ async fn silence_in_the_middle_ends_at_the_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_download_that_keeps_coming_is_not_cut() {
+async fn a_slow_download_that_progresses_completes() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
     let png = large_png(20_000);
-    let (answer, pieces) = Answer::png(b"").declaring_length(png.len()).in_pieces();
-    delivery.answer(answer);
+    let (reply, pieces) = Reply::png(b"").declaring_length(png.len()).in_pieces();
+    delivery.reply(reply);
     let download = tokio::spawn(async move { picture.bytes().await });
 
-    // Twice the least progress, in four pieces: no piece alone is enough.
+    // Twice the minimum progress in four chunks, of which none is enough alone.
     for piece in png.chunks(512) {
         time::sleep(seconds(5)).await;
         pieces.send(piece);

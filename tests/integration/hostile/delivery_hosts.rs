@@ -1,15 +1,13 @@
-//! Delivery URLs that lead where a picture does not come from: into the network of the machine that
-//! fetches it.
-
-use imagekiln::{Client, ClientBuilder, ErrorKind, Picture};
+//! Delivery URLs that point to the network of the client.
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, KEY, PNG, assert_kind, client, picture, ready_body},
     scripted::ScriptedServer,
 };
+use imagekiln::{Client, ClientBuilder, ErrorKind, Picture};
 
-/// A client of a service elsewhere, which polls at `polls`.
+/// A client of a remote service, which polls at `polls`.
 fn https_builder(polls: &ScriptedServer) -> ClientBuilder {
     Client::builder()
         .api_key(KEY)
@@ -18,9 +16,9 @@ fn https_builder(polls: &ScriptedServer) -> ClientBuilder {
         .random_seed(7)
 }
 
-/// The picture of a task that `polls` says is at this URL.
+/// A picture for which `polls` returns this URL.
 async fn picture_at(client: &Client, polls: &ScriptedServer, url: &str) -> Picture {
-    polls.answer(Answer::json(200, &ready_body(url)));
+    polls.reply(Reply::json(200, &ready_body(url)));
     samples::task(client, polls).wait().await.unwrap()
 }
 
@@ -29,31 +27,31 @@ async fn assert_refused(picture: &Picture, reason: &str) {
     assert_kind(&error, ErrorKind::AddressRefused);
     assert_eq!(error.task(), Some(picture.task()));
     assert!(!error.may_have_been_billed());
-    let said = error.to_string();
-    assert!(said.contains(reason), "{reason}: {said}");
-    let of_the_url = said.contains("its scheme") || said.contains("password");
-    assert_eq!(said.contains("allow_delivery_host"), !of_the_url, "{said}");
+    let text = error.to_string();
+    assert!(text.contains(reason), "{reason}: {text}");
+    let of_the_url = text.contains("URL scheme") || text.contains("password");
+    assert_eq!(text.contains("allow_delivery_host"), !of_the_url, "{text}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn on_this_machine_are_not_fetched_for_a_service_elsewhere() {
+async fn loopback_is_not_fetched_for_a_remote_service() {
     let (polls, local) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = https_builder(&polls).build().unwrap();
     let url = samples::delivery_url(&local);
     for (url, reason) in [
         (url.replace("http://", "https://"), "a loopback address"),
-        (url, "the service over https"),
+        (url, "the base URL uses https"),
     ] {
         let picture = picture_at(&client, &polls, &url).await;
 
         assert_refused(&picture, reason).await;
     }
     local.assert_received_nothing();
-    assert_eq!(polls.received().len(), 2, "a refused picture is not polled for again");
+    assert_eq!(polls.received().len(), 2, "the client polled again for a refused picture");
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_special_addresses_are_not_fetched() {
+async fn special_addresses_are_not_fetched() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
     for (url, reason) in [
@@ -76,7 +74,7 @@ async fn at_special_addresses_are_not_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn behind_a_redirect_are_not_fetched() {
+async fn redirects_to_special_addresses_are_not_followed() {
     for (target, reason) in [
         ("http://169.254.169.254/latest/meta-data", "a link-local address"),
         ("//10.0.0.7/fox.png", "a private address"),
@@ -87,7 +85,7 @@ async fn behind_a_redirect_are_not_fetched() {
     ] {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
-        delivery.answer(Answer::redirect(302, target));
+        delivery.reply(Reply::redirect(302, target));
 
         assert_refused(&picture, reason).await;
 
@@ -96,13 +94,13 @@ async fn behind_a_redirect_are_not_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn behind_the_last_of_many_redirects_are_not_fetched() {
+async fn a_late_redirect_to_a_special_address_is_not_followed() {
     let service = ScriptedServer::start().await;
     let picture = picture(&client(&service), &service, &service).await;
     service
-        .answer(Answer::redirect(301, "/a"))
-        .answer(Answer::redirect(307, "b?c"))
-        .answer(Answer::redirect(308, "http://192.168.1.1/"));
+        .reply(Reply::redirect(301, "/a"))
+        .reply(Reply::redirect(307, "b?c"))
+        .reply(Reply::redirect(308, "http://192.168.1.1/"));
 
     assert_refused(&picture, "192.168.1.1 is a private address").await;
 
@@ -112,16 +110,14 @@ async fn behind_the_last_of_many_redirects_are_not_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn are_fetched_after_five_redirects_and_not_after_six() {
+async fn at_most_five_redirects_are_followed() {
     for (redirects, found) in [(5, true), (6, false)] {
         let service = ScriptedServer::start().await;
         let picture = picture(&client(&service), &service, &service).await;
         service.otherwise(move |request| match request.target.strip_prefix("/hop/") {
-            None => Answer::redirect(302, "/hop/1"),
-            Some(hop) if hop.parse() == Ok(redirects) => Answer::png(PNG),
-            Some(hop) => {
-                Answer::redirect(302, &format!("/hop/{}", hop.parse::<u32>().unwrap() + 1))
-            }
+            None => Reply::redirect(302, "/hop/1"),
+            Some(hop) if hop.parse() == Ok(redirects) => Reply::png(PNG),
+            Some(hop) => Reply::redirect(302, &format!("/hop/{}", hop.parse::<u32>().unwrap() + 1)),
         });
 
         let outcome = picture.bytes().await;
@@ -129,19 +125,19 @@ async fn are_fetched_after_five_redirects_and_not_after_six() {
         assert_eq!(outcome.is_ok(), found, "{redirects} redirects: {outcome:?}");
         if let Err(error) = outcome {
             assert_kind(&error, ErrorKind::Delivery);
-            assert!(error.to_string().contains("redirects too often"), "{error}");
+            assert!(error.to_string().contains("too many redirects"), "{error}");
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_the_user_allowed_are_fetched() {
+async fn allowed_hosts_are_fetched() {
     let (polls, local) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let port = local.authority().split(':').next_back().unwrap().to_owned();
     for allowed in [local.authority(), "127.0.0.1".to_owned(), format!("localhost:{port}")] {
         let client = https_builder(&polls).allow_delivery_host(allowed).build().unwrap();
         let picture = picture_at(&client, &polls, &samples::delivery_url(&local)).await;
-        local.answer(Answer::png(PNG));
+        local.reply(Reply::png(PNG));
 
         assert_eq!(picture.bytes().await.unwrap(), PNG);
     }
@@ -149,7 +145,7 @@ async fn that_the_user_allowed_are_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_another_port_than_the_allowed_one_are_not_fetched() {
+async fn an_allowed_host_is_not_fetched_at_a_different_port() {
     let (polls, local) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = https_builder(&polls).allow_delivery_host("127.0.0.1:9").build().unwrap();
     let picture = picture_at(&client, &polls, &samples::delivery_url(&local)).await;
@@ -160,10 +156,10 @@ async fn at_another_port_than_the_allowed_one_are_not_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_tls_are_not_fetched_for_a_service_with_it() {
+async fn http_is_not_fetched_for_a_service_over_https() {
     let polls = ScriptedServer::start().await;
     let client = https_builder(&polls).build().unwrap();
     let picture = picture_at(&client, &polls, "http://cdn.example.net/fox.png").await;
 
-    assert_refused(&picture, "cdn.example.net would be reached over http").await;
+    assert_refused(&picture, "cdn.example.net uses http").await;
 }

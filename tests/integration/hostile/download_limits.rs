@@ -1,16 +1,16 @@
-//! How large and how slow a download may be.
+//! The limits on the size and the duration of downloads.
 
 use std::time::Duration;
 
-use imagekiln::{ErrorKind, Picture};
 use serde_json::json;
 use tokio::time::{self, Instant};
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, PNG, assert_kind, client, large_png, picture, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, Picture};
 
 async fn with_limit(bytes: u64, service: &ScriptedServer, delivery: &ScriptedServer) -> Picture {
     let client = samples::builder(service).max_picture_bytes(bytes).build().unwrap();
@@ -18,18 +18,18 @@ async fn with_limit(bytes: u64, service: &ScriptedServer, delivery: &ScriptedSer
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_picture_beyond_the_limit_is_refused_and_not_retried() {
+async fn a_picture_above_the_size_limit_is_not_retried() {
     let directory = tempfile::tempdir().unwrap();
     let png = large_png(5001);
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = with_limit(5000, &service, &delivery).await;
-    for answer in [
-        || Answer::png(&large_png(5001)),
-        || Answer::png(&large_png(5001)).until_close(),
-        // Refused by its length, before its bytes arrive.
-        || Answer::png(b"").declaring_length(1 << 40).then_silence(),
+    for reply in [
+        || Reply::png(&large_png(5001)),
+        || Reply::png(&large_png(5001)).until_close(),
+        // Refused by its declared length, before its bytes arrive.
+        || Reply::png(b"").declaring_length(1 << 40).then_silence(),
     ] {
-        delivery.answer(answer()).answer(answer()).answer(answer());
+        delivery.reply(reply()).reply(reply()).reply(reply());
         for error in [
             picture.bytes().await.unwrap_err(),
             picture.bytes_unchecked().await.unwrap_err(),
@@ -44,19 +44,19 @@ async fn a_picture_beyond_the_limit_is_refused_and_not_retried() {
     assert_eq!(delivery.received().len(), 9);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 
-    delivery.answer(Answer::png(&png[..5000])).answer(Answer::png(&large_png(5000)));
+    delivery.reply(Reply::png(&png[..5000])).reply(Reply::png(&large_png(5000)));
     assert_eq!(picture.bytes_unchecked().await.unwrap().len(), 5000);
     assert_eq!(picture.bytes().await.unwrap().len(), 5000);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_download_of_single_bytes_is_given_up() {
+async fn a_download_of_single_bytes_fails() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = samples::builder(&service).silence_timeout(seconds(20)).build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
     let png = large_png(3000);
-    let (answer, pieces) = Answer::png(b"").declaring_length(png.len()).in_pieces();
-    delivery.answer(answer).answer(Answer::png(&png));
+    let (reply, pieces) = Reply::png(b"").declaring_length(png.len()).in_pieces();
+    delivery.reply(reply).reply(Reply::png(&png));
     let started = Instant::now();
     let download = tokio::spawn(async move { (picture.bytes().await, started.elapsed()) });
 
@@ -70,13 +70,13 @@ async fn a_download_of_single_bytes_is_given_up() {
     assert!((20..22).contains(&took.as_secs()), "{took:?}");
 }
 
-/// No piece of it comes to 1 KiB, and all that is left always does within the limit.
+/// No chunk has 1 KiB, but the picture is complete within the limit.
 #[tokio::test(start_paused = true)]
 async fn a_small_picture_in_pieces_is_fetched() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
-    let (answer, pieces) = Answer::png(b"").declaring_length(PNG.len()).in_pieces();
-    delivery.answer(answer);
+    let (reply, pieces) = Reply::png(b"").declaring_length(PNG.len()).in_pieces();
+    delivery.reply(reply);
     let download = tokio::spawn(async move { picture.bytes().await });
 
     for piece in PNG.chunks(10) {
@@ -89,12 +89,12 @@ async fn a_small_picture_in_pieces_is_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_download_takes_an_hour_at_most() {
+async fn a_download_takes_at_most_an_hour() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     let png = large_png(3_000_000);
-    let (answer, pieces) = Answer::png(b"").declaring_length(png.len()).in_pieces();
-    delivery.answer(answer);
+    let (reply, pieces) = Reply::png(b"").declaring_length(png.len()).in_pieces();
+    delivery.reply(reply);
     let started = Instant::now();
     let download = tokio::spawn(async move { (picture.bytes().await, started.elapsed()) });
 
@@ -111,11 +111,11 @@ async fn a_download_takes_an_hour_at_most() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_of_a_download_holds_over_all_its_tries() {
+async fn the_download_deadline_applies_to_all_attempts() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = samples::builder(&service).download_deadline(seconds(2)).build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
-    delivery.answer(Answer::json(503, &json!({}))).answer(Answer::silence());
+    delivery.reply(Reply::json(503, &json!({}))).reply(Reply::silence());
     let started = Instant::now();
 
     let error = picture.bytes().await.unwrap_err();
@@ -125,13 +125,13 @@ async fn the_deadline_of_a_download_holds_over_all_its_tries() {
     assert_eq!(delivery.received().len(), 2);
 }
 
-/// `Duration::MAX` could not be added to an instant.
+/// `Duration::MAX` would overflow an `Instant`.
 #[tokio::test(start_paused = true)]
-async fn a_silence_limit_without_end_is_possible() {
+async fn the_silence_limit_may_be_infinite() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = samples::builder(&service).silence_timeout(Duration::MAX).build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
-    delivery.answer(Answer::png(PNG));
+    delivery.reply(Reply::png(PNG));
 
     assert_eq!(picture.bytes().await.unwrap(), PNG);
 }

@@ -1,27 +1,27 @@
-//! A caller that leaves does not cut its submission: what was accepted is found by `drain`.
+//! A caller that leaves does not cancel its submission: `drain` returns the accepted task.
 
 use std::{pin::pin, time::Duration};
 
-use imagekiln::{Billing, ErrorKind, TaskRef};
 use tokio::{
     runtime::Runtime,
     time::{self, Instant},
 };
 
 use crate::support::{
-    answer::Answer,
     done,
+    reply::Reply,
     samples::{self, assert_kind, client, fox, seconds},
     scripted::ScriptedServer,
     settle,
 };
+use imagekiln::{Billing, ErrorKind, TaskRef};
 
 #[tokio::test(start_paused = true)]
-async fn comes_to_its_end_and_its_task_is_drained() {
+async fn a_dropped_submission_completes_and_its_task_is_drained() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
-    let (response, rest) = Answer::nothing().in_pieces();
-    service.answer(response);
+    let (response, rest) = Reply::nothing().in_pieces();
+    service.reply(response);
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err());
     rest.send(samples::accepted(&service, "t1").bytes());
 
@@ -32,11 +32,11 @@ async fn comes_to_its_end_and_its_task_is_drained() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_is_still_under_way_at_the_deadline_is_unknown() {
+async fn a_submission_in_flight_at_the_drain_deadline_is_unknown() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
-    let (response, rest) = Answer::nothing().in_pieces();
-    service.answer(response);
+    let (response, rest) = Reply::nothing().in_pieces();
+    service.reply(response);
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err());
 
     let started = Instant::now();
@@ -49,10 +49,10 @@ async fn that_is_still_under_way_at_the_deadline_is_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_was_not_taken_is_not_sent_again() {
+async fn a_dropped_submission_is_not_retried() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
-    service.answer(Answer::status(429).header("Retry-After", "30"));
+    service.reply(Reply::status(429).header("Retry-After", "30"));
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err());
     let started = Instant::now();
     assert_eq!(client.drain(seconds(60)).await.unwrap(), []);
@@ -62,35 +62,35 @@ async fn that_was_not_taken_is_not_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_not_drained_if_the_caller_has_its_task() {
+async fn a_task_that_the_caller_received_is_not_drained() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
-    service.answer(samples::accepted(&service, "t1")).answer(Answer::status(422));
+    service.reply(samples::accepted(&service, "t1")).reply(Reply::status(422));
     let _ = client.submit(fox()).await.unwrap();
     client.submit(fox()).await.unwrap_err();
     assert_eq!(client.drain(Duration::ZERO).await.unwrap(), []);
 }
 
 #[tokio::test(start_paused = true)]
-async fn gives_its_slot_back_when_its_task_is_final() {
+async fn a_dropped_submission_frees_its_slot_when_its_task_is_final() {
     let service = ScriptedServer::start().await;
     let client = samples::builder(&service).max_active_tasks(1).build().unwrap();
-    let (response, rest) = Answer::nothing().in_pieces();
-    service.answer(response);
+    let (response, rest) = Reply::nothing().in_pieces();
+    service.reply(response);
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err());
-    assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err(), "the slot is taken");
+    assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err(), "the slot is in use");
     assert_eq!(service.posts().len(), 1);
     rest.send(samples::accepted(&service, "t1").bytes());
-    // It is active until a poll says otherwise, and nobody else polls it.
-    service.answer(samples::ready(&service)).answer(samples::accepted(&service, "t2"));
+    // The task is active until a poll returns a final status, and nothing else polls it.
+    service.reply(samples::ready(&service)).reply(samples::accepted(&service, "t2"));
     assert_eq!(done(client.submit(fox())).await.unwrap().id(), "t2");
 }
 
 /// The submission runs on the runtime of its caller.
 #[tokio::test]
-async fn that_is_cut_by_the_end_of_its_runtime_is_unknown() {
+async fn a_submission_cancelled_by_a_runtime_shutdown_is_unknown() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::silence());
+    service.reply(Reply::silence());
     let runtime = Runtime::new().unwrap();
     let client = client(&service);
     let mut submission = pin!(client.submit(fox()));

@@ -1,28 +1,28 @@
-//! A delivery URL that is no longer valid, and the fresh one that another poll may give.
+//! Expired delivery URLs, and the new ones that another poll may return.
 
 use std::{
     sync::{Arc, Mutex},
     time::SystemTime,
 };
 
-use imagekiln::{DELIVERY_VALIDITY, ErrorKind};
 use tokio::time::{self, Instant};
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, DELIVERY_SIGNATURE, PNG, assert_kind, client, picture, ready, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::{DELIVERY_VALIDITY, ErrorKind};
 
 #[tokio::test(start_paused = true)]
-async fn expires_after_ten_minutes() {
+async fn a_delivery_url_expires_after_ten_minutes() {
     for status in [401, 403, 404, 410] {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         time::advance(DELIVERY_VALIDITY).await;
-        delivery.answer(Answer::status(status));
-        // The service has no fresh address to give.
-        service.answer(ready(&delivery));
+        delivery.reply(Reply::status(status));
+        // The service has no new URL.
+        service.reply(ready(&delivery));
 
         let error = picture.bytes().await.unwrap_err();
 
@@ -33,34 +33,34 @@ async fn expires_after_ten_minutes() {
     }
 }
 
-/// Also before its time: it may have been signed long before it was polled.
+/// Also before it expires: the URL may have been signed long before the poll.
 #[tokio::test(start_paused = true)]
-async fn has_a_second_life_where_the_service_signs_anew() {
+async fn an_expired_url_is_replaced_if_the_service_signs_a_new_one() {
     for (age, status) in
         [(DELIVERY_VALIDITY, 403), (DELIVERY_VALIDITY, 404), (seconds(60), 403), (seconds(0), 401)]
     {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         time::advance(age).await;
-        delivery.answer(Answer::status(status)).answer(Answer::png(PNG));
-        let fresh = samples::ready_body(&delivery.url("/fox.png?signature=fresh"));
-        service.answer(Answer::json(200, &fresh));
+        delivery.reply(Reply::status(status)).reply(Reply::png(PNG));
+        let new = samples::ready_body(&delivery.url("/fox.png?signature=new"));
+        service.reply(Reply::json(200, &new));
 
         assert_eq!(picture.bytes().await.unwrap(), PNG);
 
-        assert_eq!(delivery.received()[1].target, "/fox.png?signature=fresh");
+        assert_eq!(delivery.received()[1].target, "/fox.png?signature=new");
         delivery.assert_no_request_has_the_key();
         service.assert_every_request_has_the_key();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_is_refused_before_its_time_is_not_called_expired() {
+async fn an_early_refusal_is_not_an_expiry() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     time::advance(DELIVERY_VALIDITY - seconds(60)).await;
-    delivery.answer(Answer::status(403));
-    service.answer(ready(&delivery));
+    delivery.reply(Reply::status(403));
+    service.reply(ready(&delivery));
 
     let error = picture.bytes().await.unwrap_err();
 
@@ -70,7 +70,7 @@ async fn that_is_refused_before_its_time_is_not_called_expired() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_that_says_expired_counts_at_any_age() {
+async fn a_refusal_that_mentions_expiry_is_an_expiry() {
     let azure =
         "Server failed to authenticate. Signature not valid in the specified time frame: EXPIRED";
     for (status, body) in [
@@ -84,10 +84,10 @@ async fn a_refusal_that_says_expired_counts_at_any_age() {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         let body = format!("{body}{DELIVERY_SIGNATURE}");
-        delivery.answer(
-            Answer::status(status).body(&body).declaring_length(body.len() + 9).then_silence(),
+        delivery.reply(
+            Reply::status(status).body(&body).declaring_length(body.len() + 9).then_silence(),
         );
-        service.answer(ready(&delivery));
+        service.reply(ready(&delivery));
 
         let error = picture.bytes().await.unwrap_err();
 
@@ -99,7 +99,7 @@ async fn a_refusal_that_says_expired_counts_at_any_age() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_refusals_are_not_called_expired() {
+async fn other_refusals_are_not_an_expiry() {
     let late = [&vec![b' '; 64 * 1024][..], b"expired"].concat();
     for (status, body) in
         [(400, b"bad request".as_slice()), (404, &late), (500, b"expired"), (403, b"")]
@@ -107,9 +107,9 @@ async fn other_refusals_are_not_called_expired() {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         let body = body.to_vec();
-        delivery.otherwise(move |_| Answer::status(status).body(&body));
+        delivery.otherwise(move |_| Reply::status(status).body(&body));
         let same = samples::ready_body(&samples::delivery_url(&delivery));
-        service.otherwise(move |_| Answer::json(200, &same));
+        service.otherwise(move |_| Reply::json(200, &same));
 
         let error = picture.bytes().await.unwrap_err();
 
@@ -119,30 +119,29 @@ async fn other_refusals_are_not_called_expired() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn polling_for_a_fresh_address_is_retried() {
+async fn polling_for_a_new_url_is_retried() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
-    delivery.answer(Answer::status(410)).answer(Answer::png(PNG));
+    delivery.reply(Reply::status(410)).reply(Reply::png(PNG));
     service
-        .answer(Answer::html(502))
-        .answer(Answer::reset())
-        .answer(Answer::json(200, &samples::ready_body(&delivery.url("/fox.png?signature=fresh"))));
+        .reply(Reply::html(502))
+        .reply(Reply::reset())
+        .reply(Reply::json(200, &samples::ready_body(&delivery.url("/fox.png?signature=new"))));
 
     assert_eq!(picture.bytes().await.unwrap(), PNG);
 
-    assert_eq!(delivery.received()[1].target, "/fox.png?signature=fresh");
+    assert_eq!(delivery.received()[1].target, "/fox.png?signature=new");
     service.assert_every_request_has_the_key();
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_error_is_kept_if_there_is_no_fresh_address() {
-    for answer in
-        [|| Answer::html(502), || Answer::status(403), || samples::status("Task not found")]
+async fn the_first_error_is_returned_if_there_is_no_new_url() {
+    for reply in [|| Reply::html(502), || Reply::status(403), || samples::status("Task not found")]
     {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
-        delivery.answer(Answer::status(410));
-        service.otherwise(move |_| answer());
+        delivery.reply(Reply::status(410));
+        service.otherwise(move |_| reply());
         let started = Instant::now();
 
         let error = picture.bytes().await.unwrap_err();
@@ -153,17 +152,17 @@ async fn the_first_error_is_kept_if_there_is_no_fresh_address() {
     }
 }
 
-/// A service that always signs anew, and whose addresses never work, is not followed for ever.
+/// A service that always signs new URLs that do not work is not polled forever.
 #[tokio::test(start_paused = true)]
-async fn fresh_addresses_that_do_not_work_come_to_an_end() {
+async fn the_number_of_new_urls_is_bounded() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
-    delivery.otherwise(|_| Answer::status(410));
+    delivery.otherwise(|_| Reply::status(410));
     let base = delivery.url("/fox.png?signature=");
     let count = std::sync::atomic::AtomicU32::new(0);
     service.otherwise(move |_| {
-        let fresh = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Answer::json(200, &samples::ready_body(&format!("{base}{fresh}")))
+        let number = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Reply::json(200, &samples::ready_body(&format!("{base}{number}")))
     });
 
     let error = picture.bytes().await.unwrap_err();
@@ -172,8 +171,8 @@ async fn fresh_addresses_that_do_not_work_come_to_an_end() {
     assert!(delivery.received().len() <= 4, "{}", delivery.received().len());
 }
 
-/// The wall clock is asked each time: a machine that slept, or whose clock was set, is not told by
-/// an old offset.
+/// The wall clock is read every time, so that suspending the machine or setting its clock has no
+/// lasting effect.
 #[tokio::test(start_paused = true)]
 async fn expiry_follows_the_wall_clock() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
@@ -185,13 +184,13 @@ async fn expiry_follows_the_wall_clock() {
     let first = picture(&client, &service, &delivery).await;
     assert_eq!(first.expires_at(), start + DELIVERY_VALIDITY);
 
-    // An hour passed while the machine was suspended: tokio's clock did not run.
+    // An hour passed while the machine was suspended; tokio's clock did not advance.
     *clock.lock().unwrap() += seconds(3600);
-    delivery.answer(Answer::status(404));
-    service.answer(ready(&delivery));
+    delivery.reply(Reply::status(404));
+    service.reply(ready(&delivery));
     assert_kind(&first.bytes().await.unwrap_err(), ErrorKind::Expired);
 
-    // Set back by a day.
+    // The clock was set back by a day.
     *clock.lock().unwrap() -= seconds(86_400);
     let second = picture(&client, &service, &delivery).await;
     assert_eq!(second.expires_at(), start + seconds(3600) - seconds(86_400) + DELIVERY_VALIDITY);

@@ -1,50 +1,50 @@
-//! A poll that fails is no task that failed.
+//! A failed poll is not a failed task.
 
-use imagekiln::{ErrorKind, WaitEnd};
 use serde_json::json;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, assert_kind, client, fox, ready, seconds, task},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, WaitEnd};
 
 #[tokio::test(start_paused = true)]
-async fn every_passing_failure_is_polled_over() {
+async fn every_transient_failure_is_retried() {
     let failures = || {
         vec![
-            Answer::json(500, &json!({ "detail": "oops" })),
-            Answer::html(502),
-            Answer::json(503, &json!({})),
-            Answer::json(408, &json!({})),
-            Answer::json(429, &json!({})),
-            Answer::close(),
-            Answer::reset(),
-            Answer::silence(),
-            Answer::html(200),
-            Answer::json(200, &json!({ "id": "t1" })),
-            Answer::json(200, &json!(["Ready"])),
-            Answer::json(200, &json!({ "status": 1 })),
-            Answer::status(204),
-            Answer::json(200, &json!({ "status": "Ready" })).declaring_length(400).then_close(),
-            Answer::json(200, &json!({ "status": "Ready", "result": null })),
-            Answer::json(200, &samples::ready_body("")),
-            Answer::json(200, &samples::ready_body("/fox.png")),
-            Answer::json(200, &samples::ready_body("not yet")),
-            Answer::json(200, &samples::ready_body("file:///etc/passwd")),
-            Answer::json(200, &samples::ready_body("data:image/png;base64,iVBORw0KGgo=")),
-            Answer::json(409, &json!({})),
-            Answer::cut_chunks(b"{\"status\":\"Pend"),
-            Answer::nothing().body("garbage\r\n\r\n").then_close(),
+            Reply::json(500, &json!({ "detail": "oops" })),
+            Reply::html(502),
+            Reply::json(503, &json!({})),
+            Reply::json(408, &json!({})),
+            Reply::json(429, &json!({})),
+            Reply::close(),
+            Reply::reset(),
+            Reply::silence(),
+            Reply::html(200),
+            Reply::json(200, &json!({ "id": "t1" })),
+            Reply::json(200, &json!(["Ready"])),
+            Reply::json(200, &json!({ "status": 1 })),
+            Reply::status(204),
+            Reply::json(200, &json!({ "status": "Ready" })).declaring_length(400).then_close(),
+            Reply::json(200, &json!({ "status": "Ready", "result": null })),
+            Reply::json(200, &samples::ready_body("")),
+            Reply::json(200, &samples::ready_body("/fox.png")),
+            Reply::json(200, &samples::ready_body("not yet")),
+            Reply::json(200, &samples::ready_body("file:///etc/passwd")),
+            Reply::json(200, &samples::ready_body("data:image/png;base64,iVBORw0KGgo=")),
+            Reply::json(409, &json!({})),
+            Reply::cut_chunks(b"{\"status\":\"Pend"),
+            Reply::nothing().body("garbage\r\n\r\n").then_close(),
         ]
     };
     let service = ScriptedServer::start().await;
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let count = failures().len();
     failures().into_iter().for_each(|failure| {
-        service.answer(failure);
+        service.reply(failure);
     });
-    service.answer(ready(&service));
+    service.reply(ready(&service));
     let task = client(&service).submit(fox()).await.unwrap();
 
     let picture = task.wait().await.unwrap();
@@ -55,19 +55,19 @@ async fn every_passing_failure_is_polled_over() {
     service.assert_every_request_has_the_key();
 }
 
-/// One poll tells what failed, with the reference to come back.
+/// A single poll returns the failure with the reference of the task.
 #[tokio::test(start_paused = true)]
-async fn each_passing_failure_has_its_kind() {
-    for (answer, kind) in [
-        (Answer::html(500), ErrorKind::Service),
-        (Answer::json(429, &json!({})), ErrorKind::RateLimited),
-        (Answer::reset(), ErrorKind::Network),
-        (Answer::silence(), ErrorKind::Network),
-        (Answer::html(200), ErrorKind::Reply),
-        (Answer::status(200).body(vec![b'x'; 5_000_000]), ErrorKind::Reply),
+async fn every_transient_failure_has_its_kind() {
+    for (reply, kind) in [
+        (Reply::html(500), ErrorKind::Service),
+        (Reply::json(429, &json!({})), ErrorKind::RateLimited),
+        (Reply::reset(), ErrorKind::Network),
+        (Reply::silence(), ErrorKind::Network),
+        (Reply::html(200), ErrorKind::Reply),
+        (Reply::status(200).body(vec![b'x'; 5_000_000]), ErrorKind::Reply),
     ] {
         let service = ScriptedServer::start().await;
-        service.answer(answer);
+        service.reply(reply);
         let task = task(&client(&service), &service);
 
         let error = task.poll().await.unwrap_err();
@@ -80,44 +80,45 @@ async fn each_passing_failure_has_its_kind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_after_is_waited_out() {
+async fn retry_after_is_respected() {
     for status in [429, 503] {
         let service = ScriptedServer::start().await;
-        service.answer(Answer::status(status).header("Retry-After", "33")).answer(ready(&service));
+        service.reply(Reply::status(status).header("Retry-After", "33")).reply(ready(&service));
 
         let _ = task(&client(&service), &service).wait().await.unwrap();
 
         let polls = service.polls();
-        // And a little longer, so that many clients do not come back at once.
+        // Slightly longer than requested, so that many clients do not return at the same time.
         let pause = polls[1].at - polls[0].at;
         assert!(pause >= seconds(33) && pause <= seconds(38), "{pause:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_key_ends_the_wait_at_once() {
+async fn a_refused_key_ends_the_wait() {
     for status in [401, 403] {
         let service = ScriptedServer::start().await;
-        service.answer(Answer::json(status, &json!({ "detail": "the key was revoked" })));
+        service.reply(Reply::json(status, &json!({ "detail": "the key was revoked" })));
         let task = task(&client(&service), &service);
 
         let error = task.wait().await.unwrap_err();
 
         assert_kind(&error, ErrorKind::Auth);
         assert_eq!(error.task(), Some(task.reference()));
-        assert!(
-            matches!(error.wait_end(), Some(WaitEnd::Refused { status: Some(seen), .. }) if *seen == status)
-        );
+        let Some(WaitEnd::Refused { status: refused, .. }) = error.wait_end() else {
+            panic!("{error:?}")
+        };
+        assert_eq!(*refused, Some(status));
         assert!(error.to_string().contains("the key was revoked"), "{error}");
         service.only_request().assert_has_key();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_that_is_no_use_to_repeat_ends_the_wait() {
+async fn a_permanent_failure_ends_the_wait() {
     for status in [400, 404, 405, 410, 422] {
         let service = ScriptedServer::start().await;
-        service.answer(Answer::json(status, &json!({ "detail": "Not Found" })));
+        service.reply(Reply::json(status, &json!({ "detail": "Not Found" })));
 
         let error = task(&client(&service), &service).wait().await.unwrap_err();
 
@@ -129,9 +130,9 @@ async fn a_poll_that_is_no_use_to_repeat_ends_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_polling_address_that_is_none_ends_the_wait() {
+async fn an_invalid_polling_url_ends_the_wait() {
     let service = ScriptedServer::start().await;
-    let reference = imagekiln::TaskRef::new("t1", "no address", None);
+    let reference = imagekiln::TaskRef::new("t1", "not a URL", None);
 
     let error = client(&service).task(reference).wait().await.unwrap_err();
 
@@ -141,11 +142,12 @@ async fn a_polling_address_that_is_none_ends_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_service_that_echoes_the_key_does_not_make_it_public() {
+async fn an_echoed_key_is_redacted() {
     for status in [400, 403, 429, 500] {
         let service = ScriptedServer::start().await;
-        let said = json!({ "detail": [{ "loc": ["query", samples::KEY], "msg": samples::KEY, "type": "x" }] });
-        service.answer(Answer::json(status, &said).header("X-Request-Id", samples::KEY));
+        let detail = json!([{ "loc": ["query", samples::KEY], "msg": samples::KEY, "type": "x" }]);
+        let body = json!({ "detail": detail });
+        service.reply(Reply::json(status, &body).header("X-Request-Id", samples::KEY));
 
         let error = task(&client(&service), &service).poll().await.unwrap_err();
 
@@ -157,12 +159,12 @@ async fn a_service_that_echoes_the_key_does_not_make_it_public() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pauses_between_polls_grow_to_their_bound() {
+async fn pauses_between_polls_grow_to_the_maximum() {
     let service = ScriptedServer::start().await;
     (0..12).for_each(|_| {
-        service.answer(samples::status("Pending"));
+        service.reply(samples::status("Pending"));
     });
-    service.answer(ready(&service));
+    service.reply(ready(&service));
 
     let _ = task(&client(&service), &service).wait().await.unwrap();
 
@@ -175,11 +177,11 @@ async fn pauses_between_polls_grow_to_their_bound() {
     );
 }
 
-/// Polls have a budget of their own. It never ends a wait: without it, the pauses are longer.
+/// Polls have a separate budget. Exhausting it makes the pauses longer but does not end a wait.
 #[tokio::test(start_paused = true)]
-async fn many_tasks_do_not_storm_a_service_that_is_down() {
+async fn many_tasks_do_not_overload_a_failing_service() {
     let service = ScriptedServer::start().await;
-    service.otherwise(|_| Answer::html(503));
+    service.otherwise(|_| Reply::html(503));
     let client = client(&service);
     let task = task(&client, &service);
     let waits = (0..100).map(|_| task.wait_with(samples::deadline(60)));

@@ -1,18 +1,18 @@
-//! A submission's answer that names another host for polling.
+//! Submission responses with a polling URL at another host.
 
-use imagekiln::{ErrorKind, TaskRef, WaitEnd};
 use serde_json::json;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, assert_kind, client, fox, ready},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, TaskRef, WaitEnd};
 
 #[tokio::test(start_paused = true)]
-async fn gets_neither_the_key_nor_a_request() {
+async fn a_foreign_host_receives_neither_the_key_nor_a_request() {
     let (service, foreign) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    service.answer(samples::accepted(&foreign, "t1"));
+    service.reply(samples::accepted(&foreign, "t1"));
     let task = client(&service).submit(fox()).await.unwrap();
 
     let error = task.wait().await.unwrap_err();
@@ -29,10 +29,10 @@ async fn gets_neither_the_key_nor_a_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_polled_with_the_key_where_the_user_allows_it() {
+async fn an_allowed_foreign_host_is_polled_with_the_key() {
     let (service, polls) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    service.answer(samples::accepted(&polls, "t1"));
-    polls.answer(samples::status("Pending")).answer(ready(&polls));
+    service.reply(samples::accepted(&polls, "t1"));
+    polls.reply(samples::status("Pending")).reply(ready(&polls));
     let client = samples::builder(&service).allow_polling_host(polls.authority()).build().unwrap();
 
     let _ = client.submit(fox()).await.unwrap().wait().await.unwrap();
@@ -42,14 +42,14 @@ async fn is_polled_with_the_key_where_the_user_allows_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_polled_after_the_task_is_taken_up_by_a_client_that_allows_it() {
+async fn a_task_is_polled_after_another_client_allows_the_host() {
     let (service, polls) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    service.answer(samples::accepted(&polls, "t1"));
+    service.reply(samples::accepted(&polls, "t1"));
     let error = client(&service).submit(fox()).await.unwrap().poll().await.unwrap_err();
     polls.assert_received_nothing();
     let kept = serde_json::to_string(error.task().unwrap()).unwrap();
 
-    polls.answer(ready(&polls));
+    polls.reply(ready(&polls));
     let client = samples::builder(&service).allow_polling_host(polls.authority()).build().unwrap();
     let reference: TaskRef = serde_json::from_str(&kept).unwrap();
     let _ = client.task(reference).wait().await.unwrap();
@@ -59,13 +59,13 @@ async fn is_polled_after_the_task_is_taken_up_by_a_client_that_allows_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_port_than_the_allowed_one_gets_nothing() {
+async fn a_different_port_of_an_allowed_host_receives_nothing() {
     let (service, allowed, foreign) = (
         ScriptedServer::start().await,
         ScriptedServer::start().await,
         ScriptedServer::start().await,
     );
-    service.answer(samples::accepted(&foreign, "t1"));
+    service.reply(samples::accepted(&foreign, "t1"));
     let client =
         samples::builder(&service).allow_polling_host(allowed.authority()).build().unwrap();
 
@@ -76,12 +76,12 @@ async fn another_port_than_the_allowed_one_gets_nothing() {
     allowed.assert_received_nothing();
 }
 
-/// Ways of writing an address whose host is another one than it seems.
+/// URLs whose host is not the one that it appears to be.
 #[tokio::test(start_paused = true)]
-async fn is_told_from_the_service_however_it_is_written() {
+async fn every_spelling_of_a_foreign_host_is_recognized() {
     let (service, foreign) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let (ours, theirs) = (service.authority(), foreign.authority());
-    for address in [
+    for url in [
         format!("//{theirs}/x"),
         format!("http://{ours}@{theirs}/x"),
         format!("http:\\\\{theirs}\\x"),
@@ -89,26 +89,26 @@ async fn is_told_from_the_service_however_it_is_written() {
         format!("https://{ours}/x"),
         format!("ftp://{ours}/x"),
     ] {
-        service.answer(Answer::json(200, &json!({ "id": "t1", "polling_url": address })));
+        service.reply(Reply::json(200, &json!({ "id": "t1", "polling_url": url })));
         let task = client(&service).submit(fox()).await.unwrap();
 
         let error = task.wait().await.unwrap_err();
 
-        assert_eq!(error.kind(), ErrorKind::KeyWithheld, "{address}");
+        assert_eq!(error.kind(), ErrorKind::KeyWithheld, "{url}");
     }
     foreign.assert_received_nothing();
     assert!(service.polls().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_polling_address_without_a_host_is_at_the_service() {
+async fn a_polling_url_without_a_host_is_at_the_service() {
     let service = ScriptedServer::start().await;
     service
-        .answer(Answer::json(
+        .reply(Reply::json(
             200,
             &json!({ "id": "t1", "polling_url": "/v1/get_result?id=t1&part=2" }),
         ))
-        .answer(ready(&service));
+        .reply(ready(&service));
 
     let _ = client(&service).submit(fox()).await.unwrap().wait().await.unwrap();
 

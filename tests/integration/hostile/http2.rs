@@ -1,12 +1,11 @@
-//! HTTP/2: one connection carries everything, so one that stopped answering must not take
-//! everything with it; and what the protocol says was not processed is sent again.
+//! HTTP/2: one connection carries all requests, so one that stops responding must not block them,
+//! and requests that the protocol reports as unprocessed are sent again.
 //!
-//! HTTP/2 needs TLS, and TLS a certificate that the system trusts. So each test runs in a process
-//! whose system does.
+//! HTTP/2 needs TLS with a certificate that the system trusts. So each test runs in a child process
+//! that trusts a test certificate.
 
 use std::{env, fs};
 
-use imagekiln::{Client, ErrorKind, Task, TaskRef};
 use rcgen::{CertifiedKey, KeyPair};
 use serde_json::json;
 use tokio::time::{self, Instant};
@@ -16,11 +15,13 @@ use crate::support::{
     http2::{Http2Server, Step, certificate},
     samples::{KEY, assert_kind, fox, seconds},
 };
+use imagekiln::{Client, ErrorKind, Task, TaskRef};
 
 const KEY_FILE: &str = "IMAGEKILN_TEST_KEY_FILE";
 const TRUSTED_FILE: &str = "SSL_CERT_FILE";
 
-/// In the child: the certificate that this process trusts. Otherwise the child has run the test.
+/// In the child process, returns the certificate that it trusts. Otherwise runs the test in a child
+/// process and returns `None`.
 fn trusted(test: &str) -> Option<CertifiedKey<KeyPair>> {
     if !child::is_child() {
         let made = certificate();
@@ -46,11 +47,11 @@ fn client(server: &Http2Server) -> Client {
 }
 
 fn accepted(server: &Http2Server) -> Step {
-    Step::Answer(json!({ "id": "t1", "polling_url": server.url("/poll/t1") }))
+    Step::Reply(json!({ "id": "t1", "polling_url": server.url("/poll/t1") }))
 }
 
 fn status(status: &str) -> Step {
-    Step::Answer(
+    Step::Reply(
         json!({ "status": status, "result": { "sample": "https://delivery.example/fox.png" } }),
     )
 }
@@ -84,13 +85,12 @@ async fn streams_that_are_always_refused_are_not_billed() {
 
     assert_kind(&error, ErrorKind::Network);
     assert!(!error.may_have_been_billed(), "{error:?}");
-    assert!(error.to_string().contains("nothing was paid"), "{error}");
+    assert!(error.to_string().contains("nothing was billed"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_goes_away_before_it_takes_the_request_is_replaced() {
-    let Some(certificate) =
-        trusted("a_connection_that_goes_away_before_it_takes_the_request_is_replaced")
+async fn a_connection_that_goes_away_before_the_request_is_replaced() {
+    let Some(certificate) = trusted("a_connection_that_goes_away_before_the_request_is_replaced")
     else {
         return;
     };
@@ -104,14 +104,14 @@ async fn a_connection_that_goes_away_before_it_takes_the_request_is_replaced() {
     assert_eq!(connections, [1, 2]);
 }
 
-/// The connection accepts requests and answers pings, and nothing else. Another one works.
+/// The connection accepts requests and responds to pings, but sends no other response.
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_stopped_answering_is_abandoned() {
-    let Some(certificate) = trusted("a_connection_that_stopped_answering_is_abandoned") else {
+async fn a_connection_that_stops_responding_is_abandoned() {
+    let Some(certificate) = trusted("a_connection_that_stops_responding_is_abandoned") else {
         return;
     };
     let server = Http2Server::start(&certificate).await;
-    server.then(Step::NeverAnswer);
+    server.then(Step::NeverRespond);
     let client = client(&server);
     let hung = task(&client, &server);
     let hung = tokio::spawn(async move { hung.wait().await.map(|_| ()) });
@@ -130,10 +130,10 @@ async fn a_connection_that_stopped_answering_is_abandoned() {
     assert_eq!(connections, [1, 2, 2, 2]);
 }
 
-/// Nothing comes from the other side, not even an answer to a ping: a cable that was pulled.
+/// Nothing arrives from the server, not even ping responses, as after a pulled cable.
 #[tokio::test(start_paused = true)]
-async fn a_dead_connection_is_found_out_by_pings() {
-    let Some(certificate) = trusted("a_dead_connection_is_found_out_by_pings") else { return };
+async fn a_dead_connection_is_detected_by_pings() {
+    let Some(certificate) = trusted("a_dead_connection_is_detected_by_pings") else { return };
     let server = Http2Server::start(&certificate).await;
     server.then(status("Pending")).then(Step::Freeze).then(status("Ready"));
     let client = client(&server);

@@ -1,10 +1,6 @@
-//! Inputs that can't be meant: refused before anything is sent, and the error names the field.
+//! Invalid inputs are refused before anything is sent, and the error names the field.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use imagekiln::{
-    ErrorKind, ImageInput, Request, Submit, find_operation,
-    types::{BaseModelFinetuned, Gen2Klein4b, Gen2Pro, GenDev, GenToolsOutpaintingV1},
-};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -12,10 +8,14 @@ use crate::support::{
     samples::{self, PNG, assert_kind, fox},
     scripted::ScriptedServer,
 };
+use imagekiln::{
+    ErrorKind, ImageInput, Request, Submit, find_operation,
+    types::{BaseModelFinetuned, Gen2Klein4b, Gen2Pro, GenDev, GenToolsOutpaintingV1},
+};
 
 const VIDEO: &[u8] = b"\0\0\0\x18ftypisom\0\0\x02\0isomiso2";
 
-/// That the request is refused for this field and for this reason, and nothing is sent.
+/// Asserts that the request is refused because of this field, and that nothing is sent.
 async fn assert_refused(request: impl Submit, validation: bool, field: &str, reason: &str) {
     let service = ScriptedServer::start().await;
     let client = samples::builder(&service).validation(validation).build().unwrap();
@@ -36,10 +36,10 @@ async fn assert_refused_always(request: impl Submit + Clone, field: &str, reason
     assert_refused(request, false, field, reason).await;
 }
 
-/// The body that is sent for the request.
+/// Returns the body that is sent for the request.
 async fn sent(request: impl Submit, validation: bool) -> Value {
     let service = ScriptedServer::start().await;
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let client = samples::builder(&service).validation(validation).build().unwrap();
     let _ = client.submit(request).await.unwrap();
     service.only_request().json()
@@ -49,7 +49,7 @@ fn gen_2_pro() -> Request {
     Request::new(find_operation("gen-2-pro").unwrap())
 }
 
-fn forms_of(content: &[u8], folder: &TempDir) -> [ImageInput; 3] {
+fn image_sources(content: &[u8], folder: &TempDir) -> [ImageInput; 3] {
     let path = folder.path().join("given");
     std::fs::write(&path, content).unwrap();
     [
@@ -60,14 +60,14 @@ fn forms_of(content: &[u8], folder: &TempDir) -> [ImageInput; 3] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_are_not_images_are_refused_and_sent_unchecked() {
+async fn inputs_that_are_not_images_are_refused_unless_validation_is_off() {
     let folder = TempDir::new().unwrap();
     for (content, reason) in [
         (b"".as_slice(), "is empty"),
-        (b"%PDF-1.7 and so on", "does not start as an image does"),
-        (VIDEO, "does not start as an image does"),
+        (b"%PDF-1.7 and so on", "is not an image"),
+        (VIDEO, "is not an image"),
     ] {
-        for image in forms_of(content, &folder) {
+        for image in image_sources(content, &folder) {
             assert_refused(fox().input_image(image.clone()), true, "input_image", reason).await;
             let body = sent(fox().input_image(image), false).await;
             assert_eq!(body["input_image"], STANDARD.encode(content));
@@ -76,26 +76,26 @@ async fn that_are_not_images_are_refused_and_sent_unchecked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_fields_that_the_contract_does_not_list_may_be_videos() {
+async fn undefined_fields_may_contain_videos() {
     let folder = TempDir::new().unwrap();
-    for image in forms_of(VIDEO, &folder) {
+    for image in image_sources(VIDEO, &folder) {
         let request = || gen_2_pro().field("prompt", "p").image("input_video", image.clone());
         assert_eq!(sent(request(), true).await["input_video"], STANDARD.encode(VIDEO));
     }
-    for image in forms_of(b"%PDF-1.7 and so on", &folder) {
+    for image in image_sources(b"%PDF-1.7 and so on", &folder) {
         let request = gen_2_pro().field("prompt", "p").image("input_video", image);
         assert_refused(request, true, "input_video", "a video").await;
     }
 }
 
-/// Opening a pipe blocks until somebody writes to it, which may be never.
+/// Opening a pipe blocks until it has a writer, which may be forever.
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn that_are_not_regular_files_are_refused_and_never_opened() {
+async fn files_that_are_not_regular_are_refused_and_not_opened() {
     let folder = TempDir::new().unwrap();
     let pipe = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // Comes back as soon as somebody opens the other end.
+    // Returns as soon as the other end is opened.
     let path = pipe.clone();
     let writer = std::thread::spawn(move || std::fs::File::options().write(true).open(path));
     let socket = folder.path().join("socket");
@@ -126,21 +126,21 @@ async fn that_are_not_regular_files_are_refused_and_never_opened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_are_the_text_of_a_path_are_refused() {
-    let listed = "neither base64 nor an http(s) URL; use `ImageInput::path`";
+async fn the_text_of_a_path_is_refused() {
+    let reason = "neither base64 nor an http(s) URL; use `ImageInput::path`";
     assert_refused(
         gen_2_pro().field("prompt", "p").field("input_image", "fox.png"),
         true,
         "input_image",
-        listed,
+        reason,
     )
     .await;
-    assert_refused(fox().extra("input_image", "fox.png"), true, "input_image", listed).await;
-    assert_refused(fox().input_image(ImageInput::base64("fox.png")), true, "input_image", listed)
+    assert_refused(fox().extra("input_image", "fox.png"), true, "input_image", reason).await;
+    assert_refused(fox().input_image(ImageInput::base64("fox.png")), true, "input_image", reason)
         .await;
     let read: Gen2Pro =
         serde_json::from_value(json!({ "prompt": "p", "input_image": "fox.png" })).unwrap();
-    assert_refused(read, true, "input_image", listed).await;
+    assert_refused(read, true, "input_image", reason).await;
     let request = GenDev::new().image_prompt(ImageInput::base64("fox.png"));
     assert_refused(
         request,
@@ -150,7 +150,7 @@ async fn that_are_the_text_of_a_path_are_refused() {
     )
     .await;
     let request = fox().extra("input_image", STANDARD.encode("a text in base64"));
-    assert_refused(request, true, "input_image", "does not start as an image does").await;
+    assert_refused(request, true, "input_image", "is not an image").await;
 
     assert_eq!(sent(fox().extra("input_image", "fox.png"), false).await["input_image"], "fox.png");
     for text in [
@@ -166,7 +166,7 @@ async fn that_are_the_text_of_a_path_are_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_are_urls_with_blanks_or_control_characters_are_refused() {
+async fn urls_with_whitespace_or_control_characters_are_refused() {
     for url in [
         "https://a.example/a b",
         " https://a.example/a",
@@ -175,7 +175,7 @@ async fn that_are_urls_with_blanks_or_control_characters_are_refused() {
         "https://a.example/\u{7f}",
         "https:\\\\a.example",
     ] {
-        let reason = "without blanks, control characters";
+        let reason = "without whitespace, control characters";
         assert_refused(fox().webhook_url(url), true, "webhook_url", reason).await;
         assert_refused(fox().extra("webhook_url", url), true, "webhook_url", reason).await;
         assert_refused(fox().input_image(ImageInput::url(url)), true, "input_image", reason).await;
@@ -197,7 +197,7 @@ async fn that_are_urls_with_blanks_or_control_characters_are_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_are_numbers_which_json_cannot_carry_are_refused() {
+async fn numbers_that_json_cannot_represent_are_refused() {
     for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert_refused_always(
             fox().extra("strength", number),
@@ -219,7 +219,7 @@ async fn that_are_numbers_which_json_cannot_carry_are_refused() {
         .await;
         let request = gen_2_pro().field("prompt", "p").field("seed", Some(number));
         assert_refused_always(request, "seed", "must be a finite number").await;
-        // Typed: a number, any JSON, and a type with nothing but fields that are not shown.
+        // Typed fields: a number, any JSON, and a type without defined fields.
         assert_refused_always(
             GenDev::new().guidance(number),
             "guidance",
@@ -239,7 +239,7 @@ async fn that_are_numbers_which_json_cannot_carry_are_refused() {
         )
         .await;
     }
-    // Set again, it is gone.
+    // Setting the field again removes the violation.
     let body =
         sent(fox().extra("strength", f64::NAN).extra("strength", 0.5).extra("seed", ()), true)
             .await;
@@ -247,12 +247,12 @@ async fn that_are_numbers_which_json_cannot_carry_are_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_would_change_the_path_are_refused_always() {
+async fn values_that_would_change_the_path_are_always_refused() {
     for name in [".", "..", "a..b", "a/b", "a%2fb", "a b", "a?b", "a#b", "a\\b", "\u{e9}", "a\n"] {
         assert_refused_always(
             BaseModelFinetuned::new(name),
             "path.base_model",
-            "must be letters, digits",
+            "must consist of letters, digits",
         )
         .await;
     }
@@ -271,7 +271,7 @@ async fn that_would_change_the_path_are_refused_always() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_are_nested_too_deeply_to_be_read_are_refused_always() {
+async fn values_nested_too_deeply_are_always_refused() {
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let body = sent(fox().extra("a", nested(126)), true).await;
     assert_eq!(body["a"], nested(126));
@@ -281,9 +281,9 @@ async fn that_are_nested_too_deeply_to_be_read_are_refused_always() {
     assert_refused_always(fox().extra("a", objects), "a", "at most 126 levels").await;
 }
 
-/// With work for each pair of fields, this test would take minutes.
+/// Quadratic time would take minutes.
 #[test]
-fn of_many_fields_are_checked_in_one_pass() {
+fn many_fields_are_validated_in_linear_time() {
     let many = |count: usize| {
         (0..count).fold(gen_2_pro().field("prompt", "p"), |r, n| r.field(n.to_string(), n))
     };

@@ -1,19 +1,19 @@
-//! Which hosts get the key: the loopback names, the hosts of the settings, and bases without TLS.
+//! Which hosts receive the key: loopback names, hosts in the settings, and base URLs without TLS.
 
-use imagekiln::{Client, ClientBuilder, Error, ErrorKind, TaskRef};
 use serde_json::json;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, KEY, assert_kind, client, fox, ready},
     scripted::ScriptedServer,
 };
+use imagekiln::{Client, ClientBuilder, Error, ErrorKind, TaskRef};
 
 fn https_builder() -> ClientBuilder {
     Client::builder().api_key(KEY).base_url("https://api.example.com")
 }
 
-/// The error of the settings, which is a complaint about them and repeats no password.
+/// Returns the settings error, and asserts that it does not contain the password.
 #[track_caller]
 fn settings_error(builder: ClientBuilder) -> Error {
     let error = builder.build().unwrap_err();
@@ -27,12 +27,12 @@ fn port(server: &ScriptedServer) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_base_is_known_by_another_loopback_name() {
+async fn the_base_url_matches_other_loopback_names() {
     let service = ScriptedServer::start().await;
     let polling_url = format!("http://localhost:{}/poll/t1", port(&service));
     service
-        .answer(Answer::json(200, &json!({ "id": "t1", "polling_url": polling_url })))
-        .answer(ready(&service));
+        .reply(Reply::json(200, &json!({ "id": "t1", "polling_url": polling_url })))
+        .reply(ready(&service));
 
     let _ = client(&service).submit(fox()).await.unwrap().wait().await.unwrap();
 
@@ -40,10 +40,10 @@ async fn the_base_is_known_by_another_loopback_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_allowed_loopback_host_is_known_by_another_name() {
+async fn an_allowed_loopback_host_matches_other_loopback_names() {
     for name in ["localhost", "LOCALHOST.", "[::1]", "127.0.0.1"] {
         let polls = ScriptedServer::start().await;
-        polls.answer(ready(&polls));
+        polls.reply(ready(&polls));
         let client =
             https_builder().allow_polling_host(format!("{name}:{}", port(&polls))).build().unwrap();
 
@@ -54,7 +54,7 @@ async fn an_allowed_loopback_host_is_known_by_another_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_loopback_address_than_the_base_gets_nothing() {
+async fn a_different_loopback_address_receives_nothing() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
     for host in ["127.0.0.2", "0.0.0.0", "[::2]", "localhost.example"] {
@@ -68,7 +68,7 @@ async fn another_loopback_address_than_the_base_gets_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_allowed_host_without_tls_needs_another_permission() {
+async fn an_allowed_host_without_tls_needs_allow_http() {
     let url = "http://polls.example.net/poll/t1";
     let client = https_builder().allow_polling_host("polls.example.net").build().unwrap();
 
@@ -94,15 +94,15 @@ fn an_allowed_host_that_is_not_a_host_is_an_error() {
             ("allow_delivery_host", https_builder().allow_delivery_host(text)),
         ] {
             assert!(!format!("{builder:?}").contains("PASSWORD"), "{builder:?}");
-            let said = settings_error(builder).to_string();
-            assert!(said.contains(setter) && said.contains(shown), "{said}");
-            assert!(said.contains("host.example.net"), "{said} says what to write");
+            let text = settings_error(builder).to_string();
+            assert!(text.contains(setter) && text.contains(shown), "{text}");
+            assert!(text.contains("host.example.net"), "{text}");
         }
     }
 }
 
 #[test]
-fn a_base_without_tls_on_another_machine_needs_permission() {
+fn a_remote_base_url_without_tls_needs_allow_http() {
     for base in [
         "http://api.example.com",
         "http://10.0.0.7:4000",
@@ -113,9 +113,9 @@ fn a_base_without_tls_on_another_machine_needs_permission() {
             ("IMAGEKILN_BASE_URL", https_builder().base_url(base)),
             ("IMAGEKILN_REGIONAL_BASE_URL", https_builder().regional_base_url(base)),
         ] {
-            let said = settings_error(builder.clone()).to_string();
+            let text = settings_error(builder.clone()).to_string();
             for part in [variable, "IMAGEKILN_ALLOW_HTTP=1", "ClientBuilder::allow_http(true)"] {
-                assert!(said.contains(part), "{part}: {said}");
+                assert!(text.contains(part), "{part}: {text}");
             }
             builder.allow_http(true).build().unwrap();
         }
@@ -123,7 +123,7 @@ fn a_base_without_tls_on_another_machine_needs_permission() {
 }
 
 #[test]
-fn a_base_without_tls_on_this_machine_needs_none() {
+fn a_local_base_url_without_tls_is_allowed() {
     for base in
         ["http://localhost:4000", "http://127.0.0.1:4000", "http://[::1]:4000", "http://127.8.9.1"]
     {

@@ -1,13 +1,13 @@
-//! The SDK against a server that misbehaves: each test asserts what arrived on the wire, the key
-//! above all.
+//! Tests against a misbehaving server. Every test checks the received requests, above all whether
+//! they contain the key.
 //!
-//! Client and server share one thread on a paused clock, which moves only when both wait; so each
-//! test takes milliseconds, whatever it waits for.
+//! Client and server share a thread with a paused clock, which advances only when both wait. So
+//! each test takes milliseconds, whatever it waits for.
 
 mod broken_submission;
 mod bytes_on_the_wire;
-mod caps;
 mod changing_files;
+mod concurrency_limits;
 mod damaged_responses;
 mod deadline;
 mod delivery;
@@ -20,7 +20,6 @@ mod foreign_polling_host;
 mod http2;
 mod inputs;
 mod key_hosts;
-mod odd_replies;
 mod proxies;
 mod rate_limits;
 mod redirects;
@@ -32,6 +31,7 @@ mod slots;
 mod slow_responses;
 mod statuses;
 mod unreachable;
+mod unusual_responses;
 mod uploads;
 mod what_is_sent;
 mod wholeness;

@@ -1,19 +1,18 @@
-//! Loopback is reached without a proxy, and everything else through the system's, for one client at
-//! the same time.
+//! Loopback hosts are reached without a proxy, and all other hosts through the system proxy, by the
+//! same client.
 //!
 //! The HTTP client reads its proxies from the environment of the process, so the client runs in a
-//! child process. The servers, one of which is its proxy, run in this one.
+//! child process. The servers, one of which is its proxy, run in the parent process.
 
 use std::env;
 
-use imagekiln::Client;
-
 use crate::support::{
-    answer::Answer,
     child,
+    reply::Reply,
     samples::{KEY, PNG, accepted, fox, ready_body},
     scripted::ScriptedServer,
 };
+use imagekiln::Client;
 
 const LOCAL: &str = "IMAGEKILN_TEST_LOCAL_SERVER";
 
@@ -33,19 +32,19 @@ fn targets(server: &ScriptedServer) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn of_the_system_are_used_for_all_hosts_but_loopback() {
+async fn system_proxies_are_used_for_all_hosts_except_loopback() {
     if child::is_child() {
         return client_of_a_remote_service().await;
     }
     let (proxy, local) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    proxy.answer(accepted(&local, "t1")).answer(Answer::png(PNG));
+    proxy.reply(accepted(&local, "t1")).reply(Reply::png(PNG));
     local
-        .answer(Answer::json(200, &ready_body("http://cdn.test/fox.png")))
-        .answer(Answer::json(200, &ready_body(&local.url("/fox.png"))))
-        .answer(Answer::redirect(302, "/moved/fox.png"))
-        .answer(Answer::png(PNG));
+        .reply(Reply::json(200, &ready_body("http://cdn.test/fox.png")))
+        .reply(Reply::json(200, &ready_body(&local.url("/fox.png"))))
+        .reply(Reply::redirect(302, "/moved/fox.png"))
+        .reply(Reply::png(PNG));
 
-    run_client("of_the_system_are_used_for_all_hosts_but_loopback", &proxy, &local).await;
+    run_client("system_proxies_are_used_for_all_hosts_except_loopback", &proxy, &local).await;
 
     assert_eq!(targets(&proxy), ["http://service.test/v1/gen-2-pro", "http://cdn.test/fox.png"]);
     let polled = "/poll/t1?signature=polling-signature-a90c44";
@@ -71,22 +70,22 @@ async fn client_of_a_remote_service() {
 }
 
 #[tokio::test]
-async fn of_the_system_are_used_for_remote_polls_of_a_local_service() {
+async fn system_proxies_are_used_for_remote_polls_of_a_local_service() {
     if child::is_child() {
         return client_of_a_local_service().await;
     }
     let (proxy, local) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    local.answer(Answer::json(
+    local.reply(Reply::json(
         200,
         &serde_json::json!({ "id": "t1", "polling_url": "http://polls.test/t1" }),
     ));
-    // A redirect from another machine to this one: the proxy is chosen anew for each hop.
+    // A redirect from a remote to a local host: the proxy is chosen again for each request.
     proxy
-        .answer(Answer::json(200, &ready_body("http://cdn.test/fox.png")))
-        .answer(Answer::redirect(302, &local.url("/fox.png")));
-    local.answer(Answer::png(PNG));
+        .reply(Reply::json(200, &ready_body("http://cdn.test/fox.png")))
+        .reply(Reply::redirect(302, &local.url("/fox.png")));
+    local.reply(Reply::png(PNG));
 
-    run_client("of_the_system_are_used_for_remote_polls_of_a_local_service", &proxy, &local).await;
+    run_client("system_proxies_are_used_for_remote_polls_of_a_local_service", &proxy, &local).await;
 
     assert_eq!(targets(&proxy), ["http://polls.test/t1", "http://cdn.test/fox.png"]);
     assert_eq!(targets(&local), ["/v1/gen-2-pro", "/fox.png"]);

@@ -1,37 +1,38 @@
-//! 429 on the POST: not taken, so it is sent again, when the service says.
+//! Status code 429 for a submission: it was not processed, so the client sends it again when the
+//! service allows.
 
 use std::time::SystemTime;
 
-use imagekiln::{ErrorKind, Picture};
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, assert_kind, client, fox, picture, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, Picture};
 
-/// No less than the service asked for, and up to a quarter more.
+/// Asserts the duration of the wait: at least as long as requested, at most a quarter longer.
 #[track_caller]
 fn assert_waited(started: Instant, range: std::ops::RangeInclusive<u64>) {
     let waited = started.elapsed();
     assert!(range.contains(&waited.as_secs()), "{waited:?}");
 }
 
-fn busy() -> Answer {
-    Answer::json(429, &json!({ "detail": "too many active tasks" }))
+fn busy() -> Reply {
+    Reply::json(429, &json!({ "detail": "too many active tasks" }))
 }
 
-/// The time on the client's clock, told by the picture of a poll that was just sent.
+/// Returns the time of the client's clock, derived from the picture of a poll.
 fn now_by(picture: &Picture) -> SystemTime {
     picture.expires_at() - imagekiln::DELIVERY_VALIDITY
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_after_in_seconds_is_waited_out() {
+async fn retry_after_in_seconds_is_respected() {
     let service = ScriptedServer::start().await;
-    service.answer(busy().header("Retry-After", "17")).answer(samples::accepted(&service, "t1"));
+    service.reply(busy().header("Retry-After", "17")).reply(samples::accepted(&service, "t1"));
     let started = Instant::now();
 
     let task = client(&service).submit(fox()).await.unwrap();
@@ -45,32 +46,29 @@ async fn retry_after_in_seconds_is_waited_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_after_as_a_date_is_waited_out() {
+async fn retry_after_as_a_date_is_respected() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
     let now = now_by(&picture(&client, &service, &service).await);
     let date = httpdate::fmt_http_date(now + seconds(40));
-    service.answer(busy().header("Retry-After", &date)).answer(samples::accepted(&service, "t2"));
+    service.reply(busy().header("Retry-After", &date)).reply(samples::accepted(&service, "t2"));
     let started = Instant::now();
 
     let _ = client.submit(fox()).await.unwrap();
 
-    // Such a date has no fractions of a second.
+    // HTTP dates have no fractions of a second.
     assert_waited(started, 39..=45);
     assert_eq!(service.posts().len(), 2);
     service.assert_every_request_has_the_key();
 }
 
-/// Also where the word is 0: six attempts at once would be a storm.
+/// `Retry-After: 0` is treated like no header, because immediate retries would overload the
+/// service.
 #[tokio::test(start_paused = true)]
-async fn without_a_word_the_delays_grow() {
+async fn delays_without_retry_after_grow() {
     for busy in [busy, || busy().header("Retry-After", "0")] {
         let service = ScriptedServer::start().await;
-        service
-            .answer(busy())
-            .answer(busy())
-            .answer(busy())
-            .answer(samples::accepted(&service, "t1"));
+        service.reply(busy()).reply(busy()).reply(busy()).reply(samples::accepted(&service, "t1"));
 
         let _ = client(&service).submit(fox()).await.unwrap();
 
@@ -84,12 +82,10 @@ async fn without_a_word_the_delays_grow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_after_that_nobody_can_read_is_none() {
+async fn an_invalid_retry_after_is_ignored() {
     for value in ["soon", "-3", "1e3", "", "99999999999999999999999"] {
         let service = ScriptedServer::start().await;
-        service
-            .answer(busy().header("Retry-After", value))
-            .answer(samples::accepted(&service, "t1"));
+        service.reply(busy().header("Retry-After", value)).reply(samples::accepted(&service, "t1"));
         let started = Instant::now();
 
         let _ = client(&service).submit(fox()).await.unwrap();
@@ -99,7 +95,7 @@ async fn a_retry_after_that_nobody_can_read_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn for_ever_is_an_error_that_says_when_to_come_back() {
+async fn endless_rate_limits_are_an_error_with_retry_after() {
     let service = ScriptedServer::start().await;
     service.otherwise(|_| busy().header("Retry-After", "5").header("X-Request-Id", "r-1"));
     let started = Instant::now();
@@ -117,10 +113,10 @@ async fn for_ever_is_an_error_that_says_when_to_come_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_too_long_is_for_the_caller_to_decide() {
+async fn a_retry_after_above_the_limit_is_returned_to_the_caller() {
     for (value, asked) in [("86400", 86_400), ("18446744073709551615", u64::MAX)] {
         let service = ScriptedServer::start().await;
-        service.answer(busy().header("Retry-After", value));
+        service.reply(busy().header("Retry-After", value));
         let started = Instant::now();
 
         let error = client(&service).submit(fox()).await.unwrap_err();
@@ -133,11 +129,11 @@ async fn a_wait_that_is_too_long_is_for_the_caller_to_decide() {
     }
 }
 
-/// The first answer says that nothing was taken; the second that nobody knows.
+/// The first response means that nothing was processed; the broken connection is ambiguous.
 #[tokio::test(start_paused = true)]
-async fn a_break_after_a_429_is_unknown_all_the_same() {
+async fn a_broken_connection_after_a_429_is_unknown() {
     let service = ScriptedServer::start().await;
-    service.answer(busy().header("Retry-After", "1")).answer(Answer::close());
+    service.reply(busy().header("Retry-After", "1")).reply(Reply::close());
 
     let error = client(&service).submit(fox()).await.unwrap_err();
 

@@ -1,20 +1,19 @@
-//! Answers to the POST that are no success: which of them may have been billed, and what is told of
-//! them.
+//! Failure responses to a submission: which may be billed, and how they are reported.
 
-use imagekiln::{Billing, Error, ErrorKind, ImageInput, Location};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{KEY, WEBHOOK_SECRET, assert_kind, client, fox, large_png, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::{Billing, Error, ErrorKind, ImageInput, Location};
 
-/// The one POST is refused with `answer`; whatever it is, the POST is not repeated.
-async fn refusal(answer: Answer) -> Error {
+/// Refuses a submission with `reply`, and asserts that it is not sent again.
+async fn refusal(reply: Reply) -> Error {
     let service = ScriptedServer::start().await;
-    service.answer(answer);
+    service.reply(reply);
     let started = Instant::now();
     let request =
         fox().webhook_url("https://hooks.example.com/done").webhook_secret(WEBHOOK_SECRET);
@@ -22,7 +21,7 @@ async fn refusal(answer: Answer) -> Error {
     let error = client(&service).submit(request).await.unwrap_err();
 
     tokio::time::sleep(seconds(3600)).await;
-    assert_eq!(started.elapsed().as_secs(), 3600, "the error did not come at once");
+    assert_eq!(started.elapsed().as_secs(), 3600, "the error was delayed");
     let post = service.only_request();
     post.assert_has_key();
     assert!(post.complete);
@@ -32,10 +31,10 @@ async fn refusal(answer: Answer) -> Error {
 #[tokio::test(start_paused = true)]
 async fn failures_of_the_service_are_unknown_and_sent_once() {
     for status in [500, 502, 503, 504, 529, 408, 409, 410, 418, 423, 424, 451, 460, 499, 999] {
-        let answer =
-            Answer::json(status, &json!({ "detail": "overloaded" })).header("Retry-After", "30");
+        let reply =
+            Reply::json(status, &json!({ "detail": "overloaded" })).header("Retry-After", "30");
 
-        let error = refusal(answer).await;
+        let error = refusal(reply).await;
 
         assert_kind(&error, ErrorKind::Service);
         assert!(error.may_have_been_billed(), "{error:?}");
@@ -46,7 +45,7 @@ async fn failures_of_the_service_are_unknown_and_sent_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_proxy_that_fails_in_html_is_unknown() {
-    let error = refusal(Answer::html(502)).await;
+    let error = refusal(Reply::html(502)).await;
 
     assert_kind(&error, ErrorKind::Service);
     assert!(error.may_have_been_billed());
@@ -56,7 +55,7 @@ async fn a_proxy_that_fails_in_html_is_unknown() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_key_is_not_billed() {
     for status in [401, 403] {
-        let error = refusal(Answer::json(status, &json!({ "detail": "Not authenticated" }))).await;
+        let error = refusal(Reply::json(status, &json!({ "detail": "Not authenticated" }))).await;
 
         assert_kind(&error, ErrorKind::Auth);
         assert!(error.is_auth() && !error.may_have_been_billed());
@@ -70,34 +69,40 @@ async fn other_refusals_are_not_billed() {
     for (status, kind, words) in [
         (400, ErrorKind::Service, "malformed"),
         (402, ErrorKind::Payment, "credits"),
-        (404, ErrorKind::Service, "does not know this address"),
+        (404, ErrorKind::Service, "does not recognize this URL"),
         (405, ErrorKind::Service, "method"),
-        (406, ErrorKind::Service, "refused"),
+        (406, ErrorKind::Service, "rejected"),
         (407, ErrorKind::Service, "proxy"),
         (413, ErrorKind::Service, "too large"),
         (415, ErrorKind::Service, "JSON"),
         (425, ErrorKind::Service, "early"),
     ] {
         let error =
-            refusal(Answer::json(status, &json!({ "message": "no", "id": "request-7" }))).await;
+            refusal(Reply::json(status, &json!({ "message": "no", "id": "request-7" }))).await;
 
         assert_kind(&error, kind);
         assert_eq!(error.billing(), Billing::NotBilled, "{error:?}");
-        assert_eq!(error.task(), None, "an id in a refusal is that of the request");
+        assert_eq!(error.task(), None, "the id in a refusal is that of the request");
         assert!(error.to_string().contains(words), "{error}");
-        assert!(error.to_string().contains("nothing was paid"), "{error}");
+        assert!(error.to_string().contains("nothing was billed"), "{error}");
         assert_eq!(error.status(), Some(status));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_of_violations_is_told_whole() {
+async fn a_list_of_violations_is_returned_completely() {
+    let frame = json!({
+        "loc": ["body", "frames", 3],
+        "msg": "is not an image",
+        "type": "value_error",
+        "ctx": { "more": 1 },
+    });
     let detail = json!([
         { "loc": ["body", "width"], "msg": "must be at least 64", "type": "greater_than_equal" },
-        { "loc": ["body", "frames", 3], "msg": "is no image", "type": "value_error", "ctx": { "more": 1 } },
+        frame,
     ]);
 
-    let error = refusal(Answer::json(422, &json!({ "detail": detail }))).await;
+    let error = refusal(Reply::json(422, &json!({ "detail": detail }))).await;
 
     assert_kind(&error, ErrorKind::Validation);
     assert!(error.is_validation() && !error.may_have_been_billed());
@@ -106,13 +111,12 @@ async fn a_list_of_violations_is_told_whole() {
     assert_eq!(frame.loc[2], Location::Index(3));
     assert_eq!(frame.kind, "value_error");
     let shown = error.to_string();
-    assert!(shown.contains("width: must be at least 64; frames.3: is no image"), "{shown}");
+    assert!(shown.contains("width: must be at least 64; frames.3: is not an image"), "{shown}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_violation_in_plain_text_is_told() {
-    let error =
-        refusal(Answer::json(422, &json!({ "detail": "the image can't be decoded" }))).await;
+async fn a_violation_in_plain_text_is_returned() {
+    let error = refusal(Reply::json(422, &json!({ "detail": "the image can't be decoded" }))).await;
 
     assert_kind(&error, ErrorKind::Validation);
     assert!(error.violations().is_empty() && !error.may_have_been_billed());
@@ -120,7 +124,7 @@ async fn a_violation_in_plain_text_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_violation_that_nobody_can_read_is_one_still() {
+async fn an_unreadable_violation_is_still_a_validation_error() {
     for body in [
         "",
         "null",
@@ -129,30 +133,30 @@ async fn a_violation_that_nobody_can_read_is_one_still() {
         "{\"detail\":[7,null,{\"msg\":1}]}",
         "\u{0}\u{1}",
     ] {
-        let error = refusal(Answer::status(422).body(body)).await;
+        let error = refusal(Reply::status(422).body(body)).await;
 
         assert_kind(&error, ErrorKind::Validation);
         assert_eq!(error.status(), Some(422), "{body}");
         assert!(!error.may_have_been_billed());
     }
-    assert_kind(&refusal(Answer::html(422)).await, ErrorKind::Validation);
+    assert_kind(&refusal(Reply::html(422)).await, ErrorKind::Validation);
 }
 
-/// `assert_kind` looks for the secrets.
+/// `assert_kind` also checks for secrets.
 #[tokio::test(start_paused = true)]
-async fn a_service_that_echoes_the_secrets_does_not_make_them_public() {
-    let said = format!("key {KEY} may not use webhook secret {WEBHOOK_SECRET}\u{1b}[31m");
+async fn echoed_secrets_are_redacted() {
+    let text = format!("key {KEY} may not use webhook secret {WEBHOOK_SECRET}\u{1b}[31m");
     let violation =
-        json!({ "loc": ["body", KEY, { "x": 1 }], "msg": said, "type": WEBHOOK_SECRET });
-    let located = json!({ "loc": ["body", KEY], "msg": said, "type": WEBHOOK_SECRET });
+        json!({ "loc": ["body", KEY, { "x": 1 }], "msg": text, "type": WEBHOOK_SECRET });
+    let located = json!({ "loc": ["body", KEY], "msg": text, "type": WEBHOOK_SECRET });
     for detail in
-        [json!(said), json!([said]), json!([violation]), json!([located]), json!({ "msg": said })]
+        [json!(text), json!([text]), json!([violation]), json!([located]), json!({ "msg": text })]
     {
         for status in [400, 403, 422, 500] {
-            let answer =
-                Answer::json(status, &json!({ "detail": detail })).header("X-Request-Id", KEY);
+            let reply =
+                Reply::json(status, &json!({ "detail": detail })).header("X-Request-Id", KEY);
 
-            let error = refusal(answer).await;
+            let error = refusal(reply).await;
 
             assert_kind(&error, error.kind());
             let violations = format!("{:?} {:?}", error.violations(), error.request_id());
@@ -165,9 +169,9 @@ async fn a_service_that_echoes_the_secrets_does_not_make_them_public() {
     }
 }
 
-/// What was sent signed is as good as a key to whoever reads the error.
+/// Signed URLs that were sent grant access, like a key.
 #[tokio::test(start_paused = true)]
-async fn a_service_that_echoes_what_was_sent_signed_does_not_make_it_public() {
+async fn echoed_signed_urls_are_redacted() {
     let signature = "X9f%2Bq7/signed=";
     let image = format!("https://bucket.example/fox.png?name=fox&X-Signature={signature}");
     let hook = format!("https://user:hook-password@hooks.example/done?token={signature}#{KEY}");
@@ -182,7 +186,7 @@ async fn a_service_that_echoes_what_was_sent_signed_does_not_make_it_public() {
     let echo = format!("{image} {hook} rotated-secret {decoded} {signature}");
     for status in [422, 500] {
         let service = ScriptedServer::start().await;
-        service.answer(Answer::json(
+        service.reply(Reply::json(
             status,
             &json!({ "detail": [{ "loc": [echo], "msg": echo, "type": echo }] }),
         ));
@@ -191,17 +195,17 @@ async fn a_service_that_echoes_what_was_sent_signed_does_not_make_it_public() {
 
         let shown = format!("{error} {error:?} {:?}", error.violations());
         for secret in ["X9f", "rotated-secret", "hook-password", KEY] {
-            assert!(!shown.contains(secret), "`{secret}` is in {shown}");
+            assert!(!shown.contains(secret), "`{secret}` occurs in {shown}");
         }
         assert!(shown.contains("https://bucket.example/fox.png?[redacted]"), "{shown}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-#[expect(deprecated, reason = "the contract shows no fields of deprecated operations")]
-async fn a_webhook_secret_is_one_also_where_the_contract_does_not_list_it() {
+#[expect(deprecated, reason = "the contract defines no fields of this deprecated operation")]
+async fn an_undefined_webhook_secret_is_redacted() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::json(400, &json!({ "detail": format!("bad secret {WEBHOOK_SECRET}") })));
+    service.reply(Reply::json(400, &json!({ "detail": format!("bad secret {WEBHOOK_SECRET}") })));
     let request = imagekiln::types::GenPro10::new().extra("webhook_secret", WEBHOOK_SECRET);
 
     let error = client(&service).submit(request).await.unwrap_err();
@@ -210,15 +214,15 @@ async fn a_webhook_secret_is_one_also_where_the_contract_does_not_list_it() {
     assert!(error.to_string().contains("bad secret [redacted]"), "{error}");
 }
 
-/// A log line is one line, however much the service writes.
+/// Errors are a single bounded line, regardless of what the service sends.
 #[tokio::test(start_paused = true)]
-async fn what_a_service_writes_is_shown_on_one_bounded_line() {
-    let wild = format!("\u{1b}[2J\u{202e}\r\n{}", "x".repeat(1_000));
-    let violation = json!({ "loc": ["body", wild], "msg": wild, "type": wild });
+async fn service_messages_are_shown_on_one_bounded_line() {
+    let message = format!("\u{1b}[2J\u{202e}\r\n{}", "x".repeat(1_000));
+    let violation = json!({ "loc": ["body", message], "msg": message, "type": message });
     let many: Vec<Value> = vec![violation; 500];
 
     let error = refusal(
-        Answer::json(422, &json!({ "detail": many })).header("X-Request-Id", &"r".repeat(9_000)),
+        Reply::json(422, &json!({ "detail": many })).header("X-Request-Id", &"r".repeat(9_000)),
     )
     .await;
 
@@ -229,12 +233,12 @@ async fn what_a_service_writes_is_shown_on_one_bounded_line() {
 
     let service = ScriptedServer::start().await;
     service
-        .answer(Answer::json(200, &json!({ "id": wild, "polling_url": "/poll" })))
-        .answer(Answer::json(200, &json!({ "status": wild })))
-        .answer(Answer::json(400, &json!({})));
+        .reply(Reply::json(200, &json!({ "id": message, "polling_url": "/poll" })))
+        .reply(Reply::json(200, &json!({ "status": message })))
+        .reply(Reply::json(400, &json!({})));
     let task = client(&service).submit(fox()).await.unwrap();
     let status = task.poll().await.unwrap().status().clone();
-    assert_eq!(status.as_str(), wild);
+    assert_eq!(status.as_str(), message);
     let error = task.poll().await.unwrap_err();
     for shown in [status.to_string(), error.to_string()] {
         assert!(shown.len() < 500, "{} bytes", shown.len());
@@ -243,20 +247,20 @@ async fn what_a_service_writes_is_shown_on_one_bounded_line() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_without_end_is_cut() {
-    let error = refusal(Answer::json(500, &Value::from("x".repeat(1_000_000)))).await;
+async fn an_endless_message_is_truncated() {
+    let error = refusal(Reply::json(500, &Value::from("x".repeat(1_000_000)))).await;
     assert!(error.to_string().len() < 1000);
 
-    let error = refusal(Answer::json(400, &Value::from("x".repeat(8_000_000)))).await;
+    let error = refusal(Reply::json(400, &Value::from("x".repeat(8_000_000)))).await;
     assert_kind(&error, ErrorKind::Service);
     assert!(!error.may_have_been_billed(), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_before_the_whole_upload_counts() {
+async fn a_response_before_the_end_of_the_upload_counts() {
     let service = ScriptedServer::start().await;
-    let answer = Answer::json(413, &json!({ "detail": "too large" }));
-    service.answer(answer.early().then_silence());
+    let reply = Reply::json(413, &json!({ "detail": "too large" }));
+    service.reply(reply.early().then_silence());
     let image = imagekiln::ImageInput::bytes(large_png(4_000_000));
 
     let error = client(&service).submit(fox().input_image(image)).await.unwrap_err();

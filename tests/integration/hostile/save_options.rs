@@ -1,22 +1,21 @@
-//! How pictures are saved: over what, with which permissions, through which links; and what killed
-//! processes left.
+//! The options of saving: existing files, permissions, links, and the files of killed processes.
 
 use std::{
     fs::{self, File},
     path::Path,
 };
 
-use imagekiln::{Client, Error, ErrorKind, FileKind, Picture, SaveOptions, Saved};
 use tempfile::TempDir;
 
 use super::saving::names;
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, PNG, assert_kind, picture},
     scripted::ScriptedServer,
 };
+use imagekiln::{Client, Error, ErrorKind, FileKind, Picture, SaveOptions, Saved};
 
-/// Saves a picture that is served without trouble.
+/// Saves a picture that downloads without errors.
 async fn save(path: &Path, options: SaveOptions) -> Result<Saved, Error> {
     let service = ScriptedServer::start().await;
     save_by(&samples::client(&service), &service, path, options).await
@@ -30,7 +29,7 @@ async fn save_by(
 ) -> Result<Saved, Error> {
     let delivery = ScriptedServer::start().await;
     let picture: Picture = picture(client, service, &delivery).await;
-    delivery.otherwise(|_| Answer::png(PNG));
+    delivery.otherwise(|_| Reply::png(PNG));
     let saved = picture.save_with(path, options).await;
     if let Err(error) = &saved {
         assert_kind(error, ErrorKind::File);
@@ -41,14 +40,14 @@ async fn save_by(
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_check_whatever_arrived_is_saved() {
+async fn without_a_check_any_content_is_saved() {
     for (body, kind) in
         [(&PNG[..40], Some(FileKind::Png)), (b"<html>".as_slice(), None), (b"", None)]
     {
         let directory = TempDir::new().unwrap();
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&samples::client(&service), &service, &delivery).await;
-        delivery.answer(Answer::status(200).body(body));
+        delivery.reply(Reply::status(200).body(body));
         let path = directory.path().join("fox.png");
 
         let saved = picture.save_with(&path, SaveOptions::default().check(false)).await.unwrap();
@@ -60,7 +59,7 @@ async fn without_a_check_whatever_arrived_is_saved() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_existing_file_is_refused_before_the_download_if_it_must_not_be_overwritten() {
+async fn an_existing_file_is_refused_before_the_download() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("fox.png");
     let options = SaveOptions::default().overwrite(false);
@@ -80,8 +79,8 @@ async fn a_file_that_appears_during_the_download_is_not_overwritten() {
     let path = directory.path().join("fox.png");
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&samples::client(&service), &service, &delivery).await;
-    let (answer, pieces) = Answer::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
-    delivery.answer(answer);
+    let (reply, pieces) = Reply::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
+    delivery.reply(reply);
     let saving = tokio::spawn({
         let path = path.clone();
         async move { picture.save_with(path, SaveOptions::default().overwrite(false)).await }
@@ -114,13 +113,13 @@ mod unix {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn permissions_are_kept_or_usual_or_as_asked() {
+    async fn permissions_are_kept_default_or_as_configured() {
         let directory = TempDir::new().unwrap();
         let at = |name: &str| directory.path().join(name);
-        fs::write(at("usual"), "").unwrap();
+        fs::write(at("default"), "").unwrap();
 
         save(&at("new"), SaveOptions::default()).await.unwrap();
-        assert_eq!(mode(&at("new")), mode(&at("usual")));
+        assert_eq!(mode(&at("new")), mode(&at("default")));
 
         for kept in [0o600, 0o444, 0o664] {
             fs::set_permissions(at("new"), fs::Permissions::from_mode(kept)).unwrap();
@@ -128,20 +127,20 @@ mod unix {
             assert_eq!(mode(&at("new")), kept);
         }
         for name in ["new", "another"] {
-            let asked = SaveOptions::default().permissions(fs::Permissions::from_mode(0o640));
-            save(&at(name), asked).await.unwrap();
+            let options = SaveOptions::default().permissions(fs::Permissions::from_mode(0o640));
+            save(&at(name), options).await.unwrap();
             assert_eq!(mode(&at(name)), 0o640);
         }
     }
 
-    /// A picture that only its owner may read is not readable for others while it arrives.
+    /// Other users cannot read a private picture while it is downloaded.
     #[tokio::test(start_paused = true)]
-    async fn a_temporary_file_is_private_if_the_file_is_not_a_usual_one() {
+    async fn a_temporary_file_is_private_if_permissions_are_set() {
         let directory = TempDir::new().unwrap();
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&samples::client(&service), &service, &delivery).await;
-        let (answer, pieces) = Answer::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
-        delivery.answer(answer);
+        let (reply, pieces) = Reply::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
+        delivery.reply(reply);
         let path = directory.path().join("fox.png");
         let options = SaveOptions::default().permissions(fs::Permissions::from_mode(0o600));
         let saving = tokio::spawn(async move { picture.save_with(path, options).await });
@@ -155,7 +154,7 @@ mod unix {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_file_that_links_lead_to_is_replaced() {
+    async fn the_target_of_links_is_replaced() {
         let directory = TempDir::new().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::create_dir_all(at("links")).unwrap();
@@ -165,7 +164,7 @@ mod unix {
         symlink(at("links/relative"), at("links/absolute")).unwrap();
         symlink("absolute", at("links/chain")).unwrap();
         symlink("../pictures/new.png", at("links/dangling")).unwrap();
-        // A directory that is a link itself: `..` leads out of where it points to.
+        // A path through a linked directory: `..` is relative to its target.
         symlink(at("links"), at("pictures/linked")).unwrap();
 
         for link in ["links/relative", "links/absolute", "links/chain", "pictures/linked/relative"]
@@ -202,7 +201,7 @@ mod unix {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn links_that_lead_nowhere_useful_are_refused() {
+    async fn invalid_links_are_refused() {
         let directory = TempDir::new().unwrap();
         let at = |name: &str| directory.path().join(name);
         symlink("two", at("one")).unwrap();
@@ -273,19 +272,18 @@ async fn a_client_sweeps_a_directory_once() {
     save_by(&client.clone(), &service, &fox, SaveOptions::default()).await.unwrap();
     save_by(&client, &service, &two.path().join("fox.png"), SaveOptions::default()).await.unwrap();
 
-    assert!(orphan(&one).exists(), "the directory was listed a second time");
+    assert!(orphan(&one).exists(), "the directory was swept again");
     assert!(!orphan(&two).exists());
 }
 
-/// The first picture is being written when another client, as in another process, saves into the
-/// same directory.
+/// Another client, like one in another process, saves to the same directory during a download.
 #[tokio::test(start_paused = true)]
 async fn a_download_in_progress_is_not_swept() {
     let directory = TempDir::new().unwrap();
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&samples::client(&service), &service, &delivery).await;
-    let (answer, pieces) = Answer::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
-    delivery.answer(answer);
+    let (reply, pieces) = Reply::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
+    delivery.reply(reply);
     let slow = directory.path().join("slow.png");
     let saving = tokio::spawn(async move { picture.save(slow).await });
     delivery.wait_for_requests(1).await;

@@ -1,19 +1,19 @@
-//! Saving: the file at the path is a whole picture or what was there before, and no other file is
-//! left.
+//! Saving: the file at the path is either a complete picture or the previous file, and no other
+//! file is left.
 
 use std::{fs, path::Path};
 
-use imagekiln::{ErrorKind, FileKind, SaveOptions};
 use tempfile::TempDir;
 use tokio::runtime;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{PNG, assert_kind, client, large_png, picture},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, FileKind, SaveOptions};
 
-/// The names in a directory, in order.
+/// Returns the sorted names in a directory.
 pub(super) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<_> =
@@ -23,17 +23,17 @@ pub(super) fn names(directory: &Path) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_truncated_download_is_retried_and_saved_whole() {
+async fn a_truncated_download_is_retried_and_saved_completely() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("fox.png");
     let png = large_png(700_000);
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     delivery
-        .answer(Answer::png(&png[..400_000]).declaring_length(png.len()).then_close())
-        .answer(Answer::cut_chunks(&png[..400_000]))
-        .answer(Answer::png(&png[..400_000]))
-        .answer(Answer::png(&png));
+        .reply(Reply::png(&png[..400_000]).declaring_length(png.len()).then_close())
+        .reply(Reply::cut_chunks(&png[..400_000]))
+        .reply(Reply::png(&png[..400_000]))
+        .reply(Reply::png(&png));
 
     let saved = picture.save(&target).await.unwrap();
 
@@ -48,22 +48,22 @@ async fn a_truncated_download_is_retried_and_saved_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_that_is_not_a_whole_picture_changes_nothing() {
-    type Make = fn() -> Answer;
+async fn an_incomplete_picture_changes_nothing() {
+    type Make = fn() -> Reply;
     let cases: [Make; 7] = [
-        || Answer::html(200),
-        || Answer::status(200),
-        || Answer::png(&PNG[..40]).until_close(),
-        || Answer::png(&PNG[..40]),
-        || Answer::png(&PNG[..40]).declaring_length(PNG.len()).then_close(),
-        || Answer::cut_chunks(&PNG[..40]),
-        || Answer::status(500),
+        || Reply::html(200),
+        || Reply::status(200),
+        || Reply::png(&PNG[..40]).until_close(),
+        || Reply::png(&PNG[..40]),
+        || Reply::png(&PNG[..40]).declaring_length(PNG.len()).then_close(),
+        || Reply::cut_chunks(&PNG[..40]),
+        || Reply::status(500),
     ];
-    for answer in cases {
+    for reply in cases {
         let directory = TempDir::new().unwrap();
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
-        delivery.otherwise(move |_| answer());
+        delivery.otherwise(move |_| reply());
 
         let error = picture.save(directory.path().join("new.png")).await.unwrap_err();
         assert_kind(&error, ErrorKind::Delivery);
@@ -81,14 +81,14 @@ async fn a_response_that_is_not_a_whole_picture_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_at_the_target_is_replaced_only_at_the_end() {
+async fn an_existing_file_is_replaced_only_at_the_end() {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("fox.png");
     fs::write(&target, "the old file").unwrap();
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
-    let (answer, pieces) = Answer::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
-    delivery.answer(answer);
+    let (reply, pieces) = Reply::png(&PNG[..30]).declaring_length(PNG.len()).in_pieces();
+    delivery.reply(reply);
     let saving = tokio::spawn({
         let target = target.clone();
         async move { picture.save(target).await }
@@ -104,14 +104,14 @@ async fn a_file_at_the_target_is_replaced_only_at_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_path_that_cannot_be_written_is_an_error_before_the_download() {
+async fn an_unwritable_path_is_an_error_before_the_download() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
     fs::create_dir_all(directory.path().join("taken/inside")).unwrap();
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     let png = large_png(3_000_000);
-    delivery.otherwise(move |_| Answer::png(&png));
+    delivery.otherwise(move |_| Reply::png(&png));
     for target in ["missing/fox.png", "file/fox.png", "taken"] {
         let error = picture.save(directory.path().join(target)).await.unwrap_err();
 
@@ -126,7 +126,8 @@ async fn a_path_that_cannot_be_written_is_an_error_before_the_download() {
     delivery.assert_no_request_has_the_key();
 }
 
-/// Dropping the runtime waits for its blocking threads, so a file that is left behind is seen.
+/// Dropping the runtime waits for its blocking threads, so the check finds files that are left
+/// behind.
 #[test]
 fn a_cancelled_save_leaves_nothing() {
     let directory = TempDir::new().unwrap();
@@ -137,8 +138,8 @@ fn a_cancelled_save_leaves_nothing() {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         let png = large_png(700_000);
-        let (answer, pieces) = Answer::png(&png[..500_000]).declaring_length(png.len()).in_pieces();
-        delivery.answer(answer);
+        let (reply, pieces) = Reply::png(&png[..500_000]).declaring_length(png.len()).in_pieces();
+        delivery.reply(reply);
         let saving = tokio::spawn({
             let target = target.clone();
             async move { picture.save(target).await }
@@ -160,7 +161,7 @@ fn a_cancelled_save_leaves_nothing() {
 async fn a_device_or_a_pipe_is_not_replaced() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
-    delivery.otherwise(|_| Answer::png(PNG));
+    delivery.otherwise(|_| Reply::png(PNG));
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();

@@ -1,30 +1,30 @@
-//! The key, a webhook's secret and signed queries: in none of what is printed or logged.
+//! The key, webhook secrets and signed queries never appear in printed or logged text.
 
 use std::fmt::Debug;
 
-use imagekiln::{TaskRef, WaitOptions, WebhookSecret};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::time;
 
 use crate::support::{
-    answer::Answer,
     events::Events,
+    reply::Reply,
     samples::{self, KEY, PNG, WEBHOOK_SECRET, assert_no_secret, fox, picture, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::{TaskRef, WaitOptions, WebhookSecret};
 
 fn shown(value: &impl Debug) -> String {
     format!("{value:?}\n{value:#?}")
 }
 
 #[tokio::test(start_paused = true)]
-async fn are_in_no_debug_text() {
+async fn debug_output_contains_no_secrets() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let builder = samples::builder(&service);
     let client = builder.clone().build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
-    service.answer(samples::ready(&delivery));
+    service.reply(samples::ready(&delivery));
     let task = samples::task(&client, &service);
     let update = task.poll().await.unwrap();
     let updates = task.updates(WaitOptions::default());
@@ -51,9 +51,9 @@ async fn are_in_no_debug_text() {
     assert!(texts[0].contains("[redacted]") && texts[1].contains("[redacted]"));
 }
 
-/// They are hidden where they are printed, and whole where they are kept.
+/// References hide their secrets when printed, and keep them when serialized.
 #[tokio::test(start_paused = true)]
-async fn are_kept_where_they_are_needed_again() {
+async fn serialized_references_keep_their_secrets() {
     let service = ScriptedServer::start().await;
     let reference = samples::reference(&service);
 
@@ -64,30 +64,30 @@ async fn are_kept_where_they_are_needed_again() {
     assert_eq!(serde_json::to_value(WebhookSecret::from(WEBHOOK_SECRET)).unwrap(), WEBHOOK_SECRET);
 }
 
-/// A run in which nearly everything goes wrong, so that nearly everything is logged.
+/// Nearly everything fails in this test, so that nearly everything is logged.
 #[tokio::test(start_paused = true)]
-async fn are_in_no_event_and_no_span() {
+async fn events_and_spans_contain_no_secrets() {
     let events = Events::capture();
     let directory = TempDir::new().unwrap();
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let echo = json!({ "detail": format!("{KEY} {WEBHOOK_SECRET}") });
     service
-        .answer(Answer::json(429, &echo))
-        .answer(samples::accepted(&service, "t1"))
-        .answer(Answer::json(500, &echo))
-        .answer(Answer::reset())
-        .answer(Answer::html(200))
-        .answer(samples::status("Pending"))
-        .answer(samples::ready(&delivery))
-        .answer(samples::ready(&delivery))
-        .answer(Answer::json(500, &echo))
-        .answer(Answer::json(403, &echo))
-        .answer(Answer::redirect(302, &samples::delivery_url(&delivery)));
+        .reply(Reply::json(429, &echo))
+        .reply(samples::accepted(&service, "t1"))
+        .reply(Reply::json(500, &echo))
+        .reply(Reply::reset())
+        .reply(Reply::html(200))
+        .reply(samples::status("Pending"))
+        .reply(samples::ready(&delivery))
+        .reply(samples::ready(&delivery))
+        .reply(Reply::json(500, &echo))
+        .reply(Reply::json(403, &echo))
+        .reply(Reply::redirect(302, &samples::delivery_url(&delivery)));
     delivery
-        .answer(Answer::html(200))
-        .answer(Answer::redirect(302, &samples::delivery_url(&delivery)))
-        .answer(Answer::png(PNG))
-        .answer(Answer::status(403));
+        .reply(Reply::html(200))
+        .reply(Reply::redirect(302, &samples::delivery_url(&delivery)))
+        .reply(Reply::png(PNG))
+        .reply(Reply::status(403));
     let client = samples::builder(&service).build().unwrap();
     let request = || {
         fox()
@@ -108,10 +108,17 @@ async fn are_in_no_event_and_no_span() {
     let log = events.text();
     assert_no_secret(&log);
     assert!(!log.contains("red fox"), "the prompt was logged");
-    for named in
-        ["submit", "gen-2-pro", "t1", "attempt", "accepted", "poll", "saved", "not accepted"]
-    {
-        assert!(log.contains(named), "`{named}` was not logged:\n{log}");
+    for logged in [
+        "submit",
+        "gen-2-pro",
+        "t1",
+        "attempt",
+        "submission accepted",
+        "poll",
+        "picture saved",
+        "submission failed",
+    ] {
+        assert!(log.contains(logged), "`{logged}` was not logged:\n{log}");
     }
     delivery.assert_no_request_has_the_key();
     service.assert_every_request_has_the_key();

@@ -1,41 +1,39 @@
-//! The slots of active tasks: held until the final status, whoever learns it, and never waited for
-//! in silence.
+//! The slots of active tasks: held until any poll returns a final status. Long waits for a slot are
+//! logged.
 
-use imagekiln::{Billing, Client, ErrorKind, Region};
 use serde_json::json;
 use tokio::time::{self, Instant};
 
 use crate::support::{
-    answer::Answer,
     done,
     events::Events,
+    reply::Reply,
     samples::{self, assert_kind, fox, ready, seconds},
     scripted::ScriptedServer,
     settle,
 };
+use imagekiln::{Billing, Client, ErrorKind, Region};
 
 fn with_slots(service: &ScriptedServer, slots: usize) -> Client {
     samples::builder(service).max_active_tasks(slots).build().unwrap()
 }
 
-/// Answers submissions with tasks of ever new ids, and polls with `Ready`.
+/// Accepts submissions with new ids, and replies to polls with `Ready`.
 fn serve(service: &ScriptedServer) {
     let (authority, delivery) = (service.authority(), samples::delivery_url(service));
     let count = std::sync::atomic::AtomicUsize::new(0);
     service.otherwise(move |request| {
         if request.method == "GET" {
-            return Answer::json(200, &samples::ready_body(&delivery));
+            return Reply::json(200, &samples::ready_body(&delivery));
         }
         let id = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Answer::json(
-            200,
-            &json!({ "id": id.to_string(), "polling_url": format!("http://{authority}/poll/{id}") }),
-        )
+        let polling_url = format!("http://{authority}/poll/{id}");
+        Reply::json(200, &json!({ "id": id.to_string(), "polling_url": polling_url }))
     });
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_loop_that_submits_more_than_there_are_slots_and_waits_afterwards_does_not_hang() {
+async fn submitting_more_tasks_than_slots_before_waiting_does_not_hang() {
     let service = ScriptedServer::start().await;
     serve(&service);
     let client = with_slots(&service, 2);
@@ -50,54 +48,54 @@ async fn a_loop_that_submits_more_than_there_are_slots_and_waits_afterwards_does
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_task_is_active_until_a_poll_says_otherwise() {
+async fn a_dropped_task_is_active_until_a_poll_returns_a_final_status() {
     let service = ScriptedServer::start().await;
     let client = with_slots(&service, 1);
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     drop(client.submit(fox()).await.unwrap());
     service
-        .answer(samples::status("Pending"))
-        .answer(Answer::status(503))
-        .answer(samples::status("Error"));
-    service.answer(samples::accepted(&service, "t2"));
+        .reply(samples::status("Pending"))
+        .reply(Reply::status(503))
+        .reply(samples::status("Error"));
+    service.reply(samples::accepted(&service, "t2"));
     let started = Instant::now();
     assert_eq!(done(client.submit(fox())).await.unwrap().id(), "t2");
-    // After 1 s, and then after 2 and 4 more.
+    // After one second, and after two and four more.
     assert_eq!(started.elapsed().as_secs(), 7);
     service.assert_every_request_has_the_key();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_somebody_waits_for_is_not_polled_for_its_slot() {
+async fn a_task_with_an_active_wait_is_not_polled_for_its_slot() {
     let service = ScriptedServer::start().await;
     let client = with_slots(&service, 1);
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let task = client.submit(fox()).await.unwrap();
-    service.answer(samples::status("Pending"));
-    let seldom = imagekiln::WaitOptions::default().interval(seconds(60)).max_interval(seconds(60));
-    let wait = tokio::spawn(async move { task.wait_with(seldom).await });
+    service.reply(samples::status("Pending"));
+    let options = imagekiln::WaitOptions::default().interval(seconds(60)).max_interval(seconds(60));
+    let wait = tokio::spawn(async move { task.wait_with(options).await });
     service.wait_for_requests(2).await;
     let second = tokio::spawn(async move { client.submit(fox()).await });
     time::sleep(seconds(20)).await;
     assert_eq!(service.polls().len(), 1);
-    service.answer(ready(&service)).answer(samples::accepted(&service, "t2"));
+    service.reply(ready(&service)).reply(samples::accepted(&service, "t2"));
     let _ = wait.await.unwrap().unwrap();
     assert_eq!(done(second).await.unwrap().unwrap().id(), "t2");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resumed_task_gives_the_slot_back_too() {
+async fn a_resumed_task_frees_its_slot() {
     let service = ScriptedServer::start().await;
     let client = with_slots(&service, 1);
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let reference = client.submit(fox()).await.unwrap().reference().clone();
-    service.answer(ready(&service));
+    service.reply(ready(&service));
     client.clone().task(reference).poll().await.unwrap();
-    service.answer(samples::accepted(&service, "t2"));
+    service.reply(samples::accepted(&service, "t2"));
     let _ = client.try_submit(fox()).await.unwrap();
-    service.answer(samples::status("Error"));
+    service.reply(samples::status("Error"));
     client.task_in(Region::Global, "t2").unwrap().poll().await.unwrap();
-    service.answer(samples::accepted(&service, "t3"));
+    service.reply(samples::accepted(&service, "t3"));
     let _ = client.try_submit(fox()).await.unwrap();
 }
 
@@ -105,7 +103,7 @@ async fn a_resumed_task_gives_the_slot_back_too() {
 async fn try_submit_does_not_wait() {
     let service = ScriptedServer::start().await;
     let client = with_slots(&service, 1);
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let _task = client.try_submit(fox()).await.unwrap();
     let error = client.try_submit(fox()).await.unwrap_err();
     assert_kind(&error, ErrorKind::RateLimited);
@@ -114,10 +112,10 @@ async fn try_submit_does_not_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn slots_held_by_tasks_that_can_not_be_polled_are_an_error() {
+async fn slots_held_by_tasks_that_cannot_be_polled_are_an_error() {
     let service = ScriptedServer::start().await;
     let client = with_slots(&service, 1);
-    service.answer(Answer::json(
+    service.reply(Reply::json(
         200,
         &json!({ "id": "t1", "polling_url": "https://elsewhere.example/poll" }),
     ));
@@ -134,12 +132,12 @@ async fn a_long_wait_for_a_slot_is_logged() {
     let events = Events::capture();
     let service = ScriptedServer::start().await;
     let client = with_slots(&service, 1);
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let _ = client.submit(fox()).await.unwrap();
     service.otherwise(|_| samples::status("Pending"));
     assert!(time::timeout(seconds(9), client.submit(fox())).await.is_err());
-    assert!(!events.text().contains("still waits for a slot"));
+    assert!(!events.text().contains("is waiting for a slot"));
     assert!(time::timeout(seconds(60), client.submit(fox())).await.is_err());
-    assert_eq!(events.text().matches("still waits for a slot").count(), 1);
+    assert_eq!(events.text().matches("is waiting for a slot").count(), 1);
     settle().await;
 }

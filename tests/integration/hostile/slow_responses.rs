@@ -1,16 +1,16 @@
-//! Responses that never stop coming, and polls that hang: nothing blocks for ever, and no healthy
-//! task waits for them.
+//! Responses that never end, and polls that hang: nothing blocks forever, and healthy tasks are not
+//! delayed.
 
 use std::time::Duration;
 
-use imagekiln::{Client, ErrorKind};
 use tokio::time::{self, Instant};
 
 use crate::support::{
-    answer::{Answer, Pieces},
+    reply::{Pieces, Reply},
     samples::{self, assert_kind, client, fox, ready, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::{Client, ErrorKind};
 
 /// Sends a byte every 200 ms until it is dropped.
 async fn drip(pieces: Pieces) {
@@ -20,24 +20,24 @@ async fn drip(pieces: Pieces) {
     }
 }
 
-async fn submit_while_it_drips(
+async fn submit_while_dripping(
     client: &Client,
     pieces: Pieces,
 ) -> Result<imagekiln::Task, imagekiln::Error> {
     tokio::select! {
         outcome = client.submit(fox()) => outcome,
-        () = drip(pieces) => unreachable!("it drips for ever"),
+        () = drip(pieces) => unreachable!("the response never ends"),
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_that_drips_is_given_up_and_unknown() {
+async fn a_dripping_response_fails_and_is_unknown() {
     let service = ScriptedServer::start().await;
-    let (answer, pieces) = Answer::status(200).body("{").declaring_length(1_000_000).in_pieces();
-    service.answer(answer);
+    let (reply, pieces) = Reply::status(200).body("{").declaring_length(1_000_000).in_pieces();
+    service.reply(reply);
     let started = Instant::now();
 
-    let error = submit_while_it_drips(&client(&service), pieces).await.unwrap_err();
+    let error = submit_while_dripping(&client(&service), pieces).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Network);
     assert!(error.may_have_been_billed());
@@ -45,34 +45,34 @@ async fn a_response_that_drips_is_given_up_and_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_that_drips_behind_its_id_is_a_task() {
+async fn a_dripping_response_with_an_id_is_a_task() {
     let service = ScriptedServer::start().await;
-    let (answer, pieces) =
-        Answer::status(200).body("{\"id\":\"t1\",").declaring_length(1_000_000).in_pieces();
-    service.answer(answer);
+    let (reply, pieces) =
+        Reply::status(200).body("{\"id\":\"t1\",").declaring_length(1_000_000).in_pieces();
+    service.reply(reply);
 
-    let task = submit_while_it_drips(&client(&service), pieces).await.unwrap();
+    let task = submit_while_dripping(&client(&service), pieces).await.unwrap();
 
     assert_eq!(task.id(), "t1");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_that_drips_is_a_refusal() {
+async fn a_dripping_refusal_is_a_refusal() {
     let service = ScriptedServer::start().await;
-    let (answer, pieces) = Answer::status(403).body("{").declaring_length(1_000_000).in_pieces();
-    service.answer(answer);
+    let (reply, pieces) = Reply::status(403).body("{").declaring_length(1_000_000).in_pieces();
+    service.reply(reply);
 
-    let error = submit_while_it_drips(&client(&service), pieces).await.unwrap_err();
+    let error = submit_while_dripping(&client(&service), pieces).await.unwrap_err();
 
     assert_kind(&error, ErrorKind::Auth);
     assert!(!error.may_have_been_billed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_without_end_is_given_up_before_it_fills_the_memory() {
+async fn an_endless_response_uses_bounded_memory() {
     let service = ScriptedServer::start().await;
-    let (answer, pieces) = Answer::status(200).body("{\"x\":\"").until_close().in_pieces();
-    service.answer(answer);
+    let (reply, pieces) = Reply::status(200).body("{\"x\":\"").until_close().in_pieces();
+    service.reply(reply);
     let flood = async {
         let megabyte = vec![b'y'; 1_000_000];
         for _ in 0..200 {
@@ -85,21 +85,22 @@ async fn a_response_without_end_is_given_up_before_it_fills_the_memory() {
 
     let error = tokio::select! {
         outcome = client.submit(fox()) => outcome.unwrap_err(),
-        () = flood => unreachable!("it floods for ever"),
+        () = flood => unreachable!("the response never ends"),
     };
 
     assert_kind(&error, ErrorKind::Reply);
     assert!(error.may_have_been_billed());
 }
 
-/// Eight tasks hang. How long a healthy one waits for its poll under this cap on polls.
-async fn delay_beside_hung_polls(cap: usize) -> Duration {
+/// Returns how long the poll of a healthy task takes while eight others hang, with this limit on
+/// concurrent polls.
+async fn delay_beside_hung_polls(limit: usize) -> Duration {
     let service = ScriptedServer::start().await;
     service.otherwise(|request| match request.target.contains("hung") {
-        true => Answer::silence(),
+        true => Reply::silence(),
         false => samples::status("Pending"),
     });
-    let client = samples::builder(&service).max_concurrent_polls(cap).build().unwrap();
+    let client = samples::builder(&service).max_concurrent_polls(limit).build().unwrap();
     let task = |id: &str| {
         let url = samples::polling_url(&service, id);
         client.task(imagekiln::TaskRef::new(id, url, None))
@@ -110,31 +111,31 @@ async fn delay_beside_hung_polls(cap: usize) -> Duration {
             tokio::spawn(async move { task.wait().await })
         })
         .collect();
-    service.wait_for_heads(cap).await;
+    service.wait_for_heads(limit).await;
     let started = Instant::now();
     task("healthy").poll().await.unwrap();
     hung.into_iter().for_each(|wait| wait.abort());
     started.elapsed()
 }
 
-/// The limit of a poll, and the turn that it holds, are two things: hung polls keep no turn.
+/// A hung poll frees its permit long before it times out.
 #[tokio::test(start_paused = true)]
 async fn hung_polls_do_not_delay_a_healthy_task() {
     let delay = delay_beside_hung_polls(8).await;
     assert!(delay <= seconds(2), "{delay:?}");
 }
 
-/// Also if there is one turn for all of them.
+/// Also if the polls share a single permit.
 #[tokio::test(start_paused = true)]
-async fn hung_polls_do_not_delay_a_healthy_task_under_a_cap_of_one() {
+async fn hung_polls_do_not_delay_a_healthy_task_with_a_limit_of_one() {
     let delay = delay_beside_hung_polls(1).await;
     assert!(delay <= seconds(16), "{delay:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_that_hangs_is_followed_by_one_on_another_connection() {
+async fn a_hung_poll_is_followed_by_one_on_another_connection() {
     let service = ScriptedServer::start().await;
-    service.answer(samples::status("Pending")).answer(Answer::silence()).answer(ready(&service));
+    service.reply(samples::status("Pending")).reply(Reply::silence()).reply(ready(&service));
     let client = client(&service);
 
     let _ = samples::task(&client, &service).wait().await.unwrap();

@@ -1,17 +1,17 @@
-//! What the statuses of a task do to a wait.
+//! The effect of task statuses on a wait.
 
 use futures_util::StreamExt;
-use imagekiln::{ErrorKind, TaskStatus, WaitEnd, WaitOptions};
 use serde_json::json;
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, assert_kind, client, ready, task},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, TaskStatus, WaitEnd, WaitOptions};
 
 #[tokio::test(start_paused = true)]
-async fn unknown_ones_are_kept_verbatim_and_polled_on() {
+async fn unknown_statuses_are_kept_verbatim_and_polled_again() {
     let unknown = [
         "Pending",
         "ready",
@@ -24,9 +24,9 @@ async fn unknown_ones_are_kept_verbatim_and_polled_on() {
     ];
     let service = ScriptedServer::start().await;
     for status in unknown {
-        service.answer(samples::status(status));
+        service.reply(samples::status(status));
     }
-    service.answer(ready(&service));
+    service.reply(ready(&service));
     let client = client(&service);
     let task = task(&client, &service);
 
@@ -42,7 +42,7 @@ async fn unknown_ones_are_kept_verbatim_and_polled_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_end_the_wait_at_once() {
+async fn failures_end_the_wait() {
     for (status, kind) in [
         ("Error", ErrorKind::TaskFailed),
         ("Request Moderated", ErrorKind::Moderated),
@@ -50,7 +50,7 @@ async fn failures_end_the_wait_at_once() {
         ("Task not found", ErrorKind::TaskNotFound),
     ] {
         let service = ScriptedServer::start().await;
-        service.answer(samples::status(status));
+        service.reply(samples::status(status));
         let task = task(&client(&service), &service);
 
         let error = task.wait().await.unwrap_err();
@@ -68,9 +68,9 @@ async fn failures_end_the_wait_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_are_updates_like_any_other() {
+async fn failures_are_normal_updates() {
     let service = ScriptedServer::start().await;
-    service.answer(samples::status("Pending")).answer(samples::status("Content Moderated"));
+    service.reply(samples::status("Pending")).reply(samples::status("Content Moderated"));
     let client = client(&service);
     let task = task(&client, &service);
 
@@ -81,11 +81,11 @@ async fn failures_are_updates_like_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_with_an_image_is_a_failure() {
+async fn a_failure_with_a_sample_is_a_failure() {
     let service = ScriptedServer::start().await;
     let mut body = samples::ready_body("http://127.0.0.1:1/black.png");
     body["status"] = json!("Content Moderated");
-    service.answer(Answer::json(200, &body));
+    service.reply(Reply::json(200, &body));
 
     let error = task(&client(&service), &service).wait().await.unwrap_err();
 
@@ -93,9 +93,9 @@ async fn a_failure_with_an_image_is_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn task_not_found_counts_with_status_404_too() {
+async fn task_not_found_with_status_code_404_counts() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::json(404, &json!({ "id": "t1", "status": "Task not found" })));
+    service.reply(Reply::json(404, &json!({ "id": "t1", "status": "Task not found" })));
 
     let error = task(&client(&service), &service).wait().await.unwrap_err();
 
@@ -108,15 +108,15 @@ async fn task_not_found_counts_with_status_404_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ready_without_an_image_is_polled_until_it_has_one() {
+async fn ready_without_a_sample_is_polled_again() {
     let service = ScriptedServer::start().await;
     for result in
         [json!(null), json!({}), json!({ "sample": null }), json!({ "sample": 7 }), json!("none")]
     {
         service
-            .answer(Answer::json(200, &json!({ "id": "t1", "status": "Ready", "result": result })));
+            .reply(Reply::json(200, &json!({ "id": "t1", "status": "Ready", "result": result })));
     }
-    service.answer(Answer::json(200, &json!({ "status": "Ready" }))).answer(ready(&service));
+    service.reply(Reply::json(200, &json!({ "status": "Ready" }))).reply(ready(&service));
 
     let picture = task(&client(&service), &service).wait().await.unwrap();
 
@@ -125,13 +125,12 @@ async fn ready_without_an_image_is_polled_until_it_has_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_results_in_another_shape_are_read() {
+async fn unusual_poll_responses_are_read() {
     let service = ScriptedServer::start().await;
     for result in
         [json!(null), json!({}), json!([]), json!("soon"), json!({ "sample": { "url": 1 } })]
     {
-        service
-            .answer(Answer::json(200, &json!({ "id": 7, "status": "Pending", "result": result })));
+        service.reply(Reply::json(200, &json!({ "id": 7, "status": "Pending", "result": result })));
     }
     let client = client(&service);
     let task = task(&client, &service);
@@ -142,9 +141,9 @@ async fn of_results_in_another_shape_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fields_that_the_contract_does_not_name_are_kept() {
+async fn undefined_fields_are_kept() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::json(200, &json!({ "id": "t1", "status": "Pending", "progress": 0.4 })));
+    service.reply(Reply::json(200, &json!({ "id": "t1", "status": "Pending", "progress": 0.4 })));
 
     let update = task(&client(&service), &service).poll().await.unwrap();
 

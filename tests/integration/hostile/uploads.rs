@@ -1,32 +1,32 @@
-//! Uploads: the body that is streamed is the body that plain serialisation gives.
+//! Uploads: the streamed body equals the body that plain serialization produces.
 
 use std::{fs, path::PathBuf};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use imagekiln::{ErrorKind, ImageInput, types::Gen2Pro};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{net::TcpSocket, time};
 
 use crate::support::{
-    answer::Answer,
     hold_clock,
     received::Received,
+    reply::Reply,
     samples::{self, assert_kind, client, fox, large_png, seconds},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, ImageInput, types::Gen2Pro};
 
-/// How many bytes of an image the SDK encodes at a time.
+/// The number of image bytes that the SDK encodes at a time.
 const CHUNK: usize = 384 * 1024;
 
-fn assert_is_whole_json(post: &Received, expected: &Value) {
+fn assert_is_complete_json(post: &Received, expected: &Value) {
     assert!(post.complete);
     assert_eq!(post.header("content-length"), Some(post.body.len().to_string().as_str()));
     assert_eq!(post.header("transfer-encoding"), None);
     assert_eq!(post.header("content-type"), Some("application/json"));
     assert_eq!(post.header("expect"), None);
     // Not `assert_eq`, which would print megabytes.
-    assert!(post.json() == *expected, "another body than plain serialisation gives");
+    assert!(post.json() == *expected, "the body differs from plain serialization");
     post.assert_has_key();
 }
 
@@ -37,7 +37,7 @@ pub(super) fn file_in(directory: &TempDir, bytes: &[u8]) -> PathBuf {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_every_form_of_image_arrive_as_plain_json() {
+async fn every_form_of_image_arrives_as_plain_json() {
     let directory = TempDir::new().unwrap();
     let image = large_png(2_000_001);
     let request = Gen2Pro::new("quotes \" and \\ and \u{1f98a} and \n")
@@ -47,7 +47,7 @@ async fn of_every_form_of_image_arrive_as_plain_json() {
         .input_image_4(ImageInput::url("https://example.com/moon.jpg?a=1&b=\"2\""))
         .seed(7);
     let service = ScriptedServer::start().await;
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let encoded = STANDARD.encode(&image);
     let expected = json!({
         "prompt": "quotes \" and \\ and \u{1f98a} and \n",
@@ -60,11 +60,11 @@ async fn of_every_form_of_image_arrive_as_plain_json() {
 
     let _ = client(&service).submit(request).await.unwrap();
 
-    assert_is_whole_json(&service.only_request(), &expected);
+    assert_is_complete_json(&service.only_request(), &expected);
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_every_length_are_exact() {
+async fn images_of_every_length_are_encoded_exactly() {
     let directory = TempDir::new().unwrap();
     let lengths = [1, 2, 3, 4, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 2];
     let image = large_png(3 * CHUNK + 2);
@@ -77,25 +77,25 @@ async fn of_every_length_are_exact() {
         for input in
             [ImageInput::bytes(bytes.to_vec()), ImageInput::path(file_in(&directory, bytes))]
         {
-            service.answer(samples::accepted(&service, "t1"));
+            service.reply(samples::accepted(&service, "t1"));
 
             let _ = client.submit(Gen2Pro::new("p").input_image(input)).await.unwrap();
 
-            assert_is_whole_json(service.posts().last().unwrap(), &expected);
+            assert_is_complete_json(service.posts().last().unwrap(), &expected);
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn are_made_again_for_a_retry() {
+async fn an_upload_is_repeated_for_a_retry() {
     let directory = TempDir::new().unwrap();
     let image = large_png(1_500_000);
     let request = fox().input_image(file_in(&directory, &image)).input_image_2(image.clone());
     let service = ScriptedServer::start().await;
     service
-        .answer(Answer::json(429, &json!({})))
-        .answer(Answer::json(429, &json!({})))
-        .answer(samples::accepted(&service, "t1"));
+        .reply(Reply::json(429, &json!({})))
+        .reply(Reply::json(429, &json!({})))
+        .reply(samples::accepted(&service, "t1"));
     let encoded = STANDARD.encode(&image);
     let expected = json!({
         "prompt": "a red fox in the snow", "input_image": encoded, "input_image_2": encoded,
@@ -105,11 +105,11 @@ async fn are_made_again_for_a_retry() {
 
     let posts = service.posts();
     assert_eq!(posts.len(), 3);
-    posts.iter().for_each(|post| assert_is_whole_json(post, &expected));
+    posts.iter().for_each(|post| assert_is_complete_json(post, &expected));
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_files_that_are_not_there_send_nothing() {
+async fn missing_files_send_nothing() {
     let directory = TempDir::new().unwrap();
     let service = ScriptedServer::start().await;
     for path in [directory.path().join("missing.png"), directory.path().to_owned()] {
@@ -122,7 +122,7 @@ async fn of_files_that_are_not_there_send_nothing() {
     service.assert_received_nothing();
 }
 
-/// A server that buffers little, so that what it does not read, the client can't send.
+/// A server with small buffers, so that the client cannot send what the server does not read.
 pub(super) async fn server_of_small_buffers() -> ScriptedServer {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(64 * 1024).unwrap();
@@ -130,17 +130,17 @@ pub(super) async fn server_of_small_buffers() -> ScriptedServer {
     ScriptedServer::on(socket.listen(16).unwrap())
 }
 
-/// Every step of the server takes nearly the limit, and all of them many times it.
+/// Every step of the server takes almost the whole limit, and all steps together many times the
+/// limit.
 ///
-/// The test moves the clock, because the system's buffers make both sides wait where nothing is
-/// wrong.
-async fn assert_not_cut_when_slow(request: Gen2Pro) {
-    /// More than the system buffers on the way.
+/// The test advances the clock itself, because both sides sometimes wait for system buffers.
+async fn assert_completes_when_slow(request: Gen2Pro) {
+    /// More than the system buffers in transit.
     const STEP: usize = 5 * 1024 * 1024;
     let _held = hold_clock();
     let service = server_of_small_buffers().await;
-    let (answer, pace) = samples::accepted(&service, "t1").reading_slowly();
-    service.answer(answer);
+    let (reply, pace) = samples::accepted(&service, "t1").reading_slowly();
+    service.reply(reply);
     let client = samples::builder(&service).silence_timeout(seconds(45)).build().unwrap();
     let submission = tokio::spawn(async move { client.submit(request).await });
     service.wait_for_heads(1).await;
@@ -160,24 +160,24 @@ async fn assert_not_cut_when_slow(request: Gen2Pro) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_are_slow_and_keep_moving_are_not_cut() {
-    assert_not_cut_when_slow(fox().input_image(large_png(16_000_000))).await;
+async fn a_slow_upload_that_progresses_completes() {
+    assert_completes_when_slow(fox().input_image(large_png(16_000_000))).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_ready_base64_that_are_slow_and_keep_moving_are_not_cut() {
+async fn a_slow_upload_of_base64_that_progresses_completes() {
     let image = ImageInput::base64(STANDARD.encode(large_png(16_000_000)));
-    assert_not_cut_when_slow(fox().input_image(image)).await;
+    assert_completes_when_slow(fox().input_image(image)).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_nothing_but_text_that_are_slow_and_keep_moving_are_not_cut() {
-    assert_not_cut_when_slow(Gen2Pro::new("A".repeat(22_000_000))).await;
+async fn a_slow_upload_of_text_that_progresses_completes() {
+    assert_completes_when_slow(Gen2Pro::new("A".repeat(22_000_000))).await;
 }
 
-/// Whatever the service makes of half a request, it can't be a task.
+/// An incomplete request cannot create a task.
 #[tokio::test(start_paused = true)]
-async fn that_break_before_their_last_byte_are_not_billed() {
+async fn an_upload_that_breaks_before_its_last_byte_is_not_billed() {
     let directory = TempDir::new().unwrap();
     let image = large_png(16_000_000);
     for request in [
@@ -186,7 +186,7 @@ async fn that_break_before_their_last_byte_are_not_billed() {
         Gen2Pro::new("A".repeat(22_000_000)),
     ] {
         let service = server_of_small_buffers().await;
-        service.answer(Answer::reset().early());
+        service.reply(Reply::reset().early());
 
         let error = client(&service).submit(request).await.unwrap_err();
 
@@ -197,11 +197,11 @@ async fn that_break_before_their_last_byte_are_not_billed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_stop_moving_are_cut_at_the_limit() {
+async fn a_stalled_upload_fails_at_the_limit() {
     let _held = hold_clock();
     let service = server_of_small_buffers().await;
-    let (answer, pace) = samples::accepted(&service, "t1").reading_slowly();
-    service.answer(answer);
+    let (reply, pace) = samples::accepted(&service, "t1").reading_slowly();
+    service.reply(reply);
     let client = samples::builder(&service).silence_timeout(seconds(45)).build().unwrap();
     let request = fox().input_image(large_png(16_000_000));
     let submission = tokio::spawn(async move { client.submit(request).await });
@@ -211,13 +211,13 @@ async fn that_stop_moving_are_cut_at_the_limit() {
     while !submission.is_finished() {
         time::advance(seconds(5)).await;
         waited += 5;
-        assert!(waited <= 300, "the silence has no end");
+        assert!(waited <= 300, "the upload does not fail");
     }
 
     let error = submission.await.unwrap().unwrap_err();
     drop(pace);
     assert_kind(&error, ErrorKind::Network);
-    // The last byte never left, and half a document is not accepted.
+    // The last byte was not sent, and an incomplete document is not accepted.
     assert!(!error.may_have_been_billed(), "{error:?}");
     assert!(!service.only_request().complete);
 }

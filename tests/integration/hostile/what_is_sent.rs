@@ -1,10 +1,6 @@
-//! What leaves for the wire, and what does not.
+//! Which requests are sent, and with which content.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use imagekiln::{
-    AspectRatio, ErrorKind, OutputFormat, Request, find_operation,
-    types::{self, BaseModelFinetuned, Gen2Pro, GenPro11Ultra, GenToolsDeblurV1},
-};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -12,16 +8,20 @@ use crate::support::{
     samples::{self, PNG, WEBHOOK_SECRET, assert_kind, client, fox},
     scripted::ScriptedServer,
 };
+use imagekiln::{
+    AspectRatio, ErrorKind, OutputFormat, Request, find_operation,
+    types::{self, BaseModelFinetuned, Gen2Pro, GenPro11Ultra, GenToolsDeblurV1},
+};
 
 async fn sent(request: impl imagekiln::Submit) -> Received {
     let service = ScriptedServer::start().await;
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let _ = client(&service).submit(request).await.unwrap();
     service.only_request()
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_the_one_required_field_and_no_default() {
+async fn only_required_fields_and_no_defaults_are_sent() {
     let post = sent(fox()).await;
 
     assert_eq!((post.method.as_str(), post.target.as_str()), ("POST", "/v1/gen-2-pro"));
@@ -36,7 +36,7 @@ async fn is_the_one_required_field_and_no_default() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_every_field_that_is_set() {
+async fn every_field_that_is_set_is_sent() {
     let request = Gen2Pro::new("")
         .disable_pup(true)
         .input_image(PNG.to_vec())
@@ -70,7 +70,7 @@ async fn is_every_field_that_is_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn may_be_an_explicit_null_or_an_unknown_field() {
+async fn an_explicit_null_and_an_undefined_field_are_sent() {
     let post = sent(fox().extra("seed", Value::Null).extra("new_in_v2", json!({ "a": [1] }))).await;
 
     let expected =
@@ -80,7 +80,7 @@ async fn may_be_an_explicit_null_or_an_unknown_field() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_nothing_where_a_field_is_set_twice() {
+async fn nothing_is_sent_if_a_field_is_set_twice() {
     let service = ScriptedServer::start().await;
 
     let error =
@@ -91,9 +91,9 @@ async fn is_nothing_where_a_field_is_set_twice() {
     service.assert_received_nothing();
 }
 
-/// Even on the day when the check against the contract is turned off, a key is never written twice.
+/// Even without validation, a JSON key is never written twice.
 #[tokio::test(start_paused = true)]
-async fn is_nothing_where_a_field_is_set_twice_and_nothing_else_is_checked() {
+async fn a_field_that_is_set_twice_is_never_sent() {
     let service = ScriptedServer::start().await;
     let client = samples::builder(&service).validation(false).build().unwrap();
 
@@ -104,9 +104,9 @@ async fn is_nothing_where_a_field_is_set_twice_and_nothing_else_is_checked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_nothing_where_the_contract_is_broken() {
+async fn invalid_requests_are_not_sent() {
     let service = ScriptedServer::start().await;
-    let request = fox().width(63).safety_tolerance(6).webhook_url("nowhere");
+    let request = fox().width(63).safety_tolerance(6).webhook_url("not a URL");
 
     let error = client(&service).submit(request).await.unwrap_err();
 
@@ -119,9 +119,9 @@ async fn is_nothing_where_the_contract_is_broken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_all_of_it_where_the_check_is_turned_off() {
+async fn invalid_requests_are_sent_if_validation_is_off() {
     let service = ScriptedServer::start().await;
-    service.answer(samples::accepted(&service, "t1"));
+    service.reply(samples::accepted(&service, "t1"));
     let client = samples::builder(&service).validation(false).build().unwrap();
 
     let _ = client.submit(fox().width(63).safety_tolerance(6)).await.unwrap();
@@ -131,7 +131,7 @@ async fn is_all_of_it_where_the_check_is_turned_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn goes_to_the_name_that_the_service_gives_its_models() {
+async fn the_model_prefix_is_applied() {
     let service = ScriptedServer::start().await;
     let client = samples::builder(&service)
         .model_prefix("xyz")
@@ -139,7 +139,7 @@ async fn goes_to_the_name_that_the_service_gives_its_models() {
         .build()
         .unwrap();
     (0..3).for_each(|_| {
-        service.answer(samples::accepted(&service, "t1"));
+        service.reply(samples::accepted(&service, "t1"));
     });
 
     let _ = client.submit(fox()).await.unwrap();
@@ -162,7 +162,7 @@ async fn goes_to_the_name_that_the_service_gives_its_models() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stays_below_its_path_whatever_a_parameter_says() {
+async fn path_parameters_cannot_change_the_path() {
     let service = ScriptedServer::start().await;
     for model in ["", "../x", "gen-2/..", "a?b", "a#b", "a b", "%2e%2e"] {
         let error = client(&service).submit(BaseModelFinetuned::new(model)).await.unwrap_err();
@@ -172,12 +172,12 @@ async fn stays_below_its_path_whatever_a_parameter_says() {
 }
 
 #[tokio::test(start_paused = true)]
-#[expect(deprecated, reason = "the contract keeps deprecated operations in effect")]
-async fn goes_to_the_regional_base_where_the_contract_says_so() {
+#[expect(deprecated, reason = "deprecated operations still work")]
+async fn regional_operations_use_the_regional_base_url() {
     let (service, region) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = samples::builder(&service).regional_base_url(region.url("")).build().unwrap();
-    region.answer(samples::accepted(&region, "t1")).answer(samples::ready(&service));
-    service.answer(samples::accepted(&service, "t2"));
+    region.reply(samples::accepted(&region, "t1")).reply(samples::ready(&service));
+    service.reply(samples::accepted(&service, "t2"));
 
     let _ = client
         .submit(types::GenPro11UltraFinetuned::new("my-lora"))
@@ -195,8 +195,8 @@ async fn goes_to_the_regional_base_where_the_contract_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-#[expect(deprecated, reason = "the contract keeps deprecated operations in effect")]
-async fn is_nothing_where_no_regional_base_is_set() {
+#[expect(deprecated, reason = "deprecated operations still work")]
+async fn nothing_is_sent_without_a_regional_base_url() {
     let service = ScriptedServer::start().await;
 
     let error =
@@ -209,7 +209,7 @@ async fn is_nothing_where_no_regional_base_is_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_nothing_for_an_operation_that_creates_no_task() {
+async fn nothing_is_sent_for_an_operation_that_creates_no_task() {
     let service = ScriptedServer::start().await;
     let request = Request::new(find_operation("get_result").unwrap()).field("id", "t1");
 

@@ -1,12 +1,11 @@
-//! Whether a picture is whole is decided by its structure, whatever the server declares.
-
-use imagekiln::{ErrorKind, FileKind};
+//! The structure of a picture decides whether it is complete, not the declared length.
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{PNG, assert_kind, client, large_png, picture},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, FileKind};
 
 fn jpeg() -> Vec<u8> {
     let mut bytes = std::io::Cursor::new(Vec::new());
@@ -22,19 +21,19 @@ fn iso_file(brand: &[u8], index: &[u8]) -> Vec<u8> {
 async fn half_a_picture_with_a_matching_length_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     for half in [&large_png(9000)[..4000], &jpeg()[..300], &iso_file(b"avif", b"meta")[..28]] {
-        for answer in [Answer::png, |half: &[u8]| Answer::png(half).until_close()] {
+        for reply in [Reply::png, |half: &[u8]| Reply::png(half).until_close()] {
             let (service, delivery) =
                 (ScriptedServer::start().await, ScriptedServer::start().await);
             let picture = picture(&client(&service), &service, &delivery).await;
             let half = half.to_vec();
-            delivery.otherwise(move |_| answer(&half));
+            delivery.otherwise(move |_| reply(&half));
 
             for error in [
                 picture.bytes().await.unwrap_err(),
                 picture.save(directory.path().join("fox")).await.unwrap_err(),
             ] {
                 assert_kind(&error, ErrorKind::Delivery);
-                assert!(error.to_string().contains("ends in the middle"), "{error}");
+                assert!(error.to_string().contains("is truncated"), "{error}");
             }
             assert_eq!(delivery.received().len(), 8);
         }
@@ -48,7 +47,7 @@ async fn a_damaged_picture_is_refused() {
     png[12..16].copy_from_slice(b"JHDR");
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
-    delivery.otherwise(move |_| Answer::png(&png));
+    delivery.otherwise(move |_| Reply::png(&png));
 
     let error = picture.bytes().await.unwrap_err();
 
@@ -59,13 +58,13 @@ async fn a_damaged_picture_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn bytes_after_the_end_are_kept() {
     let directory = tempfile::tempdir().unwrap();
-    for whole in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov"), iso_file(b"avif", b"meta")] {
-        let with_trailer = [&whole[..], b"\r\n<!-- cached -->"].concat();
-        for answer in [Answer::png, |body: &[u8]| Answer::png(body).until_close()] {
+    for complete in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov"), iso_file(b"avif", b"meta")] {
+        let with_trailer = [&complete[..], b"\r\n<!-- cached -->"].concat();
+        for reply in [Reply::png, |body: &[u8]| Reply::png(body).until_close()] {
             let (service, delivery) =
                 (ScriptedServer::start().await, ScriptedServer::start().await);
             let picture = picture(&client(&service), &service, &delivery).await;
-            delivery.answer(answer(&with_trailer)).answer(answer(&with_trailer));
+            delivery.reply(reply(&with_trailer)).reply(reply(&with_trailer));
 
             assert_eq!(picture.bytes().await.unwrap(), with_trailer);
             let saved = picture.save(directory.path().join("fox")).await.unwrap();
@@ -76,48 +75,48 @@ async fn bytes_after_the_end_are_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_breaks_after_the_end_does_no_harm() {
+async fn a_connection_that_breaks_after_the_end_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
-    for whole in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov")] {
-        let too_long = whole.len() + 100;
+    for complete in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov")] {
+        let too_long = complete.len() + 100;
         for broken in [
-            Answer::png(&whole).declaring_length(too_long).then_close(),
-            Answer::png(&whole).declaring_length(too_long).then_reset(),
-            Answer::png(&whole).declaring_length(too_long).then_silence(),
-            Answer::cut_chunks(&whole),
+            Reply::png(&complete).declaring_length(too_long).then_close(),
+            Reply::png(&complete).declaring_length(too_long).then_reset(),
+            Reply::png(&complete).declaring_length(too_long).then_silence(),
+            Reply::cut_chunks(&complete),
         ] {
             let (service, delivery) =
                 (ScriptedServer::start().await, ScriptedServer::start().await);
             let picture = picture(&client(&service), &service, &delivery).await;
-            delivery.answer(broken);
+            delivery.reply(broken);
 
-            assert_eq!(picture.bytes().await.unwrap(), whole);
+            assert_eq!(picture.bytes().await.unwrap(), complete);
             delivery.only_request().assert_has_no_key();
         }
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
-        delivery.answer(Answer::png(&whole).declaring_length(too_long).then_close());
+        delivery.reply(Reply::png(&complete).declaring_length(too_long).then_close());
         let saved = picture.save(directory.path().join("fox")).await.unwrap();
-        assert_eq!(std::fs::read(saved.path).unwrap(), whole);
+        assert_eq!(std::fs::read(saved.path).unwrap(), complete);
     }
 }
 
-/// Its end is where the sender says, so a connection that breaks is not it.
+/// The end of the response is the end of the video, so a broken connection is not.
 #[tokio::test(start_paused = true)]
-async fn a_video_without_an_end_of_its_own_is_retried_when_the_connection_breaks() {
+async fn a_video_without_an_end_marker_is_retried_if_the_connection_breaks() {
     let video =
         [&b"\0\0\0\x10ftypisom\0\0\0\0\0\0\0\x0cmoovabcd"[..], b"\0\0\0\0mdat", &[7; 500]].concat();
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;
     delivery
-        .answer(Answer::status(200).body(&video[..200]).declaring_length(video.len()).then_close())
-        .answer(Answer::status(200).body(&video));
+        .reply(Reply::status(200).body(&video[..200]).declaring_length(video.len()).then_close())
+        .reply(Reply::status(200).body(&video));
 
     assert_eq!(picture.bytes().await.unwrap(), video);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_kind_is_read_from_the_file() {
+async fn the_kind_is_detected_from_the_content() {
     let directory = tempfile::tempdir().unwrap();
     for (bytes, kind, extension) in [
         (PNG.to_vec(), FileKind::Png, "png"),
@@ -129,8 +128,7 @@ async fn the_kind_is_read_from_the_file() {
     ] {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
-        delivery
-            .answer(Answer::status(200).header("Content-Type", "application/json").body(&bytes));
+        delivery.reply(Reply::status(200).header("Content-Type", "application/json").body(&bytes));
 
         let saved = picture.save(directory.path().join("fox")).await.unwrap();
 
@@ -140,17 +138,17 @@ async fn the_kind_is_read_from_the_file() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_check_whatever_arrived_is_returned() {
+async fn without_a_check_any_content_is_returned() {
     for body in [&b""[..], b"<html>", &PNG[..40], b"\xff\x0a: a JPEG XL", PNG] {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         delivery
-            .answer(Answer::html(503))
-            .answer(Answer::status(200).body(body).declaring_length(1000).then_reset())
-            .answer(Answer::status(200).body(body));
+            .reply(Reply::html(503))
+            .reply(Reply::status(200).body(body).declaring_length(1000).then_reset())
+            .reply(Reply::status(200).body(body));
         if body == PNG {
-            // Whole when the connection broke, so it is not fetched a third time.
-            delivery.otherwise(|_| Answer::status(500));
+            // Complete when the connection broke, so it is not downloaded again.
+            delivery.otherwise(|_| Reply::status(500));
             assert_eq!(picture.bytes_unchecked().await.unwrap(), PNG);
             assert_eq!(delivery.received().len(), 2);
             picture.bytes_unchecked().await.unwrap();

@@ -1,24 +1,25 @@
-//! The journal's file: private, locked, tolerant of a torn line, and never larger than it needs to
-//! be.
+//! The file of a journal: private, locked, tolerant of an incomplete last line, and bounded in
+//! size.
 
+#[cfg(unix)]
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::{fs, path::Path};
 
+use crate::support::{
+    reply::Reply,
+    samples::{self, assert_kind, fox},
+    scripted::ScriptedServer,
+};
 use imagekiln::{
     ErrorKind, TaskRef,
     journal::{FileJournal, Journal as _},
 };
 
-use crate::support::{
-    answer::Answer,
-    samples::{self, assert_kind, fox},
-    scripted::ScriptedServer,
-};
-
-/// Submits with a journal at `path`, so that it has a task of this id.
+/// Submits a request with a journal at `path`, which then contains a task with this id.
 async fn submit(service: &ScriptedServer, path: &Path, id: &str) -> TaskRef {
     let client =
         samples::builder(service).journal(FileJournal::open(path).unwrap()).build().unwrap();
-    service.answer(samples::accepted(service, id));
+    service.reply(samples::accepted(service, id));
     client.submit(fox()).await.unwrap().reference().clone()
 }
 
@@ -27,25 +28,25 @@ async fn count(path: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn a_torn_last_line_is_dropped_and_the_journal_goes_on() {
+async fn an_incomplete_last_line_is_dropped() {
     let service = ScriptedServer::start().await;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tasks.jsonl");
     submit(&service, &path, "t1").await;
-    let whole = fs::read(&path).unwrap();
-    for torn in [&b"{"[..], b"{\"intent\":{\"id\":\"x", b"\0\0\0\0", b"\xff\xfe"] {
-        fs::write(&path, [&whole, torn].concat()).unwrap();
+    let complete = fs::read(&path).unwrap();
+    for incomplete in [&b"{"[..], b"{\"intent\":{\"id\":\"x", b"\0\0\0\0", b"\xff\xfe"] {
+        fs::write(&path, [&complete, incomplete].concat()).unwrap();
         assert_eq!(count(&path).await, 1);
-        assert_eq!(fs::read(&path).unwrap(), whole);
+        assert_eq!(fs::read(&path).unwrap(), complete);
     }
-    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-    assert_eq!(count(&path).await, 1, "only the newline was torn off");
+    fs::write(&path, &complete[..complete.len() - 1]).unwrap();
+    assert_eq!(count(&path).await, 1, "only the newline is missing");
     submit(&service, &path, "t2").await;
     assert_eq!(count(&path).await, 2);
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_a_journal_is_left_as_it_is() {
+async fn a_file_that_is_not_a_journal_is_not_changed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("notes.txt");
     for text in ["milk\nbread\n", "milk", "{\"name\": \"fox\"}", "{}\n"] {
@@ -63,21 +64,20 @@ async fn a_file_that_is_not_a_journal_is_left_as_it_is() {
 }
 
 #[test]
-fn it_is_open_once() {
+fn a_journal_can_be_opened_only_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tasks.jsonl");
     let journal = FileJournal::open(&path).unwrap();
     let error = FileJournal::open(&path).unwrap_err();
     assert_kind(&error, ErrorKind::Journal);
-    assert!(error.to_string().contains("give each process a journal of its own"), "{error}");
+    assert!(error.to_string().contains("give each process its own journal"), "{error}");
     drop(journal);
     FileJournal::open(&path).unwrap();
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_else_can_read_it_and_links_lead_to_the_same_journal() {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+async fn the_file_is_private_and_links_are_resolved() {
     let service = ScriptedServer::start().await;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tasks.jsonl");
@@ -94,14 +94,14 @@ async fn nobody_else_can_read_it_and_links_lead_to_the_same_journal() {
 }
 
 #[tokio::test]
-async fn what_is_closed_does_not_stay_in_the_file() {
+async fn closed_entries_are_removed_from_the_file() {
     let service = ScriptedServer::start().await;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tasks.jsonl");
     submit(&service, &path, "t1").await;
     let client =
         samples::builder(&service).journal(FileJournal::open(&path).unwrap()).build().unwrap();
-    service.otherwise(|_| Answer::status(422));
+    service.otherwise(|_| Reply::status(422));
     for _ in 0..1_100 {
         client.submit(fox()).await.unwrap_err();
     }

@@ -1,63 +1,62 @@
-//! A process that is killed at any moment leaves a journal that the next one can use.
+//! A killed process leaves a journal that the next process can use.
 
 use std::env;
 
+use crate::support::{
+    child,
+    reply::Reply,
+    samples::{self, KEY, fox},
+    scripted::ScriptedServer,
+};
 use imagekiln::{
     Client,
     journal::{Entry, FileJournal, Journal as _},
 };
 
-use crate::support::{
-    answer::Answer,
-    child,
-    samples::{self, KEY, fox},
-    scripted::ScriptedServer,
-};
-
 const SERVICE: &str = "IMAGEKILN_TEST_SERVICE";
 const JOURNAL: &str = "IMAGEKILN_TEST_JOURNAL";
 
-/// Submits and waits until it is killed.
+/// Submits a request and waits until the process is killed.
 async fn submit_and_wait() {
     let journal = FileJournal::open(env::var(JOURNAL).unwrap()).unwrap();
     let builder =
         Client::builder().api_key(KEY).base_url(env::var(SERVICE).unwrap()).journal(journal);
     let _ = builder.build().unwrap().submit(fox()).await.unwrap().wait().await.unwrap();
-    unreachable!("it is killed before");
+    unreachable!("the parent process kills this one first");
 }
 
-/// What the journal of a child holds that was killed after so many requests.
+/// Returns the entries of a child's journal. The child is killed after this many requests.
 async fn killed_after(requests: usize, name: &str, service: &ScriptedServer) -> Vec<Entry> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tasks.jsonl");
     let variables = [(SERVICE, &*service.url("")), (JOURNAL, path.to_str().unwrap())];
     let child = child::start(name, &variables);
     service.wait_for_requests(requests).await;
-    assert!(FileJournal::open(&path).is_err(), "the child has it locked");
+    assert!(FileJournal::open(&path).is_err(), "the journal is not locked");
     drop(child);
     FileJournal::open(&path).unwrap().entries().await.unwrap()
 }
 
 #[tokio::test]
-async fn before_the_response_it_is_unknown_whether_the_task_exists() {
+async fn a_process_killed_before_the_response_leaves_an_unknown_submission() {
     if child::is_child() {
         return submit_and_wait().await;
     }
     let service = ScriptedServer::start().await;
-    service.answer(Answer::silence());
-    let name = "journal::killed::before_the_response_it_is_unknown_whether_the_task_exists";
+    service.reply(Reply::silence());
+    let name = "journal::killed::a_process_killed_before_the_response_leaves_an_unknown_submission";
     let entries = killed_after(1, name, &service).await;
     assert!(matches!(entries.as_slice(), [Entry::Unknown(_)]), "{entries:?}");
 }
 
 #[tokio::test]
-async fn after_the_response_the_task_is_known() {
+async fn a_process_killed_after_the_response_leaves_the_task() {
     if child::is_child() {
         return submit_and_wait().await;
     }
     let service = ScriptedServer::start().await;
-    service.answer(samples::accepted(&service, "t1")).answer(Answer::silence());
-    let name = "journal::killed::after_the_response_the_task_is_known";
+    service.reply(samples::accepted(&service, "t1")).reply(Reply::silence());
+    let name = "journal::killed::a_process_killed_after_the_response_leaves_the_task";
     let entries = killed_after(2, name, &service).await;
     let [Entry::Accepted(intent, task)] = entries.as_slice() else { panic!("{entries:?}") };
     assert_eq!((intent.operation(), task.id(), task.cost()), ("gen-2-pro", "t1", Some(4.0)));

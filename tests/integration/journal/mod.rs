@@ -1,8 +1,7 @@
-//! The journal: what is submitted is written down first, and nothing that was paid is lost with the
-//! process.
+//! The journal: submissions are recorded first, so that no billed task is lost with its process.
 
+mod controlled_journal;
 mod file;
-mod held;
 mod killed;
 mod order;
 mod resuming;

@@ -1,5 +1,5 @@
-//! A test that needs an environment of its own runs once more, in a child process: the environment
-//! of this one belongs to all tests.
+//! Reruns a test in a child process with its own environment, because all tests in a process share
+//! one.
 
 use std::{
     env,
@@ -9,7 +9,7 @@ use std::{
 /// Set in the child.
 const IS_CHILD: &str = "IMAGEKILN_TEST_IS_CHILD";
 
-/// What tells the HTTP client of proxies. A child has none but those that it is given.
+/// The proxy variables that HTTP clients read. A child has only those that the test sets.
 const PROXY_VARIABLES: [&str; 9] = [
     "ALL_PROXY",
     "all_proxy",
@@ -27,22 +27,22 @@ pub fn is_child() -> bool {
     env::var_os(IS_CHILD).is_some()
 }
 
-/// Runs the test `name` (with its modules) in a child with these variables, and waits until it has
-/// passed.
+/// Runs the test `name` (including its modules) in a child with these variables, and waits until it
+/// has passed.
 pub fn run(name: &str, variables: &[(&str, &str)]) {
     let output = command(name, variables).output().expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let complaints = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}\n{complaints}");
-    assert!(said.contains("1 passed"), "no test is called {name}: {said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    assert!(stdout.contains("1 passed"), "no test has the name {name}: {stdout}");
 }
 
-/// Starts the test `name` in a child, to be killed.
+/// Starts the test `name` in a child, which the caller kills.
 pub fn start(name: &str, variables: &[(&str, &str)]) -> Running {
     Running(command(name, variables).spawn().expect("the program runs"))
 }
 
-/// A child that is killed when this is dropped, also if the test fails.
+/// A running child, which is killed on drop.
 pub struct Running(Child);
 
 impl Drop for Running {

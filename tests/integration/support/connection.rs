@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand: a library would refuse to misbehave.
+//! A hand-written HTTP/1.1 server, because libraries refuse to misbehave.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use tokio::{
 };
 
 use super::{
-    answer::{Answer, End, Reading},
     hold_clock,
     received::Received,
+    reply::{End, Reading, Reply},
     scripted::Shared,
 };
 
-/// Answers the requests of one connection until either side ends it.
+/// Serves the requests of one connection until either side closes it.
 pub(super) async fn serve(stream: TcpStream, number: usize, shared: Arc<Shared>) {
     let mut connection = Connection { stream, unread: Vec::new() };
     while let Ok(Some(head)) = connection.read_head().await {
         let received = Received::parse(&head, number);
         let length = received.header("content-length").map_or(0, |text| text.parse().unwrap_or(0));
-        let Some(answer) = shared.answer_to(&received) else {
+        let Some(reply) = shared.reply_to(&received) else {
             shared.arrived(received);
             return;
         };
         let index = shared.arrived(received);
-        // An error here is a client that left; its next connection is another one.
-        match connection.respond(answer, index, length, &shared).await {
+        // An error means that the client has left. Its next connection is separate.
+        match connection.respond(reply, index, length, &shared).await {
             Ok(true) => {}
             Ok(false) | Err(_) => return,
         }
@@ -39,20 +39,20 @@ struct Connection {
 }
 
 impl Connection {
-    /// Returns whether the connection stays.
+    /// Returns whether the connection stays open.
     async fn respond(
         &mut self,
-        mut answer: Answer,
+        mut reply: Reply,
         index: usize,
         length: usize,
         shared: &Shared,
     ) -> io::Result<bool> {
-        let bytes = answer.bytes();
-        match answer.reading {
+        let bytes = reply.bytes();
+        match reply.reading {
             Reading::HeadOnly => {}
             Reading::Whole => {
-                // The system may hold the rest of a large body back for a moment, in which neither
-                // side does anything.
+                // The system may hold back the rest of a large body for a moment, in which neither
+                // side makes progress.
                 let _held = (length > 64 * 1024).then(hold_clock);
                 let body = self.take(length).await?;
                 shared.read(index, &body, length);
@@ -63,7 +63,7 @@ impl Connection {
                     let body = self.take(bytes.min(left)).await?;
                     left -= body.len();
                     shared.read(index, &body, length);
-                    // The test may have stopped listening.
+                    // The test may have stopped waiting.
                     let _ = done.send(());
                 }
                 let body = self.take(left).await?;
@@ -71,12 +71,12 @@ impl Connection {
             }
         }
         self.stream.write_all(&bytes).await?;
-        if let Some(pieces) = &mut answer.pieces {
+        if let Some(pieces) = &mut reply.pieces {
             while let Some(piece) = pieces.recv().await {
                 self.stream.write_all(&piece).await?;
             }
         }
-        match answer.end {
+        match reply.end {
             End::KeepOpen => return Ok(true),
             End::Close => self.stream.shutdown().await?,
             End::Reset => self.stream.set_zero_linger()?,
@@ -85,7 +85,7 @@ impl Connection {
         Ok(false)
     }
 
-    /// Up to the empty line; none where the client closed between two requests.
+    /// Reads up to the empty line. `None` if the client closed the connection between two requests.
     async fn read_head(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             if let Some(end) = self.unread.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -98,14 +98,14 @@ impl Connection {
         }
     }
 
-    /// So many bytes of the body, or fewer where the client cuts it off.
+    /// Reads `length` bytes of the body, or fewer if the client disconnects.
     async fn take(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let known = self.unread.len().min(length);
         let mut body: Vec<u8> = self.unread.drain(..known).collect();
         let mut rest = (&mut self.stream).take((length - known) as u64);
         match rest.read_to_end(&mut body).await {
             Ok(_) => Ok(body),
-            // A reset is one more way to cut it off.
+            // A reset is another way to disconnect.
             Err(_) => Ok(body),
         }
     }

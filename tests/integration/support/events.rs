@@ -1,4 +1,4 @@
-//! All events and spans of a thread, as a log at the finest level would show them.
+//! Captures all events and spans of a thread at the finest level.
 
 use std::{
     io,
@@ -14,12 +14,12 @@ use tracing_subscriber::{
     fmt::{self, format::FmtSpan},
 };
 
-/// Collects until it is dropped. For tests on a runtime of one thread.
+/// Captures until it is dropped. For tests on a single-threaded runtime.
 pub struct Events {
     written: Arc<Mutex<Vec<u8>>>,
     _guard: DefaultGuard,
-    /// While there is only one subscriber, `tracing` lets the thread that comes to an event first
-    /// decide for all whether anybody wants it; and the threads of other tests have none.
+    /// With a single subscriber, `tracing` caches for all threads whether an event is enabled, as
+    /// decided by the first thread that reaches it. The threads of other tests have no subscriber.
     _second: Dispatch,
 }
 

@@ -1,5 +1,4 @@
-//! A server that speaks HTTP/2 over TLS, and that stops at the test's word to answer, to read, or
-//! to live.
+//! An HTTP/2 server over TLS that can stop responding or reading, or close its connections.
 
 use std::sync::{
     Arc,
@@ -22,15 +21,14 @@ use tokio_rustls::{
     server::TlsStream,
 };
 
-/// What is done about the next request. Each belongs to one request, in the order in which requests
-/// arrive.
+/// How the server handles the next request, in the order of arrival.
 pub enum Step {
-    Answer(Value),
-    /// The stream stays open, and the connection lives.
-    NeverAnswer,
-    /// The stream is refused with `REFUSED_STREAM`.
+    Reply(Value),
+    /// The stream stays open without a response.
+    NeverRespond,
+    /// Refuses the stream with `REFUSED_STREAM`.
     Refuse,
-    /// Nothing is read or written on this connection any more, not even an answer to a ping.
+    /// Stops reading and writing on this connection, including ping responses.
     Freeze,
 }
 
@@ -41,7 +39,7 @@ pub struct Http2Server {
     requests: watch::Receiver<Vec<(String, usize)>>,
 }
 
-/// A certificate for `127.0.0.1`, and its key.
+/// A certificate for `127.0.0.1` and its key.
 pub fn certificate() -> CertifiedKey<KeyPair> {
     rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])
         .expect("a certificate for this host")
@@ -72,8 +70,8 @@ impl Http2Server {
             let mut number = 0;
             while let Ok((stream, _)) = listener.accept().await {
                 number += 1;
-                // The system would hold back small frames for a moment, and a paused clock jumps
-                // over any moment.
+                // The system may hold back small frames for a moment, which a paused clock would
+                // skip.
                 stream.set_nodelay(true).expect("a TCP stream");
                 tokio::spawn(serve(acceptor.clone(), stream, number, Arc::clone(&accepting)));
             }
@@ -90,14 +88,14 @@ impl Http2Server {
         self
     }
 
-    /// The first connection shuts down in order once a request is there, and says that it took
-    /// none.
+    /// Makes the first connection shut down after a request has arrived, and report that it
+    /// processed none.
     pub fn goes_away_first(&self) -> &Self {
         self.shared.going_away.store(1, Ordering::Relaxed);
         self
     }
 
-    /// Method and path of every request, and the number of its connection.
+    /// Returns the method and path of every request, and the number of its connection.
     pub fn requests(&self) -> Vec<(String, usize)> {
         self.requests.borrow().clone()
     }
@@ -111,13 +109,13 @@ impl Http2Server {
 struct Shared {
     script: tokio::sync::Mutex<mpsc::UnboundedReceiver<Step>>,
     seen: watch::Sender<Vec<(String, usize)>>,
-    /// How many connections go away, the first ones.
+    /// The number of connections that go away, starting with the first.
     going_away: AtomicUsize,
 }
 
 async fn serve(acceptor: TlsAcceptor, stream: TcpStream, number: usize, shared: Arc<Shared>) {
     let Ok(stream) = acceptor.accept(stream).await else { return };
-    // By hand, because a library would first take the request.
+    // Written by hand, because a library would accept the request first.
     if number <= shared.going_away.load(Ordering::Relaxed) {
         return go_away(stream, number, &shared).await;
     }
@@ -126,9 +124,9 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, number: usize, shared: 
         shared.saw(&request, number);
         let step = shared.script.lock().await.recv().await;
         match step {
-            Some(Step::Answer(body)) => answer(&mut respond, &body),
-            Some(Step::NeverAnswer) => {
-                // Kept for as long as the connection lives: dropping it would reset the stream.
+            Some(Step::Reply(body)) => reply(&mut respond, &body),
+            Some(Step::NeverRespond) => {
+                // Keep the response handle: dropping it would reset the stream.
                 tokio::spawn(async move {
                     let _respond = respond;
                     std::future::pending::<()>().await;
@@ -141,15 +139,15 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, number: usize, shared: 
     }
 }
 
-fn answer(respond: &mut SendResponse<Bytes>, body: &Value) {
-    // An error here is a client that left.
+fn reply(respond: &mut SendResponse<Bytes>, body: &Value) {
+    // An error means that the client has left.
     if let Ok(mut stream) = respond.send_response(Response::new(()), false) {
         let _ = stream.send_data(body.to_string().into(), true);
     }
 }
 
-/// Frames by hand: settings, and once a request is there, `GOAWAY` with 0 as the last stream that
-/// was taken.
+/// Sends hand-written frames: the settings and, after a request, `GOAWAY` with 0 as the last
+/// processed stream.
 async fn go_away(mut stream: TlsStream<TcpStream>, number: usize, shared: &Shared) {
     const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
     const GO_AWAY: &[u8] = &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -168,7 +166,7 @@ async fn go_away(mut stream: TlsStream<TcpStream>, number: usize, shared: &Share
         if head[3] == 1 {
             shared
                 .seen
-                .send_modify(|seen| seen.push(("a request that was not taken".to_owned(), number)));
+                .send_modify(|seen| seen.push(("an unprocessed request".to_owned(), number)));
             let _ = stream.write_all(GO_AWAY).await;
             let _ = stream.shutdown().await;
         }

@@ -1,12 +1,11 @@
-//! What the tests stand on: a server that answers by script, the answers, and what a subscriber of
-//! events saw.
+//! Test support: a scripted server, its replies, and captured events.
 
-pub mod answer;
 pub mod child;
 mod connection;
 pub mod events;
 pub mod http2;
 pub mod received;
+pub mod reply;
 pub mod samples;
 pub mod scripted;
 
@@ -14,21 +13,19 @@ use std::{sync::mpsc, time::Duration};
 
 use tokio::time;
 
-/// The outcome of what must not hang: on a paused clock the limit passes when nothing moves any
-/// more.
+/// Awaits a future that must not hang. With a paused clock, the limit passes as soon as nothing
+/// makes progress.
 pub async fn done<T>(future: impl Future<Output = T>) -> T {
-    time::timeout(Duration::from_secs(86_400), future)
-        .await
-        .expect("nothing moves, and it is not done")
+    time::timeout(Duration::from_secs(86_400), future).await.expect("the future hangs")
 }
 
-/// Returns when nothing is left to do for either side: a paused clock moves only when every task
-/// waits.
+/// Returns when both sides are idle: a paused clock advances only when every task waits.
 pub async fn settle() {
     time::sleep(Duration::from_millis(1)).await;
 }
 
-/// A paused clock does not move by itself until this is dropped: not while a blocking task runs.
+/// Keeps a paused clock from advancing until the guard is dropped, because a blocking task is
+/// running.
 #[must_use]
 pub fn hold_clock() -> mpsc::Sender<()> {
     let (held, released) = mpsc::channel::<()>();

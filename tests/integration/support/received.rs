@@ -1,4 +1,4 @@
-//! A request as it arrived.
+//! A request as received by the server.
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -7,20 +7,20 @@ use super::samples::KEY;
 
 #[derive(Debug, Clone)]
 pub struct Received {
-    /// Which connection of the server it came on, counted from 1.
+    /// The number of its connection, starting at 1.
     pub connection: usize,
     pub method: String,
-    /// Path and query.
+    /// The path and the query.
     pub target: String,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Whether all of its body came, so that a service could have worked on it.
+    /// Whether the whole body arrived, so that a service could have processed it.
     pub complete: bool,
     pub at: Instant,
 }
 
 impl Received {
-    /// Reads the head, without the empty line at its end.
+    /// Parses the head without the final empty line.
     pub(super) fn parse(head: &[u8], connection: usize) -> Self {
         let text = String::from_utf8_lossy(head);
         let mut lines = text.split("\r\n");
@@ -42,12 +42,12 @@ impl Received {
         }
     }
 
-    /// The value of a header that stands at most once.
+    /// Returns the value of a header that occurs at most once.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values =
             self.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value);
         let value = values.next();
-        assert!(values.next().is_none(), "`{name}` stands twice in {:?}", self.headers);
+        assert!(values.next().is_none(), "`{name}` occurs twice in {:?}", self.headers);
         value.map(String::as_str)
     }
 
@@ -55,21 +55,18 @@ impl Received {
         serde_json::from_slice(&self.body).expect("the body is JSON")
     }
 
-    /// That the key arrived, once, in its header and nowhere else.
+    /// Asserts that the key arrived once, in its header and nowhere else.
     pub fn assert_has_key(&self) {
         assert_eq!(self.header("x-key"), Some(KEY), "{} {}", self.method, self.target);
         let elsewhere =
             self.headers.iter().any(|(name, value)| name != "x-key" && value.contains(KEY));
-        assert!(
-            !elsewhere && !self.target.contains(KEY),
-            "the key stands in a wrong place: {self:?}"
-        );
+        assert!(!elsewhere && !self.target.contains(KEY), "the key occurs elsewhere: {self:?}");
     }
 
-    /// That neither the key nor a header for it is anywhere in the request.
+    /// Asserts that the request contains neither the key nor its header.
     pub fn assert_has_no_key(&self) {
         assert_eq!(self.header("x-key"), None, "{} {}", self.method, self.target);
-        assert!(!self.contains(KEY), "the key came to {}", self.target);
+        assert!(!self.contains(KEY), "the key was sent to {}", self.target);
     }
 
     pub fn contains(&self, text: &str) -> bool {

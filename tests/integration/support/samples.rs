@@ -1,24 +1,23 @@
-//! The client under test, and what a well-behaved service says.
+//! Sample clients, requests and replies of a well-behaved service.
 
 use std::time::{Duration, SystemTime};
 
-use imagekiln::{
-    Client, ClientBuilder, Error, ErrorKind, Picture, Task, TaskRef, WaitOptions, types::Gen2Pro,
-};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{answer::Answer, scripted::ScriptedServer};
+use super::{reply::Reply, scripted::ScriptedServer};
+use imagekiln::{
+    Client, ClientBuilder, Error, ErrorKind, Picture, Task, TaskRef, WaitOptions, types::Gen2Pro,
+};
 
 pub const KEY: &str = "kiln-key-7f3a19c2e8";
 pub const WEBHOOK_SECRET: &str = "webhook-secret-51d0b7";
-/// In the query of polling addresses, as a service that signs them would write it.
+/// In the query of polling URLs, like the signature of a service.
 pub const POLLING_SIGNATURE: &str = "polling-signature-a90c44";
-/// In the query of delivery addresses.
+/// In the query of delivery URLs.
 pub const DELIVERY_SIGNATURE: &str = "delivery-signature-2be617";
 
-/// A client of this server, with the same spread of delays at each run, and a wall clock that runs
-/// with tokio's.
+/// A client of this server with reproducible jitter and a wall clock that follows tokio's clock.
 pub fn builder(server: &ScriptedServer) -> ClientBuilder {
     let started = Instant::now();
     Client::builder().api_key(KEY).base_url(server.url("")).random_seed(7).wall_clock(move || {
@@ -34,22 +33,22 @@ pub fn fox() -> Gen2Pro {
     Gen2Pro::new("a red fox in the snow")
 }
 
-/// Takes the submission: polled at `/poll/ID` of `server`.
-pub fn accepted(server: &ScriptedServer, id: &str) -> Answer {
-    Answer::json(200, &json!({ "id": id, "polling_url": polling_url(server, id), "cost": 4 }))
+/// Accepts the submission, with the polling URL `/poll/ID` at `server`.
+pub fn accepted(server: &ScriptedServer, id: &str) -> Reply {
+    Reply::json(200, &json!({ "id": id, "polling_url": polling_url(server, id), "cost": 4 }))
 }
 
 pub fn polling_url(server: &ScriptedServer, id: &str) -> String {
     server.url(&format!("/poll/{id}?signature={POLLING_SIGNATURE}"))
 }
 
-pub fn status(status: &str) -> Answer {
-    Answer::json(200, &json!({ "id": "t1", "status": status, "result": null }))
+pub fn status(status: &str) -> Reply {
+    Reply::json(200, &json!({ "id": "t1", "status": status, "result": null }))
 }
 
-/// `Ready`, with a picture at `/fox.png` of `delivery`.
-pub fn ready(delivery: &ScriptedServer) -> Answer {
-    Answer::json(200, &ready_body(&delivery_url(delivery)))
+/// Status `Ready` with a picture at `/fox.png` of `delivery`.
+pub fn ready(delivery: &ScriptedServer) -> Reply {
+    Reply::json(200, &ready_body(&delivery_url(delivery)))
 }
 
 pub fn ready_body(address: &str) -> Value {
@@ -60,7 +59,7 @@ pub fn delivery_url(delivery: &ScriptedServer) -> String {
     delivery.url(&format!("/fox.png?signature={DELIVERY_SIGNATURE}"))
 }
 
-/// A task that `server` took, which stands for a submission where that is not what is tested.
+/// A task of `server`, without a submission.
 pub fn task(client: &Client, server: &ScriptedServer) -> Task {
     client.task(reference(server))
 }
@@ -69,7 +68,7 @@ pub fn reference(server: &ScriptedServer) -> TaskRef {
     TaskRef::new("t1", polling_url(server, "t1"), Some("gen-2-pro".to_owned()))
 }
 
-/// The reference of a task whose submission was answered by [`accepted`].
+/// The reference of a task that [`accepted`] returned.
 pub fn submitted(server: &ScriptedServer) -> TaskRef {
     let known = json!({
         "id": "t1",
@@ -79,16 +78,16 @@ pub fn submitted(server: &ScriptedServer) -> TaskRef {
         "cost": 4.0,
         "submitted_at": 1_800_000_000,
     });
-    serde_json::from_value(known).expect("a reference as it is stored")
+    serde_json::from_value(known).expect("a stored reference")
 }
 
-/// A picture whose address is at `delivery`; `server` is asked for it once.
+/// A picture with a delivery URL at `delivery`, after one poll of `server`.
 pub async fn picture(
     client: &Client,
     server: &ScriptedServer,
     delivery: &ScriptedServer,
 ) -> Picture {
-    server.answer(ready(delivery));
+    server.reply(ready(delivery));
     task(client, server).wait().await.expect("the task is ready")
 }
 
@@ -105,7 +104,7 @@ pub const PNG: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
     \0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
 
-/// The chunks of a PNG of this length, whose data differs all over.
+/// The chunks of a PNG of this length with varied data.
 pub fn large_png(length: usize) -> Vec<u8> {
     let (head, tail) = PNG.split_at(PNG.len() - 12);
     let data = (length - PNG.len() - 12) as u32;
@@ -115,8 +114,7 @@ pub fn large_png(length: usize) -> Vec<u8> {
     png
 }
 
-/// That an error tells its kind and nothing of the secrets, whether it is shown or debugged, its
-/// causes too.
+/// Asserts the kind of an error, and that neither the error nor its causes contain secrets.
 #[track_caller]
 pub fn assert_kind(error: &Error, kind: ErrorKind) {
     assert_eq!(error.kind(), kind, "{error:?}");
@@ -132,6 +130,6 @@ pub fn assert_kind(error: &Error, kind: ErrorKind) {
 #[track_caller]
 pub fn assert_no_secret(text: &str) {
     for secret in [KEY, WEBHOOK_SECRET, POLLING_SIGNATURE, DELIVERY_SIGNATURE] {
-        assert!(!text.contains(secret), "`{secret}` stands in {text}");
+        assert!(!text.contains(secret), "`{secret}` occurs in {text}");
     }
 }

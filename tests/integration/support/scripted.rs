@@ -1,4 +1,4 @@
-//! A server on a free port that answers by script and remembers every request as it arrived.
+//! A scripted server on a free port that records every request.
 
 use std::{
     collections::VecDeque,
@@ -13,13 +13,12 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-use super::{answer::Answer, connection, done, received::Received};
+use super::{connection, done, received::Received, reply::Reply};
 
-type Rule = Box<dyn Fn(&Received) -> Answer + Send + Sync>;
+type Rule = Box<dyn Fn(&Received) -> Reply + Send + Sync>;
 
-/// Answers in the order of the script. A request for which nothing is scripted is closed
-/// unanswered; both that and an answer that nobody asked for fail the test when the server is
-/// dropped.
+/// Replies in the order of the script. If the script has no reply, the server closes the connection
+/// without one. Unscripted requests and unused replies fail the test when the server is dropped.
 pub struct ScriptedServer {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -28,7 +27,7 @@ pub struct ScriptedServer {
 
 #[derive(Default)]
 pub(super) struct Shared {
-    script: Mutex<VecDeque<Answer>>,
+    script: Mutex<VecDeque<Reply>>,
     rule: Mutex<Option<Rule>>,
     received: watch::Sender<Vec<Received>>,
     unscripted: Mutex<Vec<String>>,
@@ -47,19 +46,19 @@ impl ScriptedServer {
         Self { shared, address, accepting }
     }
 
-    /// Adds an answer to the script.
-    pub fn answer(&self, answer: Answer) -> &Self {
-        self.shared.script.lock().unwrap().push_back(answer);
+    /// Adds a reply to the script.
+    pub fn reply(&self, reply: Reply) -> &Self {
+        self.shared.script.lock().unwrap().push_back(reply);
         self
     }
 
-    /// How requests are answered once the script is at its end.
-    pub fn otherwise(&self, rule: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> &Self {
+    /// Sets how to reply after the end of the script.
+    pub fn otherwise(&self, rule: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> &Self {
         *self.shared.rule.lock().unwrap() = Some(Box::new(rule));
         self
     }
 
-    /// `127.0.0.1:PORT`
+    /// Returns `127.0.0.1:PORT`.
     pub fn authority(&self) -> String {
         self.address.to_string()
     }
@@ -68,12 +67,12 @@ impl ScriptedServer {
         format!("http://{}{target}", self.address)
     }
 
-    /// What arrived until now, requests that were cut off too.
+    /// Returns the requests so far, including incomplete ones.
     pub fn received(&self) -> Vec<Received> {
         self.shared.received.borrow().clone()
     }
 
-    /// The one request that arrived.
+    /// Returns the only request.
     pub fn only_request(&self) -> Received {
         let received = self.received();
         assert_eq!(received.len(), 1, "{:?}", lines(&received));
@@ -100,12 +99,12 @@ impl ScriptedServer {
         self.received().iter().for_each(Received::assert_has_no_key);
     }
 
-    /// Waits until the heads of so many requests have arrived.
+    /// Waits until the headers of `count` requests have arrived.
     pub async fn wait_for_heads(&self, count: usize) {
         self.wait_for(|received| received.len() >= count).await;
     }
 
-    /// Waits until so many requests have arrived to their end.
+    /// Waits until `count` complete requests have arrived.
     pub async fn wait_for_requests(&self, count: usize) {
         self.wait_for(|received| {
             received.iter().filter(|request| request.complete).count() >= count
@@ -126,24 +125,24 @@ impl Drop for ScriptedServer {
             return;
         }
         let unscripted = self.shared.unscripted.lock().unwrap();
-        assert!(unscripted.is_empty(), "requests that the script does not know: {unscripted:?}");
+        assert!(unscripted.is_empty(), "unscripted requests: {unscripted:?}");
         let left = self.shared.script.lock().unwrap().len();
-        assert_eq!(left, 0, "scripted answers that nobody asked for");
+        assert_eq!(left, 0, "unused scripted replies");
     }
 }
 
 impl Shared {
-    pub(super) fn answer_to(&self, request: &Received) -> Option<Answer> {
+    pub(super) fn reply_to(&self, request: &Received) -> Option<Reply> {
         let scripted = self.script.lock().unwrap().pop_front();
-        let answer =
+        let reply =
             scripted.or_else(|| self.rule.lock().unwrap().as_ref().map(|rule| rule(request)));
-        if answer.is_none() {
+        if reply.is_none() {
             self.unscripted.lock().unwrap().push(line(request));
         }
-        answer
+        reply
     }
 
-    /// Remembers a request whose body is still to come, and returns its place.
+    /// Records a request before its body, and returns its index.
     pub(super) fn arrived(&self, request: Received) -> usize {
         let mut index = 0;
         self.received.send_modify(|received| {
@@ -163,7 +162,7 @@ impl Shared {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    // Dropped, and the connections with it, when the server is.
+    // Dropped with the server, which closes the connections.
     let mut connections = JoinSet::new();
     let mut number = 0;
     while let Ok((stream, _)) = listener.accept().await {

@@ -1,23 +1,23 @@
-//! An event is confirmed where its task was submitted, and by nothing but a poll with the key.
+//! Events are confirmed by a poll with the key in the region of the submission.
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
+use super::signed::{SECRET, SIGNATURE, headers, hmac_header};
+use crate::support::{
+    reply::Reply,
+    samples::{self, assert_kind},
+    scripted::ScriptedServer,
+};
 use imagekiln::{
     Client, Error, ErrorKind, Region, Submit, Task, TaskRef, TaskStatus,
     types::{self, Gen2Pro},
     webhook::{Event, Refusal, Verifier},
 };
 use imagekiln_simulator::{Config, Simulator, WebhookSettings};
-use serde_json::{Value, json};
 
-use super::signed::{SECRET, SIGNATURE, headers, hmac_header};
-use crate::support::{
-    answer::Answer,
-    samples::{self, assert_kind},
-    scripted::ScriptedServer,
-};
-
-/// The event that a service would send.
+/// A signed event, as a service sends it.
 fn event(body: &str) -> Event {
     let headers = headers(&[(SIGNATURE, &hmac_header(SECRET, body.as_bytes()))]);
     Verifier::hmac_sha256(SECRET).verify(&headers, body).unwrap()
@@ -36,8 +36,8 @@ async fn simulator() -> (Simulator, Client) {
     (sim, client.build().unwrap())
 }
 
-/// Submits a request that is answered with AsyncWebhookResponse, and confirms its event at its own
-/// region and at the other.
+/// Submits a request whose response is an `AsyncWebhookResponse`, and confirms its event in both
+/// regions.
 async fn confirm_at(region: Region, request: impl Submit) {
     let (sim, client) = simulator().await;
     let task: Task = client.submit(request).await.unwrap();
@@ -64,19 +64,19 @@ async fn confirm_at(region: Region, request: impl Submit) {
 }
 
 #[tokio::test]
-async fn a_task_without_a_polling_url_is_polled_at_the_global_address() {
+async fn a_task_without_a_polling_url_is_polled_at_the_base_url() {
     confirm_at(Region::Global, Gen2Pro::new("a fox").width(64).height(64)).await;
 }
 
 #[tokio::test]
-#[expect(deprecated, reason = "all regional operations are")]
-async fn a_task_without_a_polling_url_is_polled_at_the_regional_address() {
+#[expect(deprecated, reason = "all regional operations are deprecated")]
+async fn a_regional_task_without_a_polling_url_is_polled_at_the_regional_base_url() {
     confirm_at(Region::Regional, types::GenPro11UltraFinetuned::new("fox-style").prompt("a fox"))
         .await;
 }
 
 #[tokio::test]
-async fn an_event_of_another_task_is_not_polled() {
+async fn an_event_about_another_task_is_not_polled() {
     let service = ScriptedServer::start().await;
     let client = samples::client(&service);
     let task = samples::reference(&service);
@@ -91,23 +91,27 @@ async fn an_event_of_another_task_is_not_polled() {
     assert_kind(&error, ErrorKind::Settings);
 }
 
-/// The event claims that the picture is ready, and where; only the poll is believed.
+/// The event claims that the picture is ready, and where. Only the poll counts.
 #[tokio::test]
-async fn the_poll_is_believed_and_not_the_event() {
+async fn the_poll_overrides_the_event() {
     let (service, elsewhere) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = samples::client(&service);
-    let claims = json!({ "id": "t1", "status": "Ready", "result": { "sample": elsewhere.url("/fox.png") },
-        "polling_url": elsewhere.url("/poll") });
+    let claims = json!({
+        "id": "t1",
+        "status": "Ready",
+        "result": { "sample": elsewhere.url("/fox.png") },
+        "polling_url": elsewhere.url("/poll"),
+    });
     let event = event(&claims.to_string());
     assert_eq!(event.json::<Value>().unwrap(), claims);
     assert_eq!(event.body(), claims.to_string().as_bytes());
 
-    service.answer(samples::status("Pending"));
+    service.reply(samples::status("Pending"));
     let update = client.confirm(&event, &samples::reference(&service)).await.unwrap();
     assert_eq!(update.status().as_str(), "Pending");
     assert!(update.picture().is_none());
 
-    service.answer(Answer::status(503));
+    service.reply(Reply::status(503));
     let error = client.confirm(&event, &samples::reference(&service)).await.unwrap_err();
     assert_kind(&error, ErrorKind::Service);
     assert_eq!(error.task(), Some(&samples::reference(&service)));
@@ -116,7 +120,7 @@ async fn the_poll_is_believed_and_not_the_event() {
 }
 
 #[tokio::test]
-async fn the_id_is_found_wherever_services_put_it() {
+async fn the_id_is_found_in_all_common_locations() {
     for (body, id) in [
         (r#"{"id": "a"}"#, "a"),
         (r#"{"id": 17}"#, "17"),
@@ -135,35 +139,38 @@ async fn the_id_is_found_wherever_services_put_it() {
     };
     assert_eq!(at("/data/object/id").as_deref(), Some("a"));
     assert_eq!(at("/data/object"), None);
-    assert_eq!(at("no pointer"), None);
+    assert_eq!(at("not a pointer"), None);
     let long = format!(r#"{{"id": "{}"}}"#, "a".repeat(1025));
     assert_eq!(event(&long).task_id(), None);
 }
 
 #[test]
-fn a_body_that_nobody_signed_can_be_read_and_is_bounded_all_the_same() {
+fn an_unsigned_body_can_be_read_within_the_size_limit() {
     let verifier = Verifier::hmac_sha256(SECRET).max_body_bytes(40).task_id("/job");
     let event = verifier.read_unverified(r#"{"job": "a", "status": "Ready"}"#).unwrap();
     assert_eq!((event.task_id(), event.message_id()), (Some("a"), None));
-    assert_eq!(verifier.read_unverified("no JSON").unwrap_err(), Refusal::NotJson);
+    assert_eq!(verifier.read_unverified("not JSON").unwrap_err(), Refusal::NotJson);
     let refusal = verifier.read_unverified(" ".repeat(41)).unwrap_err();
     assert!(matches!(refusal, Refusal::TooLarge { .. }), "{refusal:?}");
 }
 
 #[test]
-fn an_event_prints_nothing_of_its_body() {
-    let body = r#"{"id":"a\u001b[31m","status":"Ready","result":{"sample":"https://a.example/x?signature=hidden"}}"#;
+fn an_event_does_not_print_its_body() {
+    let body = concat!(
+        r#"{"id":"a\u001b[31m","status":"Ready","#,
+        r#""result":{"sample":"https://a.example/x?signature=hidden"}}"#,
+    );
     let shown = format!("{:?}", event(body));
     assert!(!shown.contains("hidden") && !shown.contains('\u{1b}'), "{shown}");
 }
 
-/// What is refused can be returned with `?` next to every other error.
+/// A refusal can be returned with `?` like any other error.
 #[test]
 fn a_refusal_becomes_an_error() {
     let refusal = Verifier::hmac_sha256(SECRET).verify(&http::HeaderMap::new(), "{}").unwrap_err();
     let error = Error::from(refusal);
     assert_kind(&error, ErrorKind::Webhook);
-    insta::assert_snapshot!(error, @"the delivery of a webhook was refused: the header x-webhook-signature is missing; if the service sent it, compare the settings of the verifier with the delivery's headers");
+    insta::assert_snapshot!(error, @"the webhook delivery was rejected: the header x-webhook-signature is missing; if the service sent it, compare the settings of the verifier with the headers of the delivery");
 }
 
 #[tokio::test]

@@ -1,16 +1,16 @@
-//! The webhook that a client adds to its requests.
+//! The webhook settings that a client adds to its requests.
 
-use imagekiln::{
-    Client, ClientBuilder, ErrorKind, Request, Submit, find_operation,
-    types::{Gen2Flex, Gen2Pro},
-};
 use serde_json::{Value, json};
 
 use crate::support::{
-    answer::Answer,
     child,
+    reply::Reply,
     samples::{self, KEY, WEBHOOK_SECRET, assert_kind, assert_no_secret},
     scripted::ScriptedServer,
+};
+use imagekiln::{
+    Client, ClientBuilder, ErrorKind, Request, Submit, find_operation,
+    types::{Gen2Flex, Gen2Pro},
 };
 
 const URL: &str = "https://example.com/hook?token=hidden-token";
@@ -19,16 +19,16 @@ fn defaults(service: &ScriptedServer) -> ClientBuilder {
     samples::builder(service).webhook_url(URL).webhook_secret(WEBHOOK_SECRET)
 }
 
-/// `webhook_url` and `webhook_secret` of a request as it was sent.
+/// Returns `webhook_url` and `webhook_secret` of a request as sent.
 async fn sent(service: &ScriptedServer, client: &Client, request: impl Submit) -> [Value; 2] {
-    service.answer(samples::accepted(service, "t1"));
+    service.reply(samples::accepted(service, "t1"));
     let _ = client.submit(request).await.unwrap();
     let body = service.posts().pop().unwrap().json();
     ["webhook_url", "webhook_secret"].map(|name| body[name].clone())
 }
 
 #[tokio::test]
-async fn are_sent_with_requests_that_set_none_of_their_own() {
+async fn webhook_defaults_are_sent_unless_the_request_sets_them() {
     let service = ScriptedServer::start().await;
     let client = defaults(&service).build().unwrap();
     let own = "https://example.org/own";
@@ -48,17 +48,17 @@ async fn are_sent_with_requests_that_set_none_of_their_own() {
     assert_eq!(
         sent(&service, &client, request.clone()).await,
         [json!(URL), json!(WEBHOOK_SECRET)],
-        "requests built at run time, too"
+        "a request built at run time"
     );
     assert_eq!(
         sent(&service, &client, request.field("webhook_url", ())).await,
         [Value::Null, Value::Null],
-        "an explicit null asks for no webhook"
+        "an explicit null requests no webhook"
     );
 }
 
 #[tokio::test]
-async fn a_secret_alone_is_sent_to_nobody() {
+async fn a_secret_without_a_url_is_not_sent() {
     let service = ScriptedServer::start().await;
     let client = samples::builder(&service).webhook_secret(WEBHOOK_SECRET).build().unwrap();
     assert_eq!(sent(&service, &client, Gen2Pro::new("a fox")).await, [Value::Null, Value::Null]);
@@ -66,7 +66,7 @@ async fn a_secret_alone_is_sent_to_nobody() {
 }
 
 #[tokio::test]
-async fn an_operation_without_webhooks_gets_none() {
+async fn an_operation_without_webhooks_gets_no_defaults() {
     let service = ScriptedServer::start().await;
     let client = defaults(&service).build().unwrap();
     let request = Request::new(find_operation("gen-2-klein-4b").unwrap()).field("prompt", "a fox");
@@ -74,21 +74,21 @@ async fn an_operation_without_webhooks_gets_none() {
 }
 
 #[tokio::test]
-async fn are_neither_printed_nor_repeated_in_errors() {
+async fn webhook_defaults_are_not_printed_in_errors() {
     let service = ScriptedServer::start().await;
     let builder = defaults(&service);
     let shown = format!("{builder:?} {:?}", builder.clone().build().unwrap());
     assert_no_secret(&shown);
     assert!(!shown.contains("hidden-token"), "{shown}");
     let echo = json!({ "detail": format!("cannot reach {URL} with {WEBHOOK_SECRET}") });
-    service.answer(Answer::json(422, &echo));
+    service.reply(Reply::json(422, &echo));
     let error = builder.build().unwrap().submit(Gen2Pro::new("a fox")).await.unwrap_err();
     assert_kind(&error, ErrorKind::Validation);
     assert!(!format!("{error} {error:?}").contains("hidden-token"), "{error}");
 }
 
 #[test]
-fn an_address_that_no_service_could_use_is_an_error() {
+fn an_invalid_webhook_url_is_an_error() {
     for url in ["", "not a URL", "ftp://example.com/hook", "mailto:a@example.com", "https://"] {
         let error = imagekiln::Client::builder()
             .api_key(KEY)
@@ -105,7 +105,7 @@ fn an_address_that_no_service_could_use_is_an_error() {
 }
 
 #[tokio::test]
-async fn come_from_the_environment() {
+async fn webhook_defaults_are_read_from_the_environment() {
     if !child::is_child() {
         let service = ScriptedServer::start().await;
         let variables = [
@@ -114,7 +114,10 @@ async fn come_from_the_environment() {
             ("IMAGEKILN_WEBHOOK_URL", URL),
             ("IMAGEKILN_WEBHOOK_SECRET", WEBHOOK_SECRET),
         ];
-        return child::run("webhooks::defaults::come_from_the_environment", &variables);
+        return child::run(
+            "webhooks::defaults::webhook_defaults_are_read_from_the_environment",
+            &variables,
+        );
     }
     let service = ScriptedServer::start().await;
     let client = ClientBuilder::from_env().unwrap().base_url(service.url("")).build().unwrap();

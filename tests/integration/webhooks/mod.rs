@@ -1,4 +1,4 @@
-//! Webhooks: deliveries are verified, and nothing is believed that a poll did not confirm.
+//! Webhooks: deliveries are verified, and events are only acted on after a poll.
 
 mod confirming;
 mod defaults;
@@ -7,7 +7,8 @@ mod properties;
 mod receiving;
 mod signed;
 mod simulated;
-mod stage;
+mod simulation;
 mod standard_vectors;
+mod test_receiver;
 mod waking;
 mod wrong_signatures;

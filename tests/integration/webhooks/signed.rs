@@ -1,12 +1,13 @@
-//! Deliveries, signed as a service signs them.
+//! Signs deliveries as a service does.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use imagekiln::webhook::Verifier;
 use sha2::Sha256;
+
+use imagekiln::webhook::Verifier;
 
 pub const SECRET: &str = "the secret of the webhooks";
 pub const BODY: &[u8] = br#"{"id": "t1", "status": "Ready"}"#;
@@ -16,7 +17,7 @@ pub const SIGNATURE: &str = "x-webhook-signature";
 pub const READY: &str = r#"{"id": "t1", "status": "Ready"}"#;
 pub const PENDING: &str = r#"{"id": "t1", "status": "Pending"}"#;
 
-/// The second at which deliveries of Standard Webhooks are sent here.
+/// The timestamp of deliveries of Standard Webhooks, in seconds.
 pub const SENT_AT: u64 = 1_800_000_000;
 
 pub fn hmac(key: &[u8], body: &[u8]) -> [u8; 32] {
@@ -31,12 +32,12 @@ pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The header of a delivery that is signed with HMAC-SHA256.
+/// The signature header of a delivery with HMAC-SHA256.
 pub fn hmac_header(secret: &str, body: &[u8]) -> String {
     format!("sha256={}", hex(&hmac(secret.as_bytes(), body)))
 }
 
-/// The headers of a delivery of Standard Webhooks, by the library of its authors.
+/// The headers of a delivery of Standard Webhooks, created with the reference library.
 pub fn standard_headers(secret: &str, id: &str, sent_at: i64, body: &[u8]) -> HeaderMap {
     let signer = standardwebhooks::Webhook::from_bytes(secret.as_bytes().to_vec()).unwrap();
     let signature = signer.sign(id, sent_at, body).unwrap();
@@ -59,7 +60,7 @@ pub fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
         .collect()
 }
 
-/// A verifier of Standard Webhooks whose clock shows this second.
+/// A verifier for Standard Webhooks with a fixed clock.
 pub fn standard_at(secret: &str, second: u64) -> Verifier {
     Verifier::standard(secret).wall_clock(move || at(second))
 }

@@ -1,10 +1,9 @@
-//! What the authors of Standard Webhooks publish as signed correctly.
+//! Published test vectors of Standard Webhooks.
 
 use std::time::Duration;
 
-use imagekiln::webhook::{Refusal, Verifier};
-
 use super::signed::{BODY, SECRET, SENT_AT, headers, standard_at, standard_headers};
+use imagekiln::webhook::{Refusal, Verifier};
 
 struct Vector {
     secret: &'static str,
@@ -14,8 +13,7 @@ struct Vector {
     signature: &'static str,
 }
 
-/// The first is the one of the specification and of most libraries, the second that of the library
-/// for Rust.
+/// From the specification and most libraries, and from the Rust library.
 const VECTORS: [Vector; 2] = [
     Vector {
         secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
@@ -47,18 +45,18 @@ impl Vector {
 }
 
 #[test]
-fn are_verified() {
+fn test_vectors_are_verified() {
     for vector in &VECTORS {
         let verifier = standard_at(vector.secret, vector.timestamp);
         vector.verify(&verifier, vector.signature).unwrap();
-        // Their libraries take the secret without its prefix, too.
+        // The reference libraries also accept a secret without its prefix.
         let bare = vector.secret.trim_start_matches("whsec_");
         vector.verify(&standard_at(bare, vector.timestamp), vector.signature).unwrap();
     }
 }
 
 #[test]
-fn are_verified_among_other_signatures() {
+fn test_vectors_are_verified_among_other_signatures() {
     let [first, second] = &VECTORS;
     let verifier = standard_at(first.secret, first.timestamp);
     let among = |signature: &str| format!("v1a,aGVsbG8= {} v2,x {signature} v1,", second.signature);
@@ -68,7 +66,7 @@ fn are_verified_among_other_signatures() {
 }
 
 #[test]
-fn are_refused_if_they_are_partial() {
+fn incomplete_test_vectors_are_refused() {
     for vector in &VECTORS {
         let verifier = standard_at(vector.secret, vector.timestamp);
         for length in 0..vector.signature.len() {
@@ -78,7 +76,7 @@ fn are_refused_if_they_are_partial() {
 }
 
 #[test]
-fn five_minutes_are_the_limit_in_both_directions() {
+fn timestamps_may_differ_by_at_most_five_minutes() {
     let vector = &VECTORS[0];
     let verify = |now: u64| vector.verify(&standard_at(vector.secret, now), vector.signature);
     verify(vector.timestamp + 300).unwrap();
@@ -121,9 +119,9 @@ fn extreme_timestamps_are_refused() {
     assert!(matches!(refusal, Err(Refusal::FromFuture { .. })));
 }
 
-/// `id.timestamp.body` can be cut in two ways if the id has a dot.
+/// `id.timestamp.body` is ambiguous if the id contains a dot.
 #[test]
-fn a_dot_does_not_move_what_is_signed_into_the_id() {
+fn an_id_with_a_dot_is_refused() {
     let body = br#"1800000000.{"id": "t1"}"#;
     let signed = standard_headers(SECRET, "m1", SENT_AT as i64, body);
     let mut moved = signed.clone();

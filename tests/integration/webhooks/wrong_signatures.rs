@@ -1,16 +1,16 @@
-//! A table of signatures that are not right, each with the reason for which it is refused.
+//! A table of wrong signatures, with the reason for each refusal.
 
 use http::{HeaderMap, HeaderValue};
-use imagekiln::webhook::{Encoding, Refusal, Verifier};
 
 use super::signed::{
     BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, hmac_header, standard_at,
     standard_headers,
 };
+use imagekiln::webhook::{Encoding, Refusal, Verifier};
 
-/// The body with one byte changed, and as another program would serialise it.
+/// The body with one byte changed, and serialized by another program.
 const CHANGED: &[u8] = br#"{"id": "t2", "status": "Ready"}"#;
-const RESERIALISED: &[u8] = br#"{"id":"t1","status":"Ready"}"#;
+const RESERIALIZED: &[u8] = br#"{"id":"t1","status":"Ready"}"#;
 
 fn reason(result: Result<imagekiln::webhook::Event, Refusal>) -> &'static str {
     match result {
@@ -32,18 +32,18 @@ fn one(value: &str) -> HeaderMap {
 }
 
 #[test]
-fn of_hmac_sha256_are_refused() {
+fn wrong_hmac_sha256_signatures_are_refused() {
     let verifier = Verifier::hmac_sha256(SECRET).header(SIGNATURE);
     let mac = hmac(SECRET.as_bytes(), BODY);
-    let right = hmac_header(SECRET, BODY);
+    let correct = hmac_header(SECRET, BODY);
     let digits = hex(&mac);
     let table = [
-        ("right", one(&right), BODY, "verified"),
-        ("truncated", one(&right[..right.len() - 2]), BODY, "malformed"),
-        ("truncated by half a byte", one(&right[..right.len() - 1]), BODY, "malformed"),
+        ("correct", one(&correct), BODY, "verified"),
+        ("truncated", one(&correct[..correct.len() - 2]), BODY, "malformed"),
+        ("truncated by half a byte", one(&correct[..correct.len() - 1]), BODY, "malformed"),
         ("prefix only", one("sha256="), BODY, "malformed"),
         ("empty", one(""), BODY, "malformed"),
-        ("longer", one(&format!("{right}00")), BODY, "malformed"),
+        ("longer", one(&format!("{correct}00")), BODY, "malformed"),
         (
             "digits in upper case",
             one(&format!("sha256={}", digits.to_uppercase())),
@@ -56,51 +56,51 @@ fn of_hmac_sha256_are_refused() {
         ("in base64", one(&format!("sha256={}", base64(&mac))), BODY, "malformed"),
         ("blanks around it", one(&format!("sha256= {digits}")), BODY, "malformed"),
         (
-            "a digit that is none",
-            one(&right.replace(&right[right.len() - 1..], "g")),
+            "an invalid digit",
+            one(&correct.replace(&correct[correct.len() - 1..], "g")),
             BODY,
             "malformed",
         ),
         ("the secret itself", one(SECRET), BODY, "malformed"),
         ("unsigned", HeaderMap::new(), BODY, "missing"),
-        ("in another header", headers(&[("x-signature", &right)]), BODY, "missing"),
+        ("in another header", headers(&[("x-signature", &correct)]), BODY, "missing"),
         (
             "of another scheme",
             standard_headers(SECRET, "m1", SENT_AT as i64, BODY),
             BODY,
             "missing",
         ),
-        ("twice", headers(&[(SIGNATURE, &right), (SIGNATURE, &right)]), BODY, "malformed"),
-        ("joined", one(&format!("{right}, {right}")), BODY, "malformed"),
+        ("twice", headers(&[(SIGNATURE, &correct), (SIGNATURE, &correct)]), BODY, "malformed"),
+        ("joined", one(&format!("{correct}, {correct}")), BODY, "malformed"),
         ("of another secret", one(&hmac_header("another", BODY)), BODY, "wrong"),
-        ("of nothing", one(&hmac_header("", BODY)), BODY, "wrong"),
-        ("of a body changed by one byte", one(&right), CHANGED, "wrong"),
-        ("of a body serialised again", one(&right), RESERIALISED, "wrong"),
-        ("of a body without its end", one(&right), &BODY[..BODY.len() - 1], "wrong"),
+        ("of an empty secret", one(&hmac_header("", BODY)), BODY, "wrong"),
+        ("of a body changed by one byte", one(&correct), CHANGED, "wrong"),
+        ("of a reserialized body", one(&correct), RESERIALIZED, "wrong"),
+        ("of a body without its end", one(&correct), &BODY[..BODY.len() - 1], "wrong"),
     ];
     assert_reasons(&verifier, &table);
 }
 
 #[test]
-fn of_a_shared_secret_are_refused() {
+fn wrong_shared_secrets_are_refused() {
     let verifier = Verifier::shared_secret(SECRET).header("authorization").prefix("Bearer ");
     let one = |value: &str| headers(&[("authorization", value)]);
-    let right = format!("Bearer {SECRET}");
+    let correct = format!("Bearer {SECRET}");
     let table = [
-        ("right", one(&right), BODY, "verified"),
-        ("the body is not protected", one(&right), CHANGED, "verified"),
-        ("truncated", one(&right[..right.len() - 1]), BODY, "wrong"),
-        ("longer", one(&format!("{right}s")), BODY, "wrong"),
+        ("correct", one(&correct), BODY, "verified"),
+        ("the body is not protected", one(&correct), CHANGED, "verified"),
+        ("truncated", one(&correct[..correct.len() - 1]), BODY, "wrong"),
+        ("longer", one(&format!("{correct}s")), BODY, "wrong"),
         ("in upper case", one(&format!("Bearer {}", SECRET.to_uppercase())), BODY, "wrong"),
         ("in base64", one(&format!("Bearer {}", base64(SECRET.as_bytes()))), BODY, "wrong"),
-        ("nothing behind the prefix", one("Bearer "), BODY, "wrong"),
+        ("nothing after the prefix", one("Bearer "), BODY, "wrong"),
         ("empty", one(""), BODY, "malformed"),
         ("without its prefix", one(SECRET), BODY, "malformed"),
         ("missing", HeaderMap::new(), BODY, "missing"),
         ("of another scheme", headers(&[(SIGNATURE, &hmac_header(SECRET, BODY))]), BODY, "missing"),
         (
             "twice",
-            headers(&[("authorization", &right), ("authorization", &right)]),
+            headers(&[("authorization", &correct), ("authorization", &correct)]),
             BODY,
             "malformed",
         ),
@@ -109,31 +109,31 @@ fn of_a_shared_secret_are_refused() {
 }
 
 #[test]
-fn of_standard_webhooks_are_refused() {
+fn wrong_standard_webhooks_signatures_are_refused() {
     let verifier = standard_at(SECRET, SENT_AT);
     let sent_at = SENT_AT as i64;
-    let right = standard_headers(SECRET, "m1", sent_at, BODY);
+    let correct = standard_headers(SECRET, "m1", sent_at, BODY);
     let with = |name: &'static str, value: &str| {
-        let mut headers = right.clone();
+        let mut headers = correct.clone();
         headers.insert(name, value.parse().unwrap());
         headers
     };
     let without = |name: &str| {
-        let mut headers = right.clone();
+        let mut headers = correct.clone();
         headers.remove(name);
         headers
     };
     let twice = |name: &'static str| {
-        let mut headers = right.clone();
+        let mut headers = correct.clone();
         headers.append(name, headers[name].clone());
         headers
     };
-    let signature = right["webhook-signature"].to_str().unwrap();
+    let signature = correct["webhook-signature"].to_str().unwrap();
     let mac = signature.trim_start_matches("v1,");
     let of_body_only = format!("v1,{}", base64(&hmac(SECRET.as_bytes(), BODY)));
     let in_hex = format!("v1,{}", hex(&hmac(SECRET.as_bytes(), BODY)));
     let table = [
-        ("right", right.clone(), BODY, "verified"),
+        ("correct", correct.clone(), BODY, "verified"),
         ("no id", without("webhook-id"), BODY, "missing"),
         ("no timestamp", without("webhook-timestamp"), BODY, "missing"),
         ("no signature", without("webhook-signature"), BODY, "missing"),
@@ -169,16 +169,16 @@ fn of_standard_webhooks_are_refused() {
         ("of the body only", with("webhook-signature", &of_body_only), BODY, "wrong"),
         ("of another scheme", headers(&[(SIGNATURE, &hmac_header(SECRET, BODY))]), BODY, "missing"),
         ("of another secret", standard_headers("another", "m1", sent_at, BODY), BODY, "wrong"),
-        ("of a body changed by one byte", right.clone(), CHANGED, "wrong"),
-        ("of a body serialised again", right.clone(), RESERIALISED, "wrong"),
-        ("right, and old", standard_headers(SECRET, "m1", sent_at - 301, BODY), BODY, "too old"),
+        ("of a body changed by one byte", correct.clone(), CHANGED, "wrong"),
+        ("of a reserialized body", correct.clone(), RESERIALIZED, "wrong"),
+        ("correct but old", standard_headers(SECRET, "m1", sent_at - 301, BODY), BODY, "too old"),
         (
-            "right, and from the future",
+            "correct but from the future",
             standard_headers(SECRET, "m1", sent_at + 301, BODY),
             BODY,
             "from the future",
         ),
-        ("wrong, and old", standard_headers("another", "m1", sent_at - 301, BODY), BODY, "wrong"),
+        ("wrong and old", standard_headers("another", "m1", sent_at - 301, BODY), BODY, "wrong"),
     ];
     assert_reasons(&verifier, &table);
 }
@@ -197,7 +197,7 @@ fn assert_reasons(verifier: &Verifier, table: &[(&str, HeaderMap, &[u8], &str)])
 }
 
 #[test]
-fn with_bytes_that_are_not_text_are_refused() {
+fn signatures_that_are_not_text_are_refused() {
     let verifiers = [
         (Verifier::hmac_sha256(SECRET), "x-webhook-signature"),
         (Verifier::shared_secret(SECRET), "x-webhook-signature"),
@@ -247,7 +247,7 @@ fn secrets_can_be_rotated() {
 }
 
 #[test]
-fn bodies_are_bounded_and_must_be_json() {
+fn bodies_are_limited_and_must_be_json() {
     let verifier = Verifier::hmac_sha256(SECRET).max_body_bytes(BODY.len());
     let verify = |body: &[u8]| reason(verifier.verify(&one(&hmac_header(SECRET, body)), body));
     assert_eq!(verify(BODY), "verified");
@@ -261,11 +261,11 @@ fn bodies_are_bounded_and_must_be_json() {
 }
 
 #[test]
-fn settings_that_mean_nothing_are_errors() {
-    let unusable = [
+fn settings_that_do_not_apply_are_errors() {
+    let invalid = [
         Verifier::hmac_sha256(""),
         Verifier::hmac_sha256(SECRET).also_accept(""),
-        Verifier::hmac_sha256(SECRET).header("no header"),
+        Verifier::hmac_sha256(SECRET).header("not a header"),
         Verifier::hmac_sha256(SECRET).header(""),
         Verifier::hmac_sha256(SECRET).max_age(std::time::Duration::from_secs(1)),
         Verifier::shared_secret(SECRET).encoding(Encoding::Hex),
@@ -274,7 +274,7 @@ fn settings_that_mean_nothing_are_errors() {
         Verifier::standard(SECRET).header("x"),
         Verifier::standard(SECRET).prefix("x"),
     ];
-    for verifier in unusable {
+    for verifier in invalid {
         assert_eq!(
             reason(verifier.verify(&one(&hmac_header("", BODY)), BODY)),
             "settings",

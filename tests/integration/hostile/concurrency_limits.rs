@@ -1,23 +1,23 @@
-//! The caps on active tasks and on polls under way.
+//! The limits on active tasks and on concurrent polls.
 
 use futures_util::StreamExt;
-use imagekiln::{Client, ErrorKind, Task, WaitOptions};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
 use crate::support::{
-    answer::Answer,
     done,
+    reply::Reply,
     samples::{self, assert_kind, fox, ready},
     scripted::ScriptedServer,
     settle,
 };
+use imagekiln::{Client, ErrorKind, Task, WaitOptions};
 
 fn one_task_at_a_time(service: &ScriptedServer) -> Client {
     samples::builder(service).max_active_tasks(1).build().unwrap()
 }
 
-fn submit_beside(client: &Client) -> JoinHandle<Task> {
+fn submit_concurrently(client: &Client) -> JoinHandle<Task> {
     let client = client.clone();
     tokio::spawn(async move { client.submit(fox()).await.unwrap() })
 }
@@ -27,19 +27,19 @@ fn methods(service: &ScriptedServer) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_submission_waits_for_the_first_task_to_be_final() {
+async fn a_submission_waits_until_the_active_task_is_final() {
     for last in ["Ready", "Error", "Content Moderated"] {
         let service = ScriptedServer::start().await;
-        service.answer(samples::accepted(&service, "t1"));
+        service.reply(samples::accepted(&service, "t1"));
         let client = one_task_at_a_time(&service);
         let first = client.submit(fox()).await.unwrap();
-        let second = submit_beside(&client);
+        let second = submit_concurrently(&client);
         settle().await;
         assert_eq!(methods(&service), ["POST"]);
 
-        service.answer(samples::status("Pending"));
-        service.answer(if last == "Ready" { ready(&service) } else { samples::status(last) });
-        service.answer(samples::accepted(&service, "t2"));
+        service.reply(samples::status("Pending"));
+        service.reply(if last == "Ready" { ready(&service) } else { samples::status(last) });
+        service.reply(samples::accepted(&service, "t2"));
         let waited = first.wait().await;
 
         assert_eq!(waited.is_ok(), last == "Ready");
@@ -50,14 +50,14 @@ async fn a_second_submission_waits_for_the_first_task_to_be_final() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_single_poll_and_a_stream_of_updates_free_the_slot_too() {
+async fn a_single_poll_and_a_stream_of_updates_free_the_slot() {
     let service = ScriptedServer::start().await;
     service
-        .answer(samples::accepted(&service, "t1"))
-        .answer(ready(&service))
-        .answer(samples::accepted(&service, "t2"))
-        .answer(ready(&service))
-        .answer(samples::accepted(&service, "t3"));
+        .reply(samples::accepted(&service, "t1"))
+        .reply(ready(&service))
+        .reply(samples::accepted(&service, "t2"))
+        .reply(ready(&service))
+        .reply(samples::accepted(&service, "t3"));
     let client = one_task_at_a_time(&service);
 
     let first = client.submit(fox()).await.unwrap();
@@ -73,9 +73,9 @@ async fn a_single_poll_and_a_stream_of_updates_free_the_slot_too() {
 async fn a_submission_that_fails_frees_its_slot() {
     let service = ScriptedServer::start().await;
     service
-        .answer(Answer::json(403, &json!({})))
-        .answer(Answer::reset())
-        .answer(samples::accepted(&service, "t1"));
+        .reply(Reply::json(403, &json!({})))
+        .reply(Reply::reset())
+        .reply(samples::accepted(&service, "t1"));
     let client = one_task_at_a_time(&service);
     assert_kind(&client.submit(fox()).await.unwrap_err(), ErrorKind::Auth);
     assert_kind(&client.submit(fox()).await.unwrap_err(), ErrorKind::Network);
@@ -83,17 +83,17 @@ async fn a_submission_that_fails_frees_its_slot() {
     assert_eq!(done(client.submit(fox())).await.unwrap().id(), "t1");
 }
 
-/// While a submission waits to be sent again it holds its slot: it is the one that is active.
+/// A submission keeps its slot while it waits for a retry.
 #[tokio::test(start_paused = true)]
-async fn a_submission_that_is_sent_again_keeps_its_slot() {
+async fn a_retried_submission_keeps_its_slot() {
     let service = ScriptedServer::start().await;
     service
-        .answer(Answer::json(429, &json!({})).header("Retry-After", "60"))
-        .answer(samples::accepted(&service, "t1"));
+        .reply(Reply::json(429, &json!({})).header("Retry-After", "60"))
+        .reply(samples::accepted(&service, "t1"));
     let client = one_task_at_a_time(&service);
-    let first = submit_beside(&client);
+    let first = submit_concurrently(&client);
     service.wait_for_requests(1).await;
-    let second = submit_beside(&client);
+    let second = submit_concurrently(&client);
 
     let first = first.await.unwrap();
     settle().await;
@@ -103,14 +103,14 @@ async fn a_submission_that_is_sent_again_keeps_its_slot() {
     second.abort();
 }
 
-/// Two tasks poll side by side; returns how many polls were under way at once.
-async fn polls_at_once(cap: usize) -> usize {
+/// Polls two tasks concurrently. Returns the number of simultaneous polls.
+async fn polls_at_once(limit: usize) -> usize {
     let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).max_concurrent_polls(cap).build().unwrap();
+    let client = samples::builder(&service).max_concurrent_polls(limit).build().unwrap();
     let mut open = Vec::new();
     for _ in 0..4 {
-        let (answer, pieces) = Answer::nothing().in_pieces();
-        service.answer(answer);
+        let (reply, pieces) = Reply::nothing().in_pieces();
+        service.reply(reply);
         open.push(pieces);
     }
     let waits: Vec<_> = (0..2)
@@ -122,17 +122,17 @@ async fn polls_at_once(cap: usize) -> usize {
     settle().await;
     let at_once = service.polls().len();
 
-    // The first two polls see that it is pending, the next two that it is ready.
-    for (answered, pieces) in open.into_iter().enumerate() {
-        let answer = if answered < 2 { samples::status("Pending") } else { ready(&service) };
-        service.wait_for_requests(answered + 1).await;
+    // The first two polls return `Pending`, the other two return `Ready`.
+    for (replied, pieces) in open.into_iter().enumerate() {
+        let reply = if replied < 2 { samples::status("Pending") } else { ready(&service) };
+        service.wait_for_requests(replied + 1).await;
         settle().await;
         assert!(
-            service.polls().len() <= answered + cap,
-            "{} polls, {answered} answered",
+            service.polls().len() <= replied + limit,
+            "{} polls, {replied} replies",
             service.polls().len()
         );
-        pieces.send(answer.bytes());
+        pieces.send(reply.bytes());
     }
     for wait in waits {
         let _ = wait.await.unwrap().unwrap();
@@ -142,11 +142,11 @@ async fn polls_at_once(cap: usize) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn polls_take_turns_under_a_cap_of_one() {
+async fn polls_take_turns_with_a_limit_of_one() {
     assert_eq!(polls_at_once(1).await, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn polls_run_side_by_side_under_a_cap_of_two() {
+async fn polls_run_concurrently_with_a_limit_of_two() {
     assert_eq!(polls_at_once(2).await, 2);
 }

@@ -1,26 +1,26 @@
-//! Responses are kept whole: the contract is walked, and every field of every response that it
-//! describes is reached through the public API.
+//! Every field of every response that the contract defines is accessible through the public API.
 
-use imagekiln::{Answer, Error, WaitOptions, types::*};
+use futures_util::TryStreamExt;
 use serde_json::{Map, Value, json};
 
 use crate::support::{
-    answer,
+    reply::Reply,
     samples::{client, fox, polling_url, task},
     scripted::ScriptedServer,
 };
+use imagekiln::{Answer, Error, WaitOptions, types::*};
 
 fn contract() -> Value {
     serde_json::from_str(include_str!("../../openapi.json")).unwrap()
 }
 
-/// An object with every field that the schema describes, and one that it does not.
-fn whole(contract: &Value, name: &str) -> Value {
+/// Returns an object with every field of the schema and one undefined field.
+fn complete(contract: &Value, name: &str) -> Value {
     let properties = contract["components"]["schemas"][name]["properties"].as_object().unwrap();
     assert!(!properties.is_empty(), "{name} has no fields");
     let fields = properties.iter().map(|(field, schema)| (field.clone(), value(contract, schema)));
     let mut object: Map<String, Value> = fields.collect();
-    object.insert("not_described".to_owned(), json!({ "of": name }));
+    object.insert("not_defined".to_owned(), json!({ "of": name }));
     Value::Object(object)
 }
 
@@ -30,7 +30,7 @@ fn value(contract: &Value, schema: &Value) -> Value {
         let name = reference.rsplit('/').next().unwrap();
         let target = &contract["components"]["schemas"][name];
         return if target["properties"].is_object() {
-            whole(contract, name)
+            complete(contract, name)
         } else {
             value(contract, target)
         };
@@ -53,19 +53,19 @@ fn value(contract: &Value, schema: &Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_field_of_a_submission_response_is_reached() {
+async fn every_field_of_a_submission_response_is_accessible() {
     let contract = contract();
     let server = ScriptedServer::start().await;
-    let mut expected = whole(&contract, "AsyncResponse");
+    let mut expected = complete(&contract, "AsyncResponse");
     expected["polling_url"] = json!(polling_url(&server, "t1"));
-    server.answer(answer::Answer::json(200, &expected));
+    server.reply(Reply::json(200, &expected));
     let task = client(&server).submit(fox()).await.unwrap();
     let Some(Answer::Async(found)) = task.answer() else { panic!("{:?}", task.answer()) };
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
     assert_eq!((task.cost(), task.input_mp()), (Some(1.25), Some(1.25)));
 
-    let expected = whole(&contract, "AsyncWebhookResponse");
-    server.answer(answer::Answer::json(200, &expected));
+    let expected = complete(&contract, "AsyncWebhookResponse");
+    server.reply(Reply::json(200, &expected));
     let request = fox().webhook_url("https://hooks.example.com/done");
     let task = client(&server).submit(request).await.unwrap();
     let Some(Answer::Webhook(found)) = task.answer() else { panic!("{:?}", task.answer()) };
@@ -75,39 +75,42 @@ async fn every_field_of_a_submission_response_is_reached() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_field_of_a_poll_response_is_reached() {
+async fn every_field_of_a_poll_response_is_accessible() {
     let server = ScriptedServer::start().await;
-    let expected = whole(&contract(), "PollResult");
+    let expected = complete(&contract(), "PollResult");
     assert_eq!(expected["status"], "Ready", "{expected}");
-    server.answer(answer::Answer::json(200, &expected));
+    server.reply(Reply::json(200, &expected));
     let update = task(&client(&server), &server).poll().await.unwrap();
     assert_eq!(serde_json::to_value(update.answer()).unwrap(), expected);
     let result: &TaskResult = update.result().unwrap();
-    assert_eq!(result.extra["not_described"], json!({ "of": "TaskResult" }));
-    assert_eq!(update.extra()["not_described"], json!({ "of": "PollResult" }));
+    assert_eq!(result.extra["not_defined"], json!({ "of": "TaskResult" }));
+    assert_eq!(update.extra()["not_defined"], json!({ "of": "PollResult" }));
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_field_of_a_validation_error_is_reached() {
+async fn every_field_of_a_validation_error_is_accessible() {
     let server = ScriptedServer::start().await;
-    let expected = whole(&contract(), "HTTPValidationError");
-    server.answer(answer::Answer::json(422, &expected));
+    let expected = complete(&contract(), "HTTPValidationError");
+    server.reply(Reply::json(422, &expected));
     let error: Error = client(&server).submit(fox()).await.unwrap_err();
     let found: &HttpValidationError = error.answer().unwrap();
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
     let [violation] = error.violations() else { panic!("{error}") };
-    assert_eq!(violation.extra["not_described"], json!({ "of": "ValidationError" }));
+    assert_eq!(violation.extra["not_defined"], json!({ "of": "ValidationError" }));
 }
 
-/// A field that is not of the contract's type neither hides the others nor is lost.
+/// A field with an unexpected type is kept and does not affect the others.
 #[tokio::test(start_paused = true)]
-async fn a_field_of_another_type_is_kept_in_extra() {
+async fn a_field_with_an_unexpected_type_is_kept_in_extra() {
     let server = ScriptedServer::start().await;
     let polled = json!({ "id": 7, "status": "Pending", "result": "none yet", "progress": 0.5 });
     let accepted = json!({
-        "id": "t1", "polling_url": polling_url(&server, "t1"), "cost": "4 credits", "input_mp": null,
+        "id": "t1",
+        "polling_url": polling_url(&server, "t1"),
+        "cost": "4 credits",
+        "input_mp": null,
     });
-    server.answer(answer::Answer::json(200, &accepted)).answer(answer::Answer::json(200, &polled));
+    server.reply(Reply::json(200, &accepted)).reply(Reply::json(200, &polled));
     let task = client(&server).submit(fox()).await.unwrap();
     let Some(Answer::Async(found)) = task.answer() else { panic!("{:?}", task.answer()) };
     assert_eq!((found.cost, &found.extra["cost"]), (None, &json!("4 credits")));
@@ -121,9 +124,7 @@ async fn a_field_of_another_type_is_kept_in_extra() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_leave_out_what_was_said_before() {
-    use futures_util::TryStreamExt;
-
+async fn changes_omit_equal_updates() {
     let server = ScriptedServer::start().await;
     for (status, progress) in [
         ("Pending", 0.0),
@@ -134,7 +135,7 @@ async fn changes_leave_out_what_was_said_before() {
         ("Error", 0.5),
     ] {
         let polled = json!({ "id": "t1", "status": status, "progress": progress });
-        server.answer(answer::Answer::json(200, &polled));
+        server.reply(Reply::json(200, &polled));
     }
     let updates = task(&client(&server), &server).into_updates(WaitOptions::default());
     let changes: Vec<_> = updates.changes().try_collect().await.unwrap();

@@ -1,12 +1,8 @@
-//! A receiver that listens, and what its handler was given.
+//! A listening receiver that records what its handler receives.
 
 use std::net::SocketAddr;
 
 use axum::Router;
-use imagekiln::{
-    Client, Error, Picture,
-    webhook::{Receiver, Verifier},
-};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -20,46 +16,50 @@ use crate::support::{
     samples::{self, fox},
     scripted::ScriptedServer,
 };
+use imagekiln::{
+    Client, Error, Picture,
+    webhook::{Receiver, Verifier},
+};
 
-pub struct Stage {
+pub struct TestReceiver {
     address: SocketAddr,
     path: &'static str,
     outcomes: mpsc::UnboundedReceiver<Result<Picture, Error>>,
     _server: JoinSet<std::io::Result<()>>,
 }
 
-/// A service, a client of it, and a receiver for the client's tasks.
-pub async fn setting() -> (ScriptedServer, Client, Stage) {
+/// A service, its client, and a receiver for the client's tasks.
+pub async fn setup() -> (ScriptedServer, Client, TestReceiver) {
     let service = ScriptedServer::start().await;
     let client = samples::client(&service);
-    let stage = Stage::of(Receiver::new(client.clone(), verifier())).await;
-    (service, client, stage)
+    let receiver = TestReceiver::of(Receiver::new(client.clone(), verifier())).await;
+    (service, client, receiver)
 }
 
 pub fn verifier() -> Verifier {
     Verifier::hmac_sha256(SECRET)
 }
 
-/// A task that was submitted with a webhook, so that the receiver knows where it is polled.
+/// Submits a task with a webhook, so that the receiver knows its polling URL.
 pub async fn submit(client: &Client, service: &ScriptedServer, id: &str) {
-    service.answer(samples::accepted(service, id));
+    service.reply(samples::accepted(service, id));
     let _ = client.submit(fox().webhook_url("https://example.com/hook")).await.unwrap();
 }
 
-impl Stage {
-    /// The receiver at `/hook`.
+impl TestReceiver {
+    /// Serves the receiver at `/hook`.
     pub async fn of(receiver: Receiver) -> Self {
         Self::behind(receiver, |router| Router::new().nest("/hook", router)).await
     }
 
-    /// The receiver behind whatever leads to `/hook`.
-    pub async fn behind(receiver: Receiver, lead: impl FnOnce(Router) -> Router) -> Self {
+    /// Serves the receiver behind the given routes, which must include `/hook`.
+    pub async fn behind(receiver: Receiver, wrap: impl FnOnce(Router) -> Router) -> Self {
         let (sender, outcomes) = mpsc::unbounded_channel();
         let router = receiver.router(move |outcome| {
             let sender = sender.clone();
-            async move { sender.send(outcome).expect("the stage still stands") }
+            async move { sender.send(outcome).expect("the test is running") }
         });
-        Self::serving(lead(router.unwrap()), outcomes).await
+        Self::serving(wrap(router.unwrap()), outcomes).await
     }
 
     pub async fn serving(
@@ -77,17 +77,17 @@ impl Stage {
         format!("http://{}{}", self.address, self.path)
     }
 
-    /// What the handler is given next.
+    /// Returns the next outcome that the handler receives.
     pub async fn outcome(&mut self) -> Result<Picture, Error> {
         done(self.outcomes.recv()).await.expect("the receiver holds the sender")
     }
 
-    /// Whether the handler was given something that was not taken yet.
+    /// Whether the handler has received an outcome that the test has not read.
     pub fn was_called(&self) -> bool {
         !self.outcomes.is_empty()
     }
 
-    /// Delivers a body, signed with HMAC-SHA256, and returns the status code of the response.
+    /// Delivers a body signed with HMAC-SHA256, and returns the status code of the response.
     pub async fn deliver(&self, body: &str) -> u16 {
         let signature = hmac_header(SECRET, body.as_bytes());
         self.post(self.path, &format!("{SIGNATURE}: {signature}\r\n"), body).await
@@ -96,20 +96,18 @@ impl Stage {
     pub async fn post(&self, path: &str, headers: &str, body: &str) -> u16 {
         let length = body.len();
         let host = self.address;
-        self.send(&format!(
-            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
-        ))
-        .await
+        let head = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n");
+        self.send(&format!("{head}{headers}\r\n{body}")).await
     }
 
-    /// Sends bytes as they are, and returns the status code of the response.
+    /// Sends raw bytes, and returns the status code of the response.
     pub async fn send(&self, request: &str) -> u16 {
         let mut connection = TcpStream::connect(self.address).await.unwrap();
-        // A server that has read enough may close before the rest is written.
+        // A server that has read enough may close the connection early.
         let _ = connection.write_all(request.as_bytes()).await;
         let mut head = Vec::new();
         while head.len() < 12 {
-            assert!(connection.read_buf(&mut head).await.unwrap() > 0, "a response");
+            assert!(connection.read_buf(&mut head).await.unwrap() > 0, "no response");
         }
         String::from_utf8_lossy(&head[9..12]).parse().unwrap()
     }

@@ -1,43 +1,43 @@
-//! Answers of success to the POST, in other shapes than the contract shows.
+//! Success responses to a submission in forms that the contract does not define.
 
-use imagekiln::{ErrorKind, types};
 use serde_json::{Value, json};
 
 use crate::support::{
-    answer::Answer,
+    reply::Reply,
     samples::{self, KEY, assert_kind, client, fox, ready},
     scripted::ScriptedServer,
 };
+use imagekiln::{ErrorKind, types};
 
 #[tokio::test(start_paused = true)]
-async fn ones_that_name_no_task_are_unknown() {
-    for answer in [
-        Answer::html(200),
-        Answer::status(200),
-        Answer::status(204),
-        Answer::json(200, &Value::Null),
-        Answer::json(200, &json!([])),
-        Answer::json(200, &json!({ "id": "" })),
-        Answer::json(200, &json!({ "detail": KEY })),
-        Answer::status(200).body(b"{\"id\":\"t1"),
-        Answer::status(200).body(b"{\"id\":t1}"),
-        Answer::status(200).body([0xff, 0xfe, 0x00]),
-        Answer::status(200).body(vec![b' '; 5_000_000]),
+async fn responses_without_a_task_are_unknown() {
+    for reply in [
+        Reply::html(200),
+        Reply::status(200),
+        Reply::status(204),
+        Reply::json(200, &Value::Null),
+        Reply::json(200, &json!([])),
+        Reply::json(200, &json!({ "id": "" })),
+        Reply::json(200, &json!({ "detail": KEY })),
+        Reply::status(200).body(b"{\"id\":\"t1"),
+        Reply::status(200).body(b"{\"id\":t1}"),
+        Reply::status(200).body([0xff, 0xfe, 0x00]),
+        Reply::status(200).body(vec![b' '; 5_000_000]),
     ] {
         let service = ScriptedServer::start().await;
-        service.answer(answer.header("X-Request-Id", "r-9"));
+        service.reply(reply.header("X-Request-Id", "r-9"));
 
         let error = client(&service).submit(fox()).await.unwrap_err();
 
         assert_kind(&error, ErrorKind::Reply);
         assert!(error.may_have_been_billed(), "{error:?}");
-        assert!(error.to_string().contains("not sent again"), "{error}");
+        assert!(error.to_string().contains("did not send it again"), "{error}");
         service.only_request().assert_has_key();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn ones_that_name_a_task_keep_it() {
+async fn unusual_responses_with_a_task_are_accepted() {
     for (id, body) in [
         ("t1", json!({ "id": "t1" })),
         ("t1", json!({ "id": "t1", "polling_url": null, "status": 3 })),
@@ -48,7 +48,7 @@ async fn ones_that_name_a_task_keep_it() {
         ("a b&c/\u{e9}", json!({ "id": "a b&c/\u{e9}" })),
     ] {
         let service = ScriptedServer::start().await;
-        service.answer(Answer::json(200, &body)).answer(ready(&service));
+        service.reply(Reply::json(200, &body)).reply(ready(&service));
 
         let task = client(&service).submit(fox()).await.unwrap();
         let _ = task.wait().await.unwrap();
@@ -56,18 +56,18 @@ async fn ones_that_name_a_task_keep_it() {
         assert_eq!(task.id(), id, "{body}");
         let poll = &service.polls()[0];
         let url = url::Url::parse(&service.url(&poll.target)).unwrap();
-        assert_eq!((url.path(), asked_id(&url)), ("/v1/get_result", id.to_owned()), "{body}");
+        assert_eq!((url.path(), polled_id(&url)), ("/v1/get_result", id.to_owned()), "{body}");
         service.assert_every_request_has_the_key();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_statuses_of_success_are_success() {
+async fn every_success_code_is_a_success() {
     for status in [201, 202, 203] {
         let service = ScriptedServer::start().await;
         let body =
             json!({ "id": "t1", "polling_url": samples::polling_url(&service, "t1"), "cost": 2.5 });
-        service.answer(Answer::json(status, &body));
+        service.reply(Reply::json(status, &body));
 
         let task = client(&service).submit(fox()).await.unwrap();
 
@@ -77,7 +77,7 @@ async fn other_statuses_of_success_are_success() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn older_and_hastier_forms_of_http_are_read() {
+async fn older_forms_of_http_are_read() {
     for head in [
         "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nConnection: close\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nConnection: close\r\n\r\n",
@@ -90,7 +90,7 @@ async fn older_and_hastier_forms_of_http_are_read() {
             true => format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()),
             false => body,
         };
-        service.answer(Answer::nothing().body(format!("{head}{body}")).then_close());
+        service.reply(Reply::nothing().body(format!("{head}{body}")).then_close());
 
         assert_eq!(client(&service).submit(fox()).await.unwrap().id(), "t1", "{head}");
 
@@ -99,9 +99,9 @@ async fn older_and_hastier_forms_of_http_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn costs_are_told_where_the_service_tells_them() {
+async fn reported_costs_are_returned() {
     let service = ScriptedServer::start().await;
-    service.answer(Answer::json(
+    service.reply(Reply::json(
         200,
         &json!({ "id": "t1", "polling_url": "/p", "cost": null, "input_mp": 1.05 }),
     ));
@@ -111,16 +111,21 @@ async fn costs_are_told_where_the_service_tells_them() {
     assert_eq!((task.cost(), task.input_mp(), task.output_mp()), (None, Some(1.05), None));
 }
 
-/// The shape `AsyncWebhookResponse` of the contract has no polling address.
-fn webhook_answer() -> Answer {
-    let body = json!({ "id": "w 1", "status": "Pending", "webhook_url": "https://hooks.example.com/done", "cost": 4 });
-    Answer::json(200, &body)
+/// The schema `AsyncWebhookResponse` of the contract has no polling URL.
+fn webhook_reply() -> Reply {
+    let body = json!({
+        "id": "w 1",
+        "status": "Pending",
+        "webhook_url": "https://hooks.example.com/done",
+        "cost": 4,
+    });
+    Reply::json(200, &body)
 }
 
 #[tokio::test(start_paused = true)]
-async fn to_a_webhook_is_polled_at_the_base() {
+async fn a_task_with_a_webhook_is_polled_at_the_base_url() {
     let service = ScriptedServer::start().await;
-    service.answer(webhook_answer()).answer(ready(&service));
+    service.reply(webhook_reply()).reply(ready(&service));
     let client = samples::builder(&service).base_url(service.url("/api/")).build().unwrap();
     let request =
         fox().webhook_url("https://hooks.example.com/done").webhook_secret(samples::WEBHOOK_SECRET);
@@ -137,10 +142,10 @@ async fn to_a_webhook_is_polled_at_the_base() {
 }
 
 #[tokio::test(start_paused = true)]
-#[expect(deprecated, reason = "the contract keeps deprecated operations in effect")]
-async fn to_a_webhook_of_a_regional_operation_is_polled_at_the_regional_base() {
+#[expect(deprecated, reason = "deprecated operations still work")]
+async fn a_regional_task_with_a_webhook_is_polled_at_the_regional_base_url() {
     let (service, region) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    region.answer(webhook_answer()).answer(ready(&region));
+    region.reply(webhook_reply()).reply(ready(&region));
     let client = samples::builder(&service).regional_base_url(region.url("")).build().unwrap();
 
     let task = client.submit(types::GenPro11UltraFinetuned::new("my-lora")).await.unwrap();
@@ -153,7 +158,7 @@ async fn to_a_webhook_of_a_regional_operation_is_polled_at_the_regional_base() {
     service.assert_received_nothing();
 }
 
-fn asked_id(url: &url::Url) -> String {
+fn polled_id(url: &url::Url) -> String {
     url.query_pairs()
         .find(|(name, _)| name == "id")
         .map(|(_, value)| value.into_owned())

@@ -1,11 +1,11 @@
-//! What the scripted server answers to one request, down to the bytes.
+//! The replies of a scripted server, including invalid ones.
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-/// One scripted answer: how much of the request is read, what is written, and what becomes of the
+/// A scripted reply: how much of the request to read, what to write, and what to do with the
 /// connection.
-pub struct Answer {
+pub struct Reply {
     pub(super) reading: Reading,
     head: String,
     body: Vec<u8>,
@@ -14,40 +14,41 @@ pub struct Answer {
     pub(super) end: End,
 }
 
-/// What the head says of the body's length.
+/// How the length of the body is declared.
 enum Length {
-    True,
+    Correct,
     Declared(usize),
-    /// Nothing: the end of the connection is the end of the body, or the chunks tell it.
-    Untold,
+    /// Not declared: the body ends with the connection or with the last chunk.
+    Omitted,
 }
 
-/// How much of a request is read before it is answered.
+/// How much of a request to read before replying.
 pub(super) enum Reading {
     Whole,
     HeadOnly,
-    /// So many bytes of the body at each word of the test, and the rest once the test lets go.
+    /// Reads as many bytes of the body as the test requests, and the rest when the test drops the
+    /// handle.
     Paced(mpsc::UnboundedReceiver<(usize, oneshot::Sender<()>)>),
 }
 
-/// What becomes of the connection after the answer.
+/// What to do with the connection after the reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     KeepOpen,
     Close,
     Reset,
-    /// Nothing more is said, and the connection stays until the client leaves.
+    /// Sends nothing more, and keeps the connection open until the client leaves.
     Silence,
 }
 
-/// Sends what follows an answer, at the test's word. Dropping it brings the answer to its end.
+/// Sends the rest of a reply on behalf of the test. Dropping it ends the reply.
 pub struct Pieces(mpsc::UnboundedSender<Vec<u8>>);
 
-/// Reads the body of a request, at the test's word. Dropping it lets the rest be read.
+/// Controls how much of a request body the server reads. Dropping it reads the rest.
 pub struct Pace(mpsc::UnboundedSender<(usize, oneshot::Sender<()>)>);
 
-impl Answer {
-    /// A status line, and no body yet.
+impl Reply {
+    /// A reply with a status line and no body.
     pub fn status(status: u16) -> Self {
         Self { head: format!("HTTP/1.1 {status} Scripted\r\n"), ..Self::nothing() }
     }
@@ -59,7 +60,7 @@ impl Answer {
     pub fn html(status: u16) -> Self {
         Self::status(status)
             .header("Content-Type", "text/html")
-            .body("<!DOCTYPE html><title>Bad gateway</title><p>A proxy speaks.")
+            .body("<!DOCTYPE html><title>Bad gateway</title><p>A proxy error.")
     }
 
     pub fn redirect(status: u16, location: &str) -> Self {
@@ -70,29 +71,29 @@ impl Answer {
         Self::status(200).header("Content-Type", "image/png").body(body)
     }
 
-    /// Not one byte; by itself the connection stays open and silent.
+    /// Not a single byte. The connection stays open.
     pub fn nothing() -> Self {
         Self {
             reading: Reading::Whole,
             head: String::new(),
             body: Vec::new(),
-            length: Length::True,
+            length: Length::Correct,
             pieces: None,
             end: End::KeepOpen,
         }
     }
 
-    /// The request is read, and never answered.
+    /// Reads the request and never replies.
     pub fn silence() -> Self {
         Self::nothing().then_silence()
     }
 
-    /// The request is read, and the connection closed.
+    /// Reads the request and closes the connection.
     pub fn close() -> Self {
         Self::nothing().then_close()
     }
 
-    /// The request is read, and the connection reset.
+    /// Reads the request and resets the connection.
     pub fn reset() -> Self {
         Self::nothing().then_reset()
     }
@@ -107,29 +108,29 @@ impl Answer {
         self
     }
 
-    /// A `Content-Length` other than the true one.
+    /// Declares a wrong `Content-Length`.
     pub fn declaring_length(mut self, length: usize) -> Self {
         self.length = Length::Declared(length);
         self
     }
 
-    /// A body in chunks, the last of which is missing.
+    /// A chunked body without the last chunk.
     pub fn cut_chunks(body: &[u8]) -> Self {
         let mut chunk = format!("{:x}\r\n", body.len()).into_bytes();
         chunk.extend_from_slice(body);
         chunk.extend_from_slice(b"\r\n");
-        let mut answer = Self::status(200).header("Transfer-Encoding", "chunked").body(chunk);
-        answer.length = Length::Untold;
-        answer.then_close()
+        let mut reply = Self::status(200).header("Transfer-Encoding", "chunked").body(chunk);
+        reply.length = Length::Omitted;
+        reply.then_close()
     }
 
-    /// A body that ends where the connection does.
+    /// A body that ends with the connection.
     pub fn until_close(mut self) -> Self {
-        self.length = Length::Untold;
+        self.length = Length::Omitted;
         self.header("Connection", "close").then_close()
     }
 
-    /// Bytes behind the end of the answer: what a confused proxy sends.
+    /// Appends bytes after the end of the reply, as a confused proxy would.
     pub fn followed_by(mut self, other: &Self) -> Self {
         self.length = Length::Declared(self.body.len());
         self.body.extend_from_slice(&other.bytes());
@@ -151,35 +152,35 @@ impl Answer {
         self
     }
 
-    /// What follows the bytes so far is for the test to send.
+    /// Lets the test send everything after the bytes so far.
     pub fn in_pieces(mut self) -> (Self, Pieces) {
         let (sender, pieces) = mpsc::unbounded_channel();
         self.pieces = Some(pieces);
         (self, Pieces(sender))
     }
 
-    /// Answers without reading the body of the request.
+    /// Replies without reading the body of the request.
     pub fn early(mut self) -> Self {
         self.reading = Reading::HeadOnly;
         self
     }
 
-    /// Reads the body of the request as the test says.
+    /// Lets the test control how the body of the request is read.
     pub fn reading_slowly(mut self) -> (Self, Pace) {
         let (sender, pace) = mpsc::unbounded_channel();
         self.reading = Reading::Paced(pace);
         (self, Pace(sender))
     }
 
-    /// The bytes on the wire.
+    /// Returns the bytes on the wire.
     pub fn bytes(&self) -> Vec<u8> {
         if self.head.is_empty() {
             return self.body.clone();
         }
         let length = match self.length {
-            Length::True => Some(self.body.len()),
+            Length::Correct => Some(self.body.len()),
             Length::Declared(length) => Some(length),
-            Length::Untold => None,
+            Length::Omitted => None,
         };
         let length = length.map_or(String::new(), |length| format!("Content-Length: {length}\r\n"));
         [self.head.as_bytes(), length.as_bytes(), b"\r\n", &self.body].concat()
@@ -194,7 +195,7 @@ impl Pieces {
 }
 
 impl Pace {
-    /// Returns once the server has read so many bytes more.
+    /// Returns once the server has read `bytes` more.
     pub async fn read(&self, bytes: usize) {
         let (done, read) = oneshot::channel();
         self.0.send((bytes, done)).expect("the request is still being read");

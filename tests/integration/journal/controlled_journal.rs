@@ -1,14 +1,15 @@
-//! A journal in memory, whose writes wait for the test or fail.
+//! An in-memory journal whose writes can wait for the test, or fail.
 
 use std::sync::{Arc, Mutex};
+
+use tokio::sync::Semaphore;
 
 use imagekiln::{
     TaskRef,
     journal::{Entry, Intent, Journal, JournalFuture},
 };
-use tokio::sync::Semaphore;
 
-/// A method that writes.
+/// A writing method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
     Intend,
@@ -17,20 +18,20 @@ pub enum Write {
     Settle,
 }
 
-pub struct Held {
-    /// What was written, in this order.
+pub struct ControlledJournal {
+    /// The writes in order.
     written: Mutex<Vec<Write>>,
     fails: Option<Write>,
     waits: Option<Write>,
     permits: Semaphore,
 }
 
-impl Held {
+impl ControlledJournal {
     pub fn failing(write: Write) -> Arc<Self> {
         Arc::new(Self { fails: Some(write), ..Self::open() })
     }
 
-    /// Waits at this method until the test [lets it go](Self::let_go).
+    /// Waits in this method until the test [releases](Self::release) it.
     pub fn waiting(write: Write) -> Arc<Self> {
         Arc::new(Self { waits: Some(write), ..Self::open() })
     }
@@ -39,7 +40,7 @@ impl Held {
         Self { written: Mutex::default(), fails: None, waits: None, permits: Semaphore::new(0) }
     }
 
-    pub fn let_go(&self) {
+    pub fn release(&self) {
         self.permits.add_permits(1);
     }
 
@@ -61,7 +62,7 @@ impl Held {
     }
 }
 
-impl Journal for Held {
+impl Journal for ControlledJournal {
     fn intend<'a>(&'a self, _: &'a Intent) -> JournalFuture<'a, ()> {
         self.write(Write::Intend)
     }
@@ -79,6 +80,6 @@ impl Journal for Held {
     }
 
     fn entries(&self) -> JournalFuture<'_, Vec<Entry>> {
-        Box::pin(async { Err("this journal can't be read".into()) })
+        Box::pin(async { Err("this journal cannot be read".into()) })
     }
 }
