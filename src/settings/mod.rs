@@ -29,6 +29,7 @@ use crate::{
 /// The API key and the base URL are required. All other settings have defaults.
 #[derive(Clone)]
 #[must_use]
+#[derive(Default)]
 pub struct ClientBuilder {
     api_key: Option<String>,
     base_url: Option<String>,
@@ -71,23 +72,6 @@ impl Default for TransportSettings {
             customize: None,
             random_seed: None,
             clock: WallClock::default(),
-        }
-    }
-}
-
-impl Default for ClientBuilder {
-    fn default() -> Self {
-        Self {
-            api_key: None,
-            base_url: None,
-            regional_base_url: None,
-            model_prefix: None,
-            polling_hosts: Vec::new(),
-            delivery_hosts: Vec::new(),
-            allow_http: false,
-            tasks: TaskSettings::default(),
-            deliveries: DeliverySettings::default(),
-            transport: TransportSettings::default(),
         }
     }
 }
