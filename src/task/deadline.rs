@@ -30,7 +30,8 @@ impl Deadline {
     pub(super) fn no_slot(&self) -> Error {
         let message = format!("no slot became free within {} s", self.limit.as_secs_f32());
         Error::new(ErrorKind::Deadline, message).with_advice(
-            "nothing was sent; wait for a task to finish, or raise ClientBuilder::max_active_tasks",
+            "nothing was sent; wait for a task to finish, or increase \
+             ClientBuilder::max_active_tasks",
         )
     }
 

@@ -81,7 +81,7 @@ impl Slots {
                 "all slots are held by tasks that cannot be polled",
             )
             .with_advice(
-                "nothing was sent; fix the cause, or raise ClientBuilder::max_active_tasks",
+                "nothing was sent; fix the cause, or increase ClientBuilder::max_active_tasks",
             )
             .with_source(error)),
             _ => Ok(()),
