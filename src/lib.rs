@@ -69,27 +69,27 @@ mod values;
 #[cfg(feature = "webhook")]
 pub mod webhook;
 
-pub(crate) use transport::hooks;
+pub(crate) use self::transport::hooks;
 
-pub use client::Client;
-pub use contract::{
+pub use self::client::Client;
+pub use self::contract::{
     Field, FieldKind, ImageEncodings, IntoJson, Limits, Operation, PathParameter, Request, Submit,
     find_operation, operations,
 };
-pub use error::{Billing, Error, ErrorKind, WaitEnd};
+pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
 /// The types of requests and responses, made from the contract: one request type for each operation.
 #[doc(inline)]
-pub use generated::types;
+pub use self::generated::types;
 #[doc(inline)]
-pub use generated::types::OutputFormat;
-pub use picture::{DELIVERY_VALIDITY, Picture, PictureStream, SaveOptions, Saved};
-pub use settings::{
+pub use self::generated::types::OutputFormat;
+pub use self::picture::{DELIVERY_VALIDITY, Picture, PictureStream, SaveOptions, Saved};
+pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
-pub use task::{Answer, Task, Unfinished, Update, Updates, WaitOptions};
-pub use transport::retry::RetryPolicy;
-pub use values::{
+pub use self::task::{Answer, Task, Unfinished, Update, Updates, WaitOptions};
+pub use self::transport::retry::RetryPolicy;
+pub use self::values::{
     Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource,
     ImageUrlError, Location, Region, TaskRef, TaskStatus, Violation, WebhookSecret,
 };

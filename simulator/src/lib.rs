@@ -34,21 +34,21 @@ mod video;
 mod webhooks;
 mod worker_pool;
 
-pub use accounts::{
+pub use self::accounts::{
     AuditEntry, Finetune, KeyView, Limits, Member, Organization, OrganizationView, Permission,
     Project, ProjectKey, ProjectView, Role, Spent, Usage,
 };
-pub use clock::Clock;
-pub use config::Config;
-pub use contract::Region;
-pub use counts::Counts;
-pub use credits::{Credits, Price, Prices};
-pub use error::{ConfigError, StartError};
-pub use faults::{FaultError, FaultPlace, FaultRule, Faults, KnownFault};
-pub use ledger::{Account, LedgerEntry};
-pub use moderation::Moderation;
-pub use simulator::Simulator;
-pub use tasks::TaskView;
-pub use webhooks::{
+pub use self::clock::Clock;
+pub use self::config::Config;
+pub use self::contract::Region;
+pub use self::counts::Counts;
+pub use self::credits::{Credits, Price, Prices};
+pub use self::error::{ConfigError, StartError};
+pub use self::faults::{FaultError, FaultPlace, FaultRule, Faults, KnownFault};
+pub use self::ledger::{Account, LedgerEntry};
+pub use self::moderation::Moderation;
+pub use self::simulator::Simulator;
+pub use self::tasks::TaskView;
+pub use self::webhooks::{
     WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
 };

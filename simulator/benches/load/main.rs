@@ -12,8 +12,8 @@ mod process;
 
 use std::{error::Error, time::Duration};
 
-use drive::{Driver, Mix, Report};
-use process::{KEPT_BYTES, Kind, Process};
+use self::drive::{Driver, Mix, Report};
+use self::process::{KEPT_BYTES, Kind, Process};
 
 struct Plan {
     rate: u32,

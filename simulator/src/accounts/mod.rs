@@ -17,17 +17,17 @@ use std::{
 
 use axum::http::HeaderMap;
 
-pub(crate) use audit::Actor;
-pub use audit::AuditEntry;
-use audit::AuditLog;
-pub(crate) use change::{AccountError, Act, Problem};
-use key::Key;
-pub(crate) use key::is_sendable;
-pub use role::{Permission, Role};
-pub use settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
-use spending::Spending;
-pub use spending::{Spent, Usage};
-pub use view::{KeyView, OrganizationView, ProjectView};
+pub(crate) use self::audit::Actor;
+pub use self::audit::AuditEntry;
+use self::audit::AuditLog;
+pub(crate) use self::change::{AccountError, Act, Problem};
+use self::key::Key;
+pub(crate) use self::key::is_sendable;
+pub use self::role::{Permission, Role};
+pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
+use self::spending::Spending;
+pub use self::spending::{Spent, Usage};
+pub use self::view::{KeyView, OrganizationView, ProjectView};
 
 use crate::{
     credits::Credits,

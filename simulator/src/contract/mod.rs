@@ -14,9 +14,9 @@ use axum::http::Method;
 use jsonschema::Validator;
 use serde_json::Value;
 
-pub(crate) use fields::{AspectRatio, Fields};
-use paths::Template;
-pub(crate) use paths::{Found, neutral_path, prefixed_path};
+pub(crate) use self::fields::{AspectRatio, Fields};
+use self::paths::Template;
+pub(crate) use self::paths::{Found, neutral_path, prefixed_path};
 
 use crate::error::StartError;
 

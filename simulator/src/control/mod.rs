@@ -24,6 +24,7 @@ use serde::Serialize;
 use swagger_ui_dist::{ApiDefinition, OpenApiSource};
 use tokio::sync::watch;
 
+use self::reply::{Problem, Reply};
 use crate::{
     contract::Region,
     counts::Counts,
@@ -31,7 +32,6 @@ use crate::{
     server::{self, Endpoint},
     service::Service,
 };
-use reply::{Problem, Reply};
 
 /// The state that the handlers share.
 #[derive(Clone)]

@@ -26,15 +26,15 @@ mod text;
 use image::{GrayImage, ImageError, RgbaImage};
 use sha2::{Digest as _, Sha256};
 
+use self::canvas::{Area, Canvas};
 use crate::{
     validation::{Image, Input},
     video,
 };
-use canvas::{Area, Canvas};
 
-pub(crate) use edit::person;
-pub(crate) use operation_kind::OperationKind;
-pub(crate) use settings::Settings;
+pub(crate) use self::edit::person;
+pub(crate) use self::operation_kind::OperationKind;
+pub(crate) use self::settings::Settings;
 
 /// The file format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
-pub(crate) use activity::Cut;
-pub(crate) use body::is_too_slow;
+pub(crate) use self::activity::Cut;
+pub(crate) use self::body::is_too_slow;
 
 /// How long to wait after the system could not accept a connection.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);

@@ -5,8 +5,8 @@ mod violation;
 
 use serde_json::{Map, Value};
 
-pub(crate) use images::{Image, Inline};
-pub(crate) use violation::{Step, Violation};
+pub(crate) use self::images::{Image, Inline};
+pub(crate) use self::violation::{Step, Violation};
 
 use crate::contract::{AspectRatio, Fields, Submission};
 

@@ -18,7 +18,7 @@ use image::{
 };
 use webp_rust::{LossyEncodingConfig, encoder::encode_lossy_rgba_to_vp8_with_config};
 
-pub(crate) use spec::VideoSpec;
+pub(crate) use self::spec::VideoSpec;
 
 /// The media type for players.
 pub(crate) const MEDIA_TYPE: &str = "video/webm";
