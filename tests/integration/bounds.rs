@@ -3,10 +3,15 @@
 use std::error;
 
 use imagekiln::{
-    Address, Client, ClientBuilder, Error, FileKind, ImageInput, Picture, Request, SaveOptions,
-    Saved, Task, TaskRef, TaskStatus, Unfinished, Update, Updates, WaitOptions,
+    Address, Answer, Client, ClientBuilder, Error, FileKind, ImageInput, Picture, PictureStream,
+    Request, RetryPolicy, SaveOptions, Saved, Task, TaskRef, TaskStatus, Unfinished, Update,
+    Updates, WaitOptions,
     journal::{FileJournal, Intent},
-    types::Gen2Pro,
+    middleware::{Outcome, Purpose},
+    types::{
+        AsyncResponse, Gen2Klein4b, Gen2Pro, Gen3VideoMode, GenDev, GenToolsVtoV2, OutputFormat,
+        PollResult,
+    },
     webhook::{Event, Receiver, Refusal, Verifier},
 };
 
@@ -49,4 +54,23 @@ fn every_file_kind_has_an_extension_and_a_media_type() {
     ] {
         assert_eq!((kind.extension(), kind.media_type()), (extension, media_type));
     }
+}
+
+/// A type without required fields has a default, and keeps its shape when the contract shows its
+/// first field.
+#[test]
+fn requests_without_required_fields_have_a_default() {
+    assert_eq!(GenDev::default(), GenDev::new());
+    assert_eq!(Gen2Klein4b::default().extra, Gen2Klein4b::new().extra);
+    assert!(GenToolsVtoV2::default().extra.is_empty());
+}
+
+#[test]
+fn choices_keep_values_that_this_version_does_not_know() {
+    let known: Gen3VideoMode = "draft_enhance".into();
+    assert_eq!(known, Gen3VideoMode::DraftEnhance);
+    let unknown = Gen3VideoMode::from("t3v");
+    assert_eq!((unknown.as_str(), unknown.to_string()), ("t3v", "t3v".to_owned()));
+    let text = serde_json::to_string(&unknown).unwrap();
+    assert_eq!(serde_json::from_str::<Gen3VideoMode>(&text).unwrap(), unknown);
 }
