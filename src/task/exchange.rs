@@ -22,8 +22,8 @@ const LONGEST_RESPONSE: u32 = 4;
 /// The assumed size of the send buffers of the operating system in bytes, and the assumed speed of
 /// a slow connection in bytes per second. The client cannot observe when buffered bytes leave the
 /// machine, so it adds the time to send them to the silence limit.
-const HELD_BACK: u64 = 8 * 1024 * 1024;
-const SLOW_LINE: u64 = 64 * 1024;
+const SEND_BUFFERS: u64 = 8 * 1024 * 1024;
+const SLOW_CONNECTION: u64 = 64 * 1024;
 
 /// The exchange ended without a response.
 pub(super) struct NoResponse {
@@ -60,12 +60,12 @@ pub(super) async fn exchange(
         Hooks { service: Arc::clone(service), operation: operation.name },
     );
     let (path, body) = (|name: &str| request.path_value(name), plan.body(&progress));
-    let until = || progress.last_move() + silence + held_back(plan, &progress);
+    let until = || progress.last_frame_at() + silence + time_to_flush(plan, &progress);
     // Boxed because the future of the generated client is large.
     let sending = Box::pin(generated::send(&generated, operation, path, body));
     let watched =
-        service.connections.watch((base, &connection), || progress.last_move(), until, sending);
-    let failed = |why| NoResponse { why, was_sent: progress.is_handed_over() };
+        service.connections.watch((base, &connection), || progress.last_frame_at(), until, sending);
+    let failed = |why| NoResponse { why, was_sent: progress.all_frames_taken() };
     let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
     let limits = Limits { silence, until: Instant::now() + silence * LONGEST_RESPONSE };
     let response = read(sent, limits).await.map_err(|error| {
@@ -81,9 +81,9 @@ pub(super) async fn exchange(
 }
 
 /// Returns how long a slow connection may need to send what is still buffered.
-fn held_back(plan: &BodyPlan, progress: &Progress) -> Duration {
-    match progress.is_handed_over() {
-        true => Duration::from_secs(plan.length().min(HELD_BACK) / SLOW_LINE),
+fn time_to_flush(plan: &BodyPlan, progress: &Progress) -> Duration {
+    match progress.all_frames_taken() {
+        true => Duration::from_secs(plan.length().min(SEND_BUFFERS) / SLOW_CONNECTION),
         false => Duration::ZERO,
     }
 }

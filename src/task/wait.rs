@@ -162,7 +162,7 @@ pub(super) struct Polling {
     wake: Wake,
     polls: u32,
     last_status: Option<TaskStatus>,
-    asked_to_wait: Option<Duration>,
+    requested_pause: Option<Duration>,
     last_poll_is_sent: bool,
 }
 
@@ -180,7 +180,7 @@ impl Polling {
             wake: Wake::new(client, task.id()),
             polls: 0,
             last_status: None,
-            asked_to_wait: None,
+            requested_pause: None,
             last_poll_is_sent: false,
         }
     }
@@ -202,9 +202,9 @@ impl Polling {
                 Err(PollError::Transient(error)) => {
                     let task_id = self.task.id();
                     tracing::debug!(task_id, kind = ?error.kind(), "poll failed; retrying");
-                    self.asked_to_wait = error.retry_after();
+                    self.requested_pause = error.retry_after();
                     if !self.client.tasks().poll_retries.take() {
-                        self.asked_to_wait = self.asked_to_wait.max(Some(LONGEST_DELAY));
+                        self.requested_pause = self.requested_pause.max(Some(LONGEST_DELAY));
                     }
                     last_failure = Some(error);
                 }
@@ -221,20 +221,20 @@ impl Polling {
             return false;
         }
         let latest = left - LAST_POLL.min(left / 2);
-        let asked = self.asked_to_wait.take();
-        let pause = self.next_pause(asked);
+        let requested = self.requested_pause.take();
+        let pause = self.next_pause(requested);
         tokio::select! {
             () = time::sleep(pause.min(latest)) => self.last_poll_is_sent = pause >= latest,
-            () = self.wake.woken(), if asked.is_none() => self.interval = self.first_interval,
+            () = self.wake.woken(), if requested.is_none() => self.interval = self.first_interval,
         }
         true
     }
 
-    fn next_pause(&mut self, asked: Option<Duration>) -> Duration {
+    fn next_pause(&mut self, requested: Option<Duration>) -> Duration {
         let service = self.client.service();
         let (random, longest) = (&service.random, service.retry.longest_retry_after);
-        let asked = asked.map(|asked| random.after(asked.min(longest)));
-        let pause = random.spread(self.interval).max(asked.unwrap_or_default()).max(SHORTEST_PAUSE);
+        let requested = requested.map_or(Duration::ZERO, |pause| random.after(pause.min(longest)));
+        let pause = random.spread(self.interval).max(requested).max(SHORTEST_PAUSE);
         self.interval = self.interval.saturating_add(self.interval / 2).min(self.max_interval);
         pause
     }

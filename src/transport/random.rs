@@ -23,10 +23,10 @@ impl Random {
         full.mul_f64(0.5 + self.fraction() / 2.0)
     }
 
-    /// Returns `asked` plus up to a quarter of it.
-    pub(crate) fn after(&self, asked: Duration) -> Duration {
-        let jitter = (asked / 4).clamp(MIN_JITTER, MAX_JITTER);
-        asked.saturating_add(jitter.mul_f64(self.fraction()))
+    /// Returns `requested` plus random jitter of up to a quarter of it, within bounds.
+    pub(crate) fn after(&self, requested: Duration) -> Duration {
+        let jitter = (requested / 4).clamp(MIN_JITTER, MAX_JITTER);
+        requested.saturating_add(jitter.mul_f64(self.fraction()))
     }
 
     fn fraction(&self) -> f64 {
@@ -41,10 +41,10 @@ mod tests {
     #[test]
     fn jitter_is_added_to_the_requested_delay() {
         let random = Random::new(Some(1));
-        for asked in [0, 1, 17, 120, 86_400].map(Duration::from_secs) {
-            let delays: Vec<_> = (0..20).map(|_| random.after(asked)).collect();
-            let jitter = (asked / 4).clamp(MIN_JITTER, MAX_JITTER);
-            let range = asked..=asked + jitter;
+        for requested in [0, 1, 17, 120, 86_400].map(Duration::from_secs) {
+            let delays: Vec<_> = (0..20).map(|_| random.after(requested)).collect();
+            let jitter = (requested / 4).clamp(MIN_JITTER, MAX_JITTER);
+            let range = requested..=requested + jitter;
             assert!(delays.iter().all(|delay| range.contains(delay)), "{delays:?}");
             let (first, last) = (delays.iter().min().unwrap(), delays.iter().max().unwrap());
             assert!(*last - *first > jitter / 2, "{delays:?}");

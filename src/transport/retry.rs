@@ -134,15 +134,15 @@ mod tests {
                 SystemTime::UNIX_EPOCH + Duration::from_secs((1_000_000_000 + offset) as u64);
             httpdate::fmt_http_date(time)
         };
-        let asked = |value: &str| {
+        let delay = |value: &str| {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, value.parse().unwrap())]);
             retry_after(&headers, now)
         };
-        assert_eq!(asked("7"), Some(Duration::from_secs(7)));
-        assert_eq!(asked(&date(90)), Some(Duration::from_secs(90)));
-        assert_eq!(asked(&date(-90)), Some(Duration::ZERO));
-        assert_eq!(asked("soon"), None);
-        assert_eq!(asked("-1"), None);
+        assert_eq!(delay("7"), Some(Duration::from_secs(7)));
+        assert_eq!(delay(&date(90)), Some(Duration::from_secs(90)));
+        assert_eq!(delay(&date(-90)), Some(Duration::ZERO));
+        assert_eq!(delay("soon"), None);
+        assert_eq!(delay("-1"), None);
         let with_service_date = HeaderMap::from_iter([
             (RETRY_AFTER, date(3690).parse().unwrap()),
             (DATE, date(3600).parse().unwrap()),

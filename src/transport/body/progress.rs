@@ -17,9 +17,9 @@ pub(crate) struct Progress(Arc<State>);
 struct State {
     started: Instant,
     /// When the HTTP client last took a frame, in milliseconds after the start.
-    moved_at: AtomicU64,
-    moves: AtomicU64,
-    handed_over: AtomicBool,
+    last_frame_ms: AtomicU64,
+    counted_frames: AtomicU64,
+    all_frames_taken: AtomicBool,
     error: OnceLock<String>,
 }
 
@@ -27,29 +27,29 @@ impl Progress {
     pub(crate) fn start() -> Self {
         Self(Arc::new(State {
             started: Instant::now(),
-            moved_at: AtomicU64::new(0),
-            moves: AtomicU64::new(0),
-            handed_over: AtomicBool::new(false),
+            last_frame_ms: AtomicU64::new(0),
+            counted_frames: AtomicU64::new(0),
+            all_frames_taken: AtomicBool::new(false),
             error: OnceLock::new(),
         }))
     }
 
     /// Returns when the HTTP client last took a frame of the body. Before it has taken the second
     /// frame, this is the start of the exchange.
-    pub(crate) fn last_move(&self) -> Instant {
-        self.0.started + Duration::from_millis(self.0.moved_at.load(Ordering::Relaxed))
+    pub(crate) fn last_frame_at(&self) -> Instant {
+        self.0.started + Duration::from_millis(self.0.last_frame_ms.load(Ordering::Relaxed))
     }
 
     /// Returns the number of frames that the HTTP client has taken, without the first.
     #[cfg(test)]
-    pub(super) fn moves(&self) -> u64 {
-        self.0.moves.load(Ordering::Relaxed)
+    pub(super) fn counted_frames(&self) -> u64 {
+        self.0.counted_frames.load(Ordering::Relaxed)
     }
 
-    pub(super) fn moved(&self) {
+    pub(super) fn count_frame(&self) {
         let after = self.0.started.elapsed().as_millis() as u64;
-        self.0.moved_at.store(after, Ordering::Relaxed);
-        self.0.moves.fetch_add(1, Ordering::Relaxed);
+        self.0.last_frame_ms.store(after, Ordering::Relaxed);
+        self.0.counted_frames.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns whether the HTTP client has taken the last frame of the body.
@@ -57,12 +57,12 @@ impl Progress {
     /// `true` does not mean that the service has the whole body, because the HTTP client may still
     /// buffer the frame. `false` means that the service cannot have the whole body and cannot have
     /// accepted the submission.
-    pub(crate) fn is_handed_over(&self) -> bool {
-        self.0.handed_over.load(Ordering::Acquire)
+    pub(crate) fn all_frames_taken(&self) -> bool {
+        self.0.all_frames_taken.load(Ordering::Acquire)
     }
 
-    pub(super) fn hand_over(&self) {
-        self.0.handed_over.store(true, Ordering::Release);
+    pub(super) fn set_all_frames_taken(&self) {
+        self.0.all_frames_taken.store(true, Ordering::Release);
     }
 
     /// Returns why an image could not be read, if that stopped the upload.

@@ -99,13 +99,13 @@ impl http_body::Body for Streamed {
         // The HTTP client takes the first frame before it sends anything, so that frame is not
         // progress.
         if self.left < self.plan.length {
-            self.progress.moved();
+            self.progress.count_frame();
         }
         let length = self.written.len().min(FRAME);
         let frame = self.written.split_to(length);
         self.left = self.left.saturating_sub(length as u64);
         if self.left == 0 {
-            self.progress.hand_over();
+            self.progress.set_all_frames_taken();
         }
         Poll::Ready(Some(Ok(Frame::data(frame))))
     }

@@ -24,19 +24,19 @@ fn request() -> Request {
     Request::new(find_operation("gen-2-pro").unwrap())
 }
 
-/// Returns the frames of a body. Each has the number of moves, and whether the body was handed
-/// over, after the frame was taken.
+/// Returns the frames of a body, each with the progress after it was taken: the number of counted
+/// frames, and whether all frames were taken.
 async fn frames(request: &Request) -> Vec<(Bytes, u64, bool)> {
     let progress = Progress::start();
     let plan = Arc::new(BodyPlan::new(request).unwrap());
     let length = plan.length;
     let mut body = Streamed::new(plan, progress.clone());
     assert_eq!(body.size_hint().exact(), Some(length));
-    assert!(!progress.is_handed_over());
+    assert!(!progress.all_frames_taken());
     let mut frames = Vec::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let data = frame.unwrap().into_data().unwrap();
-        frames.push((data, progress.moves(), progress.is_handed_over()));
+        frames.push((data, progress.counted_frames(), progress.all_frames_taken()));
     }
     assert!(body.is_end_stream());
     assert_eq!(frames.iter().map(|(data, ..)| data.len() as u64).sum::<u64>(), length);
@@ -70,10 +70,10 @@ async fn large_bodies_are_split_into_frames_that_count_as_progress() {
     let frames = frames(&request).await;
 
     assert!(frames.len() > 60, "{} frames", frames.len());
-    for (index, (data, moves, is_handed_over)) in frames.iter().enumerate() {
+    for (index, (data, counted_frames, all_frames_taken)) in frames.iter().enumerate() {
         assert!(data.len() <= FRAME);
-        assert_eq!(*moves, index as u64);
-        assert_eq!(*is_handed_over, index + 1 == frames.len());
+        assert_eq!(*counted_frames, index as u64);
+        assert_eq!(*all_frames_taken, index + 1 == frames.len());
     }
 }
 

@@ -122,17 +122,17 @@ async fn the_deadline_applies_while_other_polls_hold_all_permits() {
 /// Ending the wait immediately would lose a task that is ready a moment later.
 #[tokio::test(start_paused = true)]
 async fn a_longer_retry_after_uses_the_whole_deadline() {
-    for (asked, until_last) in [("3600", 59), ("61", 59), ("18446744073709551615", 59)] {
+    for (requested, until_last) in [("3600", 59), ("61", 59), ("18446744073709551615", 59)] {
         let service = ScriptedServer::start().await;
         let busy = || Reply::json(429, &json!({}));
-        service.reply(busy().header("Retry-After", asked)).reply(busy());
+        service.reply(busy().header("Retry-After", requested)).reply(busy());
         let started = Instant::now();
 
         let error = task(&client(&service), &service).wait_with(deadline(60)).await.unwrap_err();
 
         assert_kind(&error, ErrorKind::Deadline);
         let polls = service.polls();
-        assert_eq!((polls[1].at - polls[0].at).as_secs(), until_last, "{asked}");
+        assert_eq!((polls[1].at - polls[0].at).as_secs(), until_last, "{requested}");
         assert_eq!(end_of(&error).0, started.elapsed());
         assert!(error.to_string().contains("after 59.0 s (deadline 60 s, polls: 2"), "{error}");
     }

@@ -114,7 +114,7 @@ async fn endless_rate_limits_are_an_error_with_retry_after() {
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_after_above_the_limit_is_returned_to_the_caller() {
-    for (value, asked) in [("86400", 86_400), ("18446744073709551615", u64::MAX)] {
+    for (value, requested) in [("86400", 86_400), ("18446744073709551615", u64::MAX)] {
         let service = ScriptedServer::start().await;
         service.reply(busy().header("Retry-After", value));
         let started = Instant::now();
@@ -122,7 +122,7 @@ async fn a_retry_after_above_the_limit_is_returned_to_the_caller() {
         let error = client(&service).submit(fox()).await.unwrap_err();
 
         assert_kind(&error, ErrorKind::RateLimited);
-        assert_eq!(error.retry_after(), Some(seconds(asked)));
+        assert_eq!(error.retry_after(), Some(seconds(requested)));
         assert!(!error.may_have_been_billed());
         assert_eq!(started.elapsed(), seconds(0));
         service.only_request().assert_has_key();

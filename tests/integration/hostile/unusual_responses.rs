@@ -79,7 +79,8 @@ async fn every_success_code_is_a_success() {
 #[tokio::test(start_paused = true)]
 async fn older_forms_of_http_are_read() {
     for head in [
-        "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n\
+         HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nConnection: close\r\n\r\n",
         "HTTP/1.0 200 OK\r\n\r\n",
         "HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n",
