@@ -1,9 +1,9 @@
 //! A client for an asynchronous image generation and editing service.
 //!
-//! A submission (one POST) creates a paid task. The client polls the task until its status is final,
-//! and fetches the picture from a signed URL that is valid for ten minutes. Types, limits and checks
-//! come from the service's contract (`openapi.json`) at compile time. No paid picture is lost, and
-//! none is paid for twice.
+//! A submission (one POST) creates a paid task. The client polls the task until its status is
+//! final, and fetches the picture from a signed URL that is valid for ten minutes. Types, limits
+//! and checks come from the service's contract (`openapi.json`) at compile time. No paid picture is
+//! lost, and none is paid for twice.
 //!
 //! ```
 //! use imagekiln::{Client, types::Gen2Pro};
@@ -32,8 +32,9 @@
 //! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
 //! | work with every operation at run time | [`operations()`], [`Request`] | |
 //!
-//! Every operation of the contract has a request type in [`types`]. The search of this documentation
-//! finds it by its path (`gen-2-pro`) and by what it does (`inpaint`, `try-on`, `lora`).
+//! Every operation of the contract has a request type in [`types`]. The search of this
+//! documentation finds it by its path (`gen-2-pro`) and by what it does (`inpaint`, `try-on`,
+//! `lora`).
 //!
 //! # Cargo features
 //!
@@ -77,7 +78,8 @@ pub use self::contract::{
     find_operation, operations,
 };
 pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
-/// The types of requests and responses, made from the contract: one request type for each operation.
+/// The types of requests and responses, made from the contract: one request type for each
+/// operation.
 #[doc(inline)]
 pub use self::generated::types;
 #[doc(inline)]

@@ -1,5 +1,5 @@
-//! The README and the front page of the documentation: they show the same first program, and lead to
-//! every guide.
+//! The README and the front page of the documentation: they show the same first program, and lead
+//! to every guide.
 
 use std::{fs, path::Path};
 

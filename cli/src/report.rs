@@ -44,7 +44,7 @@ pub fn to_programs(failure: &Failure) -> Value {
         "status": failure.status,
         "request_id": failure.request_id,
         "task": failure.task,
-        "take_up": failure.resume_command,
+        "resume": failure.resume_command,
         "may_have_been_billed": failure.billing_unknown,
         "exit_code": failure.exit.code(),
     })

@@ -40,7 +40,7 @@ struct Order {
     image: String,
 }
 
-/// The application. It goes on with what the journal of the client has from an earlier run.
+/// The application. It resumes what the journal has from an earlier run.
 pub async fn router(client: Client, folder: PathBuf) -> Result<Router, Error> {
     let app = App { client, folder, tasks: Arc::default() };
     for unfinished in app.client.resume().await? {
@@ -136,7 +136,8 @@ fn item(id: &str, progress: &Progress) -> String {
 }
 
 async fn picture(State(app): State<App>, extract::Path(name): extract::Path<String>) -> Response {
-    // The name comes from the browser: only a file right in the folder is served, and only a picture.
+    // The name comes from the browser: only a file right in the folder is served, and only a
+    // picture.
     let is_plain = Path::new(&name).file_name().is_some_and(|file| file == name.as_str());
     let file = app.folder.join(&name);
     match tokio::fs::read(&file).await {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     field_value::FieldValue,
@@ -19,21 +19,23 @@ const SECRET: &str = "webhook_secret";
 /// The minimum similarity of two names, from 0 to 1, to suggest one for the other.
 const SIMILAR: f64 = 0.4;
 
+/// Its members are sorted: whether `serde_json` keeps their order depends on the features of other
+/// crates in the program.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     operation: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     path: BTreeMap<String, String>,
     #[serde(default)]
-    fields: Map<String, Value>,
+    fields: BTreeMap<String, Value>,
     /// Values of fields that the contract does not define, or that have a different type.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    extra: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    extra: BTreeMap<String, Value>,
     /// Images in fields that the contract does not define.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    extra_images: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    extra_images: BTreeMap<String, Value>,
     #[serde(flatten)]
-    unknown: Map<String, Value>,
+    unknown: BTreeMap<String, Value>,
 }
 
 impl Request {
@@ -71,10 +73,10 @@ impl Request {
         let mut stored = Stored {
             operation: self.operation.name.to_owned(),
             path: self.path_parameters.iter().cloned().collect(),
-            fields: Map::new(),
-            extra: Map::new(),
-            extra_images: Map::new(),
-            unknown: Map::new(),
+            fields: BTreeMap::new(),
+            extra: BTreeMap::new(),
+            extra_images: BTreeMap::new(),
+            unknown: BTreeMap::new(),
         };
         for (name, value) in &self.fields {
             let field = self.operation.field(name);

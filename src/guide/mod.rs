@@ -1,4 +1,5 @@
-//! Eight guides, each with examples that run against the simulator when the documentation is tested.
+//! Eight guides, each with examples that run against the simulator when the documentation is
+//! tested.
 //!
 //! | guide | what it shows |
 //! |---|---|

@@ -34,7 +34,9 @@ fn public_types_have_the_expected_auto_traits() {
     is_send_and_sync::<(Request, Gen2Pro, ImageInput, Address)>();
     is_send_and_sync::<(FileJournal, Intent)>();
     is_send_and_sync::<(Event, Receiver, Verifier)>();
-    is_send::<Updates>();
+    is_send_and_sync::<(Answer, AsyncResponse, PollResult, OutputFormat, Gen3VideoMode)>();
+    is_send_and_sync::<(RetryPolicy, Purpose, Outcome)>();
+    is_send::<(Updates, PictureStream)>();
     is_an_error::<Error>();
     is_an_error::<Refusal>();
     is_clone::<(Client, ClientBuilder, Task, Picture, Update, Request, Verifier, Event)>();

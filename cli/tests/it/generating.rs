@@ -209,7 +209,7 @@ fn a_task_is_not_lost_at_the_deadline() {
     assert_eq!((&error["kind"], &error["exit_code"]), (&json!("deadline"), &json!(6)));
     assert_eq!(error["task"]["id"], bench.simulator.tasks()[0].id);
     bench.simulator.clock().advance(AGES);
-    bench.shell(error["take_up"].as_str().unwrap()).ok();
+    bench.shell(error["resume"].as_str().unwrap()).ok();
     assert_eq!(kind_of(&bench.place.read("fox.png")), ImageFormat::Png);
     assert_eq!(bench.simulator.counts().accepted, 1);
 }

@@ -47,7 +47,7 @@ fn json_output_reports_the_interrupted_task() {
     assert_eq!((&error["kind"], &error["exit_code"]), (&json!("interrupted"), &json!(130)));
     assert_eq!(error["task"]["id"], bench.simulator.tasks()[0].id);
     bench.simulator.clock().advance(AGES);
-    bench.shell(error["take_up"].as_str().unwrap()).ok();
+    bench.shell(error["resume"].as_str().unwrap()).ok();
 }
 
 #[test]
