@@ -99,13 +99,11 @@ fn read_operation(
         return Err(region.fault("the only supported region is `regional`"));
     }
     let mut not_shown = read_not_shown(place)?;
-    if method == "post" {
-        for gap in read_not_shown(&request_schema(place)?.resolve(root)?)? {
-            // The operation and its request may list the same gap.
-            if !not_shown.contains(&gap) {
-                not_shown.push(gap);
-            }
-        }
+    if submission.is_some() {
+        // The operation and its request may list the same gap.
+        let gaps = read_not_shown(&request_schema(place)?.resolve(root)?)?;
+        let further: Vec<_> = gaps.into_iter().filter(|gap| !not_shown.contains(gap)).collect();
+        not_shown.extend(further);
     }
     Ok(Operation {
         id: id.string()?.to_owned(),

@@ -1,6 +1,6 @@
 //! Patches the code that progenitor generates.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -16,8 +16,10 @@ pub fn patch(file: &mut syn::File, contract: &Contract, options: &Options) -> Re
     let mut patch = Patch {
         attributes: attributes.collect(),
         enums: emit::types(contract, options)?,
+        objects: HashSet::new(),
         readers: TokenStream::new(),
     };
+    patch.objects = response_objects(file, &patch.attributes);
     patch.visit_file_mut(file);
     let readers: syn::File = syn::parse2(patch.readers)
         .map_err(|error| Fault::new("", format!("the generator produced invalid Rust: {error}")))?;
@@ -29,8 +31,33 @@ struct Patch {
     /// The attributes by the name of the request type.
     attributes: HashMap<String, Vec<syn::Attribute>>,
     enums: Vec<syn::Item>,
-    /// The readers of response types.
+    /// The names of the response types that have readers.
+    objects: HashSet<String>,
     readers: TokenStream,
+}
+
+/// The response types that keep unknown fields.
+fn response_objects(
+    file: &syn::File,
+    requests: &HashMap<String, Vec<syn::Attribute>>,
+) -> HashSet<String> {
+    let modules = file.items.iter().filter_map(|item| match item {
+        syn::Item::Mod(module) if module.ident == "types" => module.content.as_ref(),
+        _ => None,
+    });
+    let structs = modules.flat_map(|(_, items)| items).filter_map(|item| match item {
+        syn::Item::Struct(item) if keeps_unknown_fields(item) => Some(item.ident.to_string()),
+        _ => None,
+    });
+    structs.filter(|name| !requests.contains_key(name)).collect()
+}
+
+fn keeps_unknown_fields(item: &syn::ItemStruct) -> bool {
+    item.fields.iter().any(|field| field.ident.as_ref().is_some_and(|ident| ident == "extra"))
+}
+
+fn is_error_module(item: &syn::Item) -> bool {
+    matches!(item, syn::Item::Mod(module) if module.ident == "error")
 }
 
 impl VisitMut for Patch {
@@ -39,23 +66,27 @@ impl VisitMut for Patch {
         if module.ident == "types"
             && let Some((_, items)) = &mut module.content
         {
+            // progenitor generates an error type for its own enums. Requests have none of those.
+            let uses_error = |item: &syn::Item| {
+                !is_error_module(item) && quote!(#item).to_string().contains("ConversionError")
+            };
+            if !items.iter().any(uses_error) {
+                items.retain(|item| !is_error_module(item));
+            }
             items.append(&mut self.enums);
-            // progenitor generates an error type for its own enums, of which none are left.
-            items.retain(|item| !matches!(item, syn::Item::Mod(module) if module.ident == "error"));
         }
     }
 
     fn visit_item_struct_mut(&mut self, item: &mut syn::ItemStruct) {
         visit_mut::visit_item_struct_mut(self, item);
-        let has_extra = |field: &syn::Field| field.ident.as_ref().is_some_and(|i| i == "extra");
-        if !item.fields.iter().any(has_extra) {
-            // The client struct.
+        if !keeps_unknown_fields(item) {
+            // The client struct, for example.
             return;
         }
         item.attrs.push(syn::parse_quote!(#[non_exhaustive]));
         match self.attributes.remove(&item.ident.to_string()) {
             Some(attributes) => item.attrs.extend(attributes),
-            None => self.readers.extend(emit::reader(item)),
+            None => self.readers.extend(emit::reader(item, &self.objects)),
         }
     }
 

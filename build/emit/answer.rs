@@ -1,24 +1,33 @@
 //! Generates the readers of response types. They read field by field, so that a field with an
 //! unexpected type is kept and does not affect the others.
 
+use std::collections::HashSet;
+
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
-/// Generates the reader of a type that progenitor generated.
-pub fn reader(item: &syn::ItemStruct) -> TokenStream {
+/// Generates the reader of a type that progenitor generated. `objects` are the names of the types that
+/// have readers.
+pub fn reader(item: &syn::ItemStruct, objects: &HashSet<String>) -> TokenStream {
     let name = &item.ident;
     let members = item.fields.iter().filter_map(|field| {
         let member = field.ident.as_ref()?;
         let key = renamed(field).unwrap_or_else(|| member.to_string());
         let ty = field.ty.to_token_stream().to_string().replace(' ', "");
+        let optional = ty.strip_prefix("::std::option::Option<");
+        let inner = optional.map_or(ty.as_str(), |rest| rest.trim_end_matches('>'));
+        let taken = match objects.contains(inner) {
+            true => quote!(fields.take_object(#key)),
+            false => quote!(fields.take(#key)),
+        };
         Some(if ty == "crate::Extra" {
             quote!(#member: fields.rest())
-        } else if ty.starts_with("::std::option::Option<") {
-            quote!(#member: fields.take(#key))
+        } else if optional.is_some() {
+            quote!(#member: #taken)
         } else if ty.starts_with("::std::vec::Vec<") {
-            quote!(#member: fields.take(#key).unwrap_or_default())
+            quote!(#member: #taken.unwrap_or_default())
         } else {
-            quote!(#member: fields.take(#key)?)
+            quote!(#member: #taken?)
         })
     });
     quote! {

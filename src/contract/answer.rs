@@ -1,34 +1,15 @@
 //! Converts responses to their contract types.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Address, Extra, TaskStatus, Violation};
+use crate::Extra;
 
-/// A response type, or the type of a part of a response.
+/// A response type, or the type of an object in a response. The generator implements it, so that each
+/// field is read by itself.
 pub(crate) trait ReadAnswer: Sized {
     /// Returns `None` if the value has a different type or a required member is missing.
     fn read(value: &Value) -> Option<Self>;
-}
-
-macro_rules! by_serde {
-    ($($type:ty),*) => {
-        $(
-            impl ReadAnswer for $type {
-                fn read(value: &Value) -> Option<Self> {
-                    serde::Deserialize::deserialize(value).ok()
-                }
-            }
-        )*
-    };
-}
-
-by_serde!(String, bool, i64, f64, Value, Address, TaskStatus, Violation);
-
-/// If any element cannot be read, the whole list is not read, so that no element is lost.
-impl<T: ReadAnswer> ReadAnswer for Vec<T> {
-    fn read(value: &Value) -> Option<Self> {
-        value.as_array()?.iter().map(T::read).collect()
-    }
 }
 
 /// The members of an object that no field has taken yet.
@@ -41,14 +22,23 @@ impl AnswerFields {
 
     /// Takes the member `name`. If its value does not have the type, it stays for
     /// [`rest`](Self::rest).
-    pub(crate) fn take<T: ReadAnswer>(&mut self, name: &str) -> Option<T> {
+    pub(crate) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+        self.take_if(name, |value| T::deserialize(value).ok())
+    }
+
+    /// As [`take`](Self::take), for an object whose fields are read one by one.
+    pub(crate) fn take_object<T: ReadAnswer>(&mut self, name: &str) -> Option<T> {
+        self.take_if(name, T::read)
+    }
+
+    fn take_if<T>(&mut self, name: &str, read: impl Fn(&Value) -> Option<T>) -> Option<T> {
         let value = self.0.get(name)?;
-        let read = T::read(value);
         // `null` is the same as a missing member.
-        if read.is_some() || value.is_null() {
+        let taken = if value.is_null() { None } else { read(value) };
+        if taken.is_some() || value.is_null() {
             self.0.remove(name);
         }
-        read
+        taken
     }
 
     /// Takes the remaining members.
