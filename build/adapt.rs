@@ -151,6 +151,11 @@ fn open(schema: &Value) -> Value {
                 let description = property["description"].clone();
                 *property = reference("Address");
                 property["description"] = description;
+            } else if property["type"] == "string"
+                && let Some(property) = property.as_object_mut()
+            {
+                // progenitor would use types of other crates for dates and UUIDs.
+                property.remove("format");
             }
         }
     }

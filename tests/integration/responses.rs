@@ -48,6 +48,10 @@ fn value(contract: &Value, schema: &Value) -> Value {
         "integer" => json!(7),
         "boolean" => json!(true),
         "array" => json!([value(contract, &schema["items"])]),
+        "object" => {
+            let properties = schema["properties"].as_object().unwrap();
+            properties.iter().map(|(name, field)| (name.clone(), value(contract, field))).collect()
+        }
         other => panic!("a value of type {other}"),
     }
 }

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{AspectRatio, ImageInput, ImageSource, Violation, values::web_url};
 
-pub(super) fn check(field: &Field, value: &FieldValue) -> Result<(), Violation> {
-    let wrong = |kind: &str, msg: String| Err(Violation::of_field(field.name, kind, msg));
+pub(super) fn check(field: &Field, value: &FieldValue) -> Result<(), Box<Violation>> {
+    let wrong = |kind: &str, msg: String| Err(Box::new(Violation::of_field(field.name, kind, msg)));
     match (&field.kind, value) {
         (FieldKind::Image { encodings, .. }, FieldValue::Image(image)) => {
             check_image(field, *encodings, image)
@@ -49,8 +49,8 @@ pub(super) fn check(field: &Field, value: &FieldValue) -> Result<(), Violation> 
     }
 }
 
-fn check_number(field: &Field, number: f64) -> Result<(), Violation> {
-    let wrong = |kind: &str, msg: String| Err(Violation::of_field(field.name, kind, msg));
+fn check_number(field: &Field, number: f64) -> Result<(), Box<Violation>> {
+    let wrong = |kind: &str, msg: String| Err(Box::new(Violation::of_field(field.name, kind, msg)));
     if let Some(minimum) = field.limits.minimum.filter(|minimum| number < *minimum) {
         return wrong("greater_than_equal", format!("is {number}; must be at least {minimum}"));
     }
@@ -63,8 +63,8 @@ fn check_number(field: &Field, number: f64) -> Result<(), Violation> {
     Ok(())
 }
 
-fn check_text(field: &Field, text: &str) -> Result<(), Violation> {
-    let wrong = |kind: &str, msg: String| Err(Violation::of_field(field.name, kind, msg));
+fn check_text(field: &Field, text: &str) -> Result<(), Box<Violation>> {
+    let wrong = |kind: &str, msg: String| Err(Box::new(Violation::of_field(field.name, kind, msg)));
     let length = text.chars().count() as u64;
     if let Some(least) = field.limits.min_length.filter(|least| length < *least) {
         return wrong(
@@ -102,12 +102,12 @@ fn check_image(
     field: &Field,
     encodings: ImageEncodings,
     image: &ImageInput,
-) -> Result<(), Violation> {
+) -> Result<(), Box<Violation>> {
     let takes_url = encodings != ImageEncodings::Base64;
     match image.source() {
         ImageSource::Url(_) if !takes_url => {
             let msg = "must be the image itself, not a URL; give a file or its bytes";
-            Err(Violation::of_field(field.name, "value_error", msg))
+            Err(Box::new(Violation::of_field(field.name, "value_error", msg)))
         }
         ImageSource::Url(url) => check_url(field.name, url.reveal()),
         _ => image_content::check(field.name, image, Wanted::Image { or_url: takes_url }),
@@ -115,13 +115,14 @@ fn check_image(
 }
 
 /// Validates an image in a field that the contract does not define.
-pub(super) fn check_unlisted(name: &str, image: &ImageInput) -> Result<(), Violation> {
+pub(super) fn check_unlisted(name: &str, image: &ImageInput) -> Result<(), Box<Violation>> {
     match image.source() {
         ImageSource::Url(url) => check_url(name, url.reveal()),
         _ => image_content::check(name, image, Wanted::AnyMedia),
     }
 }
 
-fn check_url(name: &str, text: &str) -> Result<(), Violation> {
-    web_url::check(text).map_err(|problem| Violation::of_field(name, "url_parsing", problem))
+fn check_url(name: &str, text: &str) -> Result<(), Box<Violation>> {
+    web_url::check(text)
+        .map_err(|problem| Box::new(Violation::of_field(name, "url_parsing", problem)))
 }

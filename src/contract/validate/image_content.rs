@@ -27,8 +27,8 @@ enum Content {
 }
 
 /// Validates an image that is not a URL.
-pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<(), Violation> {
-    let wrong = |msg: String| Err(Violation::of_field(name, "value_error", msg));
+pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<(), Box<Violation>> {
+    let wrong = |msg: String| Err(Box::new(Violation::of_field(name, "value_error", msg)));
     if let ImageSource::Base64(text) = image.source()
         && !base64_text::is_base64(text)
     {

@@ -73,7 +73,7 @@ fn violations(request: &Request) -> Vec<Violation> {
             (None, FieldValue::Image(image)) => field::check_unlisted(name, image),
             (None, FieldValue::Json(_)) => Ok(()),
         };
-        found.extend(checked.err());
+        found.extend(checked.err().map(|violation| *violation));
     }
     image_size::violations(request.operation, &values, &mut found);
     found
