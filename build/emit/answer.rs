@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
-/// Generates the reader of a type that progenitor generated. `objects` are the names of the types that
-/// have readers.
+/// Generates the reader of a type that progenitor generated. `objects` are the names of the types
+/// that have readers.
 pub fn reader(item: &syn::ItemStruct, objects: &HashSet<String>) -> TokenStream {
     let name = &item.ident;
     let members = item.fields.iter().filter_map(|field| {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::Extra;
 
-/// A response type, or the type of an object in a response. The generator implements it, so that each
-/// field is read by itself.
+/// A response type, or the type of an object in a response. The generator implements it, so that
+/// each field is read by itself.
 pub(crate) trait ReadAnswer: Sized {
     /// Returns `None` if the value has a different type or a required member is missing.
     fn read(value: &Value) -> Option<Self>;
