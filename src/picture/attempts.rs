@@ -63,7 +63,8 @@ impl Attempts {
         let client = &self.picture.client;
         match failure {
             Failure::Refused(error) if !is_last => {
-                self.picture = self.picture.at_fresh_url().await.ok_or(error)?;
+                let left = self.until.saturating_duration_since(Instant::now());
+                self.picture = self.picture.at_fresh_url(left).await.ok_or(error)?;
             }
             Failure::Transient(error) if !is_last && client.deliveries().retries.take() => {
                 tracing::debug!(
@@ -72,7 +73,8 @@ impl Attempts {
                     kind = ?error.kind(),
                     "download failed; retrying"
                 );
-                time::sleep(retry::delay(self.made, &client.service().random)).await;
+                let delay = retry::delay(self.made, &client.service().random);
+                time::sleep_until(self.until.min(Instant::now() + delay)).await;
             }
             failure => return Err(failure.into_error()),
         }
@@ -82,9 +84,9 @@ impl Attempts {
 
 impl Picture {
     /// Polls the task for a new delivery URL. Some services sign one for each poll.
-    async fn at_fresh_url(&self) -> Option<Picture> {
+    async fn at_fresh_url(&self, left: Duration) -> Option<Picture> {
         let task = self.client.task(self.task.clone());
-        let waiting = task.wait_with(WaitOptions::default().deadline(FRESH_URL_LIMIT));
+        let waiting = task.wait_with(WaitOptions::default().deadline(left.min(FRESH_URL_LIMIT)));
         // Boxed because it is large and rarely needed.
         let fresh = Box::pin(waiting).await.ok()?;
         (fresh.address != self.address).then_some(fresh)

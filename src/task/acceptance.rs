@@ -72,7 +72,7 @@ impl FoundTask<'_> {
     /// Parses the response into its contract type.
     pub(super) fn answer(&self, redaction: &Redaction) -> Option<Answer> {
         let mut value = self.object.clone();
-        redaction.redact_json(&mut value);
+        redaction.redact_json_except_urls(&mut value);
         value.as_object_mut()?.insert("id".to_owned(), self.task.id().into());
         if value.get("polling_url").is_none_or(Value::is_null)
             && let Some(answer) = AsyncWebhookResponse::read(&value)

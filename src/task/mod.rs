@@ -1,6 +1,7 @@
 //! A task from its submission to its final status.
 
 mod acceptance;
+mod caller;
 mod deadline;
 mod exchange;
 mod poll;

@@ -3,16 +3,14 @@
 
 use std::sync::Arc;
 
-use tokio::{
-    sync::{OwnedSemaphorePermit, oneshot},
-    time,
-};
+use tokio::{sync::OwnedSemaphorePermit, time};
 use tracing::Span;
 use url::Url;
 
 use super::{
     Answer, Task, TaskRef,
     acceptance::find_task,
+    caller::Caller,
     exchange::exchange,
     refusal::{Attempt, no_response, refusal, unknown},
     submissions::InFlight,
@@ -46,12 +44,8 @@ struct Accepted {
     answer: Option<Arc<Answer>>,
 }
 
-/// The receiver of the task.
-type Caller = oneshot::Sender<Result<Task, Error>>;
-
 impl Submission {
-    /// Runs the submission and sends its outcome to the caller. If the caller is gone, keeps the
-    /// task for [`Client::drain`].
+    /// Runs the submission and reports its outcome to the caller.
     pub(super) async fn run(self, mut caller: Caller) {
         let outcome = self.send_journalled(&mut caller).await;
         let Self { client, slot, in_flight, request, .. } = self;
@@ -70,26 +64,7 @@ impl Submission {
                 Err(error.with_operation(request.operation().name))
             }
         };
-        let Err(outcome) = caller.send(outcome) else { return };
-        let outcome = outcome.map(|task| Accepted { task: task.reference, answer: task.answer });
-        match (accepted_task(&outcome), &outcome) {
-            (Some(task), _) => {
-                tracing::warn!(
-                    task_id = task.id(),
-                    "submission accepted after `submit` was dropped"
-                );
-                in_flight.keep_orphan(task.clone());
-            }
-            (None, Err(error)) => {
-                let billing_unknown = error.may_have_been_billed();
-                tracing::warn!(
-                    kind = ?error.kind(),
-                    billing_unknown,
-                    "submission failed after `submit` was dropped"
-                );
-            }
-            (None, Ok(_)) => {}
-        }
+        caller.report(outcome);
     }
 
     /// Writes the intent to the journal, sends the request, and records the outcome.
@@ -153,7 +128,7 @@ impl Submission {
             // wanted.
             tokio::select! {
                 () = time::sleep(wait) => {}
-                () = caller.closed() => return Err(error),
+                () = caller.gone() => return Err(error),
             }
             attempt += 1;
         }

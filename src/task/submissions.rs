@@ -96,6 +96,15 @@ impl Submissions {
         }
     }
 
+    /// Keeps a task whose caller is gone.
+    pub(super) fn keep_orphan(&self, task: TaskRef) {
+        let mut state = self.lock();
+        if state.orphans.len() == REMEMBERED {
+            state.orphans.pop_front();
+        }
+        state.orphans.push_back(task);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,15 +139,6 @@ impl InFlight {
 
     #[cfg(not(feature = "webhook"))]
     pub(super) fn accepted(&self, _: &TaskRef) {}
-
-    /// Keeps a task whose caller is gone.
-    pub(super) fn keep_orphan(&self, task: TaskRef) {
-        let mut state = self.submissions.lock();
-        if state.orphans.len() == REMEMBERED {
-            state.orphans.pop_front();
-        }
-        state.orphans.push_back(task);
-    }
 }
 
 impl Drop for InFlight {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::OwnedSemaphorePermit;
 use tracing::{Instrument, Span, field};
 use url::Url;
 
 use super::{
-    Task, deadline::Deadline, refusal::unknown, submission::Submission, submissions::InFlight,
+    Task, caller, deadline::Deadline, refusal::unknown, submission::Submission,
+    submissions::InFlight,
 };
 use crate::{
     Client, Error, ErrorKind, Request, Submit, journal::Intent, transport::body::BodyPlan,
@@ -97,7 +98,7 @@ impl Client {
         };
         let slot = slot.map_err(|error| error.with_operation(operation.name))?;
         let submission = self.submission(request, plan, slot, base.clone());
-        let (caller, outcome) = oneshot::channel();
+        let (caller, outcome) = caller::connect(&self.tasks().submissions);
         tokio::spawn(submission.run(caller).in_current_span());
         let error = match deadline.limit(outcome).await {
             Some(Ok(outcome)) => return outcome,

@@ -73,7 +73,7 @@ pub(super) fn read_update(
         _ => None,
     };
     let mut object = response.object()?.clone();
-    redaction.redact_json(&mut object);
+    redaction.redact_json_except_urls(&mut object);
     Some(Update { status, answer: PollResult::read(&object)?, picture })
 }
 

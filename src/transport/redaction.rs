@@ -68,14 +68,29 @@ impl Redaction {
         one_line(&self.redact(text), limit)
     }
 
-    /// Replaces the secrets in every string in `value`. URLs are not changed, because an
-    /// [`Address`] prints without its query.
+    /// Replaces the secrets in every string and every name in `value`.
     pub(crate) fn redact_json(&self, value: &mut Value) {
+        self.redact_unless(|_| false, value);
+    }
+
+    /// As [`redact_json`](Self::redact_json), but keeps URLs: polling and delivery URLs are needed
+    /// whole, and an [`Address`] prints without its query.
+    pub(crate) fn redact_json_except_urls(&self, value: &mut Value) {
+        self.redact_unless(is_url, value);
+    }
+
+    fn redact_unless(&self, is_kept: fn(&str) -> bool, value: &mut Value) {
         match value {
-            Value::String(text) if !is_url(text) && self.is_in(text) => *text = self.redact(text),
-            Value::Array(values) => values.iter_mut().for_each(|value| self.redact_json(value)),
+            Value::String(text) if !is_kept(text) && self.is_in(text) => *text = self.redact(text),
+            Value::Array(values) => {
+                values.iter_mut().for_each(|value| self.redact_unless(is_kept, value));
+            }
             Value::Object(members) => {
-                members.values_mut().for_each(|value| self.redact_json(value));
+                let redacted = std::mem::take(members).into_iter().map(|(name, mut value)| {
+                    self.redact_unless(is_kept, &mut value);
+                    (self.redact(&name), value)
+                });
+                *members = redacted.collect();
             }
             _ => {}
         }

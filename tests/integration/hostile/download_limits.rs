@@ -125,6 +125,22 @@ async fn the_download_deadline_applies_to_all_attempts() {
     assert_eq!(delivery.received().len(), 2);
 }
 
+/// The client polls for a new delivery URL after a refusal.
+#[tokio::test(start_paused = true)]
+async fn the_download_deadline_applies_to_a_new_delivery_url() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let client = samples::builder(&service).download_deadline(seconds(2)).build().unwrap();
+    let picture = picture(&client, &service, &delivery).await;
+    delivery.reply(Reply::json(403, &json!({})));
+    service.reply(Reply::silence());
+    let started = Instant::now();
+
+    let error = picture.bytes().await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Delivery);
+    assert!((1900..2100).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
+}
+
 /// `Duration::MAX` would overflow an `Instant`.
 #[tokio::test(start_paused = true)]
 async fn the_silence_limit_may_be_infinite() {

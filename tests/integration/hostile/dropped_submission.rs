@@ -31,6 +31,22 @@ async fn a_dropped_submission_completes_and_its_task_is_drained() {
     assert_eq!(client.drain(seconds(60)).await.unwrap(), [], "each task is returned once");
 }
 
+/// The outcome may already be on its way to the caller when the caller leaves.
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_was_sent_and_not_received_is_drained() {
+    let service = ScriptedServer::start().await;
+    service.reply(samples::accepted(&service, "t1"));
+    let client = client(&service);
+    let mut submission = Box::pin(client.submit(fox()));
+    assert!(futures_util::poll!(&mut submission).is_pending());
+    settle().await;
+    assert_eq!(client.drain(seconds(60)).await.unwrap(), [], "the caller may still receive it");
+    drop(submission);
+
+    let tasks = client.drain(seconds(60)).await.unwrap();
+    assert_eq!(tasks.iter().map(TaskRef::id).collect::<Vec<_>>(), ["t1"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_submission_in_flight_at_the_drain_deadline_is_unknown() {
     let service = ScriptedServer::start().await;

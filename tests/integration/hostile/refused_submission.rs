@@ -188,12 +188,16 @@ async fn echoed_signed_urls_are_redacted() {
         let service = ScriptedServer::start().await;
         service.reply(Reply::json(
             status,
-            &json!({ "detail": [{ "loc": [echo], "msg": echo, "type": echo }] }),
+            &json!({
+                "detail": [{ "loc": [echo], "msg": echo, "type": echo, "input": { &echo: echo } }],
+            }),
         ));
 
         let error = client(&service).submit(request()).await.unwrap_err();
 
-        let shown = format!("{error} {error:?} {:?}", error.violations());
+        let violations = serde_json::to_string(error.violations()).unwrap();
+        let answer = serde_json::to_string(&error.answer()).unwrap();
+        let shown = format!("{error} {error:?} {violations} {answer}");
         for secret in ["X9f", "rotated-secret", "hook-password", KEY] {
             assert!(!shown.contains(secret), "`{secret}` occurs in {shown}");
         }
