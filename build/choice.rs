@@ -1,9 +1,11 @@
 //! The types of fields with a fixed set of values: one enum per list.
 
 use super::{
-    contract::{Operation, Submission, capitalized},
-    fault::{Fault, Place},
+    contract::{Operation, Submission},
+    fault::Fault,
     kind::Kind,
+    name::camel_case,
+    place::Place,
 };
 
 /// The variant for values that are not in the list.
@@ -17,12 +19,12 @@ pub struct Choice {
 
 /// Returns the name of the enum for a field with its own list.
 pub fn type_name(schema: &str, field: &str) -> String {
-    format!("{schema}{}", field.split('_').map(capitalized).collect::<String>())
+    format!("{schema}{}", camel_case(field))
 }
 
 /// Returns the name of the variant for a value: `DraftEnhance` for `draft_enhance`.
 pub fn variant(value: &str) -> String {
-    let name: String = value.split(|c: char| !c.is_ascii_alphanumeric()).map(capitalized).collect();
+    let name = camel_case(value);
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("V{name}") } else { name }
 }
 

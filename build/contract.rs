@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use super::{
     choice::{self, Choice},
-    fault::{Fault, Place},
+    fault::Fault,
     field::{self, Field},
+    name::camel_case,
+    place::{METHODS, Place},
 };
-
-const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
 pub struct Contract {
     pub operations: Vec<Operation>,
@@ -60,7 +60,7 @@ pub fn read(document: &Value) -> Result<Contract, Fault> {
             if !METHODS.contains(&method) {
                 continue;
             }
-            let operation = read_operation(&root, path, method, &place)?;
+            let operation = read_operation(path, method, &place)?;
             if operations.iter().any(|other| other.id == operation.id) {
                 return Err(place.fault(format!("the operationId `{}` occurs twice", operation.id)));
             }
@@ -70,12 +70,7 @@ pub fn read(document: &Value) -> Result<Contract, Fault> {
     Ok(Contract { choices: choice::all(&operations)?, operations })
 }
 
-fn read_operation(
-    root: &Place,
-    path: &str,
-    method: &str,
-    place: &Place,
-) -> Result<Operation, Fault> {
+fn read_operation(path: &str, method: &str, place: &Place) -> Result<Operation, Fault> {
     let id = place.need("operationId")?;
     if syn::parse_str::<syn::Ident>(id.string()?).is_err() {
         return Err(id.fault("the operationId must be a Rust identifier, for example `gen_2_pro`"));
@@ -83,7 +78,7 @@ fn read_operation(
     let name =
         path.strip_prefix("/v1/").ok_or_else(|| place.fault("a path must start with `/v1/`"))?;
     let submission = match method {
-        "post" => Some(read_submission(root, name, place)?),
+        "post" => Some(read_submission(name, place)?),
         "get" => None,
         other => {
             return Err(
@@ -101,7 +96,7 @@ fn read_operation(
     let mut not_shown = read_not_shown(place)?;
     if submission.is_some() {
         // The operation and its request may list the same gap.
-        let gaps = read_not_shown(&request_schema(place)?.resolve(root)?)?;
+        let gaps = read_not_shown(&request_schema(place)?.resolved()?)?;
         let further: Vec<_> = gaps.into_iter().filter(|gap| !not_shown.contains(gap)).collect();
         not_shown.extend(further);
     }
@@ -111,7 +106,7 @@ fn read_operation(
         name: name.to_owned(),
         summary: place.need("summary")?.string()?.to_owned(),
         description: text("description")?.to_owned(),
-        deprecated: place.get("deprecated").map_or(Ok(false), |flag| flag.boolean())?,
+        deprecated: place.flag("deprecated")?,
         regional: region.is_some(),
         max_reference_images: place
             .get("x-max-reference-images")
@@ -134,18 +129,19 @@ fn json_body<'a>(operation: &Place<'a>) -> Result<Place<'a>, Fault> {
     operation.need("requestBody")?.need("content")?.need("application/json")
 }
 
-fn read_submission(root: &Place, name: &str, place: &Place) -> Result<Submission, Fault> {
+fn read_submission(name: &str, place: &Place) -> Result<Submission, Fault> {
     let schema = request_schema(place)?;
     let reference = schema.need("$ref")?;
     let schema_name =
         reference.string()?.strip_prefix("#/components/schemas/").ok_or_else(|| {
             reference.fault("a request body must refer to `#/components/schemas/...`")
         })?;
-    let path_parameters = match place.get("parameters") {
-        Some(list) => list.elements()?.iter().map(read_path_parameter).collect::<Result<_, _>>()?,
-        None => Vec::new(),
-    };
-    let type_name = type_name(name);
+    let path_parameters = place
+        .elements_of("parameters")?
+        .iter()
+        .map(read_path_parameter)
+        .collect::<Result<_, _>>()?;
+    let type_name = camel_case(name);
     if syn::parse_str::<syn::Ident>(&type_name).is_err() {
         return Err(place.fault(format!("`{name}` cannot be converted to a Rust type name")));
     }
@@ -153,8 +149,11 @@ fn read_submission(root: &Place, name: &str, place: &Place) -> Result<Submission
         type_name,
         schema: schema_name.to_owned(),
         path_parameters,
-        fields: field::read_all(root, &schema.resolve(root)?, schema_name)?,
-        example: json_body(place)?.get("example").map(|example| example.object()).transpose()?,
+        fields: field::read_all(&schema.resolved()?, schema_name)?,
+        example: json_body(place)?
+            .get("example")
+            .map(|example| example.object().cloned())
+            .transpose()?,
     })
 }
 
@@ -170,14 +169,4 @@ fn read_path_parameter(place: &Place) -> Result<PathParameter, Fault> {
             None => None,
         },
     })
-}
-
-/// Returns for example `GenToolsDeblurV1` for `gen-tools/deblur-v1`.
-fn type_name(name: &str) -> String {
-    name.split(|c: char| !c.is_ascii_alphanumeric()).map(capitalized).collect()
-}
-
-pub fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::{
     choice,
-    fault::{Fault, Place},
+    fault::Fault,
     kind::{self, Kind},
+    place::Place,
 };
 
 pub struct Field {
@@ -57,7 +58,7 @@ const TAKEN: [&str; 7] =
     ["new", "validate", "extra", "into_request", "references", "to_json", "from_json"];
 
 /// Reads the fields of a request schema.
-pub fn read_all(root: &Place, schema: &Place, schema_name: &str) -> Result<Vec<Field>, Fault> {
+pub fn read_all(schema: &Place, schema_name: &str) -> Result<Vec<Field>, Fault> {
     let required = schema.get("required").map_or(Ok(Vec::new()), |list| list.strings())?;
     let Some(properties) = schema.get("properties") else { return Ok(Vec::new()) };
     let fields = properties
@@ -65,7 +66,7 @@ pub fn read_all(root: &Place, schema: &Place, schema_name: &str) -> Result<Vec<F
         .into_iter()
         .map(|(name, place)| {
             let is_required = required.iter().any(|known| known == name);
-            read(root, schema_name, name, is_required, &place)
+            read(schema_name, name, is_required, &place)
         })
         .collect::<Result<Vec<_>, _>>()?;
     for name in &required {
@@ -83,13 +84,7 @@ pub fn read_all(root: &Place, schema: &Place, schema_name: &str) -> Result<Vec<F
     Ok(fields)
 }
 
-fn read(
-    root: &Place,
-    schema_name: &str,
-    name: &str,
-    required: bool,
-    place: &Place,
-) -> Result<Field, Fault> {
+fn read(schema_name: &str, name: &str, required: bool, place: &Place) -> Result<Field, Fault> {
     if syn::parse_str::<syn::Ident>(name).is_err() || TAKEN.contains(&name) {
         return Err(place.fault(format!("`{name}` cannot be the name of a setter")));
     }
@@ -104,8 +99,8 @@ fn read(
         name: name.to_owned(),
         description: place.need("description")?.string()?.to_owned(),
         required,
-        nullable: place.get("nullable").map_or(Ok(false), |flag| flag.boolean())?,
-        kind: kind::read(root, place, choice::type_name(schema_name, name))?,
+        nullable: place.flag("nullable")?,
+        kind: kind::read(place, choice::type_name(schema_name, name))?,
         default: place
             .get("default")
             .or_else(|| place.get("x-default"))

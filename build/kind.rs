@@ -1,9 +1,6 @@
 //! The types of field values.
 
-use super::{
-    choice,
-    fault::{Fault, Place},
-};
+use super::{choice, fault::Fault, place::Place};
 
 #[derive(PartialEq)]
 pub enum Kind {
@@ -42,9 +39,9 @@ pub enum Encodings {
 
 /// Reads the kind of the field at `place`. If the field has its own list of values, the type is
 /// named `choice_name`.
-pub fn read(root: &Place, place: &Place, choice_name: String) -> Result<Kind, Fault> {
+pub fn read(place: &Place, choice_name: String) -> Result<Kind, Fault> {
     if let Some(all_of) = place.get("allOf") {
-        return read_shared_choice(root, &all_of);
+        return read_shared_choice(&all_of);
     }
     let Some(declared) = place.get("type") else { return Ok(Kind::Json) };
     match declared.string()? {
@@ -56,11 +53,11 @@ pub fn read(root: &Place, place: &Place, choice_name: String) -> Result<Kind, Fa
     }
 }
 
-fn read_shared_choice(root: &Place, all_of: &Place) -> Result<Kind, Fault> {
+fn read_shared_choice(all_of: &Place) -> Result<Kind, Fault> {
     let elements = all_of.elements()?;
     let [only] = elements.as_slice() else { return Err(all_of.fault("expected one `$ref`")) };
     let reference = only.need("$ref")?;
-    let schema = only.resolve(root)?;
+    let schema = only.resolved()?;
     let type_name = reference.string()?.rsplit('/').next().unwrap_or_default();
     if syn::parse_str::<syn::Ident>(type_name).is_err() {
         return Err(reference.fault(format!("`{type_name}` is not a valid Rust type name")));

@@ -13,9 +13,17 @@ mod fault;
 mod field;
 mod kind;
 mod limits;
+mod name;
 mod patch;
+#[allow(dead_code, reason = "`build.rs` uses a part of it, and `cargo xtask` all")]
+mod place;
 
-pub use self::fault::Fault;
+#[allow(unused_imports, reason = "for `cargo xtask`")]
+pub use self::{
+    fault::Fault,
+    name::capitalized,
+    place::{METHODS, Place},
+};
 
 /// Options of the generator.
 pub struct Options {

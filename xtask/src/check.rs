@@ -6,7 +6,7 @@ use std::{fs, process::ExitCode};
 use anyhow::Result;
 use clap::Args;
 
-use crate::derived;
+use crate::{derived, repository};
 
 /// Fails if anything is stale, and prints the command that fixes it
 #[derive(Args)]
@@ -24,7 +24,7 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
         stale = true;
         println!("stale: the outline of the generated code (run: cargo xtask regenerate)");
     }
-    for path in derived::pending_snapshots() {
+    for path in derived::pending_snapshots(repository::root()?) {
         stale = true;
         println!("pending: {} (run: cargo insta review)", path.display());
     }

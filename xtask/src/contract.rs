@@ -2,13 +2,14 @@
 
 use anyhow::{Context, Result};
 
+use crate::repository::CONTRACT;
+
 /// The SDK's own generator, from the same source files, so that its output is the same as in the
 /// build.
 #[path = "../../build/mod.rs"]
 mod generator;
 
-/// The path of the contract in the repository.
-pub const PATH: &str = "openapi.json";
+pub use self::generator::{METHODS, Place, capitalized};
 
 /// The contract at the time xtask was built.
 #[cfg(test)]
@@ -18,7 +19,7 @@ pub const DOCUMENT: &str = include_str!("../../openapi.json");
 pub fn generate(document: &str) -> Result<String> {
     let options = generator::Options { json_schema: false };
     generator::generate(document, &options)
-        .with_context(|| format!("could not generate code from {PATH}"))
+        .with_context(|| format!("could not generate code from {CONTRACT}"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::contract::capitalized;
+
 /// The path of the page in the repository.
 pub const PATH: &str = "docs/corrections.md";
 
@@ -97,11 +99,6 @@ fn place(path: &[String]) -> String {
         ["components", "schemas", schema, ..] => format!("`{schema}`"),
         _ => "the whole service".to_owned(),
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

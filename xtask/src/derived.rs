@@ -1,13 +1,13 @@
 //! The checked-in files that are derived from the contract.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::{contract, corrections, outline};
+use crate::{
+    contract, corrections, outline,
+    repository::{CONTRACT, read, root},
+};
 
 /// A derived file: its path, and its expected content.
 pub struct Derived {
@@ -15,20 +15,15 @@ pub struct Derived {
     pub content: String,
 }
 
-/// The root of the repository.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(1).map(Path::to_owned).unwrap_or_default()
-}
-
 /// Reads the contract, checks that it is valid OpenAPI 3.0 and that code can be generated from it,
 /// and generates all derived files.
 pub fn files() -> Result<Vec<Derived>> {
-    let document = read(contract::PATH)?;
+    let document = read(CONTRACT)?;
     serde_json::from_str::<openapiv3::OpenAPI>(&document)
-        .with_context(|| format!("{} is not valid OpenAPI 3.0", contract::PATH))?;
+        .with_context(|| format!("{} is not valid OpenAPI 3.0", CONTRACT))?;
     contract::generate(&document)?;
     Ok(vec![Derived {
-        path: root().join(corrections::PATH),
+        path: root()?.join(corrections::PATH),
         content: corrections::page(&document)?,
     }])
 }
@@ -38,18 +33,13 @@ pub fn is_outline_stale() -> Result<bool> {
     let snapshot = read("xtask/src/snapshots/xtask__outline__tests__of_the_contract.snap")?;
     // insta's header is between two lines of dashes.
     let shown = snapshot.splitn(3, "---\n").nth(2).unwrap_or_default();
-    Ok(shown.trim() != outline::of_document(&read(contract::PATH)?)?.trim())
-}
-
-fn read(path: &str) -> Result<String> {
-    let path = root().join(path);
-    fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))
+    Ok(shown.trim() != outline::of_document(&read(CONTRACT)?)?.trim())
 }
 
 /// The snapshots that `cargo insta review` has to review.
-pub fn pending_snapshots() -> Vec<PathBuf> {
+pub fn pending_snapshots(root: PathBuf) -> Vec<PathBuf> {
     let mut pending = Vec::new();
-    let mut folders = vec![root()];
+    let mut folders = vec![root];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();

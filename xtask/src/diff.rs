@@ -48,7 +48,6 @@ mod model;
 mod report;
 mod schema;
 mod service;
-mod source;
 #[cfg(test)]
 mod tests;
 
@@ -60,6 +59,8 @@ use std::{
 
 use anyhow::Context;
 use serde_json::Value;
+
+use crate::repository::{self, CONTRACT};
 
 /// Compares openapi.json with another listing of the service
 #[derive(clap::Args)]
@@ -79,7 +80,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn examine(arguments: &Arguments) -> anyhow::Result<(String, ExitCode)> {
-    let ours = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi.json"))?;
+    let ours = load(&repository::root()?.join(CONTRACT))?;
     let theirs = load(&arguments.other)?;
     let found = differences(&ours, &theirs)?;
     let report = if arguments.json { report::json(&found)? } else { report::text(&found) };

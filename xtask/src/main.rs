@@ -7,6 +7,7 @@ mod derived;
 mod diff;
 mod outline;
 mod regenerate;
+mod repository;
 
 use std::process::ExitCode;
 

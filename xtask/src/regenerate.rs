@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::derived;
+use crate::{derived, repository};
 
 /// Rewrites all files derived from the contract, and leaves changed snapshots pending for `cargo
 /// insta review`
@@ -33,10 +33,10 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
         // failures still do.
         .envs([("INSTA_UPDATE", "new"), ("INSTA_FORCE_PASS", "1")])
         .env_remove("CI")
-        .current_dir(derived::root())
+        .current_dir(repository::root()?)
         .status()
         .context("could not start cargo test")?;
-    let pending = derived::pending_snapshots();
+    let pending = derived::pending_snapshots(repository::root()?);
     for path in &pending {
         println!("pending: {}", path.display());
     }

@@ -2,29 +2,41 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::bail;
 use serde_json::{Number, Value};
 
 use super::{
     algebra::{both, either},
     model::{Field, Limit, Shape, Types},
-    source::Node,
 };
+use crate::contract::Place;
 
 /// The maximum nesting of schemas, with all `$ref`s followed.
 const DEPTH: usize = 128;
 
-/// The shape that the schema allows.
-pub fn shape(node: &Node) -> anyhow::Result<Shape> {
-    within(node, &mut Vec::new(), 0)
+/// The maximum number of schemas in one schema, because nested `$ref`s multiply.
+const SCHEMAS: u32 = 200_000;
+
+/// What bounds the reading of one schema.
+struct Trail {
+    /// The places of the components that are being read, so that recursion ends.
+    components: Vec<String>,
+    schemas_left: u32,
 }
 
-/// `trail` contains the places of the components that are being read, so that recursion ends.
-fn within(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Shape> {
-    node.count_schema()?;
+/// The shape that the schema allows.
+pub fn shape(node: &Place) -> anyhow::Result<Shape> {
+    within(node, &mut Trail { components: Vec::new(), schemas_left: SCHEMAS }, 0)
+}
+
+fn within(node: &Place, trail: &mut Trail, depth: usize) -> anyhow::Result<Shape> {
     if depth > DEPTH {
-        bail!("{}: schemas are nested deeper than {DEPTH}", node.place());
+        return Err(node.fault(format!("schemas are nested deeper than {DEPTH}")).into());
     }
+    if trail.schemas_left == 0 {
+        let message = format!("too large: more than {SCHEMAS} schemas, with all `$ref`s followed");
+        return Err(node.fault(message).into());
+    }
+    trail.schemas_left -= 1;
     match node.value {
         Value::Bool(true) => return Ok(Shape::default()),
         Value::Bool(false) => {
@@ -40,18 +52,18 @@ fn within(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<
     // A `nullable` next to a `$ref` takes precedence over the component.
     let stated_nullable = shape.nullable == Some(true);
     if let Some(target) = node.referred()?
-        && !trail.iter().any(|place| place == target.place())
+        && !trail.components.iter().any(|place| place == target.pointer())
     {
-        trail.push(target.place().to_owned());
+        trail.components.push(target.pointer().to_owned());
         shape = both(shape, within(&target, trail, depth + 1)?);
-        trail.pop();
+        trail.components.pop();
     }
-    for part in node.items_at("allOf")? {
+    for part in node.elements_of("allOf")? {
         shape = both(shape, within(&part, trail, depth + 1)?);
     }
     for keyword in ["anyOf", "oneOf"] {
         let mut alternatives: Option<Shape> = None;
-        for branch in node.items_at(keyword)? {
+        for branch in node.elements_of(keyword)? {
             let branch = within(&branch, trail, depth + 1)?;
             alternatives = Some(match alternatives {
                 Some(others) => either(others, branch),
@@ -70,18 +82,18 @@ fn within(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<
 }
 
 /// The shape of the schema's own keywords, without those that combine schemas.
-fn own(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Shape> {
+fn own(node: &Place, trail: &mut Trail, depth: usize) -> anyhow::Result<Shape> {
     let choices = choices(node)?;
     let (types, nullable) = types(node, choices.as_deref())?;
     let mut fields = BTreeMap::new();
-    for (name, property) in node.members_at("properties")? {
+    for (name, property) in node.members_of("properties")? {
         let shape = within(&property, trail, depth + 1)?;
         fields.insert(name.to_owned(), Field { required: false, shape });
     }
-    for name in node.items_at("required")? {
+    for name in node.elements_of("required")? {
         // If the field itself is described elsewhere (in `allOf`), this adds the flag to it.
         let unknown = || Field { required: false, shape: Shape::default() };
-        fields.entry(name.text()?.to_owned()).or_insert_with(unknown).required = true;
+        fields.entry(name.string()?.to_owned()).or_insert_with(unknown).required = true;
     }
     let items = match node.get("items") {
         Some(items) => Some(Box::new(within(&items, trail, depth + 1)?)),
@@ -110,28 +122,28 @@ fn own(node: &Node, trail: &mut Vec<String>, depth: usize) -> anyhow::Result<Sha
     })
 }
 
-fn choices<'a>(node: &Node<'a, '_>) -> anyhow::Result<Option<Vec<&'a Value>>> {
+fn choices<'a>(node: &Place<'a>) -> anyhow::Result<Option<Vec<&'a Value>>> {
     if let Some(only) = node.get("const") {
         return Ok(Some(vec![only.value]));
     }
     match node.get("enum") {
-        Some(values) => Ok(Some(values.items()?.into_iter().map(|value| value.value).collect())),
+        Some(values) => Ok(Some(values.elements()?.into_iter().map(|value| value.value).collect())),
         None => Ok(None),
     }
 }
 
 /// The types besides null, and whether null is allowed. Without `type` they are derived from other
 /// keywords.
-fn types(node: &Node, choices: Option<&[&Value]>) -> anyhow::Result<(Types, Option<bool>)> {
+fn types(node: &Place, choices: Option<&[&Value]>) -> anyhow::Result<(Types, Option<bool>)> {
     let mut names = BTreeSet::new();
     match node.get("type") {
         Some(list) if list.value.is_array() => {
-            for name in list.items()? {
-                names.insert(name.text()?.to_owned());
+            for name in list.elements()? {
+                names.insert(name.string()?.to_owned());
             }
         }
         Some(name) => {
-            names.insert(name.text()?.to_owned());
+            names.insert(name.string()?.to_owned());
         }
         None => {
             names.extend(choices.into_iter().flatten().map(|value| type_of(value).to_owned()));
@@ -146,7 +158,7 @@ fn types(node: &Node, choices: Option<&[&Value]>) -> anyhow::Result<(Types, Opti
     }
     let said = !names.is_empty();
     let listed_null = choices.is_some_and(|values| values.iter().any(|value| value.is_null()));
-    let null = names.remove("null") || node.flag_at("nullable")? || (said && listed_null);
+    let null = names.remove("null") || node.flag("nullable")? || (said && listed_null);
     let types = if said { Types::only(names) } else { Types::default() };
     Ok((types, if said || null { Some(null) } else { None }))
 }
@@ -163,7 +175,7 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-fn limits(node: &Node) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
+fn limits(node: &Place) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
     let mut limits = BTreeMap::new();
     let number = |keyword: &str| node.get(keyword).map(|limit| limit.number()).transpose();
 
@@ -190,7 +202,7 @@ fn limits(node: &Node) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
     limits.extend(number("multipleOf")?.map(|value| ("multipleOf", Limit::Multiple(value))));
     for keyword in ["pattern", "format"] {
         if let Some(text) = node.get(keyword) {
-            limits.insert(keyword, Limit::Exact(text.text()?.to_owned()));
+            limits.insert(keyword, Limit::Exact(text.string()?.to_owned()));
         }
     }
     Ok(limits)
@@ -199,7 +211,7 @@ fn limits(node: &Node) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
 /// The inclusive and the exclusive bound. In OpenAPI 3.0 the second is a flag of the first, in 3.1
 /// it is a separate number.
 fn numeric_bound(
-    node: &Node,
+    node: &Place,
     inclusive: &str,
     exclusive: &str,
 ) -> anyhow::Result<(Option<f64>, Option<f64>)> {

@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::Value;
 
 use super::{
     model::{Field, Operation, Service, Shape},
     schema::shape,
-    source::{Node, Source},
 };
-
-const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+use crate::contract::{METHODS, Place};
 
 /// Headers that OpenAPI does not allow as parameters.
 const TRANSPORT_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -28,12 +26,11 @@ pub fn credential_headers(document: &Value) -> BTreeSet<String> {
 
 /// Reads a document. The headers in `credentials` are not parameters.
 pub fn read(document: &Value, credentials: &BTreeSet<String>) -> anyhow::Result<Service> {
-    let source = Source::new(document);
-    let root = source.root();
+    let root = Place::root(document);
     root.object()?;
     let version = root.get("openapi").context("not an OpenAPI 3 document: `openapi` is missing")?;
-    if !version.text()?.starts_with("3.") {
-        bail!("{}: expected OpenAPI 3, found {}", version.place(), version.value);
+    if !version.string()?.starts_with("3.") {
+        return Err(version.fault(format!("expected OpenAPI 3, found {}", version.value)).into());
     }
     let mut service = Service::default();
     let paths = root.get("paths").context("`paths` is missing")?;
@@ -50,12 +47,13 @@ pub fn read(document: &Value, credentials: &BTreeSet<String>) -> anyhow::Result<
             let key = format!("{method} {}", anonymous(path));
             let operation = Operation {
                 name: format!("{method} {path}"),
-                deprecated: operation.flag_at("deprecated")?,
+                deprecated: operation.flag("deprecated")?,
                 request: request(path, &item, &operation, credentials)?,
                 responses: responses(&operation)?,
             };
             if let Some(other) = service.operations.insert(key, operation) {
-                bail!("{}: {} is defined more than once", item.place(), other.name);
+                let message = format!("{} is defined more than once", other.name);
+                return Err(item.fault(message).into());
             }
         }
     }
@@ -64,13 +62,13 @@ pub fn read(document: &Value, credentials: &BTreeSet<String>) -> anyhow::Result<
 
 fn request(
     path: &str,
-    item: &Node,
-    operation: &Node,
+    item: &Place,
+    operation: &Place,
     credentials: &BTreeSet<String>,
 ) -> anyhow::Result<BTreeMap<String, Field>> {
     let mut fields = BTreeMap::new();
     for parameter in
-        item.items_at("parameters")?.into_iter().chain(operation.items_at("parameters")?)
+        item.elements_of("parameters")?.into_iter().chain(operation.elements_of("parameters")?)
     {
         let parameter = parameter.resolved()?;
         if let Some((name, field)) = read_parameter(path, &parameter, credentials)? {
@@ -79,7 +77,7 @@ fn request(
     }
     if let Some(body) = operation.get("requestBody") {
         let body = body.resolved()?;
-        let required = body.flag_at("required")?;
+        let required = body.flag("required")?;
         for (media_type, shape) in content(&body)? {
             fields.insert(named("body", &media_type), Field { required, shape });
         }
@@ -90,14 +88,10 @@ fn request(
 /// A parameter and its name; `None` for a header of the transport.
 fn read_parameter(
     path: &str,
-    parameter: &Node,
+    parameter: &Place,
     credentials: &BTreeSet<String>,
 ) -> anyhow::Result<Option<(String, Field)>> {
-    let part = |key: &str| {
-        let part = parameter.get(key);
-        part.with_context(|| format!("{}: a parameter has no `{key}`", parameter.place()))
-    };
-    let (location, name) = (part("in")?.text()?, part("name")?.text()?);
+    let (location, name) = (parameter.need("in")?.string()?, parameter.need("name")?.string()?);
     let name = match location {
         "header" => name.to_lowercase(),
         "path" => position(path, name),
@@ -112,13 +106,13 @@ fn read_parameter(
         Some(schema) => shape(&schema)?,
         None => content(parameter)?.into_values().next().unwrap_or_default(),
     };
-    let required = location == "path" || parameter.flag_at("required")?;
+    let required = location == "path" || parameter.flag("required")?;
     Ok(Some((format!("{location} {name}"), Field { required, shape })))
 }
 
-fn responses(operation: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
+fn responses(operation: &Place) -> anyhow::Result<BTreeMap<String, Shape>> {
     let mut responses = BTreeMap::new();
-    for (status, response) in operation.members_at("responses")? {
+    for (status, response) in operation.members_of("responses")? {
         if status.starts_with("x-") {
             continue;
         }
@@ -134,9 +128,9 @@ fn responses(operation: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
 }
 
 /// The shape of each media type.
-fn content(holder: &Node) -> anyhow::Result<BTreeMap<String, Shape>> {
+fn content(holder: &Place) -> anyhow::Result<BTreeMap<String, Shape>> {
     let mut shapes = BTreeMap::new();
-    for (media_type, described) in holder.members_at("content")? {
+    for (media_type, described) in holder.members_of("content")? {
         let essence = media_type.split(';').next().unwrap_or_default().trim().to_lowercase();
         let shape = described.get("schema").map(|schema| shape(&schema)).transpose()?;
         shapes.insert(essence, shape.unwrap_or_default());
