@@ -12,16 +12,18 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    contract::{Contract, Submission},
+    contract::{Contract, PathParameter, Submission},
     field::Field,
     kind::Kind,
-    limits,
+    types::Types,
+    words,
 };
 
 /// Schemas that represent hand-written types: the name in the adapted document, and the type.
-pub const REPLACED: [(&str, &str); 6] = [
+pub const REPLACED: [(&str, &str); 7] = [
     ("TaskStatus", "crate::TaskStatus"),
     ("ValidationError", "crate::Violation"),
+    ("Location", "crate::Location"),
     ("ImageInput", "crate::ImageInput"),
     ("AspectRatio", "crate::AspectRatio"),
     ("WebhookSecret", "crate::WebhookSecret"),
@@ -33,7 +35,7 @@ pub const REPLACED: [(&str, &str); 6] = [
 /// generated code.
 pub const PLACEHOLDER: &str = "placeholder_of_a_type_without_fields";
 
-pub fn adapt(document: &Value, contract: &Contract) -> Value {
+pub fn adapt(document: &Value, contract: &Contract, types: &Types) -> Value {
     let mut paths = Map::new();
     let mut schemas = Map::new();
     let originals = document
@@ -61,17 +63,17 @@ pub fn adapt(document: &Value, contract: &Contract) -> Value {
             }}),
         );
     }
-    for (name, schema) in &originals {
-        if !contract
-            .operations
-            .iter()
-            .filter_map(|o| o.submission.as_ref())
-            .any(|s| &s.schema == name)
-        {
-            schemas.insert(name.clone(), open(schema));
+    for object in &types.objects {
+        schemas
+            .insert(object.type_name.clone(), object_schema(&object.description, &object.fields));
+    }
+    for name in &contract.responses.schemas {
+        // The SDK reads the alternatives itself.
+        if originals[name].get("oneOf").is_none() {
+            schemas.insert(name.clone(), open(&originals[name]));
         }
     }
-    let choices = contract.choices.iter().map(|choice| choice.type_name.as_str());
+    let choices = types.choices.iter().map(|choice| choice.type_name.as_str());
     for name in REPLACED.iter().map(|(name, _)| *name).chain(choices) {
         schemas.insert(name.to_owned(), json!({ "type": "string" }));
     }
@@ -88,38 +90,48 @@ fn opaque() -> Value {
 }
 
 fn request_schema(submission: &Submission, originals: &Map<String, Value>) -> Value {
-    let mut properties = Map::new();
-    let mut required: Vec<&str> = Vec::new();
+    let description = originals[&submission.schema]["description"].as_str().unwrap_or_default();
+    let mut schema = object_schema(description, &submission.fields);
     // The caller sets path parameters, so the type has them as fields. `emit` puts them into the
     // path.
-    for parameter in &submission.path_parameters {
-        required.push(&parameter.name);
-        properties.insert(
-            parameter.name.clone(),
-            json!({ "type": "string", "description": parameter.description }),
-        );
-    }
-    for field in &submission.fields {
-        if field.required {
-            required.push(&field.name);
+    for PathParameter { name, description, .. } in &submission.path_parameters {
+        schema["properties"][name] = json!({ "type": "string", "description": description });
+        if let Some(required) = schema["required"].as_array_mut() {
+            required.push(name.as_str().into());
         }
-        properties.insert(field.name.clone(), request_field(field));
     }
-    let description = originals.get(&submission.schema).map(|schema| &schema["description"]);
+    schema
+}
+
+fn object_schema(description: &str, fields: &[Field]) -> Value {
+    let mut properties: Map<_, _> =
+        fields.iter().map(|field| (field.name.clone(), request_field(field))).collect();
+    let required = fields.iter().filter(|field| field.required).map(|field| field.name.as_str());
     if properties.is_empty() {
         properties.insert(PLACEHOLDER.to_owned(), json!({}));
     }
     json!({
         "type": "object",
         "description": description,
-        "required": required,
+        "required": required.collect::<Vec<_>>(),
         "properties": properties,
         "additionalProperties": {},
     })
 }
 
 fn request_field(field: &Field) -> Value {
-    let mut schema = match &field.kind {
+    let mut schema = value_schema(field);
+    // Never `nullable`: fields that are not set are not sent, and an explicit null is set through
+    // `extra`. Only a list needs it: without it, a list that is not set would be empty.
+    if matches!(field.kind, Kind::List(_)) && !field.required {
+        schema["nullable"] = true.into();
+    }
+    schema["description"] = words::documentation(field).into();
+    schema
+}
+
+fn value_schema(field: &Field) -> Value {
+    match &field.kind {
         Kind::Text => json!({ "type": "string" }),
         Kind::Integer => json!({ "type": "integer", "format": "int64" }),
         Kind::Number => json!({ "type": "number", "format": "double" }),
@@ -129,12 +141,10 @@ fn request_field(field: &Field) -> Value {
         Kind::AspectRatio { .. } => reference("AspectRatio"),
         Kind::Address => reference("Address"),
         Kind::Secret => reference("WebhookSecret"),
+        Kind::List(item) => json!({ "type": "array", "items": value_schema(item) }),
+        Kind::Object(object) => reference(&object.type_name),
         Kind::Json => json!({}),
-    };
-    schema["description"] = limits::documentation(field).into();
-    // Never `nullable`: fields that are not set are not sent, and an explicit null is set through
-    // `extra`.
-    schema
+    }
 }
 
 /// Wraps a reference in `allOf`, because a description next to a bare `$ref` would be lost.

@@ -1,10 +1,10 @@
 //! The types of fields with a fixed set of values: one enum per list.
 
 use super::{
-    contract::{Operation, Submission},
     fault::Fault,
+    frame,
     kind::Kind,
-    name::camel_case,
+    name::{camel_case, is_camel_case},
     place::Place,
 };
 
@@ -17,61 +17,64 @@ pub struct Choice {
     pub values: Vec<String>,
 }
 
-/// Returns the name of the enum for a field with its own list.
-pub fn type_name(schema: &str, field: &str) -> String {
-    format!("{schema}{}", camel_case(field))
-}
-
 /// Returns the name of the variant for a value: `DraftEnhance` for `draft_enhance`.
 pub fn variant(value: &str) -> String {
     let name = camel_case(value);
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("V{name}") } else { name }
 }
 
-/// Reads the values of a list. Every value must have a distinct variant name.
-pub fn read_values(list: &Place) -> Result<Vec<String>, Fault> {
+/// Reads the values of the `enum` in `schema`. Every value must have a distinct variant name.
+///
+/// OpenAPI 3.0 needs null in the list if the value may be null. It is not one of the values.
+pub fn read_values(schema: &Place) -> Result<Vec<String>, Fault> {
+    let list = schema.need("enum")?;
+    let mut values = Vec::new();
     let mut variants = vec![UNKNOWN.to_owned()];
-    for element in list.elements()? {
+    let elements = list.distinct_elements()?;
+    for element in elements.iter().filter(|element| !element.value.is_null()) {
         let value = element.string()?;
         let name = variant(value);
-        if name.is_empty() || variants.contains(&name) {
+        if !is_camel_case(&name) || variants.contains(&name) {
             return Err(element.fault(format!(
-                "the value `{value}` cannot be an enum variant: `{name}` is empty or already used"
+                "the value `{value}` cannot be an enum variant: `{name}` is not a name or is \
+                 already used"
             )));
         }
         variants.push(name);
+        values.push(value.to_owned());
     }
-    list.strings()
+    if schema.flag("nullable")? != (elements.len() > values.len()) {
+        return Err(list.fault("null must be in the list exactly if the schema is nullable"));
+    }
+    match values.is_empty() {
+        true => Err(list.fault("this list is empty")),
+        false => Ok(values),
+    }
 }
 
-/// Collects the enums of all operations. Fields with the same name and values must share an enum.
-pub fn all(operations: &[Operation]) -> Result<Vec<Choice>, Fault> {
-    let mut choices: Vec<(Choice, &str)> = Vec::new();
-    for submission in operations.iter().filter_map(|operation| operation.submission.as_ref()) {
-        for field in &submission.fields {
-            let Kind::Choice { values, type_name, description } = &field.kind else { continue };
-            if choices.iter().any(|(known, _)| &known.type_name == type_name) {
-                continue;
-            }
-            let is_duplicate =
-                |(known, name): &&(Choice, &str)| *name == field.name && &known.values == values;
-            if let Some((duplicate, _)) = choices.iter().find(is_duplicate) {
-                return Err(duplicate_list(submission, &field.name, &duplicate.type_name));
-            }
-            let description = description.clone().unwrap_or_else(|| field.description.clone());
-            let type_name = type_name.clone();
-            choices.push((Choice { type_name, description, values: values.clone() }, &field.name));
+/// Reads a component with a list of values.
+pub fn read_component(name: &str, component: &Place) -> Result<Kind, Fault> {
+    let known = ["type", "nullable", "enum", "description"];
+    frame::known(component, "the schema of an enum", known.into_iter())?;
+    let values = read_values(component)?;
+    let type_name = sibling(component, &values)?.unwrap_or(name);
+    Ok(Kind::Choice {
+        type_name: type_name.to_owned(),
+        description: Some(component.need("description")?.text()?.to_owned()),
+        values,
+    })
+}
+
+/// Returns the first component with these values, with or without null. They share its type.
+fn sibling<'a>(component: &Place<'a>, values: &[String]) -> Result<Option<&'a str>, Fault> {
+    let schemas = component.document().need("components")?.members_of("schemas")?;
+    for (name, schema) in schemas {
+        let Some(list) = schema.get("enum") else { continue };
+        let elements = list.elements()?;
+        let texts: Vec<_> = elements.iter().filter_map(|element| element.value.as_str()).collect();
+        if texts == values {
+            return Ok(Some(name));
         }
     }
-    Ok(choices.into_iter().map(|(choice, _)| choice).collect())
-}
-
-fn duplicate_list(submission: &Submission, field: &str, other: &str) -> Fault {
-    Fault::new(
-        format!("/components/schemas/{}/properties/{field}/enum", submission.schema),
-        format!(
-            "`{field}` lists the same values as `{other}`: move the list to components.schemas and \
-             refer to it from both"
-        ),
-    )
+    Ok(None)
 }

@@ -7,31 +7,34 @@ use progenitor_impl::{GenerationSettings, Generator, HooksMode, InterfaceStyle, 
 use quote::quote;
 use serde_json::{Value, json};
 
-use super::{Options, adapt::REPLACED, contract::Contract, fault::Fault, patch};
+use super::{
+    Options, adapt::REPLACED, contract::Contract, fault::Fault, patch, place::joined, types::Types,
+};
 
 pub fn generate(
     adapted: &Value,
     contract: &Contract,
+    types: &Types,
     options: &Options,
 ) -> Result<syn::File, Fault> {
-    let tokens = match run(adapted, contract, options) {
+    let tokens = match run(adapted, types, options) {
         Ok(tokens) => tokens,
-        Err(message) => return Err(locate(adapted, contract, options, message)),
+        Err(message) => return Err(locate(adapted, types, options, message)),
     };
     let mut file = syn::parse2(tokens)
         .map_err(|error| Fault::new("", format!("progenitor produced invalid Rust: {error}")))?;
-    patch::patch(&mut file, contract, options)?;
+    patch::patch(&mut file, contract, types, options)?;
     Ok(file)
 }
 
 fn run(
     adapted: &Value,
-    contract: &Contract,
+    types: &Types,
     options: &Options,
 ) -> Result<proc_macro2::TokenStream, String> {
     let document: OpenAPI =
         serde_json::from_value(adapted.clone()).map_err(|error| error.to_string())?;
-    let settings = settings(contract, options);
+    let settings = settings(types, options);
     // progenitor and typify panic on some documents.
     let previous = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
@@ -48,7 +51,7 @@ fn run(
     }
 }
 
-fn settings(contract: &Contract, options: &Options) -> GenerationSettings {
+fn settings(types: &Types, options: &Options) -> GenerationSettings {
     let mut settings = GenerationSettings::default();
     settings
         .with_interface(InterfaceStyle::Positional)
@@ -61,7 +64,7 @@ fn settings(contract: &Contract, options: &Options) -> GenerationSettings {
     for (schema, rust_type) in REPLACED {
         settings.with_replacement(schema, rust_type, std::iter::empty::<TypeImpl>());
     }
-    for choice in &contract.choices {
+    for choice in &types.choices {
         let (schema, rust_type) =
             (&choice.type_name, format!("crate::types::{}", choice.type_name));
         settings.with_replacement(schema, rust_type, std::iter::empty::<TypeImpl>());
@@ -71,7 +74,7 @@ fn settings(contract: &Contract, options: &Options) -> GenerationSettings {
 
 /// Locates the failure by removing parts of the document until generation succeeds. progenitor does
 /// not report a location.
-fn locate(adapted: &Value, contract: &Contract, options: &Options, message: String) -> Fault {
+fn locate(adapted: &Value, types: &Types, options: &Options, message: String) -> Fault {
     for (group, substitute) in
         [("/components/schemas", json!({ "type": "string" })), ("/paths", json!({}))]
     {
@@ -85,9 +88,8 @@ fn locate(adapted: &Value, contract: &Contract, options: &Options, message: Stri
             if let Some(part) = without.pointer_mut(group).and_then(|parts| parts.get_mut(&name)) {
                 *part = substitute.clone();
             }
-            if run(&without, contract, options).is_ok() {
-                let token = name.replace('~', "~0").replace('/', "~1");
-                return Fault::new(format!("{group}/{token}"), message);
+            if run(&without, types, options).is_ok() {
+                return Fault::new(joined(group, &name), message);
             }
         }
     }

@@ -3,16 +3,17 @@
 use serde_json::{Map, Value};
 
 use super::{
-    choice::{self, Choice},
     fault::Fault,
     field::{self, Field},
-    name::camel_case,
-    place::{METHODS, Place},
+    fit, frame,
+    name::{camel_case, is_camel_case, is_snake_case, snake_case},
+    place::Place,
+    response::Responses,
 };
 
 pub struct Contract {
     pub operations: Vec<Operation>,
-    pub choices: Vec<Choice>,
+    pub responses: Responses,
 }
 
 pub struct Operation {
@@ -24,6 +25,8 @@ pub struct Operation {
     pub summary: String,
     pub description: String,
     pub deprecated: bool,
+    /// The ids of the operations that replace a deprecated one.
+    pub migrate_to: Vec<String>,
     pub regional: bool,
     pub max_reference_images: Option<u64>,
     pub not_shown: Vec<String>,
@@ -38,14 +41,19 @@ pub struct Submission {
     pub schema: String,
     pub path_parameters: Vec<PathParameter>,
     pub fields: Vec<Field>,
+    /// Whether the schema says that there are fields which are not shown
+    /// (`additionalProperties`).
+    pub is_open: bool,
     /// The example body.
-    pub example: Option<Map<String, Value>>,
+    pub example: Map<String, Value>,
 }
 
 pub struct PathParameter {
     pub name: String,
     pub description: String,
-    pub example: Option<String>,
+    /// What every value starts with.
+    pub prefix: Option<String>,
+    pub example: String,
 }
 
 pub fn read(document: &Value) -> Result<Contract, Fault> {
@@ -54,29 +62,35 @@ pub fn read(document: &Value) -> Result<Contract, Fault> {
     if !version.string()?.starts_with("3.0.") {
         return Err(version.fault("expected an OpenAPI 3.0 document"));
     }
-    let mut operations: Vec<Operation> = Vec::new();
+    frame::check(&root)?;
+    let mut operations = Vec::new();
     for (path, item) in root.need("paths")?.members()? {
         for (method, place) in item.members()? {
-            if !METHODS.contains(&method) {
-                continue;
-            }
-            let operation = read_operation(path, method, &place)?;
-            if operations.iter().any(|other| other.id == operation.id) {
-                return Err(place.fault(format!("the operationId `{}` occurs twice", operation.id)));
-            }
-            operations.push(operation);
+            operations.push(read_operation(path, method, &place)?);
         }
     }
-    Ok(Contract { choices: choice::all(&operations)?, operations })
+    let responses = Responses::read(&root)?;
+    check_roles(&root, &operations, &responses)?;
+    Ok(Contract { operations, responses })
+}
+
+/// A schema of a request has a request type for each operation, so it cannot be in a response.
+fn check_roles(root: &Place, operations: &[Operation], responses: &Responses) -> Result<(), Fault> {
+    let mut submissions = operations.iter().filter_map(|operation| operation.submission.as_ref());
+    let shared = submissions.find(|submission| responses.schemas.contains(&submission.schema));
+    let Some(Submission { schema, .. }) = shared else { return Ok(()) };
+    let schema = root.need("components")?.need("schemas")?.need(schema)?;
+    Err(schema.fault("a request and a response cannot share a schema"))
 }
 
 fn read_operation(path: &str, method: &str, place: &Place) -> Result<Operation, Fault> {
-    let id = place.need("operationId")?;
-    if syn::parse_str::<syn::Ident>(id.string()?).is_err() {
-        return Err(id.fault("the operationId must be a Rust identifier, for example `gen_2_pro`"));
-    }
     let name =
         path.strip_prefix("/v1/").ok_or_else(|| place.fault("a path must start with `/v1/`"))?;
+    let id = place.need("operationId")?;
+    let expected = snake_case(name);
+    if id.string()? != expected || !is_snake_case(&expected) {
+        return Err(id.fault(format!("expected `{expected}`, like the path")));
+    }
     let submission = match method {
         "post" => Some(read_submission(name, place)?),
         "get" => None,
@@ -86,12 +100,8 @@ fn read_operation(path: &str, method: &str, place: &Place) -> Result<Operation, 
             );
         }
     };
-    let text = |key: &str| place.get(key).map_or(Ok(""), |text| text.string());
-    let region = place.get("x-region");
-    if let Some(region) = &region
-        && region.string()? != "regional"
-    {
-        return Err(region.fault("the only supported region is `regional`"));
+    if place.need("responses")?.get("200").is_none() {
+        return Err(place.need("responses")?.fault("`200` is missing"));
     }
     let mut not_shown = read_not_shown(place)?;
     if submission.is_some() {
@@ -100,18 +110,17 @@ fn read_operation(path: &str, method: &str, place: &Place) -> Result<Operation, 
         let further: Vec<_> = gaps.into_iter().filter(|gap| !not_shown.contains(gap)).collect();
         not_shown.extend(further);
     }
+    let max_references = place.get("x-max-reference-images");
     Ok(Operation {
-        id: id.string()?.to_owned(),
+        id: expected,
         path: path.to_owned(),
         name: name.to_owned(),
         summary: place.need("summary")?.string()?.to_owned(),
-        description: text("description")?.to_owned(),
+        description: place.need("description")?.string()?.to_owned(),
         deprecated: place.flag("deprecated")?,
-        regional: region.is_some(),
-        max_reference_images: place
-            .get("x-max-reference-images")
-            .map(|count| count.count())
-            .transpose()?,
+        migrate_to: place.get("x-migrate-to").map_or(Ok(Vec::new()), |list| list.strings())?,
+        regional: place.get("x-region").is_some(),
+        max_reference_images: max_references.map(|count| count.count()).transpose()?,
         not_shown,
         submission,
     })
@@ -131,42 +140,74 @@ fn json_body<'a>(operation: &Place<'a>) -> Result<Place<'a>, Fault> {
 
 fn read_submission(name: &str, place: &Place) -> Result<Submission, Fault> {
     let schema = request_schema(place)?;
-    let reference = schema.need("$ref")?;
-    let schema_name =
-        reference.string()?.strip_prefix("#/components/schemas/").ok_or_else(|| {
-            reference.fault("a request body must refer to `#/components/schemas/...`")
-        })?;
-    let path_parameters = place
-        .elements_of("parameters")?
-        .iter()
-        .map(read_path_parameter)
-        .collect::<Result<_, _>>()?;
+    let schema_name = frame::check_reference(&schema, "schemas")?;
+    let target = schema.resolved()?;
     let type_name = camel_case(name);
-    if syn::parse_str::<syn::Ident>(&type_name).is_err() {
-        return Err(place.fault(format!("`{name}` cannot be converted to a Rust type name")));
+    for name in [schema_name, type_name.as_str()] {
+        if !is_camel_case(name) {
+            return Err(schema.fault(format!("`{name}` is not a valid name of a Rust type")));
+        }
     }
+    let fields = field::read_all(&target, schema_name)?;
+    check_callback(place, &fields)?;
+    let example = json_body(place)?.need("example")?;
+    if let Err((inner, problem)) = fit::fit_body(&fields, example.object()?) {
+        return Err(Fault::new(format!("{}{inner}", example.pointer()), problem));
+    }
+    let path_parameters = place.elements_of("parameters")?;
     Ok(Submission {
         type_name,
         schema: schema_name.to_owned(),
-        path_parameters,
-        fields: field::read_all(&schema.resolved()?, schema_name)?,
-        example: json_body(place)?
-            .get("example")
-            .map(|example| example.object().cloned())
-            .transpose()?,
+        path_parameters: path_parameters
+            .iter()
+            .map(read_path_parameter)
+            .collect::<Result<_, _>>()?,
+        fields,
+        is_open: target.get("additionalProperties").is_some(),
+        example: example.object()?.clone(),
     })
 }
 
+/// An operation has the callback exactly if its request has a webhook URL.
+fn check_callback(place: &Place, fields: &[Field]) -> Result<(), Fault> {
+    let has_webhook = fields.iter().any(|field| field.name == "webhook_url");
+    match (has_webhook, place.get("callbacks")) {
+        (true, None) => Err(place.fault("`callbacks` is missing: the request has `webhook_url`")),
+        (false, Some(callbacks)) => Err(callbacks.fault("the request has no `webhook_url`")),
+        _ => Ok(()),
+    }
+}
+
 fn read_path_parameter(place: &Place) -> Result<PathParameter, Fault> {
-    if place.need("in")?.string()? != "path" {
-        return Err(place.fault("the parameters of a submission must be path parameters"));
+    let location = place.need("in")?;
+    if location.string()? != "path" {
+        return Err(location.fault("the parameters of a submission must be path parameters"));
+    }
+    let name = place.need("name")?;
+    if !is_snake_case(name.string()?) {
+        return Err(name.fault("the name of a path parameter must be in snake case"));
+    }
+    let schema = place.need("schema")?;
+    let prefix = schema.get("pattern").map(|pattern| read_prefix(&pattern)).transpose()?;
+    let example = place.need("example")?;
+    if !example.string()?.starts_with(prefix.unwrap_or_default()) {
+        return Err(example.fault("the example does not match the pattern"));
     }
     Ok(PathParameter {
-        name: place.need("name")?.string()?.to_owned(),
+        name: name.string()?.to_owned(),
         description: place.need("description")?.string()?.to_owned(),
-        example: match place.get("example") {
-            Some(example) => Some(example.string()?.to_owned()),
-            None => None,
-        },
+        prefix: prefix.map(str::to_owned),
+        example: example.string()?.to_owned(),
     })
+}
+
+/// Reads a pattern for the start of a value. The SDK has no engine for regular expressions.
+fn read_prefix<'a>(pattern: &Place<'a>) -> Result<&'a str, Fault> {
+    let is_literal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match pattern.string()?.strip_prefix('^') {
+        Some(prefix) if !prefix.is_empty() && prefix.chars().all(is_literal) => Ok(prefix),
+        _ => Err(pattern.fault(
+            "the only supported pattern is `^` and the start of the value, for example `^gen-2-`",
+        )),
+    }
 }

@@ -1,12 +1,16 @@
-//! The fields of requests and their limits.
+//! The fields of requests and their limits, at every depth.
 
 use serde_json::Value;
 
 use super::{
-    choice,
     fault::Fault,
+    fit::fit,
+    frame,
     kind::{self, Kind},
+    limits::{self, Limits},
+    name::{camel_case, is_snake_case},
     place::Place,
+    reference,
 };
 
 pub struct Field {
@@ -19,37 +23,15 @@ pub struct Field {
     pub limits: Limits,
 }
 
-#[derive(Default)]
-pub struct Limits {
-    pub minimum: Option<f64>,
-    pub maximum: Option<f64>,
-    pub multiple_of: Option<f64>,
-    pub min_length: Option<u64>,
-    pub max_length: Option<u64>,
-}
-
-/// All supported keywords of a field. Any other keyword is an error, because a limit that is not
-/// enforced would mislead readers of the document.
-const KNOWN: [&str; 20] = [
+/// An object with fields: the body of a request, or a value in it.
+const OBJECT: [&str; 8] = [
     "type",
-    "nullable",
     "description",
-    "default",
-    "x-default",
-    "minimum",
-    "maximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "format",
-    "enum",
+    "required",
+    "properties",
+    "additionalProperties",
     "allOf",
-    "x-image",
-    "x-mask-of",
-    "x-max-megapixels",
-    "x-aspect-ratio",
-    "x-secret",
-    "x-address",
+    "x-not-shown",
     "x-correction",
 ];
 
@@ -57,79 +39,112 @@ const KNOWN: [&str; 20] = [
 const TAKEN: [&str; 7] =
     ["new", "validate", "extra", "into_request", "references", "to_json", "from_json"];
 
-/// Reads the fields of a request schema.
-pub fn read_all(schema: &Place, schema_name: &str) -> Result<Vec<Field>, Fault> {
-    let required = schema.get("required").map_or(Ok(Vec::new()), |list| list.strings())?;
-    let Some(properties) = schema.get("properties") else { return Ok(Vec::new()) };
-    let fields = properties
-        .members()?
-        .into_iter()
-        .map(|(name, place)| {
-            let is_required = required.iter().any(|known| known == name);
-            read(schema_name, name, is_required, &place)
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    for name in &required {
-        if !fields.iter().any(|field| &field.name == name) {
-            return Err(schema.fault(format!("`{name}` is required but is not a property")));
+/// Reads the fields of the object schema at `schema`. Types that it defines inline have names that
+/// start with `type_name`.
+pub fn read_all(schema: &Place, type_name: &str) -> Result<Vec<Field>, Fault> {
+    frame::known(schema, "the schema of a request", OBJECT.into_iter())?;
+    let declared = schema.need("type")?;
+    if declared.string()? != "object" {
+        return Err(declared.fault("expected `object`"));
+    }
+    schema.need("description")?.text()?;
+    frame::check_notes(schema)?;
+    if let Some(other) = schema.get("additionalProperties")
+        && !other.boolean()?
+    {
+        return Err(other.fault("the SDK sends fields that the document does not define"));
+    }
+    let mut fields = Vec::new();
+    for part in schema.elements_of("allOf")? {
+        fields.extend(read_all(&part.resolved()?, type_name)?);
+    }
+    for (name, place) in schema.members_of("properties")? {
+        let field = read(name, &place, &format!("{type_name}{}", camel_case(name)))?;
+        fields.push(field);
+    }
+    for (index, field) in fields.iter().enumerate() {
+        if fields[..index].iter().any(|other| other.name == field.name) {
+            return Err(schema.fault(format!("`{}` is defined twice", field.name)));
         }
     }
-    for (name, place) in properties.members()? {
-        if let Some(mask_of) = place.get("x-mask-of")
-            && !fields.iter().any(|field| field.name == mask_of.value.as_str().unwrap_or_default())
-        {
-            return Err(mask_of.fault(format!("`{name}` masks a field that does not exist")));
-        }
-    }
+    mark_required(schema, &mut fields)?;
+    check_masks(schema, &fields)?;
     Ok(fields)
 }
 
-fn read(schema_name: &str, name: &str, required: bool, place: &Place) -> Result<Field, Fault> {
-    if syn::parse_str::<syn::Ident>(name).is_err() || TAKEN.contains(&name) {
-        return Err(place.fault(format!("`{name}` cannot be the name of a setter")));
-    }
-    for (keyword, keyword_place) in place.members()? {
-        if !KNOWN.contains(&keyword) {
-            return Err(keyword_place.fault(format!(
-                "unsupported keyword `{keyword}`: add support for it to the generator, or remove it"
-            )));
+fn mark_required(schema: &Place, fields: &mut [Field]) -> Result<(), Fault> {
+    for element in schema.elements_of("required")? {
+        let name = element.string()?;
+        let Some(field) = fields.iter_mut().find(|field| field.name == name) else {
+            return Err(element.fault(format!("`{name}` is required but is not a property")));
+        };
+        if std::mem::replace(&mut field.required, true) {
+            return Err(element.fault(format!("`{name}` occurs twice")));
         }
     }
+    Ok(())
+}
+
+fn check_masks(schema: &Place, fields: &[Field]) -> Result<(), Fault> {
+    for field in fields {
+        let Kind::Image { mask_of: Some(masked), .. } = &field.kind else { continue };
+        let is_image = |other: &Field| matches!(other.kind, Kind::Image { mask_of: None, .. });
+        if !fields.iter().any(|other| &other.name == masked && is_image(other)) {
+            let place = schema.need("properties")?.need(&field.name)?.need("x-mask-of")?;
+            return Err(place.fault(format!("`{masked}` is not an image field")));
+        }
+    }
+    Ok(())
+}
+
+fn read(name: &str, place: &Place, type_name: &str) -> Result<Field, Fault> {
+    if !is_snake_case(name) {
+        return Err(place.fault(format!("`{name}` is not a name in snake case")));
+    }
+    if TAKEN.contains(&name) {
+        return Err(place.fault(format!("`{name}` is the name of another method")));
+    }
+    let description = place.need("description")?.text()?.to_owned();
+    let field = Field { name: name.to_owned(), description, ..read_value(place, type_name)? };
+    check_default(place, &field)?;
+    Ok(field)
+}
+
+/// A default outside its own bounds is written as `x-default`, with a correction.
+fn check_default(place: &Place, field: &Field) -> Result<(), Fault> {
+    if let Some(default) = place.get("default") {
+        fit(field, default.value).map_err(|problem| default.fault(problem))?;
+    }
+    let Some(default) = place.get("x-default") else { return Ok(()) };
+    if fit(field, default.value).is_ok() {
+        return Err(default.fault("this default fits the field: use `default`"));
+    }
+    if place.get("default").is_some() {
+        return Err(default.fault("this field has two defaults"));
+    }
+    place.need("x-correction").map(|_| ())
+}
+
+/// Reads the schema of a value, which has no name: a field without its name, or an item of a list.
+pub fn read_value(place: &Place, type_name: &str) -> Result<Field, Fault> {
+    frame::check_notes(place)?;
+    if let Some(nullable) = place.get("nullable") {
+        nullable.must_be_true()?;
+    }
+    let (kind, target) = match reference::target(place)? {
+        Some(reference) => (reference::read(&reference)?, reference.target),
+        None => (kind::read(place, type_name)?, *place),
+    };
     Ok(Field {
-        name: name.to_owned(),
-        description: place.need("description")?.string()?.to_owned(),
-        required,
-        nullable: place.flag("nullable")?,
-        kind: kind::read(place, choice::type_name(schema_name, name))?,
+        name: String::new(),
+        description: String::new(),
+        required: false,
+        nullable: target.flag("nullable")?,
+        kind,
         default: place
             .get("default")
             .or_else(|| place.get("x-default"))
             .map(|default| default.value.clone()),
-        limits: read_limits(place)?,
+        limits: limits::read(&target)?,
     })
-}
-
-fn read_limits(place: &Place) -> Result<Limits, Fault> {
-    let number = |key: &str| place.get(key).map(|limit| limit.number()).transpose();
-    let count = |key: &str| place.get(key).map(|limit| limit.count()).transpose();
-    let limits = Limits {
-        minimum: number("minimum")?,
-        maximum: number("maximum")?,
-        multiple_of: number("multipleOf")?,
-        min_length: count("minLength")?,
-        max_length: count("maxLength")?,
-    };
-    if let (Some(minimum), Some(maximum)) = (limits.minimum, limits.maximum)
-        && minimum > maximum
-    {
-        return Err(
-            place.fault(format!("the minimum {minimum} is greater than the maximum {maximum}"))
-        );
-    }
-    if let Some(step) = limits.multiple_of
-        && step <= 0.0
-    {
-        return Err(place.fault(format!("multipleOf is {step}; expected a positive number")));
-    }
-    Ok(limits)
 }

@@ -1,8 +1,13 @@
-//! The types of field values.
+//! The types of values.
 
-use super::{choice, fault::Fault, place::Place};
+use super::{
+    choice,
+    fault::Fault,
+    field::{self, Field},
+    frame,
+    place::Place,
+};
 
-#[derive(PartialEq)]
 pub enum Kind {
     Text,
     Integer,
@@ -18,6 +23,8 @@ pub enum Kind {
     Image {
         encodings: Encodings,
         mask_of: Option<String>,
+        /// The mask and its image must have the same dimensions.
+        same_size: bool,
         max_megapixels: Option<f64>,
     },
     AspectRatio {
@@ -26,90 +33,145 @@ pub enum Kind {
     },
     Address,
     Secret,
+    List(Box<Field>),
+    Object(Object),
     /// The contract does not define the type.
     Json,
 }
 
-#[derive(PartialEq, Clone, Copy)]
+pub struct Object {
+    pub type_name: String,
+    /// The pointer of its schema.
+    pub place: String,
+    pub description: String,
+    pub fields: Vec<Field>,
+}
+
 pub enum Encodings {
     Base64,
     Base64OrUrl,
     NotShown,
 }
 
-/// Reads the kind of the field at `place`. If the field has its own list of values, the type is
-/// named `choice_name`.
-pub fn read(place: &Place, choice_name: String) -> Result<Kind, Fault> {
-    if let Some(all_of) = place.get("allOf") {
-        return read_shared_choice(&all_of);
-    }
-    let Some(declared) = place.get("type") else { return Ok(Kind::Json) };
+/// The keywords of every value.
+const EVERY: [&str; 6] =
+    ["type", "nullable", "description", "default", "x-default", "x-correction"];
+
+const NUMBER: [&str; 3] = ["minimum", "maximum", "multipleOf"];
+
+const LIST: [&str; 3] = ["items", "minItems", "maxItems"];
+
+const OBJECT: [&str; 4] = ["properties", "required", "additionalProperties", "x-not-shown"];
+
+const IMAGE: [&str; 4] = ["x-image", "x-mask-of", "x-same-size", "x-max-megapixels"];
+
+/// Reads the kind of the value at `place`. If it is defined there and needs a type, this is named
+/// `type_name`.
+pub fn read(place: &Place, type_name: &str) -> Result<Kind, Fault> {
+    let Some(declared) = place.get("type") else {
+        frame::known(place, "a field without a type", ["description", "x-correction"].into_iter())?;
+        return Ok(Kind::Json);
+    };
+    let known = |kind: &str, further: &[&str]| {
+        frame::known(place, kind, EVERY.iter().chain(further).copied())
+    };
     match declared.string()? {
-        "integer" => Ok(Kind::Integer),
-        "number" => Ok(Kind::Number),
-        "boolean" => Ok(Kind::Boolean),
-        "string" => read_text(place, choice_name),
-        other => Err(declared.fault(format!("the generator does not support the type `{other}`"))),
+        "integer" => {
+            known("an integer", &[&NUMBER[..], &["format"]].concat())?;
+            read_integer(place)
+        }
+        "number" => known("a number", &NUMBER).map(|()| Kind::Number),
+        "boolean" => known("a boolean", &[]).map(|()| Kind::Boolean),
+        "string" => read_text(place, type_name),
+        "array" => {
+            known("an array", &LIST)?;
+            let items = place.need("items")?;
+            let item = field::read_value(&items, &format!("{type_name}Item"))?;
+            match item.kind {
+                Kind::Secret => Err(items.fault("a list cannot contain secrets")),
+                _ => Ok(Kind::List(Box::new(item))),
+            }
+        }
+        "object" => {
+            known("an object", &OBJECT)?;
+            Ok(Kind::Object(Object {
+                type_name: type_name.to_owned(),
+                place: place.pointer(),
+                description: place.need("description")?.text()?.to_owned(),
+                fields: field::read_all(place, type_name)?,
+            }))
+        }
+        other => Err(declared.fault(format!("unsupported type `{other}`"))),
     }
 }
 
-fn read_shared_choice(all_of: &Place) -> Result<Kind, Fault> {
-    let elements = all_of.elements()?;
-    let [only] = elements.as_slice() else { return Err(all_of.fault("expected one `$ref`")) };
-    let reference = only.need("$ref")?;
-    let schema = only.resolved()?;
-    let type_name = reference.string()?.rsplit('/').next().unwrap_or_default();
-    if syn::parse_str::<syn::Ident>(type_name).is_err() {
-        return Err(reference.fault(format!("`{type_name}` is not a valid Rust type name")));
+/// Clients in other languages would use 32 bits for an integer without a limit.
+fn read_integer(place: &Place) -> Result<Kind, Fault> {
+    let is_limited = place.get("minimum").is_some() || place.get("maximum").is_some();
+    match place.get("format") {
+        Some(format) if format.string()? != "int64" => Err(format.fault("expected `int64`")),
+        Some(format) if is_limited => {
+            Err(format.fault("remove the format: the limits define the range"))
+        }
+        None if !is_limited => Err(place.fault("an integer without limits needs `format: int64`")),
+        _ => Ok(Kind::Integer),
     }
-    Ok(Kind::Choice {
-        values: choice::read_values(&schema.need("enum")?)?,
-        type_name: type_name.to_owned(),
-        description: Some(schema.need("description")?.string()?.to_owned()),
-    })
 }
 
-fn read_text(place: &Place, choice_name: String) -> Result<Kind, Fault> {
-    if let Some(list) = place.get("enum") {
-        let values = choice::read_values(&list)?;
-        return Ok(Kind::Choice { values, type_name: choice_name, description: None });
+fn read_text(place: &Place, type_name: &str) -> Result<Kind, Fault> {
+    let known = |kind: &str, further: &[&str]| {
+        frame::known(place, kind, EVERY.iter().chain(further).copied())
+    };
+    if place.get("enum").is_some() {
+        known("a string with an enum", &["enum"])?;
+        let values = choice::read_values(place)?;
+        return Ok(Kind::Choice { values, type_name: type_name.to_owned(), description: None });
     }
     if let Some(encodings) = place.get("x-image") {
+        known("an image", &IMAGE)?;
         return read_image(place, &encodings);
     }
     if let Some(ratio) = place.get("x-aspect-ratio") {
+        known("an aspect ratio", &["x-aspect-ratio"])?;
+        frame::known(&ratio, "the limits of an aspect ratio", ["min", "max"].into_iter())?;
         return Ok(Kind::AspectRatio {
             narrowest: read_ratio(&ratio.need("min")?)?,
             widest: read_ratio(&ratio.need("max")?)?,
         });
     }
-    if let Some(format) = place.get("format") {
-        return match format.string()? {
-            "uri" => Ok(Kind::Address),
-            other => {
-                Err(format.fault(format!("the generator does not support the format `{other}`")))
-            }
-        };
+    if let Some(secret) = place.get("x-secret") {
+        known("a secret", &["x-secret"])?;
+        secret.must_be_true()?;
+        return Ok(Kind::Secret);
     }
-    Ok(if place.get("x-secret").is_some() { Kind::Secret } else { Kind::Text })
+    known("a string", &["format", "minLength", "maxLength"])?;
+    match place.get("format") {
+        Some(format) if format.string()? == "uri" => Ok(Kind::Address),
+        Some(format) => Err(format.fault("the only supported format is `uri`")),
+        None => Ok(Kind::Text),
+    }
 }
 
 fn read_image(place: &Place, encodings: &Place) -> Result<Kind, Fault> {
-    let mask_of = place.get("x-mask-of").map(|name| name.string().map(str::to_owned));
+    let mask_of = place.get("x-mask-of").map(|name| name.text().map(str::to_owned));
+    let same_size = place.get("x-same-size");
+    if let Some(flag) = &same_size {
+        flag.must_be_true()?;
+        if mask_of.is_none() {
+            return Err(flag.fault("only a mask (`x-mask-of`) can have the size of its image"));
+        }
+    }
     let max_megapixels = place.get("x-max-megapixels").map(|limit| limit.number());
     let encodings = match encodings.string()? {
         "base64" => Encodings::Base64,
         "base64-or-url" => Encodings::Base64OrUrl,
         "not-shown" => Encodings::NotShown,
-        other => {
-            return Err(encodings.fault(format!(
-                "expected `base64`, `base64-or-url` or `not-shown`, found `{other}`"
-            )));
-        }
+        _ => return Err(encodings.fault("expected `base64`, `base64-or-url` or `not-shown`")),
     };
     Ok(Kind::Image {
         encodings,
         mask_of: mask_of.transpose()?,
+        same_size: same_size.is_some(),
         max_megapixels: max_megapixels.transpose()?,
     })
 }

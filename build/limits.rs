@@ -1,66 +1,50 @@
-//! Describes the limits and the default of a field, for rustdoc and the command line.
+//! The limits of a value.
 
-use serde_json::Value;
+use super::{fault::Fault, place::Place};
 
-use super::{
-    field::Field,
-    kind::{Encodings, Kind},
-};
-
-/// Returns for example `1.5 to 10; default 5`, or an empty string.
-pub fn describe(field: &Field) -> String {
-    let limits = &field.limits;
-    let mut parts = Vec::new();
-    match (limits.minimum, limits.maximum) {
-        (Some(minimum), Some(maximum)) => parts.push(format!("{minimum} to {maximum}")),
-        (Some(minimum), None) => parts.push(format!("at least {minimum}")),
-        (None, Some(maximum)) => parts.push(format!("at most {maximum}")),
-        (None, None) => {}
-    }
-    if let Some(step) = limits.multiple_of {
-        parts.push(format!("a multiple of {step}"));
-    }
-    match (limits.min_length, limits.max_length) {
-        (Some(least), Some(most)) => parts.push(format!("{least} to {most} characters")),
-        (Some(least), None) => parts.push(format!("at least {least} characters")),
-        (None, Some(most)) => parts.push(format!("at most {most} characters")),
-        (None, None) => {}
-    }
-    match &field.kind {
-        Kind::Choice { values, .. } => parts.push(format!("one of {}", values.join(", "))),
-        Kind::Image { encodings, mask_of, max_megapixels } => {
-            parts.push(match encodings {
-                Encodings::Base64 => "an image, sent as base64".to_owned(),
-                Encodings::Base64OrUrl => "an image, sent as base64, or its URL".to_owned(),
-                Encodings::NotShown => {
-                    "an image or its URL; the encodings taken are not shown".to_owned()
-                }
-            });
-            if let Some(image) = mask_of {
-                parts.push(format!("as large as `{image}`"));
-            }
-            if let Some(area) = max_megapixels {
-                parts.push(format!("at most {area} megapixels"));
-            }
-        }
-        Kind::AspectRatio { narrowest, widest } => {
-            parts.push(format!("{}:{} to {}:{}", widest.0, widest.1, narrowest.0, narrowest.1));
-        }
-        _ => {}
-    }
-    match &field.default {
-        Some(Value::String(text)) if text.is_empty() => parts.push("default empty".to_owned()),
-        Some(Value::String(text)) => parts.push(format!("default {text}")),
-        Some(other) => parts.push(format!("default {other}")),
-        None => {}
-    }
-    parts.join("; ")
+#[derive(Default)]
+pub struct Limits {
+    pub minimum: Option<f64>,
+    pub maximum: Option<f64>,
+    pub multiple_of: Option<f64>,
+    pub min_length: Option<u64>,
+    pub max_length: Option<u64>,
+    pub min_items: Option<u64>,
+    pub max_items: Option<u64>,
 }
 
-/// Returns the description of a field and its limits, for rustdoc.
-pub fn documentation(field: &Field) -> String {
-    match describe(field).as_str() {
-        "" => field.description.clone(),
-        limits => format!("{}\n\nIn the contract: {limits}.", field.description),
+/// Reads the limits in a schema whose keywords are known.
+pub fn read(place: &Place) -> Result<Limits, Fault> {
+    let number = |key: &str| place.get(key).map(|limit| limit.number()).transpose();
+    let count = |key: &str| place.get(key).map(|limit| limit.count()).transpose();
+    let limits = Limits {
+        minimum: number("minimum")?,
+        maximum: number("maximum")?,
+        multiple_of: number("multipleOf")?,
+        min_length: count("minLength")?,
+        max_length: count("maxLength")?,
+        min_items: count("minItems")?,
+        max_items: count("maxItems")?,
+    };
+    in_order(place, limits.minimum, limits.maximum)?;
+    in_order(place, limits.min_length, limits.max_length)?;
+    in_order(place, limits.min_items, limits.max_items)?;
+    match limits.multiple_of {
+        Some(step) if step <= 0.0 => {
+            Err(place.fault(format!("multipleOf is {step}; expected a positive number")))
+        }
+        _ => Ok(limits),
+    }
+}
+
+fn in_order<T>(place: &Place, least: Option<T>, most: Option<T>) -> Result<(), Fault>
+where
+    T: PartialOrd + std::fmt::Display,
+{
+    match (least, most) {
+        (Some(least), Some(most)) if least > most => {
+            Err(place.fault(format!("the lower limit {least} is greater than the upper, {most}")))
+        }
+        _ => Ok(()),
     }
 }

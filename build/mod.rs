@@ -11,18 +11,28 @@ mod contract;
 mod emit;
 mod fault;
 mod field;
+mod fit;
+mod frame;
 mod kind;
 mod limits;
 mod name;
+mod parse;
 mod patch;
 #[allow(dead_code, reason = "`build.rs` uses a part of it, and `cargo xtask` all")]
 mod place;
+mod reference;
+mod response;
+mod types;
+mod words;
+
+use serde_json::Value;
 
 #[allow(unused_imports, reason = "for `cargo xtask`")]
 pub use self::{
     fault::Fault,
     name::capitalized,
-    place::{METHODS, Place},
+    parse::parse,
+    place::{METHODS, Place, joined},
 };
 
 /// Options of the generator.
@@ -33,11 +43,28 @@ pub struct Options {
 
 /// Generates the source code of `generated.rs` from an OpenAPI 3.0 document.
 pub fn generate(document: &str, options: &Options) -> Result<String, Fault> {
-    let document: serde_json::Value = serde_json::from_str(document)
-        .map_err(|error| Fault::new("", format!("could not parse the document: {error}")))?;
+    let document = parse(document)?;
+    check_complete(&document)?;
     let contract = contract::read(&document)?;
-    let adapted = adapt::adapt(&document, &contract);
-    let mut file = client::generate(&adapted, &contract, options)?;
-    file.items.extend(emit::items(&contract)?);
+    let types = types::collect(&contract.operations, &contract.responses)?;
+    let adapted = adapt::adapt(&document, &contract, &types);
+    let mut file = client::generate(&adapted, &contract, &types, options)?;
+    file.items.extend(emit::items(&contract, &types)?);
     Ok(prettyplease::unparse(&file))
+}
+
+/// Fails if a part of the document is wrong. Much faster than generating code, because it does not
+/// run progenitor.
+pub fn check(document: &Value) -> Result<(), Fault> {
+    let contract = contract::read(document)?;
+    types::collect(&contract.operations, &contract.responses).map(|_| ())
+}
+
+/// Fails if the document, whose parts are right, lacks something, or has something that nothing
+/// uses.
+pub fn check_complete(document: &Value) -> Result<(), Fault> {
+    check(document)?;
+    let root = Place::root(document);
+    response::Responses::read(&root)?.check_complete(&root)?;
+    frame::check_components(&root)
 }

@@ -1,11 +1,40 @@
-//! The names of generated types.
+//! The names of generated types and their members.
 
 /// Returns for example `GenToolsDeblurV1` for `gen-tools/deblur-v1`.
 pub fn camel_case(name: &str) -> String {
     name.split(|c: char| !c.is_ascii_alphanumeric()).map(capitalized).collect()
 }
 
+/// Returns for example `gen_tools_deblur_v1` for `gen-tools/deblur-v1`.
+pub fn snake_case(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_")
+}
+
 pub fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Whether this can be the name of a field, a parameter or a function.
+pub fn is_snake_case(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    name.chars().all(is_plain) && is_identifier(name)
+}
+
+/// Whether this can be the name of a member that progenitor renames if Rust needs it.
+pub fn is_word(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether this can be the name of a type or a variant.
+pub fn is_camel_case(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric())
+        && is_identifier(name)
+}
+
+fn is_identifier(name: &str) -> bool {
+    syn::parse_str::<syn::Ident>(name).is_ok()
 }

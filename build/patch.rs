@@ -6,16 +6,22 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 
-use super::{Options, adapt::PLACEHOLDER, contract::Contract, emit, fault::Fault};
+use super::{Options, adapt::PLACEHOLDER, contract::Contract, emit, fault::Fault, types::Types};
 
-pub fn patch(file: &mut syn::File, contract: &Contract, options: &Options) -> Result<(), Fault> {
+pub fn patch(
+    file: &mut syn::File,
+    contract: &Contract,
+    types: &Types,
+    options: &Options,
+) -> Result<(), Fault> {
     let attributes = contract.operations.iter().filter_map(|operation| {
         let submission = operation.submission.as_ref()?;
-        Some((submission.type_name.clone(), emit::attributes(operation, submission)))
+        Some((submission.type_name.clone(), emit::attributes(contract, operation, submission)))
     });
+    let objects = types.objects.iter().map(|object| (object.type_name.clone(), Vec::new()));
     let mut patch = Patch {
-        attributes: attributes.collect(),
-        enums: emit::types(contract, options)?,
+        attributes: attributes.chain(objects).collect(),
+        enums: emit::types(types, options)?,
         objects: HashSet::new(),
         readers: TokenStream::new(),
     };

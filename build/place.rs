@@ -11,30 +11,65 @@ const HOPS: usize = 32;
 pub const METHODS: [&str; 8] =
     ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-/// A value in the document with its JSON pointer.
-#[derive(Clone)]
+/// Returns the JSON pointer to the member `key` of the object at `pointer`.
+pub fn joined(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// A value in the document.
+///
+/// It does not contain its JSON pointer, which only faults need: the pointer is found by searching
+/// the document for the value.
+#[derive(Clone, Copy)]
 pub struct Place<'a> {
     root: &'a Value,
     pub value: &'a Value,
-    pointer: String,
+    /// The number of references that were followed to get here.
+    references: usize,
 }
 
 impl<'a> Place<'a> {
     pub fn root(root: &'a Value) -> Self {
-        Self { root, value: root, pointer: String::new() }
+        Self { root, value: root, references: 0 }
     }
 
-    pub fn pointer(&self) -> &str {
-        &self.pointer
+    /// Returns the JSON pointer to the value.
+    pub fn pointer(&self) -> String {
+        let mut steps = Vec::new();
+        find(self.value, self.root, &mut steps);
+        steps.iter().rev().fold(String::new(), |pointer, step| joined(&pointer, step))
+    }
+
+    /// Returns the value at a JSON pointer.
+    pub fn at(&self, pointer: &str) -> Option<Self> {
+        self.root.pointer(pointer).map(|value| self.child(value))
+    }
+
+    /// Whether this is the same value of the document, not only an equal one.
+    pub fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self.value, other.value)
+    }
+
+    /// Returns the whole document.
+    pub fn document(&self) -> Self {
+        Self::root(self.root)
+    }
+
+    /// Fails if so many references were followed to get here that a schema must contain itself.
+    pub fn must_not_recur(&self) -> Result<(), Fault> {
+        match self.references > HOPS {
+            true => Err(self.fault("this schema contains itself")),
+            false => Ok(()),
+        }
     }
 
     pub fn fault(&self, message: impl Into<String>) -> Fault {
-        Fault::new(self.pointer.clone(), message)
+        Fault::new(self.pointer(), message)
     }
 
     /// Returns the member `key`, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<Self> {
-        self.value.get(key).map(|value| self.child(key, value))
+        self.value.get(key).map(|value| self.child(value))
     }
 
     pub fn need(&self, key: &str) -> Result<Self, Fault> {
@@ -47,13 +82,23 @@ impl<'a> Place<'a> {
 
     pub fn members(&self) -> Result<Vec<(&'a str, Self)>, Fault> {
         let members = self.object()?.iter();
-        Ok(members.map(|(key, value)| (key.as_str(), self.child(key, value))).collect())
+        Ok(members.map(|(key, value)| (key.as_str(), self.child(value))).collect())
     }
 
     pub fn elements(&self) -> Result<Vec<Self>, Fault> {
         let array = self.value.as_array().ok_or_else(|| self.expected("an array"))?;
-        let elements = array.iter().enumerate();
-        Ok(elements.map(|(index, value)| self.child(&index.to_string(), value)).collect())
+        Ok(array.iter().map(|value| self.child(value)).collect())
+    }
+
+    /// Returns the elements, which must be distinct.
+    pub fn distinct_elements(&self) -> Result<Vec<Self>, Fault> {
+        let elements = self.elements()?;
+        for (index, element) in elements.iter().enumerate() {
+            if elements[..index].iter().any(|other| other.value == element.value) {
+                return Err(element.fault("this element occurs twice"));
+            }
+        }
+        Ok(elements)
     }
 
     /// Returns the members of the member `key`, or none if it is missing.
@@ -68,6 +113,14 @@ impl<'a> Place<'a> {
 
     pub fn string(&self) -> Result<&'a str, Fault> {
         self.value.as_str().ok_or_else(|| self.expected("a string"))
+    }
+
+    /// Returns a string that is not empty.
+    pub fn text(&self) -> Result<&'a str, Fault> {
+        match self.string()? {
+            text if text.trim().is_empty() => Err(self.fault("this text is empty")),
+            text => Ok(text),
+        }
     }
 
     pub fn strings(&self) -> Result<Vec<String>, Fault> {
@@ -86,6 +139,14 @@ impl<'a> Place<'a> {
         self.value.as_bool().ok_or_else(|| self.expected("true or false"))
     }
 
+    /// Fails unless the value is `true`: instead of `false`, a keyword is removed.
+    pub fn must_be_true(&self) -> Result<(), Fault> {
+        match self.boolean()? {
+            true => Ok(()),
+            false => Err(self.fault("remove this keyword instead of setting it to false")),
+        }
+    }
+
     /// Returns the flag `key`, or `false` if it is missing.
     pub fn flag(&self, key: &str) -> Result<bool, Fault> {
         self.get(key).map_or(Ok(false), |flag| flag.boolean())
@@ -97,7 +158,7 @@ impl<'a> Place<'a> {
         let text = reference.string()?;
         let found = text.strip_prefix('#').and_then(|pointer| {
             let value = self.root.pointer(pointer)?;
-            Some(Self { root: self.root, value, pointer: pointer.to_owned() })
+            Some(Self { root: self.root, value, references: self.references + 1 })
         });
         match found {
             Some(target) => Ok(Some(target)),
@@ -107,7 +168,7 @@ impl<'a> Place<'a> {
 
     /// Returns this value, or what its `$ref` refers to.
     pub fn resolved(&self) -> Result<Self, Fault> {
-        let mut place = self.clone();
+        let mut place = *self;
         for _ in 0..HOPS {
             match place.referred()? {
                 Some(target) => place = target,
@@ -129,8 +190,28 @@ impl<'a> Place<'a> {
         self.fault(format!("expected {what}, found {found}"))
     }
 
-    fn child(&self, key: &str, value: &'a Value) -> Self {
-        let token = key.replace('~', "~0").replace('/', "~1");
-        Self { root: self.root, value, pointer: format!("{}/{token}", self.pointer) }
+    fn child(&self, value: &'a Value) -> Self {
+        Self { root: self.root, value, references: self.references }
     }
+}
+
+/// Finds `wanted` in `value`, and adds the steps to it in reverse order.
+fn find(wanted: &Value, value: &Value, steps: &mut Vec<String>) -> bool {
+    if std::ptr::eq(wanted, value) {
+        return true;
+    }
+    let step = match value {
+        Value::Object(members) => {
+            let mut members = members.iter();
+            members.find(|(_, value)| find(wanted, value, steps)).map(|(key, _)| key.clone())
+        }
+        Value::Array(elements) => {
+            let position = elements.iter().position(|value| find(wanted, value, steps));
+            position.map(|index| index.to_string())
+        }
+        _ => None,
+    };
+    let found = step.is_some();
+    steps.extend(step);
+    found
 }

@@ -17,7 +17,6 @@ const WORDS: &[(&str, &[&str])] = &[
     ("fill", &["inpaint", "inpainting", "masked edit"]),
     ("finetune", &["lora", "fine-tune", "custom model"]),
     ("outpainting", &["outpaint", "expand", "uncrop", "extend"]),
-    ("ultra", &["high resolution", "upscale"]),
     ("video", &["text-to-video", "image-to-video", "t2v", "i2v", "animate"]),
     ("vto", &["try-on", "virtual try-on", "garment", "clothes"]),
 ];

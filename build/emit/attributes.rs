@@ -1,13 +1,15 @@
 //! Attributes of the generated request types: documentation, search aliases, warnings.
 
-use quote::quote;
-
 use super::{
-    super::contract::{Operation, Submission},
+    super::contract::{Contract, Operation, Submission},
     aliases, example,
 };
 
-pub fn attributes(operation: &Operation, submission: &Submission) -> Vec<syn::Attribute> {
+pub fn attributes(
+    contract: &Contract,
+    operation: &Operation,
+    submission: &Submission,
+) -> Vec<syn::Attribute> {
     let mut attributes: Vec<syn::Attribute> =
         vec![syn::parse_quote!(#[must_use = "a request does nothing until it is submitted"])];
     for line in documentation(operation, submission) {
@@ -18,11 +20,26 @@ pub fn attributes(operation: &Operation, submission: &Submission) -> Vec<syn::At
         attributes.push(syn::parse_quote!(#[doc(alias = #alias)]));
     }
     if operation.deprecated {
-        let note = "the contract marks this operation as deprecated; it still works";
-        let deprecated = quote!(#[deprecated(note = #note)]);
-        attributes.push(syn::parse_quote!(#deprecated));
+        let note = deprecation(operation, contract);
+        attributes.push(syn::parse_quote!(#[deprecated(note = #note)]));
     }
     attributes
+}
+
+/// Names the types to migrate to.
+fn deprecation(operation: &Operation, contract: &Contract) -> String {
+    let targets = operation.migrate_to.iter().filter_map(|id| {
+        let target = contract.operations.iter().find(|target| &target.id == id)?;
+        Some(format!("`{}`", target.submission.as_ref()?.type_name))
+    });
+    let targets: Vec<_> = targets.collect();
+    match targets.is_empty() {
+        true => "deprecated in the contract, which names no replacement; it still works".to_owned(),
+        false => format!(
+            "deprecated in the contract; it still works, but migrate to {}",
+            targets.join(" or ")
+        ),
+    }
 }
 
 fn documentation(operation: &Operation, submission: &Submission) -> Vec<String> {
@@ -31,9 +48,7 @@ fn documentation(operation: &Operation, submission: &Submission) -> Vec<String> 
         lines.push(String::new());
         lines.push("Served from the regional base URL.".to_owned());
     }
-    if let Some(example) = example::example(operation, submission) {
-        lines.push(String::new());
-        lines.extend(example.lines().map(str::to_owned));
-    }
+    lines.push(String::new());
+    lines.extend(example::example(operation, submission).lines().map(str::to_owned));
     lines
 }

@@ -1,5 +1,7 @@
 //! Generates the example of a request type from the example in the contract.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -13,18 +15,17 @@ use super::{
 
 /// Generates a code block that rustdoc runs as a test. It builds the request, and checks that it
 /// equals the example in the contract.
-pub fn example(operation: &Operation, submission: &Submission) -> Option<String> {
-    let mut code = Code { hidden: Vec::new(), needs_image_input: false };
-    let values = submission.example.as_ref()?;
-    let request = code.request(submission, values)?;
-    let (name, type_name) = (&operation.name, &submission.type_name);
-    let imports = match code.needs_image_input {
-        true => format!("use imagekiln::{{ImageInput, types::{type_name}}};"),
-        false => format!("use imagekiln::types::{type_name};"),
-    };
+pub fn example(operation: &Operation, submission: &Submission) -> String {
+    let mut code = Code::default();
+    let parameters = submission.path_parameters.iter();
+    let arguments = parameters.map(|parameter| format!("{:?}", parameter.example)).collect();
+    let request =
+        code.value_of(&submission.type_name, arguments, &submission.fields, &submission.example);
+    let name = &operation.name;
+    let imports = code.imports();
     let lint = if operation.deprecated { "# #![allow(deprecated)]\n" } else { "" };
     let hidden: String = code.hidden.iter().map(|line| format!("# {line}\n")).collect();
-    Some(format!(
+    format!(
         "```\n\
          {lint}{imports}\n\
          \n\
@@ -33,31 +34,46 @@ pub fn example(operation: &Operation, submission: &Submission) -> Option<String>
          # let example = imagekiln::find_operation({name:?}).unwrap().example().unwrap();\n\
          # assert_eq!(imagekiln::Submit::into_request(request), example);\n\
          ```"
-    ))
+    )
 }
 
+#[derive(Default)]
 struct Code {
     /// Hidden lines with the bytes of images.
     hidden: Vec<String>,
-    needs_image_input: bool,
+    types: BTreeSet<String>,
 }
 
 impl Code {
-    /// Generates the constructor call and the setters. `None` if the example lacks a required
-    /// field.
-    fn request(&mut self, submission: &Submission, values: &Map<String, Value>) -> Option<String> {
-        let mut arguments = Vec::new();
-        for parameter in &submission.path_parameters {
-            arguments.push(format!("{:?}", parameter.example.as_ref()?));
+    fn imports(&self) -> String {
+        let names: Vec<&str> = self.types.iter().map(String::as_str).collect();
+        let types = match names.as_slice() {
+            [only] => format!("types::{only}"),
+            names => format!("types::{{{}}}", names.join(", ")),
+        };
+        match self.hidden.is_empty() {
+            true => format!("use imagekiln::{types};"),
+            false => format!("use imagekiln::{{ImageInput, {types}}};"),
         }
-        for field in submission.fields.iter().filter(|field| field.required) {
-            arguments.push(self.value(field, values.get(&field.name)?));
+    }
+
+    /// Generates the constructor call and the setters of a type with fields.
+    fn value_of(
+        &mut self,
+        type_name: &str,
+        mut arguments: Vec<String>,
+        fields: &[Field],
+        values: &Map<String, Value>,
+    ) -> String {
+        self.types.insert(type_name.to_owned());
+        for field in fields.iter().filter(|field| field.required) {
+            arguments.push(self.value(field, &field.name, &values[&field.name]));
         }
-        let mut code = format!("{}::new({})", submission.type_name, arguments.join(", "));
-        let numbered = references::numbered(&submission.fields);
+        let mut code = format!("{type_name}::new({})", arguments.join(", "));
+        let numbered = references::numbered(fields);
         let images: Vec<_> = numbered
             .iter()
-            .filter_map(|field| Some(self.value(field, values.get(&field.name)?)))
+            .filter_map(|field| Some(self.value(field, &field.name, values.get(&field.name)?)))
             .collect();
         if !images.is_empty() {
             code += &format!("\n    .references([{}])", images.join(", "));
@@ -65,28 +81,42 @@ impl Code {
         let is_set = |field: &&Field| {
             !field.required && !numbered.iter().any(|reference| reference.name == field.name)
         };
-        for field in submission.fields.iter().filter(is_set) {
+        for field in fields.iter().filter(is_set) {
             if let Some(value) = values.get(&field.name) {
-                code += &format!("\n    .{}({})", field.name, self.value(field, value));
+                let value = self.value(field, &field.name, value);
+                code += &format!("\n    .{}({value})", field.name);
             }
         }
         for (name, value) in values {
-            if !submission.fields.iter().any(|field| &field.name == name) {
+            if !fields.iter().any(|field| &field.name == name) {
                 code += &format!("\n    .extra({name:?}, {})", json(value));
             }
         }
-        Some(code)
+        code
     }
 
-    fn value(&mut self, field: &Field, value: &Value) -> String {
+    /// Generates the value of a field, or of an item in the field `name`.
+    fn value(&mut self, field: &Field, name: &str, value: &Value) -> String {
         match (&field.kind, value) {
             (Kind::Image { .. }, Value::String(text)) if !text.starts_with("http") => {
-                self.needs_image_input = true;
-                self.hidden.push(format!("let {} = {text:?};", field.name));
-                format!("ImageInput::base64({})", field.name)
+                let count = self.hidden.len();
+                let variable = match self.hidden.iter().any(|line| line.contains(name)) {
+                    true => format!("{name}_{count}"),
+                    false => name.to_owned(),
+                };
+                self.hidden.push(format!("let {variable} = {text:?};"));
+                format!("ImageInput::base64({variable})")
             }
             (Kind::AspectRatio { .. }, Value::String(ratio)) => {
                 format!("({})", ratio.replace(':', ", "))
+            }
+            (Kind::List(item), Value::Array(values)) => {
+                let items: Vec<_> =
+                    values.iter().map(|value| self.value(item, name, value)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            (Kind::Object(object), Value::Object(members)) => {
+                self.value_of(&object.type_name, Vec::new(), &object.fields, members)
             }
             (_, value) => json(value),
         }

@@ -7,9 +7,12 @@ mod attributes;
 mod choice;
 mod convert;
 mod example;
+mod object;
 mod references;
 mod request;
+mod responses;
 mod send;
+mod setter;
 mod table;
 
 use proc_macro2::{Ident, TokenStream};
@@ -17,10 +20,10 @@ use quote::{format_ident, quote};
 
 pub use self::answer::reader;
 pub use self::attributes::attributes;
-use super::{Options, contract::Contract, fault::Fault, field::Field, kind::Kind};
+use super::{Options, contract::Contract, fault::Fault, field::Field, kind::Kind, types::Types};
 
 /// Generates the items at the end of the file.
-pub fn items(contract: &Contract) -> Result<Vec<syn::Item>, Fault> {
+pub fn items(contract: &Contract, types: &Types) -> Result<Vec<syn::Item>, Fault> {
     let table = table::table(contract);
     let send = send::send(contract);
     let requests = contract.operations.iter().enumerate().filter_map(|(index, operation)| {
@@ -29,16 +32,20 @@ pub fn items(contract: &Contract) -> Result<Vec<syn::Item>, Fault> {
         let conversions = convert::conversions(index, submission);
         Some(quote!(#request #conversions))
     });
+    let objects = types.objects.iter().map(|object| object::methods(object));
+    let responses = responses::constants(&contract.responses);
     parse(quote! {
         #table
+        #responses
         #send
         #(#requests)*
+        #(#objects)*
     })
 }
 
 /// Generates the items of the module `types`.
-pub fn types(contract: &Contract, options: &Options) -> Result<Vec<syn::Item>, Fault> {
-    let choices = contract.choices.iter().map(|choice| choice::enum_of(choice, options));
+pub fn types(types: &Types, options: &Options) -> Result<Vec<syn::Item>, Fault> {
+    let choices = types.choices.iter().map(|choice| choice::enum_of(choice, options));
     parse(quote!(#(#choices)*))
 }
 
@@ -74,6 +81,14 @@ fn value_type(field: &Field) -> TokenStream {
         Kind::AspectRatio { .. } => quote!(crate::AspectRatio),
         Kind::Address => quote!(crate::Address),
         Kind::Secret => quote!(crate::WebhookSecret),
+        Kind::List(item) => {
+            let item = value_type(item);
+            quote!(Vec<#item>)
+        }
+        Kind::Object(object) => {
+            let name = format_ident!("{}", object.type_name);
+            quote!(types::#name)
+        }
         Kind::Json => quote!(serde_json::Value),
     }
 }

@@ -4,13 +4,9 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{
-    super::{
-        contract::{Operation, Submission},
-        field::Field,
-        kind::Kind,
-        limits,
-    },
-    ident, references, value_type,
+    super::contract::{Operation, Submission},
+    ident, references,
+    setter::{argument, setter},
 };
 
 pub fn methods(operation: &Operation, submission: &Submission) -> TokenStream {
@@ -78,43 +74,21 @@ fn common_methods() -> TokenStream {
 }
 
 fn constructor(operation: &Operation, submission: &Submission) -> TokenStream {
-    let parameters = submission.path_parameters.iter().map(|parameter| {
+    let path_parameters = submission.path_parameters.iter().map(|parameter| {
         let name = format_ident!("{}", parameter.name);
-        (name, quote!(String))
+        (quote!(#name: impl Into<String>), quote!(#name: #name.into()))
     });
     let required = submission.fields.iter().filter(|field| field.required);
-    let required = required.map(|field| (ident(field), value_type(field)));
-    let (names, types): (Vec<_>, Vec<_>) = parameters.chain(required).unzip();
+    let (parameters, values): (Vec<_>, Vec<_>) =
+        path_parameters.chain(required.map(argument)).unzip();
     let unset = submission.fields.iter().filter(|field| !field.required).map(ident);
-    let what = if names.is_empty() { "" } else { " with its required fields" };
+    let what = if parameters.is_empty() { "" } else { " with its required fields" };
     let documentation =
         format!("Creates a request for `POST {}`{what}. Sends nothing.", operation.path);
     quote! {
         #[doc = #documentation]
-        pub fn new(#(#names: impl Into<#types>),*) -> Self {
-            Self { #(#names: #names.into(),)* #(#unset: None,)* extra: Default::default() }
-        }
-    }
-}
-
-fn setter(field: &Field) -> TokenStream {
-    let (name, value_type) = (ident(field), value_type(field));
-    let documentation = limits::documentation(field);
-    if field.kind == Kind::Json {
-        let key = &field.name;
-        return quote! {
-            #[doc = #documentation]
-            pub fn #name(mut self, #name: impl crate::IntoJson) -> Self {
-                self.#name = self.extra.checked(#key, #name);
-                self
-            }
-        };
-    }
-    quote! {
-        #[doc = #documentation]
-        pub fn #name(mut self, #name: impl Into<#value_type>) -> Self {
-            self.#name = Some(#name.into());
-            self
+        pub fn new(#(#parameters),*) -> Self {
+            Self { #(#values,)* #(#unset: None,)* extra: Default::default() }
         }
     }
 }

@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::{
     super::{
-        contract::{Contract, Operation},
-        field::{Field, Limits},
+        contract::{Contract, Operation, PathParameter},
+        field::Field,
         kind::{Encodings, Kind},
-        limits,
+        limits::Limits,
+        words,
     },
     option,
 };
@@ -28,13 +29,22 @@ fn operation(operation: &Operation) -> TokenStream {
     let max_reference_images = option(operation.max_reference_images);
     let submission = operation.submission.as_ref();
     let submits = submission.is_some();
+    let all_fields_shown = submission.is_none_or(|submission| !submission.is_open);
     let parameters = submission.iter().flat_map(|s| &s.path_parameters).map(|p| {
-        let (name, description, example) = (&p.name, &p.description, option(p.example.as_ref()));
-        quote!(crate::PathParameter { name: #name, description: #description, example: #example })
+        let PathParameter { name, description, example, .. } = p;
+        let prefix = option(p.prefix.as_ref());
+        quote! {
+            crate::PathParameter {
+                name: #name,
+                description: #description,
+                prefix: #prefix,
+                example: #example,
+            }
+        }
     });
-    let fields = submission.iter().flat_map(|s| &s.fields).map(field);
-    let example = submission.and_then(|submission| submission.example.clone());
-    let example = option(example.map(|example| Value::Object(example).to_string()));
+    let fields = submission.iter().flat_map(|s| &s.fields).map(field_of);
+    let example = submission.map(|submission| Value::Object(submission.example.clone()));
+    let example = option(example.map(|example| example.to_string()));
     quote! {
         crate::Operation {
             id: #id,
@@ -48,17 +58,18 @@ fn operation(operation: &Operation) -> TokenStream {
             max_reference_images: #max_reference_images,
             path_parameters: &[#(#parameters),*],
             fields: &[#(#fields),*],
+            all_fields_shown: #all_fields_shown,
             not_shown: &[#(#not_shown),*],
             example_json: #example,
         }
     }
 }
 
-fn field(field: &Field) -> TokenStream {
+fn field_of(field: &Field) -> TokenStream {
     let Field { name, description, required, nullable, .. } = field;
     let (kind, limits) = (kind(&field.kind), bounds(&field.limits));
     let default = option(field.default.as_ref().map(ToString::to_string));
-    let limits_text = limits::describe(field);
+    let limits_text = words::describe(field);
     quote! {
         crate::Field {
             name: #name,
@@ -76,6 +87,7 @@ fn field(field: &Field) -> TokenStream {
 fn bounds(limits: &Limits) -> TokenStream {
     let (minimum, maximum) = (option(limits.minimum), option(limits.maximum));
     let (min_length, max_length) = (option(limits.min_length), option(limits.max_length));
+    let (min_items, max_items) = (option(limits.min_items), option(limits.max_items));
     let multiple_of = option(limits.multiple_of);
     quote! {
         crate::Limits {
@@ -84,6 +96,8 @@ fn bounds(limits: &Limits) -> TokenStream {
             multiple_of: #multiple_of,
             min_length: #min_length,
             max_length: #max_length,
+            min_items: #min_items,
+            max_items: #max_items,
         }
     }
 }
@@ -95,7 +109,7 @@ fn kind(kind: &Kind) -> TokenStream {
         Kind::Number => quote!(crate::FieldKind::Number),
         Kind::Boolean => quote!(crate::FieldKind::Boolean),
         Kind::Choice { values, .. } => quote!(crate::FieldKind::Choice { values: &[#(#values),*] }),
-        Kind::Image { encodings, mask_of, max_megapixels } => {
+        Kind::Image { encodings, mask_of, same_size, max_megapixels } => {
             let encodings = match encodings {
                 Encodings::Base64 => quote!(crate::ImageEncodings::Base64),
                 Encodings::Base64OrUrl => quote!(crate::ImageEncodings::Base64OrUrl),
@@ -106,6 +120,7 @@ fn kind(kind: &Kind) -> TokenStream {
                 crate::FieldKind::Image {
                     encodings: #encodings,
                     mask_of: #mask_of,
+                    same_size: #same_size,
                     max_megapixels: #max_megapixels
                 }
             }
@@ -115,6 +130,14 @@ fn kind(kind: &Kind) -> TokenStream {
         }
         Kind::Address => quote!(crate::FieldKind::Address),
         Kind::Secret => quote!(crate::FieldKind::Secret),
+        Kind::List(item) => {
+            let item = field_of(item);
+            quote!(crate::FieldKind::List { items: &#item })
+        }
+        Kind::Object(object) => {
+            let fields = object.fields.iter().map(field_of);
+            quote!(crate::FieldKind::Object { fields: &[#(#fields),*] })
+        }
         Kind::Json => quote!(crate::FieldKind::Json),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{operation::Operation, request::Request};
 
 impl Operation {
-    /// Returns the example request of this operation in the contract, if it has one.
+    /// Returns the example request of this operation in the contract. `None` for polling.
     ///
     /// ```
     /// for operation in imagekiln::operations() {
@@ -19,7 +19,7 @@ impl Operation {
         let body: Map<String, Value> = serde_json::from_str(self.example_json?).ok()?;
         let mut request = Request::new(self);
         for parameter in self.path_parameters {
-            request = request.parameter(parameter.name, parameter.example?);
+            request = request.parameter(parameter.name, parameter.example);
         }
         Some(body.into_iter().fold(request, |request, (name, value)| request.field(name, value)))
     }

@@ -4,6 +4,7 @@ mod answer;
 mod example;
 mod field_value;
 mod json;
+mod members;
 mod operation;
 mod request;
 mod stored;
@@ -13,7 +14,11 @@ mod webhook;
 
 pub(crate) use self::answer::{AnswerFields, ReadAnswer};
 pub(crate) use self::field_value::{FieldValue, JsonValue};
+#[allow(unused_imports, reason = "for generated objects, if the contract defines any")]
+pub(crate) use self::field_value::{FromFieldValue, IntoFieldValue};
 pub use self::json::IntoJson;
+#[allow(unused_imports, reason = "for generated objects, if the contract defines any")]
+pub(crate) use self::members::Members;
 pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
 };

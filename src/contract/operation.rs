@@ -31,6 +31,9 @@ pub struct Operation {
     pub path_parameters: &'static [PathParameter],
     /// The request fields that the contract defines.
     pub fields: &'static [Field],
+    /// Whether these are all fields. If not, the service accepts others, which the contract does
+    /// not show.
+    pub all_fields_shown: bool,
     /// Facts about the operation that the contract does not define.
     pub not_shown: &'static [&'static str],
     /// The body of the example request in the contract, as JSON.
@@ -45,17 +48,19 @@ pub struct PathParameter {
     pub name: &'static str,
     /// The description.
     pub description: &'static str,
-    /// An example value, if the contract has one.
-    pub example: Option<&'static str>,
+    /// What every value starts with, if the contract defines it (`pattern`).
+    pub prefix: Option<&'static str>,
+    /// An example value.
+    pub example: &'static str,
 }
 
-/// A request field.
+/// A request field, or a value within one.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Field {
-    /// The name.
+    /// The name. Empty for the items of a list.
     pub name: &'static str,
-    /// The description.
+    /// The description. Empty for the items of a list.
     pub description: &'static str,
     /// Whether the field is required.
     pub required: bool,
@@ -94,8 +99,10 @@ pub enum FieldKind {
     Image {
         /// The accepted forms of the image.
         encodings: ImageEncodings,
-        /// The field whose image this image masks. Both must have the same dimensions.
+        /// The field whose image this image masks.
         mask_of: Option<&'static str>,
+        /// Whether this image must have the dimensions of the image that it masks.
+        same_size: bool,
         /// The maximum area in megapixels.
         max_megapixels: Option<f64>,
     },
@@ -111,6 +118,18 @@ pub enum FieldKind {
     Address,
     /// A secret.
     Secret,
+    /// A list.
+    #[non_exhaustive]
+    List {
+        /// What each item is.
+        items: &'static Field,
+    },
+    /// An object.
+    #[non_exhaustive]
+    Object {
+        /// The fields that the contract defines.
+        fields: &'static [Field],
+    },
     /// Any JSON value, because the contract does not define a type.
     Json,
 }
@@ -141,6 +160,10 @@ pub struct Limits {
     pub min_length: Option<u64>,
     /// The maximum length in characters.
     pub max_length: Option<u64>,
+    /// The minimum number of items.
+    pub min_items: Option<u64>,
+    /// The maximum number of items.
+    pub max_items: Option<u64>,
 }
 
 impl Operation {
@@ -152,10 +175,6 @@ impl Operation {
     /// Returns the field with this name.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
-    }
-
-    pub(crate) fn has_image_field(&self, name: &str) -> bool {
-        self.field(name).is_some_and(|field| matches!(field.kind, FieldKind::Image { .. }))
     }
 }
 

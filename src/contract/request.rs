@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     field_value::{FieldValue, IntoFieldValue},
     json::IntoJson,
-    operation::Operation,
+    operation::{FieldKind, Operation},
 };
 use crate::{Extra, ImageInput, ImageSource, Violation};
 
@@ -77,6 +77,17 @@ impl Request {
         self
     }
 
+    /// Sets a field with a list of images.
+    pub fn images(
+        mut self,
+        name: impl Into<String>,
+        images: impl IntoIterator<Item = impl Into<ImageInput>>,
+    ) -> Self {
+        let images = images.into_iter().map(|image| FieldValue::Image(image.into()));
+        self.fields.push((name.into(), FieldValue::list(images.collect())));
+        self
+    }
+
     /// Sets a path parameter, such as `base_model`. The value may contain letters, digits, `-`, `.`
     /// and `_`.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -87,39 +98,38 @@ impl Request {
     /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)
     /// does not block.
     pub fn reads_files(&self) -> bool {
-        self.fields.iter().any(|(_, value)| match value {
-            FieldValue::Image(image) => matches!(image.source(), ImageSource::Path(_)),
-            FieldValue::Json(_) => false,
-        })
+        let mut found = false;
+        self.each_part(&mut |part| {
+            found |= matches!(part, FieldValue::Image(image) if image.is_path());
+        });
+        found
     }
 
     /// Whether validating and serializing the request takes too long for an async task: it reads
     /// files, or contains more than 1 MiB of text.
     pub(crate) fn is_heavy(&self) -> bool {
-        let text: usize = self
-            .fields
-            .iter()
-            .map(|(name, value)| {
-                let text = match value {
-                    FieldValue::Json(Value::String(text)) => text.len(),
-                    FieldValue::Json(_) => 0,
-                    FieldValue::Image(image) => match image.source() {
-                        ImageSource::Base64(text) => text.len(),
-                        _ => 0,
-                    },
-                };
-                name.len() + text
-            })
-            .sum();
+        let mut text: usize = self.fields.iter().map(|(name, _)| name.len()).sum();
+        self.each_part(&mut |part| {
+            text += match part {
+                FieldValue::Json(Value::String(text)) => text.len(),
+                FieldValue::Image(image) => match image.source() {
+                    ImageSource::Base64(text) => text.len(),
+                    _ => 0,
+                },
+                _ => 0,
+            };
+        });
         self.reads_files() || text > LIGHT
     }
 
+    fn each_part<'a>(&'a self, visit: &mut impl FnMut(&'a FieldValue)) {
+        self.fields.iter().for_each(|(_, value)| value.each_part(visit));
+    }
+
     fn set(&mut self, name: String, value: Result<Value, String>) {
+        let kind = self.operation.field(&name).map_or(&FieldKind::Json, |field| &field.kind);
         let value = match value {
-            Ok(Value::String(text)) if self.operation.has_image_field(&name) => {
-                FieldValue::Image(ImageInput::from_text(text))
-            }
-            Ok(value) => FieldValue::Json(value),
+            Ok(value) => FieldValue::of(kind, value),
             Err(fault) => {
                 return self.faults.push(Violation::of_field(&name, "value_error", fault));
             }

@@ -80,17 +80,16 @@ impl Request {
         };
         for (name, value) in &self.fields {
             let field = self.operation.field(name);
-            let (place, value) = match value {
+            let place = match value {
                 FieldValue::Json(_) if is_secret(name, field) => continue,
-                FieldValue::Json(value) if is_plain(field) => (&mut stored.fields, value.clone()),
-                FieldValue::Json(value) => (&mut stored.extra, value.clone()),
-                FieldValue::Image(image) => {
-                    let is_named = self.operation.has_image_field(name);
-                    let place =
-                        if is_named { &mut stored.fields } else { &mut stored.extra_images };
-                    (place, stored_image(self.operation, name, image)?)
-                }
+                FieldValue::Json(_) if is_image(field) || field.is_none() => &mut stored.extra,
+                FieldValue::Image(_) if !is_image(field) => &mut stored.extra_images,
+                _ => &mut stored.fields,
             };
+            let value = write(value).map_err(|error| {
+                let violation = Violation::of_field(name, "value_error", error.to_string());
+                invalid(self.operation.name, vec![violation])
+            })?;
             place.insert(name.clone(), value);
         }
         serde_json::to_string(&stored).map_err(unwritable)
@@ -140,7 +139,7 @@ impl Stored {
                     violations.push(unknown(&name, &format!("a field of {operation}"), names));
                     continue;
                 }
-                Some(field) => field_value(field, value),
+                Some(field) => read(&field.kind, value),
             };
             match value {
                 Ok(value) => request.fields.push((name, value)),
@@ -163,23 +162,44 @@ fn is_secret(name: &str, field: Option<&Field>) -> bool {
     name == SECRET || field.is_some_and(|field| field.kind == FieldKind::Secret)
 }
 
-/// Whether the field is usually stored as plain JSON.
-fn is_plain(field: Option<&Field>) -> bool {
-    field.is_some_and(|field| !matches!(field.kind, FieldKind::Image { .. }))
+fn is_image(field: Option<&Field>) -> bool {
+    field.is_some_and(|field| matches!(field.kind, FieldKind::Image { .. }))
 }
 
-fn field_value(field: &Field, value: Value) -> Result<FieldValue, String> {
-    match field.kind {
-        FieldKind::Image { .. } => ImageInput::from_stored(value).map(FieldValue::Image),
-        _ => Ok(FieldValue::Json(value)),
+/// Reads the value of a field that the contract defines.
+fn read(kind: &FieldKind, value: Value) -> Result<FieldValue, String> {
+    // An image that is a field itself cannot be null here; it is stored in `extra`.
+    let inner = |kind: &FieldKind, value: Value| match value {
+        Value::Null => Ok(FieldValue::Json(Value::Null)),
+        value => read(kind, value),
+    };
+    match (kind, value) {
+        (FieldKind::Image { .. }, value) => ImageInput::from_stored(value).map(FieldValue::Image),
+        (FieldKind::List { items }, Value::Array(values)) => {
+            let values = values.into_iter().map(|value| inner(&items.kind, value));
+            values.collect::<Result<_, _>>().map(FieldValue::list)
+        }
+        (FieldKind::Object { fields }, Value::Object(members)) => {
+            let members = members.into_iter().map(|(name, value)| {
+                let field = fields.iter().find(|field| field.name == name);
+                let value = inner(field.map_or(&FieldKind::Json, |field| &field.kind), value)?;
+                Ok((name, value))
+            });
+            members.collect::<Result<_, _>>().map(FieldValue::object)
+        }
+        (_, value) => Ok(FieldValue::Json(value)),
     }
 }
 
-fn stored_image(operation: &Operation, name: &str, image: &ImageInput) -> Result<Value, Error> {
-    serde_json::to_value(image).map_err(|error| {
-        let violation = Violation::of_field(name, "value_error", error.to_string());
-        invalid(operation.name, vec![violation])
-    })
+fn write(value: &FieldValue) -> Result<Value, serde_json::Error> {
+    match value {
+        FieldValue::Json(value) => Ok(value.clone()),
+        FieldValue::Image(image) => serde_json::to_value(image),
+        FieldValue::List(values) => values.iter().map(write).collect(),
+        FieldValue::Object(members) => {
+            members.iter().map(|(name, value)| Ok((name.clone(), write(value)?))).collect()
+        }
+    }
 }
 
 fn unwritable(error: serde_json::Error) -> Error {

@@ -55,8 +55,8 @@ impl Fields {
         for (name, value) in self.values {
             match value {
                 FieldValue::Json(value) => extra.set(name, value),
-                FieldValue::Image(_) => {
-                    let msg = "is an image, but the type has no image field with this name";
+                _ => {
+                    let msg = "contains an image, but the type has no such field for images";
                     let violation = Violation::of_field(&name, "extra_forbidden", msg);
                     return Err(invalid(self.operation.name, vec![violation]));
                 }

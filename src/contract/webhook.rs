@@ -46,3 +46,20 @@ impl Request {
         self.fields.iter().any(|(set, _)| set == name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::WebhookDefaults;
+    use crate::{Request, WebhookSecret, find_operation};
+
+    #[test]
+    fn an_operation_without_webhooks_gets_no_defaults() {
+        let defaults = WebhookDefaults {
+            url: Some("https://example.com/hook".into()),
+            secret: Some(WebhookSecret::from("whsec")),
+        };
+        let mut request = Request::new(find_operation("get_result").unwrap());
+        defaults.fill(&mut request);
+        assert!(request.fields.is_empty());
+    }
+}

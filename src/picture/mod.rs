@@ -29,7 +29,8 @@ pub use self::stream::PictureStream;
 use crate::{Address, Client, Error, TaskRef};
 
 /// How long a delivery URL is valid, according to the limits of the contract.
-pub const DELIVERY_VALIDITY: Duration = Duration::from_secs(600);
+pub const DELIVERY_VALIDITY: Duration =
+    Duration::from_secs(crate::generated::DELIVERY_VALIDITY_SECONDS);
 
 /// The picture of a task with status `Ready`.
 ///

@@ -22,21 +22,19 @@ impl Redaction {
     pub(crate) fn of_request(service: &Service, request: &Request) -> Self {
         let mut redaction = Self::of_service(service);
         for (name, value) in &request.fields {
-            match value {
-                FieldValue::Json(value) => {
-                    let secret = is_secret(name)
-                        || request
-                            .operation()
-                            .field(name)
-                            .is_some_and(|field| field.kind == FieldKind::Secret);
-                    redaction.add_json(value, secret);
-                }
+            let field = request.operation().field(name);
+            let secret =
+                is_secret(name) || field.is_some_and(|field| field.kind == FieldKind::Secret);
+            value.each_part(&mut |part| match part {
+                FieldValue::Json(value) => redaction.add_json(value, secret),
                 FieldValue::Image(image) => {
                     if let ImageSource::Url(url) = image.source() {
                         redaction.add_url(url.reveal());
                     }
                 }
-            }
+                // `each_part` visits what they contain.
+                FieldValue::List(_) | FieldValue::Object(_) => {}
+            });
         }
         redaction
     }

@@ -101,3 +101,23 @@ impl schemars::JsonSchema for TaskStatus {
         schemars::json_schema!({ "type": "string" })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::TaskStatus;
+    use crate::generated::{FAILURE_STATUSES, SUCCESS_STATUSES};
+
+    #[test]
+    fn the_final_statuses_are_those_of_the_contract() {
+        let status = |name: &&str| TaskStatus::from(*name);
+        assert_eq!(SUCCESS_STATUSES.iter().map(status).collect::<Vec<_>>(), [TaskStatus::Ready]);
+        let failures = [
+            TaskStatus::Error,
+            TaskStatus::RequestModerated,
+            TaskStatus::ContentModerated,
+            TaskStatus::TaskNotFound,
+        ];
+        assert_eq!(FAILURE_STATUSES.iter().map(status).collect::<Vec<_>>(), failures);
+        assert!(failures.iter().all(TaskStatus::is_failure));
+    }
+}

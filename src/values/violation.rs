@@ -42,12 +42,19 @@ impl Violation {
         Self::at(["body", name], kind, msg)
     }
 
+    /// Creates a violation of a value within the body.
+    pub(crate) fn of_value(steps: &[Location], kind: &str, msg: impl Into<String>) -> Self {
+        let mut violation = Self::at(["body"], kind, msg);
+        violation.loc.extend_from_slice(steps);
+        violation
+    }
+
     /// Creates a violation of a path parameter.
     pub(crate) fn of_parameter(name: &str, kind: &str, msg: impl Into<String>) -> Self {
         Self::at(["path", name], kind, msg)
     }
 
-    fn at(place: [&str; 2], kind: &str, msg: impl Into<String>) -> Self {
+    fn at<const STEPS: usize>(place: [&str; STEPS], kind: &str, msg: impl Into<String>) -> Self {
         Self {
             loc: place.map(|step| Location::Name(step.to_owned())).into(),
             msg: msg.into(),

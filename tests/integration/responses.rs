@@ -40,6 +40,7 @@ fn value(contract: &Value, schema: &Value) -> Value {
     }
     match schema["type"].as_str().unwrap_or_else(|| panic!("a type: {schema}")) {
         "string" if schema["enum"].is_array() => schema["enum"][0].clone(),
+        "string" if schema["x-success"].is_array() => schema["x-success"][0].clone(),
         "string" if schema["x-address"].is_boolean() || schema["format"] == "uri" => {
             json!("http://127.0.0.1:9/a?b=c")
         }

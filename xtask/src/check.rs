@@ -1,38 +1,78 @@
-//! `cargo xtask check`: checks that all files derived from the contract are up to date. Does not
-//! write anything.
+//! `cargo xtask check`: checks the contract, and that all files derived from it are up to date.
+//! Does not write anything.
 
-use std::{fs, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
+use serde_json::Value;
 
-use crate::{derived, repository};
+use crate::{
+    contract, derived,
+    interface::{self, Lists},
+    repository::{self, CONTRACT},
+};
 
-/// Fails if anything is stale, and prints the command that fixes it
+/// Checks the contract, and prints each problem with its place and the command that fixes it
 #[derive(Args)]
 pub struct Arguments {}
 
 pub fn run(_: &Arguments) -> Result<ExitCode> {
-    let mut stale = false;
-    for derived in derived::files()? {
-        if fs::read_to_string(&derived.path).unwrap_or_default() != derived.content {
-            stale = true;
-            println!("stale: {} (run: cargo xtask regenerate)", derived.path.display());
-        }
-    }
-    if derived::is_outline_stale()? {
-        stale = true;
-        println!("stale: the outline of the generated code (run: cargo xtask regenerate)");
-    }
-    for path in derived::pending_snapshots(repository::root()?) {
-        stale = true;
-        println!("pending: {} (run: cargo insta review)", path.display());
-    }
-    match stale {
-        true => Ok(ExitCode::FAILURE),
+    let document = repository::read(CONTRACT)?;
+    let mut problems = problems(&document, &Lists::read()?);
+    let advice = match problems.is_empty() {
         false => {
-            println!("the contract is valid, and all files derived from it are up to date");
-            Ok(ExitCode::SUCCESS)
+            "correct openapi.json, or the lists in xtask/interface after reading the interface"
         }
+        true => {
+            problems = stale(&document)?;
+            "run `cargo xtask regenerate`, and review the changes with `git diff`"
+        }
+    };
+    if problems.is_empty() {
+        println!("the contract is valid, and all files derived from it are up to date");
+        return Ok(ExitCode::SUCCESS);
     }
+    problems.iter().for_each(|problem| println!("{problem}"));
+    println!("\n{advice}");
+    Ok(ExitCode::FAILURE)
+}
+
+/// Returns what is wrong with the document itself: a fault, or differences from the interface.
+pub fn problems(document: &str, lists: &Lists) -> Vec<String> {
+    match contract::parse(document) {
+        Ok(document) => problems_of_value(&document, lists),
+        Err(fault) => vec![fault.to_string()],
+    }
+}
+
+pub fn problems_of_value(document: &Value, lists: &Lists) -> Vec<String> {
+    let fault = contract::check(document).err();
+    let is_sound = fault.is_none();
+    let mut problems: Vec<_> = fault.into_iter().map(|fault| fault.to_string()).collect();
+    match interface::compare(lists, document) {
+        Ok(differences) => problems.extend(differences),
+        // A document with a fault may not be comparable.
+        Err(_) if !is_sound => {}
+        Err(fault) => problems.push(fault.to_string()),
+    }
+    if is_sound {
+        problems.extend(contract::check_complete(document).err().map(|fault| fault.to_string()));
+    }
+    problems
+}
+
+/// Returns the files that do not match the document.
+fn stale(document: &str) -> Result<Vec<String>> {
+    serde_json::from_str::<openapiv3::OpenAPI>(document)
+        .with_context(|| format!("{CONTRACT} cannot be read by the crate `openapiv3`"))?;
+    let mut problems = Vec::new();
+    for stale in derived::stale(document)? {
+        problems.push(format!("{} is not up to date:", stale.path.display()));
+        problems.extend(stale.changed_lines().into_iter().map(|line| format!("  {line}")));
+    }
+    for path in derived::pending_snapshots()? {
+        problems.push(format!("{} is neither accepted nor rejected", path.display()));
+    }
+    Ok(problems)
 }

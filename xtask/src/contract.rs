@@ -9,7 +9,9 @@ use crate::repository::CONTRACT;
 #[path = "../../build/mod.rs"]
 mod generator;
 
-pub use self::generator::{METHODS, Place, capitalized};
+pub use self::generator::{
+    Fault, METHODS, Place, capitalized, check, check_complete, joined, parse,
+};
 
 /// The contract at the time xtask was built.
 #[cfg(test)]
@@ -28,39 +30,108 @@ mod tests {
 
     use super::*;
 
+    /// Sets the value at a pointer, whose last step may be new.
+    fn set(document: &mut Value, pointer: &str, value: Value) {
+        let (holder, key) = pointer.rsplit_once('/').unwrap();
+        let key = key.replace("~1", "/").replace("~0", "~");
+        match document.pointer_mut(holder).unwrap() {
+            Value::Object(object) => drop(object.insert(key, value)),
+            Value::Array(list) => list[key.parse::<usize>().unwrap()] = value,
+            other => panic!("{holder} is {other}"),
+        }
+    }
+
     /// The build errors for invalid documents. Each message contains the location.
     #[test]
     fn a_fault_of_the_document_is_named_with_its_place() {
+        let pro = "/paths/~1v1~1gen-2-pro/post";
         let field = "/components/schemas/Gen2Pro/properties";
-        let breaks: [(&str, Value); 14] = [
-            ("/openapi", json!("3.1.0")),
-            ("/paths/~1v1~1gen-2-pro/post/operationId", json!("gen-2-pro")),
-            ("/paths/~1v1~1gen-2-pro/post/operationId", json!("gen_dev")),
-            ("/paths/~1v1~1gen-pro-1.0-fill-finetuned/post/x-region", json!("eu")),
-            (
-                "/paths/~1v1~1gen-2-pro/post/requestBody/content/application~1json/schema/$ref",
+        let mood = format!("{field}/mood");
+        let finetuned = "/paths/~1v1~1{base_model}-finetuned/post/parameters/0";
+        let choice = json!({ "type": "string", "description": "A choice.", "enum": ["a", "b"] });
+        let text = |further: Value| {
+            let mut schema = json!({ "type": "string", "description": "Text." });
+            schema.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+            schema
+        };
+        let list =
+            |items: Value| json!({ "type": "array", "description": "A list.", "items": items });
+        let object = |properties: Value| {
+            let description = "An object.";
+            json!({ "type": "object", "description": description, "properties": properties })
+        };
+        let breaks: Vec<Vec<(String, Value)>> = vec![
+            vec![("/openapi".into(), json!("3.1.0"))],
+            vec![(format!("{pro}/operationId"), json!("gen-2-pro"))],
+            vec![(format!("{pro}/operationId"), json!("gen_dev"))],
+            vec![("/paths/~1v1~1gen-pro-1.0-fill-finetuned/post/x-region".into(), json!("eu"))],
+            vec![(
+                format!("{pro}/requestBody/content/application~1json/schema/$ref"),
                 json!("#/components/schemas/Nowhere"),
-            ),
-            (&format!("{field}/width/minimum"), json!("64")),
-            (&format!("{field}/safety_tolerance/maximum"), json!(-1)),
-            (&format!("{field}/seed/type"), json!("array")),
-            (
-                &format!("{field}/prompt"),
-                json!({ "type": "string", "description": "Text.", "pattern": "^a" }),
-            ),
-            (&format!("{field}/input_image/x-image"), json!("jpeg")),
-            ("/components/schemas/Gen3Video/properties/mode/enum", json!(["fast", "high"])),
-            ("/components/schemas/OutputFormat/enum", json!(["png", "Png"])),
-            ("/components/schemas/Gen2Pro/required", json!(["prompt", "colour"])),
-            (
-                "/components/schemas/PollResult/properties/status",
-                json!({ "$ref": "#/components/schemas/Nowhere" }),
-            ),
+            )],
+            vec![(
+                format!("{pro}/requestBody/content/application~1json/schema/$ref"),
+                json!("#/components/schemas/OutputFormat"),
+            )],
+            vec![(format!("{field}/width/minimum"), json!("64"))],
+            vec![(format!("{field}/safety_tolerance/maximum"), json!(-1))],
+            vec![(format!("{field}/seed/type"), json!("date"))],
+            vec![(format!("{field}/prompt/pattern"), json!("^a"))],
+            vec![(format!("{field}/input_image/x-image"), json!("jpeg"))],
+            vec![(format!("{field}/inputMood"), text(json!({})))],
+            vec![
+                ("/components/schemas/GenDev/properties/mood".into(), choice.clone()),
+                (mood.clone(), choice),
+            ],
+            vec![("/components/schemas/OutputFormat/enum".into(), json!(["jpeg", "png", "Png"]))],
+            vec![("/components/schemas/Gen2Pro/required".into(), json!(["prompt", "colour"]))],
+            vec![("/components/schemas/Gen2Pro/not".into(), json!({}))],
+            vec![("/components/schemas/Gen2Pro/minProperties".into(), json!(1))],
+            vec![(mood.clone(), list(text(json!({ "x-secret": true }))))],
+            vec![(mood.clone(), list(json!({ "$ref": "#/components/schemas/AsyncResponse" })))],
+            vec![
+                (
+                    "/components/schemas/Tree".into(),
+                    object(
+                        json!({ "children": list(json!({ "$ref": "#/components/schemas/Tree" })) }),
+                    ),
+                ),
+                (mood.clone(), list(json!({ "$ref": "#/components/schemas/Tree" }))),
+            ],
+            vec![
+                ("/components/schemas/Gen2ProMood".into(), object(json!({ "a": text(json!({})) }))),
+                (mood.clone(), object(json!({ "a": text(json!({})) }))),
+                (
+                    format!("{field}/other"),
+                    list(json!({ "$ref": "#/components/schemas/Gen2ProMood" })),
+                ),
+            ],
+            vec![(format!("{finetuned}/name"), json!("base-model"))],
+            vec![(format!("{finetuned}/schema/pattern"), json!("^gen-[0-9]+"))],
+            vec![("/components/schemas/PollResult/not".into(), json!({}))],
+            vec![(
+                "/components/schemas/PollResult/properties/status".into(),
+                json!({
+                    "allOf": [{ "$ref": "#/components/schemas/Nowhere" }],
+                    "description": "Status.",
+                }),
+            )],
+            vec![(
+                "/components/schemas/TaskResult/properties/outer".into(),
+                json!({
+                    "allOf": [{ "$ref": "#/components/schemas/PollResult" }],
+                    "description": "Itself.",
+                }),
+            )],
         ];
-        let mut messages = vec![format!("{:#}", generate("{ \"openapi\": ").unwrap_err())];
-        for (pointer, value) in breaks {
+        let mut messages = vec![
+            format!("{:#}", generate("{ \"openapi\": ").unwrap_err()),
+            format!("{:#}", generate(r#"{ "info": { "title": "a", "title": "b" } }"#).unwrap_err()),
+        ];
+        for edits in breaks {
             let mut document: Value = serde_json::from_str(DOCUMENT).unwrap();
-            *document.pointer_mut(pointer).unwrap() = value.clone();
+            let (pointer, value) = edits.last().unwrap().clone();
+            edits.into_iter().for_each(|(pointer, value)| set(&mut document, &pointer, value));
             let error = generate(&document.to_string())
                 .expect_err(&format!("{pointer} = {value} was taken"));
             messages.push(format!("{pointer} = {value}\n    {error:#}"));

@@ -5,6 +5,9 @@ mod contract;
 mod corrections;
 mod derived;
 mod diff;
+mod interface;
+#[cfg(test)]
+mod mutations;
 mod outline;
 mod regenerate;
 mod repository;

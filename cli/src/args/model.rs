@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, Command, builder::ValueParser, value_parser};
+use clap::{Arg, ArgAction, Command, builder::ValueParser, value_parser};
 
 use super::{extra, flag, value::Offered};
 use imagekiln::{Field, FieldKind, Operation, PathParameter, operations};
@@ -69,9 +69,10 @@ pub fn notes(model: &Operation) -> String {
     if model.regional {
         notes.push("It uses the regional base URL (IMAGEKILN_REGIONAL_BASE_URL).".to_owned());
     }
-    if model.fields.is_empty() {
+    if !model.all_fields_shown {
         notes.push(
-            "The contract lists no fields: send them with --extra and --extra-image.".to_owned(),
+            "The contract does not list all fields: send others with --extra and --extra-image."
+                .to_owned(),
         );
     }
     if !model.not_shown.is_empty() {
@@ -114,6 +115,10 @@ fn field_arg(field: &'static Field, flag: &str) -> Arg {
         FieldKind::Choice { values, .. } => {
             arg.value_name(value_name(field)).value_parser(Offered(values))
         }
+        FieldKind::List { items, .. } => arg
+            .action(ArgAction::Append)
+            .value_name(value_name(items))
+            .value_parser(text_parser(&items.kind)),
         kind => arg.value_name(value_name(field)).value_parser(text_parser(kind)),
     }
 }
@@ -150,7 +155,7 @@ fn value_name(field: &Field) -> &'static str {
         FieldKind::AspectRatio { .. } => "W:H",
         FieldKind::Address => "URL",
         FieldKind::Secret => "SECRET",
-        FieldKind::Json => "JSON",
+        FieldKind::Json | FieldKind::List { .. } | FieldKind::Object { .. } => "JSON",
         _ => "TEXT",
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{extra::Setting, image::Images, model, value};
 use crate::failure::Failure;
-use imagekiln::{FieldKind, Operation, Request};
+use imagekiln::{Field, FieldKind, Operation, Request};
 
 /// Builds the request from a model's flags. Images from standard input are read here.
 pub fn from_flags(
@@ -28,6 +28,7 @@ pub fn from_flags(
                 Some(given) => request.image(field.name, images.read(given)?),
                 None => request,
             },
+            FieldKind::List { items, .. } => list(request, field, items, matches, images)?,
             _ => match get::<String>(matches, &id) {
                 Some(text) => request.field(field.name, value::json(&field.kind, text)),
                 None => request,
@@ -43,6 +44,28 @@ pub fn from_flags(
         request = request.image(name, images.read(value)?);
     }
     Ok(request)
+}
+
+/// Sets a list, whose flag is given once for each item.
+fn list(
+    request: Request,
+    field: &'static Field,
+    items: &Field,
+    matches: &ArgMatches,
+    images: &mut Images,
+) -> Result<Request, Failure> {
+    let id = model::field_id(field.name);
+    if !matches.try_contains_id(&id).unwrap_or_default() {
+        return Ok(request);
+    }
+    if matches!(items.kind, FieldKind::Image { .. }) {
+        let given = matches.get_many::<OsString>(&id).into_iter().flatten();
+        let images = given.map(|given| images.read(given)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(request.images(field.name, images));
+    }
+    let given = matches.get_many::<String>(&id).into_iter().flatten();
+    let values: Vec<Value> = given.map(|text| value::json(&items.kind, text)).collect();
+    Ok(request.field(field.name, values))
 }
 
 /// The text that a field is set to, by its flag or by `--extra`.

@@ -17,7 +17,7 @@ pub fn json(kind: &FieldKind, text: &str) -> Value {
     let wanted = match kind {
         FieldKind::Integer | FieldKind::Number => parsed().filter(Value::is_number),
         FieldKind::Boolean => parsed().filter(Value::is_boolean),
-        FieldKind::Json => parsed(),
+        FieldKind::Json | FieldKind::Object { .. } => parsed(),
         _ => None,
     };
     wanted.unwrap_or_else(|| text.into())

@@ -61,11 +61,11 @@ pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
     model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))
 }
 
-/// Adds the prompt if the model accepts one. If the contract lists no fields for the model, it is
-/// sent anyway.
+/// Adds the prompt if the model accepts one. If the contract does not show all fields of the model,
+/// it is sent anyway.
 pub fn with_prompt(request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
     let model = request.operation();
-    if !model.fields.is_empty() && model.field(PROMPT).is_none() {
+    if model.all_fields_shown && model.field(PROMPT).is_none() {
         let problem = format!("the contract lists no prompt field for {model}");
         return Err(Failure::usage(problem).advise(format!(
             "nothing was sent; use `kiln run {}`, whose --help lists the model's fields",

@@ -48,6 +48,7 @@ fn model_json(model: &'static Operation) -> Value {
         "regional": model.regional,
         "max_reference_images": model.max_reference_images,
         "path_parameters": path_parameters,
+        "all_fields_shown": model.all_fields_shown,
         "fields": model.fields.iter().map(field_json).collect::<Vec<_>>(),
         "not_shown": model.not_shown,
     })
@@ -69,6 +70,8 @@ fn field_json(field: &'static Field) -> Value {
         "multiple_of": field.limits.multiple_of,
         "min_length": field.limits.min_length,
         "max_length": field.limits.max_length,
+        "min_items": field.limits.min_items,
+        "max_items": field.limits.max_items,
     })
 }
 
@@ -79,7 +82,7 @@ fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
         FieldKind::Number => ("number", Value::Null),
         FieldKind::Boolean => ("boolean", Value::Null),
         FieldKind::Choice { values, .. } => ("choice", json!({ "values": values })),
-        FieldKind::Image { encodings, mask_of, max_megapixels, .. } => {
+        FieldKind::Image { encodings, mask_of, same_size, max_megapixels, .. } => {
             let takes_url = match encodings {
                 ImageEncodings::Base64 => Some(false),
                 ImageEncodings::Base64OrUrl => Some(true),
@@ -90,6 +93,7 @@ fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
                 json!({
                     "takes_url": takes_url,
                     "mask_of": mask_of,
+                    "same_size": same_size,
                     "max_megapixels": max_megapixels,
                 }),
             )
@@ -100,6 +104,11 @@ fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
         }
         FieldKind::Address => ("address", Value::Null),
         FieldKind::Secret => ("secret", Value::Null),
+        FieldKind::List { items, .. } => ("list", json!({ "items": field_json(items) })),
+        FieldKind::Object { fields, .. } => {
+            let fields: Vec<_> = fields.iter().map(field_json).collect();
+            ("object", json!({ "fields": fields }))
+        }
         _ => ("json", Value::Null),
     }
 }

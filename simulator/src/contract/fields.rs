@@ -8,6 +8,9 @@ use serde_json::Value;
 use super::schema::resolve;
 use crate::credits::PIXELS_PER_MEGAPIXEL;
 
+/// The maximum nesting of fields.
+const MAX_DEPTH: u32 = 16;
+
 /// The fields of a request body, by name.
 #[derive(Default)]
 pub(crate) struct Fields(BTreeMap<String, Field>);
@@ -19,14 +22,20 @@ pub(crate) struct Field {
     pub(crate) secret: bool,
     /// The value that the service uses if the field is absent.
     pub(crate) default: Option<Value>,
+    /// What each item of an array is.
+    pub(crate) items: Option<Box<Field>>,
+    /// The fields of an object.
+    pub(crate) fields: Option<Fields>,
 }
 
 /// The rules of an image field.
 pub(crate) struct ImageRule {
     /// A URL is accepted too, not only base64.
     pub(crate) takes_address: bool,
-    /// The field whose image must have the same size.
+    /// The field whose image this masks.
     pub(crate) mask_of: Option<String>,
+    /// The mask and its image must have the same size.
+    pub(crate) same_size: bool,
     pub(crate) max_pixels: Option<u64>,
 }
 
@@ -34,14 +43,14 @@ impl Fields {
     /// The fields of an object schema, including those of its `allOf`.
     pub(super) fn of(document: &Value, schema: &Value) -> Self {
         let mut fields = Self::default();
-        fields.gather(document, schema, 8);
+        fields.gather(document, schema, MAX_DEPTH);
         fields
     }
 
     fn gather(&mut self, document: &Value, schema: &Value, depth: u32) {
         let schema = resolve(document, schema);
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            self.0.insert(name.clone(), Field::of(property));
+            self.0.insert(name.clone(), Field::of(document, property, depth));
         }
         if depth > 0 {
             for part in schema["allOf"].as_array().into_iter().flatten() {
@@ -66,13 +75,22 @@ impl Fields {
 }
 
 impl Field {
-    fn of(property: &Value) -> Self {
+    fn of(document: &Value, property: &Value, depth: u32) -> Self {
+        let target = target(document, property);
+        let is = |kind: &str| depth > 0 && target["type"] == kind;
+        let fields = is("object").then(|| {
+            let mut fields = Fields::default();
+            fields.gather(document, target, depth - 1);
+            fields
+        });
+        let items = is("array").then(|| Box::new(Self::of(document, &target["items"], depth - 1)));
         let ratio =
             |end: &str| property["x-aspect-ratio"][end].as_str().and_then(AspectRatio::parse);
         Self {
             image: property["x-image"].as_str().map(|encoding| ImageRule {
                 takes_address: encoding != "base64",
                 mask_of: property["x-mask-of"].as_str().map(str::to_owned),
+                same_size: property["x-same-size"] == true,
                 max_pixels: property["x-max-megapixels"]
                     .as_f64()
                     .map(|megapixels| (megapixels * PIXELS_PER_MEGAPIXEL as f64) as u64),
@@ -80,7 +98,17 @@ impl Field {
             aspect_ratio: ratio("min").zip(ratio("max")),
             secret: property["x-secret"] == true,
             default: property.get("default").cloned(),
+            items,
+            fields,
         }
+    }
+}
+
+/// Follows a reference, which may be in an `allOf` to have a description.
+fn target<'a>(document: &'a Value, property: &'a Value) -> &'a Value {
+    match property["allOf"].as_array().map(Vec::as_slice) {
+        Some([only]) => resolve(document, only),
+        _ => resolve(document, property),
     }
 }
 

@@ -14,7 +14,7 @@ use axum::http::Method;
 use jsonschema::Validator;
 use serde_json::Value;
 
-pub(crate) use self::fields::{AspectRatio, Fields};
+pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{Found, neutral_path, prefixed_path};
 
@@ -67,8 +67,6 @@ pub(crate) enum Kind {
 pub(crate) struct Submission {
     pub(crate) validator: Validator,
     pub(crate) fields: Fields,
-    /// Whether the response to a request with a webhook omits `polling_url`.
-    pub(crate) omits_polling_url: bool,
 }
 
 impl Contract {
@@ -102,7 +100,7 @@ impl Contract {
                 let place = format!("{method} {path}");
                 operations.push(Operation {
                     id: operation["operationId"].as_str().unwrap_or(&place).to_owned(),
-                    path: Template::parse(path)
+                    path: Template::parse(path, |name| parameter(document, operation, name))
                         .map_err(|problem| StartError::contract(&place, problem))?,
                     kind: Kind::read(document, operation, &method)
                         .map_err(|problem| StartError::contract(&place, problem))?,
@@ -150,12 +148,9 @@ impl Kind {
                 .get("application/json")
                 .and_then(|media| media.get("schema"))
                 .ok_or("the operation has no application/json request body")?;
-            let response = serde_json::to_string(&operation["responses"]["200"])
-                .map_err(|error| error.to_string())?;
             return Ok(Self::Submit(Arc::new(Submission {
                 validator: schema::validator(document, body)?,
                 fields: Fields::of(document, body),
-                omits_polling_url: response.contains("/AsyncWebhookResponse\""),
             })));
         }
         let asks_by_id = operation["parameters"]
@@ -170,6 +165,15 @@ impl Kind {
         Err("the operation is neither a POST with a body nor a GET with the query parameter `id`"
             .to_owned())
     }
+}
+
+/// The schema of a path parameter.
+fn parameter(document: &Value, operation: &Value, name: &str) -> Result<Validator, String> {
+    let mut parameters = operation["parameters"].as_array().into_iter().flatten();
+    let parameter = parameters
+        .find(|parameter| parameter["in"] == "path" && parameter["name"] == name)
+        .ok_or_else(|| format!("the path parameter `{name}` is not defined"))?;
+    schema::validator(document, &parameter["schema"])
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use jsonschema::Validator;
+
 use super::Operation;
 
 /// The prefix of model names in the contract.
@@ -47,14 +49,18 @@ pub(super) struct Template {
 
 enum Segment {
     Written(String),
-    Parameter { name: String, before: String, after: String },
+    Parameter { name: String, before: String, after: String, schema: Validator },
 }
 
 impl Template {
-    pub(super) fn parse(path: &str) -> Result<Self, String> {
+    /// `schema` returns the schema of a parameter.
+    pub(super) fn parse(
+        path: &str,
+        schema: impl Fn(&str) -> Result<Validator, String>,
+    ) -> Result<Self, String> {
         let path = path.strip_prefix('/').ok_or("the path does not start with a slash")?;
-        let segments = path.split('/').map(Segment::parse).collect::<Result<_, _>>()?;
-        Ok(Self { segments })
+        let segments = path.split('/').map(|segment| Segment::parse(segment, &schema));
+        Ok(Self { segments: segments.collect::<Result<_, _>>()? })
     }
 
     pub(super) fn parameters(&self) -> usize {
@@ -72,7 +78,10 @@ impl Template {
 }
 
 impl Segment {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(
+        text: &str,
+        schema: impl Fn(&str) -> Result<Validator, String>,
+    ) -> Result<Self, String> {
         let Some((before, rest)) = text.split_once('{') else {
             return Ok(Self::Written(text.to_owned()));
         };
@@ -81,24 +90,20 @@ impl Segment {
             return Err("a segment has two parameters".to_owned());
         }
         Ok(Self::Parameter {
+            schema: schema(name)?,
             name: name.to_owned(),
             before: before.to_owned(),
             after: after.to_owned(),
         })
     }
 
-    /// A parameter at the start of a segment is a model, whose name starts with the neutral prefix.
     fn matches(&self, text: &str) -> bool {
         match self {
             Self::Written(written) => written == text,
-            Self::Parameter { before, after, .. } => text
+            Self::Parameter { before, after, schema, .. } => text
                 .strip_prefix(before.as_str())
                 .and_then(|rest| rest.strip_suffix(after.as_str()))
-                .is_some_and(|value| {
-                    let model = value.strip_prefix(NEUTRAL).and_then(|rest| rest.strip_prefix('-'));
-                    !value.is_empty()
-                        && (!before.is_empty() || model.is_some_and(|rest| !rest.is_empty()))
-                }),
+                .is_some_and(|value| !value.is_empty() && schema.is_valid(&value.into())),
         }
     }
 }
@@ -107,14 +112,18 @@ impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.segments.iter().try_for_each(|segment| match segment {
             Segment::Written(text) => write!(f, "/{text}"),
-            Segment::Parameter { name, before, after } => write!(f, "/{before}{{{name}}}{after}"),
+            Segment::Parameter { name, before, after, .. } => {
+                write!(f, "/{before}{{{name}}}{after}")
+            }
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
+
+    use super::{super::schema, *};
 
     #[test]
     fn only_the_prefix_of_a_model_name_is_replaced() {
@@ -137,15 +146,21 @@ mod tests {
 
     #[test]
     fn a_template_matches_its_parameter() {
-        let template = Template::parse("/v1/{base_model}-finetuned").unwrap();
+        let schema = json!({ "type": "string", "pattern": "^gen-2-klein-" });
+        let template = Template::parse("/v1/{base_model}-finetuned", |name| {
+            assert_eq!(name, "base_model");
+            schema::validator(&json!({}), &schema)
+        });
+        let template = template.unwrap();
         assert!(template.matches("/v1/gen-2-klein-9b-kv-finetuned"));
         for other in [
             "/v1/-finetuned",
             "/v1/gen--finetuned/x",
             "/v1/gen-finetuned",
+            "/v1/gen-2-pro-finetuned",
             "/v1/gen-2-klein-9b-kv",
             "/v1/other-finetuned",
-            "v1/gen-2-finetuned",
+            "v1/gen-2-klein-9b-finetuned",
         ] {
             assert!(!template.matches(other), "{other}");
         }

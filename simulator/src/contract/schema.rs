@@ -84,9 +84,18 @@ fn translate(schema: &Value) -> Value {
             translated.insert(exclusive.to_owned(), limit);
         }
     }
-    if schema.get("nullable") == Some(&Value::Bool(true)) {
+    // OpenAPI 3.0.3: `nullable` adds null to the type in the same schema, and has no effect without
+    // one or on a schema that is referred to.
+    if schema.get("nullable") == Some(&Value::Bool(true)) && schema.contains_key("type") {
+        let mut own = Map::new();
+        // `allOf` and the like also apply to null.
+        for keyword in ["allOf", "anyOf", "oneOf", "not", "enum"] {
+            own.extend(translated.remove_entry(keyword));
+        }
         // A condition instead of an alternative keeps the errors those of the schema itself.
-        return json!({ "if": { "type": "null" }, "else": translated });
+        own.insert("if".to_owned(), json!({ "type": "null" }));
+        own.insert("else".to_owned(), Value::Object(translated));
+        return Value::Object(own);
     }
     Value::Object(translated)
 }
@@ -110,15 +119,23 @@ mod tests {
     fn nullable_allows_null_in_addition() {
         assert!(accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(null)));
         assert!(!accepts(json!({ "type": "integer", "nullable": true, "minimum": 3 }), json!(2)));
-        let reference = json!({
-            "type": "string",
-            "nullable": true,
-            "allOf": [{ "$ref": "#/components/schemas/Kind" }],
-        });
-        assert!(accepts(reference.clone(), json!(null)));
-        assert!(accepts(reference.clone(), json!("a")));
-        assert!(!accepts(reference, json!("c")));
+        let kinds = json!({ "type": "string", "nullable": true, "enum": ["a", null] });
+        assert!(accepts(kinds.clone(), json!(null)));
+        assert!(accepts(kinds.clone(), json!("a")));
+        assert!(!accepts(kinds, json!("c")));
         assert!(!accepts(json!({ "type": "integer" }), json!(null)));
+    }
+
+    /// A strict validator of OpenAPI 3.0 refuses null here.
+    #[test]
+    fn nullable_does_not_change_other_schemas() {
+        let all_of = json!([{ "$ref": "#/components/schemas/Kind" }]);
+        let reference = json!({ "type": "string", "nullable": true, "allOf": all_of });
+        assert!(!accepts(reference.clone(), json!(null)));
+        assert!(accepts(reference, json!("a")));
+        assert!(!accepts(json!({ "nullable": true, "allOf": all_of }), json!(null)));
+        let list = json!({ "type": "string", "nullable": true, "enum": ["a", "b"] });
+        assert!(!accepts(list, json!(null)));
     }
 
     #[test]

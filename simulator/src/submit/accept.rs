@@ -47,8 +47,6 @@ pub(super) fn accept(
     let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
     let price = service.config.prices.for_operation(&call.operation);
     let cost = price.of(input_mp.unwrap_or_default(), output_mp);
-    let omits_polling_url =
-        call.submission.omits_polling_url || service.config.webhooks.omit_polling_url;
     let now = service.clock.now();
 
     let mut state = service.state();
@@ -77,7 +75,7 @@ pub(super) fn accept(
             faults,
         });
     }
-    let webhook_url = webhook_url.filter(|_| omits_polling_url);
+    let webhook_url = webhook_url.filter(|_| service.config.webhooks.omit_polling_url);
     let accepted = Accepted::new(endpoint, &task, webhook_url, foreign_base.as_deref());
     state.tasks.insert(task);
     Ok(accepted)

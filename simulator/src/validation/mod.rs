@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 pub(crate) use self::images::{Image, Inline};
 pub(crate) use self::violation::{Step, Violation};
 
-use crate::contract::{AspectRatio, Fields, Submission};
+use crate::contract::{AspectRatio, Field, Fields, Submission};
 
 /// The maximum number of images in fields that the contract does not list.
 const MAX_UNDESCRIBED_IMAGES: usize = 16;
@@ -41,14 +41,7 @@ pub(crate) fn check(
         inputs: Vec::new(),
     };
     if let Value::Object(body) = &mut body {
-        check.described_images(&submission.fields, body);
-        check.mask_sizes(&submission.fields);
-        check.aspect_ratios(&submission.fields, body);
-        for (name, value) in by_name(body) {
-            if submission.fields.get(name).is_none() {
-                check.undescribed_images(vec!["body".into(), name.as_str().into()], value);
-            }
-        }
+        check.object(&submission.fields, body, &["body".into()]);
     }
     if check.violations.is_empty() {
         Ok(Checked { body, inputs: check.inputs })
@@ -80,66 +73,86 @@ struct Check {
 }
 
 impl Check {
-    fn described_images(&mut self, fields: &Fields, body: &mut Map<String, Value>) {
+    /// Checks the values of `fields` in the object at `loc`.
+    fn object(&mut self, fields: &Fields, object: &mut Map<String, Value>, loc: &[Step]) {
+        let deeper = |name: &str| [loc, &[name.into()]].concat();
         for (name, field) in fields.iter() {
-            let (Some(rule), Some(value)) = (&field.image, body.get_mut(name)) else {
-                continue;
-            };
-            let Value::String(text) = value else { continue };
-            let max_pixels = rule.max_pixels.unwrap_or(u64::MAX).min(self.max_input_pixels);
-            match images::read(text, rule.takes_address, max_pixels) {
-                Err(problem) => self.value_error(name, problem),
-                Ok(image) => {
-                    *value = image.summary().into();
-                    self.inputs.push(Input {
-                        place: name.to_owned(),
-                        is_mask: rule.mask_of.is_some(),
-                        image,
-                    });
-                }
+            if let Some(value) = object.get_mut(name) {
+                self.value(field, value, &deeper(name));
+            }
+        }
+        self.mask_sizes(fields, loc);
+        for (name, value) in by_name(object) {
+            if fields.get(name).is_none() {
+                self.undescribed_images(deeper(name), value);
             }
         }
     }
 
+    fn value(&mut self, field: &Field, value: &mut Value, loc: &[Step]) {
+        match value {
+            Value::String(text) => {
+                if let Some((min, max)) = field.aspect_ratio {
+                    self.aspect_ratio(text, min, max, loc);
+                }
+                let Some(rule) = &field.image else { return };
+                let max_pixels = rule.max_pixels.unwrap_or(u64::MAX).min(self.max_input_pixels);
+                match images::read(text, rule.takes_address, max_pixels) {
+                    Err(problem) => self.value_error(loc, problem),
+                    Ok(image) => {
+                        *value = image.summary().into();
+                        let is_mask = rule.mask_of.is_some();
+                        self.inputs.push(Input { place: place(loc), is_mask, image });
+                    }
+                }
+            }
+            Value::Array(values) => {
+                let Some(item) = &field.items else { return };
+                for (index, value) in values.iter_mut().enumerate() {
+                    self.value(item, value, &[loc, &[Step::Index(index)]].concat());
+                }
+            }
+            Value::Object(members) => {
+                if let Some(fields) = &field.fields {
+                    self.object(fields, members, loc);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Compares the sizes of masks and their images.
-    fn mask_sizes(&mut self, fields: &Fields) {
+    fn mask_sizes(&mut self, fields: &Fields, loc: &[Step]) {
+        let deeper = |name: &str| [loc, &[name.into()]].concat();
         for (name, field) in fields.iter() {
-            let Some(of) = field.image.as_ref().and_then(|rule| rule.mask_of.as_ref()) else {
-                continue;
-            };
-            if let (Some(mask), Some(image)) = (self.inline(name), self.inline(of))
+            let rule = field.image.as_ref().filter(|rule| rule.same_size);
+            let Some(of) = rule.and_then(|rule| rule.mask_of.as_ref()) else { continue };
+            if let (Some(mask), Some(image)) =
+                (self.inline(&deeper(name)), self.inline(&deeper(of)))
                 && (mask.width, mask.height) != (image.width, image.height)
             {
                 let problem = format!(
                     "the mask has {} x {} pixels, but `{of}` has {} x {}",
                     mask.width, mask.height, image.width, image.height
                 );
-                self.value_error(name, problem);
+                self.value_error(&deeper(name), problem);
             }
         }
     }
 
-    fn aspect_ratios(&mut self, fields: &Fields, body: &Map<String, Value>) {
-        for (name, field) in fields.iter() {
-            let (Some((min, max)), Some(Value::String(text))) =
-                (field.aspect_ratio, body.get(name))
-            else {
-                continue;
-            };
-            match AspectRatio::parse(text) {
-                None => self.value_error(
-                    name,
-                    "an aspect ratio consists of two positive integers separated by a colon"
-                        .to_owned(),
-                ),
-                Some(ratio) if ratio.lies_between(min, max) => {}
-                Some(_) => {
-                    let problem = format!(
-                        "the aspect ratio should be between {}:{} and {}:{}",
-                        max.width, max.height, min.width, min.height
-                    );
-                    self.value_error(name, problem);
-                }
+    fn aspect_ratio(&mut self, text: &str, min: AspectRatio, max: AspectRatio, loc: &[Step]) {
+        match AspectRatio::parse(text) {
+            None => self.value_error(
+                loc,
+                "an aspect ratio consists of two positive integers separated by a colon".to_owned(),
+            ),
+            Some(ratio) if ratio.lies_between(min, max) => {}
+            Some(_) => {
+                let problem = format!(
+                    "the aspect ratio should be between {}:{} and {}:{}",
+                    max.width, max.height, min.width, min.height
+                );
+                self.value_error(loc, problem);
             }
         }
     }
@@ -177,16 +190,17 @@ impl Check {
         }
     }
 
-    fn inline(&self, name: &str) -> Option<&Inline> {
-        let input = self.inputs.iter().find(|input| input.place == name)?;
+    fn inline(&self, loc: &[Step]) -> Option<&Inline> {
+        let wanted = place(loc);
+        let input = self.inputs.iter().find(|input| input.place == wanted)?;
         match &input.image {
             Image::Inline(image) => Some(image),
             Image::Elsewhere(_) => None,
         }
     }
 
-    fn value_error(&mut self, field: &str, problem: String) {
-        self.violations.push(Violation::value(vec!["body".into(), field.into()], problem));
+    fn value_error(&mut self, loc: &[Step], problem: String) {
+        self.violations.push(Violation::value(loc.to_vec(), problem));
     }
 }
 

@@ -52,8 +52,8 @@ pub struct WebhookSettings {
     /// Whether webhooks may be sent to other machines. Default: `false`, which allows only loopback
     /// addresses and `localhost`.
     pub allow_remote: bool,
-    /// Whether the response to every submission with a webhook omits `polling_url`, as the contract
-    /// allows, and not only that of operations that list such a response. Default: `false`.
+    /// Whether the response to a submission with a webhook has the status instead of `polling_url`,
+    /// as the contract allows. Default: `true`.
     pub omit_polling_url: bool,
     /// The maximum number of deliveries to keep. Above it, finished deliveries are dropped, oldest
     /// first; if all are pending, new webhooks are not sent. At least 1. Default: 20,000.
@@ -71,7 +71,7 @@ impl Default for WebhookSettings {
             retry_after: [1, 5, 30].map(Duration::from_secs).to_vec(),
             timeout: Duration::from_secs(10),
             allow_remote: false,
-            omit_polling_url: false,
+            omit_polling_url: true,
             max_kept: 20_000,
             max_kept_bytes: 64 << 20,
         }

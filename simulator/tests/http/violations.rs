@@ -132,11 +132,6 @@ async fn each_invalid_image_has_its_location_and_type() {
             json!({ "image": square, "mask": png(64, 63) }),
             vec!["body.mask value_error"],
         ),
-        (
-            "gen-tools/erase-v1",
-            json!({ "image": square, "mask": png(63, 64) }),
-            vec!["body.mask value_error"],
-        ),
         ("gen-tools/deblur-v1", json!({}), vec!["body.image missing"]),
         (
             "gen-tools/deblur-v1",

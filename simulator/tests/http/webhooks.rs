@@ -59,7 +59,8 @@ fn the_hmac_of_these_tests_matches_rfc_4231() {
 
 #[tokio::test]
 async fn every_final_status_is_sent_as_in_a_poll_response() {
-    let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
+    let settings = WebhookSettings { omit_polling_url: false, ..WebhookSettings::default() };
+    let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
     for (prompt, status) in [
         ("a fox", "Ready"),
         ("[[error]]", "Error"),

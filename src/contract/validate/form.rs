@@ -20,9 +20,12 @@ pub(super) fn violations(request: &Request) -> Vec<Violation> {
         if *times == 2 {
             found.push(Violation::of_field(name, "set_twice", "is set twice; set it once"));
         }
-        if let FieldValue::Json(value) = value
-            && has_more_levels(value, MAX_LEVELS)
-        {
+        let mut is_deep = false;
+        value.each_part(&mut |part| {
+            is_deep |=
+                matches!(part, FieldValue::Json(value) if has_more_levels(value, MAX_LEVELS));
+        });
+        if is_deep {
             let msg = format!("is nested too deeply; must have at most {MAX_LEVELS} levels");
             found.push(Violation::of_field(name, "recursion_loop", msg));
         }

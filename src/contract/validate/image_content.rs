@@ -2,8 +2,9 @@
 
 use std::{io::Read, path::Path};
 
+use super::problem::Problem;
 use crate::{
-    ImageInput, ImageSource, Violation,
+    ImageInput, ImageSource,
     values::{base64_text, file_kind::FileKind, image_file},
 };
 
@@ -27,8 +28,8 @@ enum Content {
 }
 
 /// Validates an image that is not a URL.
-pub(super) fn check(name: &str, image: &ImageInput, wanted: Wanted) -> Result<(), Box<Violation>> {
-    let wrong = |msg: String| Err(Box::new(Violation::of_field(name, "value_error", msg)));
+pub(super) fn check(image: &ImageInput, wanted: Wanted) -> Result<(), Problem> {
+    let wrong = |msg: String| Err(Problem::new("value_error", msg));
     if let ImageSource::Base64(text) = image.source()
         && !base64_text::is_base64(text)
     {

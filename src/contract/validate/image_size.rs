@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use super::{
     super::{
         field_value::FieldValue,
-        operation::{FieldKind, Operation},
+        operation::{Field, FieldKind, Operation},
     },
     image_content,
+    problem::Problem,
 };
-use crate::Violation;
+use crate::{ImageInput, Location, Violation};
 
 /// Enough for the headers of all formats. A JPEG may have a large preview before its dimensions.
 const HEAD: usize = 512 * 1024;
@@ -25,34 +26,82 @@ pub(super) fn violations(
     values: &HashMap<&str, &FieldValue>,
     found: &mut Vec<Violation>,
 ) {
-    let size = |name: &str| size(values.get(name)?);
-    for field in operation.fields {
-        let FieldKind::Image { mask_of, max_megapixels, .. } = field.kind else { continue };
-        if mask_of.is_none() && max_megapixels.is_none() {
-            continue;
-        }
-        let Some((width, height)) = size(field.name) else { continue };
-        if let Some(limit) = max_megapixels
-            && (width as f64) * (height as f64) > limit * MEGAPIXEL
-        {
-            let msg = format!("is {width} x {height} pixels; must have at most {limit} megapixels");
-            found.push(Violation::of_field(field.name, "image_too_large", msg));
-        }
-        if let Some(masked) = mask_of
-            && let Some((masked_width, masked_height)) = size(masked)
-            && (masked_width, masked_height) != (width, height)
-        {
-            let msg = format!(
-                "is {width} x {height} pixels; must be {masked_width} x {masked_height} pixels, \
-                 like `{masked}`"
-            );
-            found.push(Violation::of_field(field.name, "image_size_mismatch", msg));
-        }
+    check_fields(operation.fields, &|name| values.get(name).copied(), &mut Vec::new(), found);
+}
+
+/// Validates the images among the values of `fields`, which are at `steps`.
+fn check_fields<'a>(
+    fields: &[Field],
+    value: &dyn Fn(&str) -> Option<&'a FieldValue>,
+    steps: &mut Vec<Location>,
+    found: &mut Vec<Violation>,
+) {
+    for field in fields {
+        let Some(own) = value(field.name) else { continue };
+        steps.push(Location::Name(field.name.to_owned()));
+        check(field, own, value, steps, found);
+        steps.pop();
     }
 }
 
-fn size(value: &FieldValue) -> Option<(usize, usize)> {
-    let FieldValue::Image(image) = value else { return None };
+fn check<'a>(
+    field: &Field,
+    own: &'a FieldValue,
+    sibling: &dyn Fn(&str) -> Option<&'a FieldValue>,
+    steps: &mut Vec<Location>,
+    found: &mut Vec<Violation>,
+) {
+    match (&field.kind, own) {
+        (FieldKind::Image { mask_of, same_size, max_megapixels, .. }, FieldValue::Image(image)) => {
+            let masked = mask_of.filter(|_| *same_size);
+            if masked.is_none() && max_megapixels.is_none() {
+                return;
+            }
+            let Some(size) = size(image) else { return };
+            let too_large = max_megapixels.and_then(|limit| area_problem(size, limit));
+            let mismatch = masked.and_then(|masked| match sibling(masked)? {
+                FieldValue::Image(image) => size_problem(size, self::size(image)?, masked),
+                _ => None,
+            });
+            found.extend([too_large, mismatch].into_iter().flatten().map(|one| one.at(steps)));
+        }
+        (FieldKind::List { items }, FieldValue::List(values)) => {
+            for (index, value) in values.iter().enumerate() {
+                steps.push(Location::Index(index as i64));
+                check(items, value, &|_| None, steps, found);
+                steps.pop();
+            }
+        }
+        (FieldKind::Object { fields }, FieldValue::Object(members)) => {
+            let value = |name: &str| {
+                members.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+            };
+            check_fields(fields, &value, steps, found);
+        }
+        _ => {}
+    }
+}
+
+fn area_problem((width, height): (usize, usize), limit: f64) -> Option<Problem> {
+    let is_too_large = (width as f64) * (height as f64) > limit * MEGAPIXEL;
+    let msg = format!("is {width} x {height} pixels; must have at most {limit} megapixels");
+    is_too_large.then(|| Problem::new("image_too_large", msg))
+}
+
+fn size_problem(
+    size: (usize, usize),
+    masked_size: (usize, usize),
+    masked: &str,
+) -> Option<Problem> {
+    let ((width, height), (masked_width, masked_height)) = (size, masked_size);
+    let msg = format!(
+        "is {width} x {height} pixels; must be {masked_width} x {masked_height} pixels, like \
+         `{masked}`"
+    );
+    (size != masked_size).then(|| Problem::new("image_size_mismatch", msg))
+}
+
+fn size(image: &ImageInput) -> Option<(usize, usize)> {
     let size = imagesize::blob_size(&image_content::head(image, HEAD)?).ok()?;
     Some((size.width, size.height))
 }

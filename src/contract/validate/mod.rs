@@ -5,11 +5,12 @@ mod field;
 mod form;
 mod image_content;
 mod image_size;
+mod problem;
 
 use std::collections::HashMap;
 
-use super::{field_value::FieldValue, request::Request};
-use crate::{Error, ErrorKind, Violation};
+use super::{field_value::FieldValue, operation::PathParameter, request::Request};
+use crate::{Error, ErrorKind, Location, Violation};
 
 impl Request {
     /// Validates the request against all limits of the contract, and reports all violations.
@@ -68,13 +69,32 @@ fn violations(request: &Request) -> Vec<Violation> {
         }
     }
     for (name, value) in in_order {
-        let checked = match (request.operation.field(name), value) {
-            (Some(field), value) => field::check(field, value),
-            (None, FieldValue::Image(image)) => field::check_unlisted(name, image),
-            (None, FieldValue::Json(_)) => Ok(()),
-        };
-        found.extend(checked.err().map(|violation| *violation));
+        let mut steps = vec![Location::Name(name.to_owned())];
+        match (request.operation.field(name), value) {
+            (Some(field), value) => field::check(field, value, &mut steps, &mut found),
+            (None, FieldValue::Image(image)) => {
+                let checked = field::check_unlisted(image);
+                found.extend(checked.err().map(|problem| problem.at(&steps)));
+            }
+            (None, _) => {}
+        }
     }
     image_size::violations(request.operation, &values, &mut found);
+    parameter_violations(request, &mut found);
     found
+}
+
+fn parameter_violations(request: &Request, found: &mut Vec<Violation>) {
+    for PathParameter { name, prefix, example, .. } in request.operation.path_parameters {
+        let Some(prefix) = prefix.filter(|prefix| !request.path_value(name).starts_with(prefix))
+        else {
+            continue;
+        };
+        let msg = format!("must start with `{prefix}`, for example `{example}`");
+        let violation = Violation::of_parameter(name, "string_pattern_mismatch", msg);
+        // A missing parameter, for example, is reported once.
+        if !found.iter().any(|known| known.loc == violation.loc) {
+            found.push(violation);
+        }
+    }
 }

@@ -40,29 +40,8 @@ impl BodyPlan {
     /// Opens the files, so this may block. Errors contain the field and the file.
     pub(crate) fn new(request: &Request) -> io::Result<Self> {
         let mut parts = Vec::new();
-        let mut text = Vec::from(b"{");
-        for (index, (name, value)) in request.fields.iter().enumerate() {
-            if index > 0 {
-                text.push(b',');
-            }
-            serde_json::to_writer(&mut text, name)?;
-            text.push(b':');
-            match value {
-                FieldValue::Json(value) => serde_json::to_writer(&mut text, value)?,
-                FieldValue::Image(image) => match image_part(name, image.source())? {
-                    Value::Text(value) => {
-                        serde_json::to_writer(&mut text, &*String::from_utf8_lossy(&value))?
-                    }
-                    Value::Quoted(part) => {
-                        text.push(b'"');
-                        parts.push(Part::Ready(std::mem::take(&mut text).into()));
-                        parts.push(part);
-                        text.push(b'"');
-                    }
-                },
-            }
-        }
-        text.push(b'}');
+        let mut text = Vec::new();
+        write_members(&request.fields, None, &mut text, &mut parts)?;
         parts.push(Part::Ready(text.into()));
         let length = parts.iter().map(Part::length).sum();
         Ok(Self { parts, length })
@@ -76,6 +55,62 @@ impl BodyPlan {
     pub(crate) fn body(self: &Arc<Self>, progress: &Progress) -> reqwest::Body {
         reqwest::Body::wrap(Streamed::new(Arc::clone(self), progress.clone()))
     }
+}
+
+/// Appends the value of the field `name`: text to `text`, and everything before and at an image to
+/// `parts`.
+fn write(
+    name: &str,
+    value: &FieldValue,
+    text: &mut Vec<u8>,
+    parts: &mut Vec<Part>,
+) -> io::Result<()> {
+    match value {
+        FieldValue::Json(value) => serde_json::to_writer(text, value)?,
+        FieldValue::Image(image) => match image_part(name, image.source())? {
+            Value::Text(value) => {
+                serde_json::to_writer(text, &*String::from_utf8_lossy(&value))?;
+            }
+            Value::Quoted(part) => {
+                text.push(b'"');
+                parts.push(Part::Ready(std::mem::take(text).into()));
+                parts.push(part);
+                text.push(b'"');
+            }
+        },
+        FieldValue::List(values) => {
+            text.push(b'[');
+            for (index, value) in values.iter().enumerate() {
+                if index > 0 {
+                    text.push(b',');
+                }
+                write(name, value, text, parts)?;
+            }
+            text.push(b']');
+        }
+        FieldValue::Object(members) => write_members(members, Some(name), text, parts)?,
+    }
+    Ok(())
+}
+
+/// Appends an object. Its members are in the field `field`, or are the fields of the request.
+fn write_members(
+    members: &[(String, FieldValue)],
+    field: Option<&str>,
+    text: &mut Vec<u8>,
+    parts: &mut Vec<Part>,
+) -> io::Result<()> {
+    text.push(b'{');
+    for (index, (name, value)) in members.iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        serde_json::to_writer(&mut *text, name)?;
+        text.push(b':');
+        write(field.unwrap_or(name), value, text, parts)?;
+    }
+    text.push(b'}');
+    Ok(())
 }
 
 impl Part {

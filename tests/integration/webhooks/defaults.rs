@@ -66,14 +66,6 @@ async fn a_secret_without_a_url_is_not_sent() {
 }
 
 #[tokio::test]
-async fn an_operation_without_webhooks_gets_no_defaults() {
-    let service = ScriptedServer::start().await;
-    let client = defaults(&service).build().unwrap();
-    let request = Request::new(find_operation("gen-2-klein-4b").unwrap()).field("prompt", "a fox");
-    assert_eq!(sent(&service, &client, request).await, [Value::Null, Value::Null]);
-}
-
-#[tokio::test]
 async fn webhook_defaults_are_not_printed_in_errors() {
     let service = ScriptedServer::start().await;
     let builder = defaults(&service);

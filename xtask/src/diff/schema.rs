@@ -17,9 +17,9 @@ const DEPTH: usize = 128;
 const SCHEMAS: u32 = 200_000;
 
 /// What bounds the reading of one schema.
-struct Trail {
-    /// The places of the components that are being read, so that recursion ends.
-    components: Vec<String>,
+struct Trail<'a> {
+    /// The components that are being read, so that recursion ends.
+    components: Vec<Place<'a>>,
     schemas_left: u32,
 }
 
@@ -28,7 +28,7 @@ pub fn shape(node: &Place) -> anyhow::Result<Shape> {
     within(node, &mut Trail { components: Vec::new(), schemas_left: SCHEMAS }, 0)
 }
 
-fn within(node: &Place, trail: &mut Trail, depth: usize) -> anyhow::Result<Shape> {
+fn within<'a>(node: &Place<'a>, trail: &mut Trail<'a>, depth: usize) -> anyhow::Result<Shape> {
     if depth > DEPTH {
         return Err(node.fault(format!("schemas are nested deeper than {DEPTH}")).into());
     }
@@ -52,9 +52,9 @@ fn within(node: &Place, trail: &mut Trail, depth: usize) -> anyhow::Result<Shape
     // A `nullable` next to a `$ref` takes precedence over the component.
     let stated_nullable = shape.nullable == Some(true);
     if let Some(target) = node.referred()?
-        && !trail.components.iter().any(|place| place == target.pointer())
+        && !trail.components.iter().any(|place| place.is(&target))
     {
-        trail.components.push(target.pointer().to_owned());
+        trail.components.push(target);
         shape = both(shape, within(&target, trail, depth + 1)?);
         trail.components.pop();
     }
@@ -82,7 +82,7 @@ fn within(node: &Place, trail: &mut Trail, depth: usize) -> anyhow::Result<Shape
 }
 
 /// The shape of the schema's own keywords, without those that combine schemas.
-fn own(node: &Place, trail: &mut Trail, depth: usize) -> anyhow::Result<Shape> {
+fn own<'a>(node: &Place<'a>, trail: &mut Trail<'a>, depth: usize) -> anyhow::Result<Shape> {
     let choices = choices(node)?;
     let (types, nullable) = types(node, choices.as_deref())?;
     let mut fields = BTreeMap::new();

@@ -1,0 +1,235 @@
+//! The schemas of responses. The SDK reads them leniently, so they have fewer rules than those of
+//! requests. What they say must still have an effect, or be a fault.
+
+use std::collections::BTreeSet;
+
+use super::{
+    fault::Fault,
+    frame,
+    name::{is_camel_case, is_word},
+    place::Place,
+};
+
+/// What the responses say about tasks.
+#[derive(Default)]
+pub struct Responses {
+    /// The names of the schemas.
+    pub schemas: BTreeSet<String>,
+    pub success_statuses: Vec<String>,
+    pub failure_statuses: Vec<String>,
+    /// How long a delivery URL is valid, in seconds.
+    pub delivery_validity: u64,
+    /// The schemas that are being read.
+    open: Vec<String>,
+}
+
+const OBJECT: [&str; 7] = [
+    "type",
+    "description",
+    "required",
+    "properties",
+    "additionalProperties",
+    "x-not-shown",
+    "x-correction",
+];
+
+const FIELD: [&str; 5] = ["type", "nullable", "description", "x-not-shown", "x-correction"];
+
+impl Responses {
+    /// Reads the schemas of all responses in `root`.
+    pub fn read(root: &Place) -> Result<Self, Fault> {
+        let mut responses = Self::default();
+        let mut all = root.need("components")?.members_of("responses")?;
+        for (_, item) in root.members_of("paths")? {
+            for (_, operation) in item.members()? {
+                all.extend(operation.members_of("responses")?);
+            }
+        }
+        for (_, response) in all {
+            let Some(content) = response.get("content") else { continue };
+            let schema = content.need("application/json")?.need("schema")?;
+            responses.read_reference(&schema)?;
+        }
+        Ok(responses)
+    }
+
+    /// Fails if the SDK lacks a fact.
+    pub fn check_complete(&self, root: &Place) -> Result<(), Fault> {
+        let schemas = root.need("components")?.need("schemas")?;
+        if self.delivery_validity == 0 {
+            return Err(schemas.fault("no field of a response has `x-valid-seconds`"));
+        }
+        if self.success_statuses.is_empty() {
+            return Err(schemas.fault("no schema of a response has `x-success`"));
+        }
+        Ok(())
+    }
+
+    /// Reads a schema that must be a component, once.
+    fn read_reference(&mut self, place: &Place) -> Result<(), Fault> {
+        let name = frame::check_reference(place, "schemas")?;
+        let target = place.resolved()?;
+        if !is_camel_case(name) {
+            return Err(target.fault(format!("`{name}` is not a valid name of a Rust type")));
+        }
+        if self.open.iter().any(|open| open == name) {
+            return Err(place.fault(format!("`{name}` contains itself")));
+        }
+        if !self.schemas.insert(name.to_owned()) {
+            return Ok(());
+        }
+        self.open.push(name.to_owned());
+        let read = self.read_schema(&target);
+        self.open.pop();
+        read
+    }
+
+    fn read_schema(&mut self, target: &Place) -> Result<(), Fault> {
+        target.need("description")?.text()?;
+        frame::check_notes(target)?;
+        if let Some(alternatives) = target.get("oneOf") {
+            let known = ["description", "oneOf", "x-not-shown", "x-correction"];
+            frame::known(target, "a choice of responses", known.into_iter())?;
+            return alternatives
+                .distinct_elements()?
+                .iter()
+                .try_for_each(|one| self.read_reference(one));
+        }
+        if let Some(alternatives) = target.get("anyOf") {
+            let known = ["description", "anyOf"];
+            frame::known(target, "a choice of types", known.into_iter())?;
+            return alternatives.distinct_elements()?.iter().try_for_each(read_scalar);
+        }
+        let declared = target.need("type")?;
+        match declared.string()? {
+            "object" => self.read_object(target),
+            "string" => self.read_statuses(target),
+            _ => Err(declared.fault("expected `object`, or `string` with `x-extensible-enum`")),
+        }
+    }
+
+    fn read_object(&mut self, place: &Place) -> Result<(), Fault> {
+        frame::known(place, "the schema of a response", OBJECT.into_iter())?;
+        place.need("additionalProperties")?.must_be_true()?;
+        let properties = place.need("properties")?;
+        let required = place.get("required").map(|list| list.distinct_elements()).transpose()?;
+        for element in required.unwrap_or_default() {
+            let name = element.string()?;
+            if properties.get(name).is_none() {
+                return Err(element.fault(format!("`{name}` is required but is not a property")));
+            }
+        }
+        if properties.members()?.is_empty() {
+            return Err(properties.fault("this object is empty"));
+        }
+        for (name, field) in properties.members()? {
+            if !is_word(name) {
+                return Err(field.fault(format!("`{name}` cannot be the name of a field")));
+            }
+            field.need("description")?.text()?;
+            self.read_field(&field)?;
+        }
+        Ok(())
+    }
+
+    fn read_field(&mut self, place: &Place) -> Result<(), Fault> {
+        frame::check_notes(place)?;
+        let known = |kind: &str, further: &[&str]| {
+            frame::known(place, kind, FIELD.iter().chain(further).copied())
+        };
+        if let Some(nullable) = place.get("nullable") {
+            nullable.must_be_true()?;
+        }
+        if let Some(all_of) = place.get("allOf") {
+            let known = ["allOf", "description", "x-not-shown", "x-correction"];
+            frame::known(place, "a field that refers to a schema", known.into_iter())?;
+            return match all_of.elements()?.as_slice() {
+                [only] => self.read_reference(only),
+                _ => Err(all_of.fault("expected one `$ref`")),
+            };
+        }
+        if place.get("$ref").is_some() {
+            return self.read_reference(place);
+        }
+        let declared = place.need("type")?;
+        match declared.string()? {
+            "integer" | "number" => {
+                known("a number in a response", &["format"])?;
+                read_format(place, &["int64", "double"])
+            }
+            "boolean" => known("a boolean in a response", &[]),
+            "string" => self.read_text(place),
+            "array" => {
+                known("an array in a response", &["items"])?;
+                self.read_field(&place.need("items")?)
+            }
+            "object" => self.read_object(place),
+            other => Err(declared.fault(format!("unsupported type `{other}`"))),
+        }
+    }
+
+    fn read_text(&mut self, place: &Place) -> Result<(), Fault> {
+        let known = FIELD.into_iter().chain(["format", "enum", "x-address", "x-valid-seconds"]);
+        frame::known(place, "a string in a response", known)?;
+        if let Some(list) = place.get("enum") {
+            list.distinct_elements()?.iter().try_for_each(|value| value.text().map(|_| ()))?;
+        }
+        if let Some(address) = place.get("x-address") {
+            address.must_be_true()?;
+        }
+        if let Some(seconds) = place.get("x-valid-seconds") {
+            if place.get("x-address").is_none() {
+                return Err(seconds.fault("only an address (`x-address`) can expire"));
+            }
+            if std::mem::replace(&mut self.delivery_validity, seconds.count()?) > 0 {
+                return Err(seconds.fault("another field has a validity"));
+            }
+        }
+        read_format(place, &["date", "date-time", "uri", "uuid"])
+    }
+
+    fn read_statuses(&mut self, place: &Place) -> Result<(), Fault> {
+        let known = ["type", "description", "x-extensible-enum", "x-success", "x-not-shown"];
+        frame::known(place, "the schema of a status", known.into_iter())?;
+        let listed = place.need("x-extensible-enum")?;
+        let success = place.need("x-success")?.strings()?;
+        if success.is_empty() {
+            return Err(place.need("x-success")?.fault("this list is empty"));
+        }
+        for element in place.need("x-success")?.distinct_elements()? {
+            if !listed.strings()?.iter().any(|status| status == element.value) {
+                return Err(element.fault("this status is not in `x-extensible-enum`"));
+            }
+        }
+        for element in listed.elements()? {
+            let status = element.text()?.to_owned();
+            let known = [&self.success_statuses, &self.failure_statuses];
+            if known.iter().any(|statuses| statuses.contains(&status)) {
+                return Err(element.fault("this status occurs twice"));
+            }
+            match success.contains(&status) {
+                true => self.success_statuses.push(status),
+                false => self.failure_statuses.push(status),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_scalar(place: &Place) -> Result<(), Fault> {
+    frame::known(place, "one of several types", ["type"].into_iter())?;
+    let declared = place.need("type")?;
+    match declared.string()? {
+        "string" | "integer" | "number" | "boolean" => Ok(()),
+        other => Err(declared.fault(format!("unsupported type `{other}`"))),
+    }
+}
+
+fn read_format(place: &Place, known: &[&str]) -> Result<(), Fault> {
+    match place.get("format") {
+        Some(format) if !known.contains(&format.string()?) => {
+            Err(format.fault(format!("expected one of {}", known.join(", "))))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,85 @@
+//! The form in which both sides are compared: facts by location, with named columns.
+
+use std::collections::BTreeMap;
+
+use crate::contract::Place;
+
+/// The cell for an unspecified value.
+pub const NOTHING: &str = "-";
+
+/// A normalized value, and where it is in the document, if it is from there.
+pub struct Cell<'a> {
+    pub text: String,
+    pub place: Option<Place<'a>>,
+}
+
+impl From<String> for Cell<'_> {
+    fn from(text: String) -> Self {
+        Self { text, place: None }
+    }
+}
+
+/// The facts about an operation, or about a field of a request or a response.
+pub struct Row<'a> {
+    /// The object of the document that the row describes.
+    pub place: Option<Place<'a>>,
+    pub cells: BTreeMap<&'static str, Cell<'a>>,
+}
+
+/// Rows by location.
+pub type Facts<'a> = BTreeMap<String, Row<'a>>;
+
+/// Returns the differences in both directions, one per line, each with a JSON pointer. `holder`
+/// returns the pointer to where a missing row would be.
+pub fn differences(
+    listing: &Facts,
+    document: &Facts,
+    holder: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    for (place, listed) in listing {
+        let Some(documented) = document.get(place) else {
+            found
+                .push(format!("{}: {place} is in the listing, not in the document", holder(place)));
+            continue;
+        };
+        for (column, Cell { text, .. }) in &listed.cells {
+            let other = &documented.cells[column];
+            if *text != other.text {
+                found.push(format!(
+                    "{}: {place}: {column}: the listing says `{text}`, the document says `{}`",
+                    pointer(other.place),
+                    other.text
+                ));
+            }
+        }
+    }
+    for (place, row) in document.iter().filter(|(place, _)| !listing.contains_key(*place)) {
+        found.push(format!(
+            "{}: {place} is in the document, not in the listing",
+            pointer(row.place)
+        ));
+    }
+    found
+}
+
+fn pointer(place: Option<Place>) -> String {
+    place.map(|place| place.pointer()).unwrap_or_default()
+}
+
+/// Formats a number, so that `5` and `5.0` are equal.
+pub fn number(value: f64) -> String {
+    value.to_string()
+}
+
+/// Joins alternatives in sorted order.
+pub fn alternatives(mut values: Vec<String>) -> String {
+    values.sort();
+    values.dedup();
+    if values.is_empty() { NOTHING.into() } else { values.join("|") }
+}
+
+/// Formats a value as JSON, with numbers as in [`number`].
+pub fn json(value: &serde_json::Value) -> String {
+    value.as_f64().map_or_else(|| value.to_string(), number)
+}

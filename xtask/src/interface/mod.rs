@@ -1,0 +1,71 @@
+//! Compares the document with independently transcribed lists of the interface.
+//!
+//! `fields.tsv`, `operations.tsv`, `responses.tsv` and `service.tsv` were copied by hand from the
+//! interface listing. The comparison works in both directions, so it finds forgotten fields and
+//! invented ones. If the two disagree, read the interface again before changing either.
+
+mod document;
+mod facts;
+mod listing;
+mod requests;
+mod responses;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use self::facts::{Facts, differences};
+use crate::{
+    contract::{Fault, Place},
+    repository,
+};
+
+/// The folder of the lists in the repository.
+const FOLDER: &str = "xtask/interface";
+
+/// The lists.
+pub struct Lists {
+    operations: Facts<'static>,
+    fields: Facts<'static>,
+    responses: Facts<'static>,
+    service: Facts<'static>,
+}
+
+/// The text of the lists.
+struct Texts {
+    operations: String,
+    fields: String,
+    responses: String,
+    service: String,
+}
+
+impl Lists {
+    pub fn read() -> Result<Self> {
+        let read = |name: &str| repository::read(&format!("{FOLDER}/{name}"));
+        let texts = Texts {
+            operations: read("operations.tsv")?,
+            fields: read("fields.tsv")?,
+            responses: read("responses.tsv")?,
+            service: read("service.tsv")?,
+        };
+        Ok(Self {
+            operations: listing::operations(&texts)?,
+            fields: listing::fields(&texts)?,
+            responses: listing::responses(&texts)?,
+            service: listing::service(&texts)?,
+        })
+    }
+}
+
+/// Returns every difference between the lists and a document from which code can be generated, one
+/// per line.
+pub fn compare(lists: &Lists, document: &Value) -> Result<Vec<String>, Fault> {
+    let root = Place::root(document);
+    let pairs = [
+        (&lists.operations, document::operations(&root)?),
+        (&lists.fields, requests::fields(&root)?),
+        (&lists.responses, responses::fields(&root)?),
+        (&lists.service, document::service(&root, lists.service.keys())),
+    ];
+    let holder = |place: &str| document::holder(&root, place);
+    Ok(pairs.iter().flat_map(|(list, document)| differences(list, document, holder)).collect())
+}

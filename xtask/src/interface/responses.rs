@@ -1,0 +1,113 @@
+//! Reads the fields of responses into the same form as the lists, at every depth.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    document::{Schema, flattened, keyword_cell, name_of, note, yes_no},
+    facts::{Cell, Facts, Row},
+};
+use crate::contract::{Fault, Place};
+
+/// The keywords in the column `note`, and their names there.
+const NOTED: [(&str, &str); 4] = [
+    ("format", "format"),
+    ("enum", "enum"),
+    ("x-address", "address"),
+    ("x-valid-seconds", "valid-seconds"),
+];
+
+pub fn fields<'a>(root: &Place<'a>) -> Result<Facts<'a>, Fault> {
+    let schemas = root.need("components")?.need("schemas")?;
+    let mut facts = Facts::new();
+    for name in objects(root)? {
+        add_object(&mut facts, &format!("{name} "), &schemas.need(&name)?)?;
+    }
+    Ok(facts)
+}
+
+/// The schemas of responses that are objects, and of the items in their lists. Objects in fields
+/// are parts of their owners.
+fn objects(root: &Place) -> Result<BTreeSet<String>, Fault> {
+    let mut found = BTreeSet::new();
+    for (_, response) in root.need("components")?.members_of("responses")? {
+        collect(&response, &mut found)?;
+    }
+    for (_, item) in root.members_of("paths")? {
+        for (_, operation) in item.members()? {
+            for (_, response) in operation.members_of("responses")? {
+                collect(&response.resolved()?, &mut found)?;
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn collect(response: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault> {
+    let Some(content) = response.get("content") else { return Ok(()) };
+    let schema = content.need("application/json")?.need("schema")?;
+    let alternatives = schema.resolved()?.elements_of("oneOf")?;
+    match alternatives.is_empty() {
+        true => add_name(&schema, found),
+        false => alternatives.iter().try_for_each(|one| add_name(one, found)),
+    }
+}
+
+fn add_name(reference: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault> {
+    let target = reference.resolved()?;
+    if found.insert(name_of(reference)) {
+        for (_, field) in target.members_of("properties")? {
+            if let Some(items) = field.get("items")
+                && items.resolved()?.get("properties").is_some()
+            {
+                add_name(&items, found)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_object<'a>(facts: &mut Facts<'a>, prefix: &str, schema: &Place<'a>) -> Result<(), Fault> {
+    let required: Vec<_> =
+        schema.elements_of("required")?.iter().map(|name| name.value.clone()).collect();
+    for (name, property) in schema.members_of("properties")? {
+        let place = format!("{prefix}{name}");
+        let flat = flattened(&property)?;
+        let is_required = required.iter().any(|other| other == name);
+        facts.insert(place.clone(), row(&property, &flat, is_required)?);
+        let inner = property.elements_of("allOf")?.into_iter().next().unwrap_or(property);
+        add_object(facts, &format!("{place}."), &inner.resolved()?)?;
+    }
+    Ok(())
+}
+
+fn row<'a>(owner: &Place<'a>, schema: &Schema<'a>, is_required: bool) -> Result<Row<'a>, Fault> {
+    let cell = |keyword: &str, text: String| keyword_cell(schema, owner, keyword, text);
+    let nullable = schema.get("nullable").is_some();
+    let cells = BTreeMap::from([
+        ("type", Cell { text: type_of(schema)?, place: Some(type_place(owner, schema)?) }),
+        ("nullable", cell("nullable", yes_no(nullable))),
+        ("required", cell("", yes_no(is_required))),
+        ("note", cell("", note(schema, &NOTED))),
+    ]);
+    Ok(Row { place: Some(*owner), cells })
+}
+
+/// Where the type is: for a list of several types, where these are.
+fn type_place<'a>(owner: &Place<'a>, schema: &Schema<'a>) -> Result<Place<'a>, Fault> {
+    match schema.get("items") {
+        Some(items) => items.resolved(),
+        None => Ok(schema.get("type").copied().unwrap_or(*owner)),
+    }
+}
+
+/// The type, with that of the items of a list: `array<string|integer>`.
+fn type_of(schema: &Schema) -> Result<String, Fault> {
+    let named = schema.get("type").and_then(|named| named.value.as_str()).unwrap_or("not-shown");
+    let Some(items) = schema.get("items") else { return Ok(named.into()) };
+    let alternatives = items.resolved()?.elements_of("anyOf")?;
+    let names: Vec<_> = match alternatives.is_empty() {
+        true => vec![name_of(items)],
+        false => alternatives.iter().map(name_of).collect(),
+    };
+    Ok(format!("{named}<{}>", names.join("|")))
+}
