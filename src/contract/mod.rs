@@ -9,6 +9,7 @@ mod operation;
 mod request;
 mod stored;
 mod typed;
+mod unexpected;
 mod validate;
 mod webhook;
 
@@ -23,4 +24,5 @@ pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
 };
 pub use self::request::{Request, Submit};
+pub(crate) use self::unexpected::{Unexpected, collect};
 pub(crate) use self::webhook::WebhookDefaults;

@@ -9,7 +9,7 @@
 //! | [`many`] | a hundred pictures with a cap, and what happens after a crash |
 //! | [`webhooks`] | receiving events instead of polling often |
 //! | [`testing`] | testing your own program without a key |
-//! | [`transport`] | TLS, proxies, headers, deadlines, hooks |
+//! | [`transport`] | TLS, proxies, headers, deadlines, hooks, logs |
 //! | [`money`] | what each error means for the money, and what to do |
 
 #[doc = include_str!("generate.md")]

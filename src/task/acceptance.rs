@@ -3,11 +3,11 @@
 use serde_json::Value;
 use url::Url;
 
-use super::TaskRef;
+use super::{TaskRef, drift::Findings};
 use crate::{
     Address, Operation,
     client::result_url,
-    contract::ReadAnswer,
+    contract::{ReadAnswer, Unexpected, collect},
     transport::{redaction::Redaction, response::Response},
     types::{AsyncResponse, AsyncWebhookResponse},
 };
@@ -33,6 +33,8 @@ pub enum Answer {
 pub(super) struct FoundTask<'a> {
     pub(super) task: TaskRef,
     object: &'a Value,
+    /// The member of the outermost object that contains it, if it is not the outermost itself.
+    wrapper: Option<&'static str>,
 }
 
 /// Finds the task in a response to a submission, by its id, its polling URL, or both. A task
@@ -45,8 +47,8 @@ pub(super) fn find_task<'a>(
     redaction: &Redaction,
 ) -> Option<FoundTask<'a>> {
     let document = response.object()?;
-    let wrapped = WRAPPERS.iter().filter_map(|name| document.get(name));
-    std::iter::once(document).chain(wrapped).find_map(|object| {
+    let wrapped = WRAPPERS.iter().filter_map(|name| Some((Some(*name), document.get(name)?)));
+    std::iter::once((None, document)).chain(wrapped).find_map(|(wrapper, object)| {
         let id = id_of(object);
         let polling_url = polling_url_of(object, base, redaction);
         let (id, polling_url) = match (id, polling_url) {
@@ -64,25 +66,63 @@ pub(super) fn find_task<'a>(
         let task = TaskRef::new(id, polling_url, Some(operation.name.to_owned()))
             .in_region(operation.region())
             .with_cost(object.get("cost").and_then(Value::as_f64));
-        Some(FoundTask { task, object })
+        Some(FoundTask { task, object, wrapper })
     })
 }
 
 impl FoundTask<'_> {
-    /// Parses the response into its contract type.
-    pub(super) fn answer(&self, redaction: &Redaction) -> Option<Answer> {
+    /// Parses the response into its contract type, and finds what the contract does not define.
+    pub(super) fn answer(&self, redaction: &Redaction) -> (Option<Answer>, Findings<'_>) {
         let mut value = self.object.clone();
         redaction.redact_json_except_urls(&mut value);
-        value.as_object_mut()?.insert("id".to_owned(), self.task.id().into());
+        let mistyped = mistyped_references(&value);
+        insert(&mut value, "id", self.task.id());
         if value.get("polling_url").is_none_or(Value::is_null)
-            && let Some(answer) = AsyncWebhookResponse::read(&value)
+            && let (Some(answer), unexpected) = collect(|| AsyncWebhookResponse::read(&value))
         {
-            return Some(Answer::Webhook(answer));
+            let findings = self.findings("AsyncWebhookResponse", [mistyped, unexpected]);
+            return (Some(Answer::Webhook(answer)), findings);
         }
-        let polling_url = self.task.polling_url().reveal().into();
-        value.as_object_mut()?.insert("polling_url".to_owned(), polling_url);
-        AsyncResponse::read(&value).map(Answer::Async)
+        insert(&mut value, "polling_url", self.task.polling_url().reveal());
+        let (answer, unexpected) = collect(|| AsyncResponse::read(&value));
+        let findings = self.findings("AsyncResponse", [mistyped, unexpected]);
+        (answer.map(Answer::Async), findings)
     }
+
+    fn findings(&self, response: &'static str, parts: [Unexpected; 2]) -> Findings<'_> {
+        let mut unexpected = Unexpected::default();
+        for part in parts {
+            match self.wrapper {
+                Some(name) => unexpected.within(name, part),
+                None => unexpected.add(part),
+            }
+        }
+        if let Some(name) = self.wrapper {
+            unexpected.unlisted(name);
+        }
+        Findings { operation: self.task.operation(), response, unexpected, ..Findings::default() }
+    }
+}
+
+fn insert(object: &mut Value, name: &str, text: &str) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.to_owned(), text.into());
+    }
+}
+
+/// Finds an id or a polling URL of an unexpected type, before the values that the client uses
+/// replace them.
+fn mistyped_references(object: &Value) -> Unexpected {
+    let mut unexpected = Unexpected::default();
+    for name in ["id", "polling_url"] {
+        if let Some(value) = object.get(name)
+            && !value.is_string()
+            && !value.is_null()
+        {
+            unexpected.mistyped(name, value);
+        }
+    }
+    unexpected
 }
 
 /// Whether the response has a polling URL, which only a task has.

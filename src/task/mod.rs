@@ -3,6 +3,7 @@
 mod acceptance;
 mod caller;
 mod deadline;
+mod drift;
 mod exchange;
 mod poll;
 #[cfg(feature = "webhook")]

@@ -197,7 +197,8 @@ fn failed(client: &Client, task: &TaskRef, response: Response, redaction: &Redac
             Ending::Complete => unreadable(task, "has no status"),
         };
     }
-    let (error, meaning) = error_of(client, RequestKind::Poll, &response, redaction);
+    let operation = task.operation();
+    let (error, meaning) = error_of(client, RequestKind::Poll, operation, &response, redaction);
     let error = error.with_task(task);
     match meaning.poll {
         Poll::Again => transient(error),

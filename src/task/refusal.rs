@@ -1,24 +1,28 @@
 //! Classifies a submission that was not accepted: whether it was billed, and whether it may be sent
 //! again.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use progenitor_client::Error as ClientError;
+use reqwest::StatusCode;
 
 use super::{
     acceptance::{find_task, has_polling_url},
+    drift::Findings,
     exchange::{Failure, NoResponse},
 };
 use crate::{
     Client, Error, ErrorKind, Request,
+    contract::{ReadAnswer, Unexpected, collect},
     transport::{
-        error_body::{ErrorBody, named},
+        error_body::{ErrorBody, MOST_VIOLATIONS, named},
         failure::was_not_processed,
         redaction::Redaction,
         response::Response,
         retry::retry_after,
         status::{Meaning, Submission},
     },
+    types::HttpValidationError,
 };
 
 /// How an attempt failed.
@@ -39,13 +43,18 @@ pub(super) enum RequestKind {
 }
 
 /// Returns the error for a response without a success code, and the meaning of its status code.
+/// Reports what the contract does not define in it.
 pub(super) fn error_of(
     client: &Client,
     what: RequestKind,
+    operation: Option<&str>,
     response: &Response,
     redaction: &Redaction,
 ) -> (Error, &'static Meaning) {
     let meaning = Meaning::of(response.status);
+    if response.status == StatusCode::UNPROCESSABLE_ENTITY {
+        report(client, operation, response, redaction);
+    }
     let error_body = ErrorBody::of(response, redaction);
     let (subject, kind) = match (what, meaning.kind) {
         (RequestKind::Submission, kind) => ("submission", kind),
@@ -68,6 +77,21 @@ pub(super) fn error_of(
     (error, meaning)
 }
 
+/// Reports what the contract does not define in a response to an invalid request.
+fn report(client: &Client, operation: Option<&str>, response: &Response, redaction: &Redaction) {
+    let Some(mut body) = response.document().cloned() else { return };
+    redaction.redact_json(&mut body);
+    let (answer, unexpected) = collect(|| HttpValidationError::read(&body));
+    let mut findings =
+        Findings { operation, response: "HTTPValidationError", unexpected, ..Findings::default() };
+    let violations = answer.iter().flat_map(|answer| &answer.detail).take(MOST_VIOLATIONS);
+    let names: BTreeSet<_> = violations.flat_map(|violation| violation.extra.keys()).collect();
+    let mut inner = Unexpected::default();
+    names.iter().for_each(|name| inner.unlisted(name));
+    findings.unexpected.within("detail", inner);
+    client.tasks().drift.report(findings.with_type_of(response));
+}
+
 /// Classifies a response without a success code to a submission.
 pub(super) fn refusal(
     client: &Client,
@@ -76,7 +100,9 @@ pub(super) fn refusal(
     response: &Response,
 ) -> Attempt {
     let redaction = Redaction::of_request(client.service(), request);
-    let (error, meaning) = error_of(client, RequestKind::Submission, response, &redaction);
+    let operation = Some(request.operation().name);
+    let (error, meaning) =
+        error_of(client, RequestKind::Submission, operation, response, &redaction);
     // A refusal with a polling URL contradicts itself: a task may exist and be billed. The
     // submission is not sent again.
     if meaning.submission == Submission::Unknown || has_polling_url(response) {

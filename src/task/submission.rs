@@ -156,7 +156,9 @@ impl Submission {
                     "the submission response is truncated, but contains the task"
                 );
             }
-            return Ok(Accepted { task, answer: found.answer(&redaction).map(Arc::new) });
+            let (answer, findings) = found.answer(&redaction);
+            self.client.tasks().drift.report(findings.with_type_of(response));
+            return Ok(Accepted { task, answer: answer.map(Arc::new) });
         }
         let status = response.status.as_u16();
         let (kind, message) = match &response.ending {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Semaphore;
 
-use super::{Slots, Submissions, Waits};
+use super::{Slots, Submissions, Waits, drift::Drift};
 use crate::{contract::WebhookDefaults, journal::Journal, transport::retry::RetryBudget};
 
 /// The settings of submissions and polls.
@@ -42,6 +42,7 @@ pub(crate) struct Tasks {
     pub(super) poll_retries: RetryBudget,
     pub(crate) waits: Waits,
     pub(crate) submissions: Arc<Submissions>,
+    pub(super) drift: Drift,
 }
 
 impl Tasks {
@@ -53,6 +54,7 @@ impl Tasks {
             poll_retries: RetryBudget::new(),
             waits: Waits::default(),
             submissions: Arc::default(),
+            drift: Drift::default(),
             settings,
         }
     }

@@ -4,10 +4,10 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use super::TaskRef;
+use super::{TaskRef, drift::Findings};
 use crate::{
     Address, Client, Extra, Picture, TaskStatus,
-    contract::ReadAnswer,
+    contract::{ReadAnswer, Unexpected, collect},
     transport::{redaction::Redaction, response::Response},
     types::{PollResult, TaskResult},
 };
@@ -63,7 +63,13 @@ pub(super) fn read_update(
     redaction: &Redaction,
     asked_at: SystemTime,
 ) -> Option<Update> {
-    let status = TaskStatus::from(redaction.redact(response.get("status")?.as_str()?).as_str());
+    let mut object = response.object()?.clone();
+    redaction.redact_json_except_urls(&mut object);
+    let (answer, unexpected) = collect(|| PollResult::read(&object));
+    let status = response.get("status").and_then(Value::as_str);
+    let status = status.map(|status| TaskStatus::from(redaction.redact(status).as_str()));
+    report(client, task, response, status.as_ref(), unexpected);
+    let status = status?;
     let picture = match status {
         TaskStatus::Ready => {
             // `Ready` without a usable delivery URL is not a success. A later poll may return one.
@@ -72,9 +78,31 @@ pub(super) fn read_update(
         }
         _ => None,
     };
-    let mut object = response.object()?.clone();
-    redaction.redact_json_except_urls(&mut object);
-    Some(Update { status, answer: PollResult::read(&object)?, picture })
+    Some(Update { status, answer: answer?, picture })
+}
+
+/// Reports what the contract does not define in a poll response.
+fn report(
+    client: &Client,
+    task: &TaskRef,
+    response: &Response,
+    status: Option<&TaskStatus>,
+    unexpected: Unexpected,
+) {
+    // A response without a status is not about the task unless its status code says so.
+    if status.is_none() && !response.status.is_success() {
+        return;
+    }
+    let status = status.filter(|status| !status.is_final());
+    let has_sample = || response.get("result").is_some_and(|result| result.get("sample").is_some());
+    let findings = Findings {
+        operation: task.operation(),
+        response: "PollResult",
+        unexpected,
+        status,
+        has_picture: status.is_some() && has_sample(),
+    };
+    client.tasks().drift.report(findings.with_type_of(response));
 }
 
 fn delivery_url(sample: &Value) -> Option<Address> {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The maximum number of violations to keep. Requests have fewer fields.
-const MOST_VIOLATIONS: usize = 100;
+pub(crate) const MOST_VIOLATIONS: usize = 100;
 
 /// The violations of a 422 response, or an error message, without secrets that the service echoes.
 /// HTML bodies are ignored, because they are not readable in a terminal.

@@ -8,7 +8,7 @@ use super::{MAX_NAME, one_line};
 ///
 /// The contract defines one success, [`Ready`](Self::Ready), and four failures. A task with any
 /// other status is still in progress. The contract does not list those values, so they are kept
-/// verbatim.
+/// verbatim, and the client [logs](crate::guide::transport#logs) each of them once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskStatus {

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod documented;
+mod drift;
 mod error_parts;
 mod errors;
 mod hostile;

@@ -40,6 +40,19 @@ impl Events {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.written.lock().unwrap()).into_owned()
     }
+
+    /// Returns the events with this message: the level and the fields of each.
+    pub fn with_message(&self, message: &str) -> Vec<String> {
+        let text = self.text();
+        let lines = text.lines().filter_map(|line| {
+            let (head, fields) = line.split_once(message)?;
+            let level = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"]
+                .into_iter()
+                .find(|level| head.contains(&format!(" {level} ")))?;
+            Some(format!("{level}{fields}"))
+        });
+        lines.collect()
+    }
 }
 
 struct Writer(Arc<Mutex<Vec<u8>>>);

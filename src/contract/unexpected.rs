@@ -1,0 +1,97 @@
+//! The parts of a response that the contract does not define, collected while it is read.
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use crate::values::{MAX_NAME, REDACTED, one_line};
+
+/// The maximum number of names to collect of each kind.
+const MOST_NAMES: usize = 20;
+
+thread_local! {
+    /// Set while a response is read. The generated readers take nothing but a value.
+    static COLLECTED: RefCell<Option<Unexpected>> = const { RefCell::new(None) };
+}
+
+/// Names in a response, but no values. A member of a nested object is `OUTER.INNER`.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Unexpected {
+    /// The members that the contract does not list.
+    pub(crate) unlisted: Vec<String>,
+    /// The members whose value has an unexpected type, with the JSON type of the value.
+    pub(crate) mistyped: Vec<(String, &'static str)>,
+    /// The number of further names that were not collected.
+    pub(crate) more: usize,
+}
+
+/// Runs `read`, and returns what its readers did not expect.
+pub(crate) fn collect<T>(read: impl FnOnce() -> T) -> (T, Unexpected) {
+    let outer = COLLECTED.replace(Some(Unexpected::default()));
+    let value = read();
+    let found = COLLECTED.replace(outer).unwrap_or_default();
+    (value, found)
+}
+
+/// Adds to what is being collected, if anything is.
+pub(super) fn note(add: impl FnOnce(&mut Unexpected)) {
+    COLLECTED.with_borrow_mut(|collected| collected.as_mut().map(add));
+}
+
+impl Unexpected {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unlisted.is_empty() && self.mistyped.is_empty()
+    }
+
+    /// Adds a member that the contract does not list.
+    pub(crate) fn unlisted(&mut self, name: &str) {
+        match self.unlisted.len() < MOST_NAMES {
+            true => self.unlisted.push(printable(name)),
+            false => self.more += 1,
+        }
+    }
+
+    /// Adds a member whose value has an unexpected type.
+    pub(crate) fn mistyped(&mut self, name: &str, value: &Value) {
+        match self.mistyped.len() < MOST_NAMES {
+            true => self.mistyped.push((printable(name), json_type(value))),
+            false => self.more += 1,
+        }
+    }
+
+    /// Adds what was found elsewhere in the same object.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.unlisted.extend(other.unlisted);
+        self.mistyped.extend(other.mistyped);
+        self.more += other.more;
+    }
+
+    /// Adds what was found in the member `name`.
+    pub(crate) fn within(&mut self, name: &str, mut inner: Self) {
+        let unlisted = inner.unlisted.iter_mut();
+        for path in unlisted.chain(inner.mistyped.iter_mut().map(|(path, _)| path)) {
+            *path = format!("{name}.{path}");
+        }
+        self.add(inner);
+    }
+}
+
+/// Returns a name in one line. A name that contains a URL is not printed, because its query may be
+/// secret.
+fn printable(name: &str) -> String {
+    match name.contains("://") {
+        true => REDACTED.to_owned(),
+        false => one_line(name, MAX_NAME),
+    }
+}
+
+fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
