@@ -29,6 +29,7 @@
 //! | receive webhooks | `webhook::Receiver`, `webhook::Verifier` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
 //! | test a program without a key | the crate `imagekiln-simulator` | [testing](guide::testing) |
 //! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |
+//! | log and record what the service returns | [`recording`] | [transport](guide::transport#logs) |
 //! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
 //! | work with every operation at run time | [`operations()`], [`Request`] | |
 //!
@@ -63,6 +64,11 @@ pub mod middleware {
     pub use crate::transport::middleware::{Exchange, HeaderMap, Middleware, Outcome, Purpose};
 }
 mod picture;
+/// Redacted copies of the exchanges with the service, for example to compare them with the
+/// contract.
+pub mod recording {
+    pub use crate::transport::recording::{RecordedBody, Recorder, Recording};
+}
 mod settings;
 mod task;
 mod transport;

@@ -56,6 +56,7 @@ impl ClientBuilder {
             random: Random::new(transport.random_seed),
             clock: transport.clock,
             middlewares: Middlewares::new(transport.middlewares),
+            recorder: transport.recorder,
         };
         self.tasks.submit_deadline = self.tasks.submit_deadline.map(bounded);
         self.tasks.poll_deadline = bounded(self.tasks.poll_deadline);

@@ -19,7 +19,7 @@ use crate::{
     task::TaskSettings,
     transport::{
         clock::WallClock, hosts::printable, http::Customize, middleware::Middleware,
-        retry::RetryPolicy,
+        recording::Recorder, retry::RetryPolicy,
     },
     values::REDACTED,
 };
@@ -54,6 +54,7 @@ struct TransportSettings {
     /// Names and values.
     default_headers: Vec<(String, String)>,
     middlewares: Vec<Arc<dyn Middleware>>,
+    recorder: Option<Arc<dyn Recorder>>,
     customize: Option<Customize>,
     random_seed: Option<u64>,
     clock: WallClock,
@@ -69,6 +70,7 @@ impl Default for TransportSettings {
             user_agent_suffix: None,
             default_headers: Vec::new(),
             middlewares: Vec::new(),
+            recorder: None,
             customize: None,
             random_seed: None,
             clock: WallClock::default(),

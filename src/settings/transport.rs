@@ -8,7 +8,7 @@ use std::{
 use super::ClientBuilder;
 use crate::{
     Address, RetryPolicy,
-    transport::{clock::WallClock, middleware::Middleware},
+    transport::{clock::WallClock, middleware::Middleware, recording::Recorder},
 };
 
 impl ClientBuilder {
@@ -68,6 +68,13 @@ impl ClientBuilder {
     /// order.
     pub fn middleware(mut self, middleware: impl Middleware + 'static) -> Self {
         self.transport.middlewares.push(Arc::new(middleware));
+        self
+    }
+
+    /// Sets the [`Recorder`], which receives a redacted copy of each submission and each poll. There
+    /// is none by default. See [`recording`](crate::recording).
+    pub fn recorder(mut self, recorder: impl Recorder + 'static) -> Self {
+        self.transport.recorder = Some(Arc::new(recorder));
         self
     }
 

@@ -67,7 +67,11 @@ pub(super) async fn exchange(
         service.connections.watch((base, &connection), || progress.last_frame_at(), until, sending);
     let failed = |why| NoResponse { why, was_sent: progress.all_frames_taken() };
     let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
-    let limits = Limits { silence, until: Instant::now() + silence * LONGEST_RESPONSE };
+    let limits = Limits {
+        silence,
+        until: Instant::now() + silence * LONGEST_RESPONSE,
+        keeps_body: service.recorder.is_some(),
+    };
     let response = read(sent, limits).await.map_err(|error| {
         failed(match progress.error() {
             Some(error) => Failure::File(error.to_owned()),
@@ -77,6 +81,7 @@ pub(super) async fn exchange(
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
         service.connections.abandon(base, &connection);
     }
+    service.record_submission(base, request, &response);
     Ok(response)
 }
 

@@ -120,11 +120,12 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
     let response =
         watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
     let (status, headers) = (response.status(), response.headers().clone());
-    let limits = Limits { silence: service.silence, until };
+    let limits = Limits { silence: service.silence, until, keeps_body: service.recorder.is_some() };
     let response = Response::read(status, headers, response.bytes_stream(), limits).await;
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
         service.connections.abandon(&url, &connection);
     }
+    service.record_poll(&url, task, &response);
     let redaction = Redaction::of_poll(service, task);
     // `Task not found` may come with status code 404. If the body has a status, it takes
     // precedence.

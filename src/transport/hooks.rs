@@ -7,6 +7,7 @@ use reqwest::{
     Request, Response,
     header::{CONTENT_TYPE, HeaderValue},
 };
+use url::Url;
 
 use super::{middleware::Purpose, service::Service};
 use crate::generated::Client;
@@ -47,6 +48,16 @@ impl ClientHooks<Hooks> for Client {
         observation.finish(&response);
         response
     }
+}
+
+/// Returns the path of a submission, as sent.
+pub(crate) fn path_of(base: &Url, request: &crate::Request, prefix: &str) -> String {
+    let operation = request.operation();
+    let path =
+        operation.path_parameters.iter().fold(operation.path.to_owned(), |path, parameter| {
+            path.replace(&format!("{{{}}}", parameter.name), request.path_value(parameter.name))
+        });
+    with_prefix(&format!("{}{path}", base.path().trim_end_matches('/')), prefix)
 }
 
 /// Replaces the neutral prefix of the model name: `/v1/gen-2-pro` with the prefix `xyz` becomes

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use reqwest::Response;
 pub use reqwest::header::HeaderMap;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use url::Url;
 
@@ -65,7 +66,8 @@ pub struct Exchange<'a> {
 }
 
 /// The purpose of an exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Purpose {
     /// The POST that creates a billed task.

@@ -14,6 +14,7 @@ mod json_string;
 pub(crate) mod key;
 pub(crate) mod middleware;
 pub(crate) mod random;
+pub(crate) mod recording;
 pub(crate) mod redaction;
 mod resolver;
 pub(crate) mod response;

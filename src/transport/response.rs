@@ -25,13 +25,15 @@ const MOST_KEPT: usize = 4 * 1024 * 1024;
 /// The maximum number of bytes to scan for an id after long padding.
 const MOST_READ: usize = 64 * 1024 * 1024;
 
-/// The limits for reading a response.
+/// How to read a response.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     /// The maximum time without data.
     pub(crate) silence: Duration,
     /// The deadline for the end of the body.
     pub(crate) until: Instant,
+    /// Whether to keep the body as it arrived, for a recorder.
+    pub(crate) keeps_body: bool,
 }
 
 /// A response, possibly incomplete.
@@ -39,6 +41,8 @@ pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) ending: Ending,
+    /// The decompressed body, if it was requested and is not too long.
+    pub(crate) body: Option<Vec<u8>>,
     /// The JSON of the body, or what could be salvaged from a truncated or damaged document.
     document: Option<Value>,
 }
@@ -79,6 +83,10 @@ impl Arrived {
         !scanner.is_done() && self.read <= MOST_READ
     }
 
+    fn body(&self, headers: &HeaderMap) -> Option<Vec<u8>> {
+        self.beyond.is_none().then(|| unpacked(self.kept.clone(), headers))
+    }
+
     fn document(self, headers: &HeaderMap) -> Option<Value> {
         match self.beyond {
             Some(scanner) => scanner.found(),
@@ -109,7 +117,8 @@ impl Response {
                 Err(_) => break Ending::Silent,
             }
         };
-        Self { document: arrived.document(&headers), status, headers, ending }
+        let body = limits.keeps_body.then(|| arrived.body(&headers)).flatten();
+        Self { document: arrived.document(&headers), body, status, headers, ending }
     }
 
     /// Returns the JSON of the body. If it is an array, returns its first element, because the

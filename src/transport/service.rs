@@ -1,6 +1,6 @@
 //! How a client reaches the service: base URLs, key, headers and connections.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use reqwest::header::HeaderMap;
 use url::Url;
@@ -12,6 +12,7 @@ use super::{
     key::{ApiKey, KEY_HEADER},
     middleware::{Middlewares, Observation, Purpose},
     random::Random,
+    recording::Recorder,
     retry::RetryPolicy,
 };
 use crate::Region;
@@ -33,6 +34,7 @@ pub(crate) struct Service {
     pub(crate) random: Random,
     pub(crate) clock: WallClock,
     pub(crate) middlewares: Middlewares,
+    pub(crate) recorder: Option<Arc<dyn Recorder>>,
 }
 
 impl Service {

@@ -10,6 +10,7 @@ mod journal;
 mod limits;
 mod operations;
 mod pictures;
+mod recordings;
 mod requests;
 mod responses;
 mod stored;

@@ -1,0 +1,152 @@
+//! Recordings: redacted copies of the exchanges with the service.
+
+mod request;
+mod response;
+mod seconds;
+mod text;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::SystemTime,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use super::{
+    hooks::path_of, middleware::Purpose, redaction::Redaction, response::Response, service::Service,
+};
+use crate::{Request, TaskRef};
+
+/// The maximum size of a recorded body, in bytes of JSON.
+const MOST_RECORDED: usize = 256 * 1024;
+
+/// Receives a redacted copy of each submission and each poll, for example to store it.
+///
+/// The client calls it after the response has arrived, on the task that runs the exchange, so it
+/// must not block for long. An exchange without a response and the download of a picture are not
+/// recorded. A panic is logged, and does not affect the exchange. Set a recorder with
+/// [`ClientBuilder::recorder`](crate::ClientBuilder::recorder).
+///
+/// ```
+/// use imagekiln::recording::{Recorder, Recording};
+///
+/// struct Print;
+///
+/// impl Recorder for Print {
+///     fn record(&self, recording: Recording) {
+///         println!("{}", serde_json::to_string(&recording).unwrap());
+///     }
+/// }
+///
+/// let builder = imagekiln::Client::builder().recorder(Print);
+/// ```
+pub trait Recorder: Send + Sync {
+    /// Called once for each response of the service.
+    fn record(&self, recording: Recording);
+}
+
+/// A submission or a poll with its response, redacted.
+///
+/// - The API key, webhook secrets, and fields whose names suggest a secret are `[redacted]`.
+/// - Text, such as a prompt, is replaced by its length: `[text, 23 characters]`. Values from the
+///   lists of the contract, aspect ratios, and the `id`, `status`, `type` and `loc` of responses
+///   are kept.
+/// - Images are replaced by a description: `[image/png, 12345 bytes]`, `[base64, 600 characters]`
+///   or `[image from a file]`. The client does not read a file for a recording.
+/// - URLs keep their scheme, host and path: `https://cdn.example.com/fox.png?[redacted]`.
+/// - Numbers, Booleans, `null` and the names of fields are kept. Every replacement is a string.
+///
+/// Task ids are kept. They are in the client's logs, too, and nobody can fetch a picture with an id
+/// and without the key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Recording {
+    /// The purpose of the exchange: a submission or a poll.
+    pub purpose: Purpose,
+    /// The name of the operation of the task, such as `gen-2-pro`, if known.
+    pub operation: Option<String>,
+    /// When the response was recorded, in whole seconds of the local clock.
+    #[serde(with = "seconds")]
+    pub recorded_at: SystemTime,
+    /// The method of the request.
+    pub method: String,
+    /// The path of the request, as sent.
+    pub path: String,
+    /// The status code of the response.
+    pub status: u16,
+    /// The body of a submission. `None` for a poll.
+    pub request: Option<RecordedBody>,
+    /// The body of the response.
+    pub response: RecordedBody,
+}
+
+/// A recorded body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RecordedBody {
+    /// A redacted JSON document.
+    Json(Value),
+    /// The body has no bytes.
+    Empty,
+    /// The body is not a JSON document.
+    NotJson,
+    /// The connection broke before the end of the body, or the service stopped sending.
+    Incomplete,
+    /// The body is larger than 256 KiB, in the redacted form if it is a request.
+    TooLarge,
+}
+
+impl Service {
+    /// Records a submission, if there is a recorder.
+    pub(crate) fn record_submission(&self, base: &Url, request: &Request, response: &Response) {
+        self.record(|| {
+            let redaction = Redaction::of_request(self, request);
+            Recording {
+                purpose: Purpose::Submission,
+                operation: Some(request.operation().name.to_owned()),
+                recorded_at: seconds::whole(self.clock.now()),
+                method: "POST".to_owned(),
+                path: redaction.redact(&path_of(base, request, &self.model_prefix)),
+                status: response.status.as_u16(),
+                request: Some(request::redacted(request, &redaction)),
+                response: response::redacted(response, &redaction),
+            }
+        });
+    }
+
+    /// Records a poll, if there is a recorder.
+    pub(crate) fn record_poll(&self, url: &Url, task: &TaskRef, response: &Response) {
+        self.record(|| {
+            let redaction = Redaction::of_poll(self, task);
+            Recording {
+                purpose: Purpose::Poll,
+                operation: task.operation().map(str::to_owned),
+                recorded_at: seconds::whole(self.clock.now()),
+                method: "GET".to_owned(),
+                path: redaction.redact(url.path()),
+                status: response.status.as_u16(),
+                request: None,
+                response: response::redacted(response, &redaction),
+            }
+        });
+    }
+
+    /// A recorder that panics must not end a submission, which may be billed.
+    fn record(&self, recording: impl FnOnce() -> Recording) {
+        let Some(recorder) = &self.recorder else { return };
+        if catch_unwind(AssertUnwindSafe(|| recorder.record(recording()))).is_err() {
+            tracing::warn!("the recorder panicked");
+        }
+    }
+}
+
+/// Returns the document as a recorded body, unless it is too large.
+fn within_limit(document: Value) -> RecordedBody {
+    match serde_json::to_vec(&document) {
+        Ok(bytes) if bytes.len() <= MOST_RECORDED => RecordedBody::Json(document),
+        _ => RecordedBody::TooLarge,
+    }
+}
