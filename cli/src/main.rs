@@ -11,6 +11,7 @@ mod failure;
 mod interrupt;
 mod make;
 mod output;
+mod record;
 mod report;
 mod sanitize;
 mod session;

@@ -50,7 +50,7 @@ pub async fn make(
     let (target, output) = target(matches);
     target.check(context.output.json)?;
     let request = with_format(context, request, matches, &target);
-    let session = Session::open(&context.globals).await?;
+    let session = Session::open(context).await?;
     let interrupts = Interrupts::listen()?;
     let paid = async {
         let task = submit(context, &session, request, &interrupts).await?;

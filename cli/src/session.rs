@@ -3,7 +3,7 @@
 
 use std::env;
 
-use crate::{args::globals::Globals, failure::Failure, tls};
+use crate::{context::Context, failure::Failure, record::Directory, tls};
 use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder};
 use imagekiln_simulator::{Config, Simulator, StartError};
 
@@ -15,7 +15,8 @@ pub struct Session {
 
 impl Session {
     /// Creates the client; nothing is sent.
-    pub async fn open(globals: &Globals) -> Result<Self, Failure> {
+    pub async fn open(context: &Context) -> Result<Self, Failure> {
+        let globals = &context.globals;
         let (builder, simulator) = match globals.simulate {
             true => {
                 let simulator = simulator(Config::default()).await?;
@@ -31,6 +32,10 @@ impl Session {
         let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
         let hosts = globals.allow_delivery_host.iter();
         let builder = hosts.fold(builder, |builder, host| builder.allow_delivery_host(host));
+        let builder = match &globals.record {
+            Some(path) => builder.recorder(Directory::create(path, context.output)?),
+            None => builder,
+        };
         let tls = tls::config(!globals.simulate)?;
         let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
         Ok(Self { client: builder.build()?, _simulator: simulator })

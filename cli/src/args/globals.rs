@@ -1,6 +1,6 @@
 //! The options that every command accepts.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args};
 
@@ -27,6 +27,9 @@ pub struct Globals {
     /// Fetch pictures from this host even if its address is private or unencrypted
     #[arg(long, global = true, value_name = "HOST", action = ArgAction::Append)]
     pub allow_delivery_host: Vec<String>,
+    /// Write a redacted copy of each exchange with the service to DIR
+    #[arg(long, global = true, value_name = "DIR")]
+    pub record: Option<PathBuf>,
     /// Show only errors, no progress and no warnings
     #[arg(long, short, global = true)]
     pub quiet: bool,

@@ -24,7 +24,7 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (request, _) = run::request(matches)?;
-    let session = Session::open(&context.globals).await?;
+    let session = Session::open(context).await?;
     let interrupts = Interrupts::listen()?;
     let task = submission::submit(context, &session, request, &interrupts).await?;
     if context.globals.simulate {

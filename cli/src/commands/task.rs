@@ -58,7 +58,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     }
     let given = matches.get_one::<String>("ref").map(String::as_str).unwrap_or_default();
     let reference = read_reference(given)?;
-    let session = Session::open(&context.globals).await?;
+    let session = Session::open(context).await?;
     let task = match reference {
         Reference::Whole(reference) => session.client.task(reference),
         Reference::Id(id) => session.client.task_in(Region::Global, id)?,

@@ -11,6 +11,7 @@ mod images;
 mod interruption;
 mod machine;
 mod readme;
+mod recording;
 #[cfg(unix)]
 mod running;
 mod saving;

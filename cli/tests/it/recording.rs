@@ -1,0 +1,145 @@
+//! `--record DIR`
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::bench::{Bench, Place, png};
+use imagekiln::recording::{RecordedBody, Recording};
+
+/// The names of the files in a directory, sorted.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn read(directory: &Path) -> Vec<Recording> {
+    let read = |name: String| std::fs::read(directory.join(name)).unwrap();
+    names(directory).into_iter().map(|name| serde_json::from_slice(&read(name)).unwrap()).collect()
+}
+
+fn json(body: &RecordedBody) -> &Value {
+    let RecordedBody::Json(value) = body else { panic!("{body:?}") };
+    value
+}
+
+#[test]
+fn each_exchange_is_a_file() {
+    let bench = Bench::new();
+    bench.place.write("cat.png", png(64, 64));
+    let words = ["edit", "a hat", "cat.png", "--record", "new/recordings", "-o", "fox.png"];
+    bench.run(&words).ok();
+    let directory = bench.place.path("new/recordings");
+    let found = names(&directory);
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (name, end) in
+        found.iter().zip(["-0001-gen-2-pro-submit.json", "-0002-gen-2-pro-poll.json"])
+    {
+        let stamp = name.strip_suffix(end).unwrap_or_else(|| panic!("{name}"));
+        let shape: String =
+            stamp.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        assert_eq!(shape, "00000000T000000Z");
+    }
+    let recordings = read(&directory);
+    let request = json(recordings[0].request.as_ref().unwrap());
+    assert_eq!(request["prompt"], "[text, 5 characters]");
+    assert_eq!(request["input_image"], "[image from a file]");
+    assert_eq!(json(&recordings[1].response)["status"], "Ready");
+}
+
+#[test]
+fn files_are_never_replaced() {
+    let bench = Bench::new();
+    for _ in 0..3 {
+        let words = ["--record", "recordings", "submit", "gen-2-pro", "--prompt", "a fox"];
+        bench.run(&words).ok();
+    }
+    assert_eq!(read(&bench.place.path("recordings")).len(), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let bench = Bench::new();
+    bench.run(&[
+        "run",
+        "gen-tools/deblur-v1",
+        "--image",
+        "https://a.example/b.png?k=1",
+        "--record",
+        "r",
+    ]);
+    let directory = bench.place.path("r");
+    let found = names(&directory);
+    assert!(found[0].ends_with("Z-0001-gen-tools-deblur-v1-submit.json"), "{found:?}");
+    for name in found {
+        let mode = std::fs::metadata(directory.join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn recordings_contain_no_secrets() {
+    let bench = Bench::new();
+    let mut command =
+        bench.kiln(&["run", "gen-2-pro", "--prompt", "a secret fox", "--record", "r"]);
+    command
+        .env("IMAGEKILN_WEBHOOK_URL", "http://127.0.0.1:9/hook?token=hidden")
+        .env("IMAGEKILN_WEBHOOK_SECRET", "the-webhook-secret");
+    assert!(command.output().unwrap().status.success());
+    let directory = bench.place.path("r");
+    for name in names(&directory) {
+        let text = std::fs::read_to_string(directory.join(name)).unwrap();
+        for secret in [bench.simulator.api_key(), "hidden", "the-webhook-secret", "fox", "sig="] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_simulator_is_recorded() {
+    let place = Place::new();
+    let words =
+        ["--simulate", "--record", "r", "generate", "a fox", "--width", "64", "-o", "a.png"];
+    place.run(&words).ok();
+    assert!(read(&place.path("r")).len() >= 2);
+}
+
+/// Nothing is sent if the directory can't be created.
+#[test]
+fn a_directory_that_cannot_be_created_is_an_error() {
+    let bench = Bench::new();
+    bench.place.write("file", "");
+    let words = ["submit", "gen-2-pro", "--prompt", "a fox", "--record", "file/r"];
+    let outcome = bench.run(&words).fails(1);
+    assert!(outcome.stderr.contains("could not create the directory file/r"), "{}", outcome.stderr);
+    assert_eq!(bench.simulator.counts().accepted, 0);
+}
+
+/// Removes the directory while the task is in progress.
+#[cfg(unix)]
+#[test]
+fn a_recording_that_cannot_be_written_is_a_warning() {
+    use std::{io::Read, process::Stdio, time::Duration};
+
+    let bench = Bench::ready_after(Duration::from_secs(3));
+    let words = ["run", "gen-2-pro", "--prompt", "a fox", "--record", "r", "-o", "fox.png"];
+    let mut child =
+        bench.kiln(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let directory = bench.place.path("r");
+    while !directory.is_dir() || names(&directory).iter().all(|name| name.starts_with('.')) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert!(child.wait().unwrap().success());
+    let mut shown = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut shown).unwrap();
+    let warning = "warning: could not record an exchange in r: ";
+    assert_eq!(shown.matches(warning).count(), 1, "{shown}");
+    assert!(bench.place.files().contains(&"fox.png".to_owned()));
+}
