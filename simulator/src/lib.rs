@@ -40,7 +40,7 @@ pub use self::accounts::{
 };
 pub use self::clock::Clock;
 pub use self::config::Config;
-pub use self::contract::Region;
+pub use self::contract::{Region, schema_validator};
 pub use self::counts::Counts;
 pub use self::credits::{Credits, Price, Prices};
 pub use self::error::{ConfigError, StartError};

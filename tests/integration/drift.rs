@@ -40,6 +40,14 @@ async fn submitted(body: Value) -> Vec<String> {
     events.with_message(UNDEFINED)
 }
 
+#[test]
+fn the_guide_lists_the_events() {
+    let guide = include_str!("../../src/guide/transport.md");
+    for (level, message) in [("WARN", UNDEFINED), ("INFO", UNLISTED_STATUS)] {
+        assert!(guide.contains(&format!("| `{level}` | `{message}` |")), "{message}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn unlisted_fields_of_a_poll_are_named_once() {
     let body = json!({

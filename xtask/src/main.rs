@@ -1,6 +1,7 @@
 //! `cargo xtask`: maintenance commands of this repository, one per file.
 
 mod check;
+mod conformance;
 mod contract;
 mod corrections;
 mod derived;
@@ -23,6 +24,7 @@ enum Command {
     Regenerate(regenerate::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
+    Conformance(conformance::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Command::Regenerate(arguments) => regenerate::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Conformance(arguments) => conformance::run(&arguments),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -110,6 +110,31 @@ fn the_simulator_is_recorded() {
     assert!(read(&place.path("r")).len() >= 2);
 }
 
+/// Compares what the program recorded with the contract and the types.
+#[test]
+fn recordings_fit_the_contract() {
+    let bench = Bench::new();
+    bench.place.write("cat.png", png(128, 128));
+    bench.place.write("mask.png", png(128, 128));
+    let commands: [&[&str]; 5] = [
+        &["generate", "a fox", "--width", "64", "--height", "64", "-o", "a.png"],
+        &["edit", "a hat", "cat.png", "--webhook-url", "http://127.0.0.1:9/?k=1", "-o", "b.png"],
+        &["run", "gen-pro-1.0-fill", "--image", "cat.png", "--mask", "mask.png", "-o", "c.png"],
+        &["run", "gen-tools/deblur-v1", "--image", "https://a.example/b.png?k=1", "-o", "d.png"],
+        &["run", "gen-2-pro", "--prompt", "a fox [[content-moderated]]", "-o", "e.png"],
+    ];
+    for command in commands {
+        bench.run(&[command, &["--record", "r"]].concat());
+    }
+    let (files, unreadable) = imagekiln_conformance::read(&bench.place.path("r")).unwrap();
+    assert!(files.len() >= 2 * commands.len() && unreadable.is_empty(), "{files:?}");
+    let document = imagekiln_conformance::Document::load().unwrap();
+    let in_progress = imagekiln_conformance::IN_PROGRESS.map(str::to_owned);
+    for file in &files {
+        assert_eq!(imagekiln_conformance::check(&document, &in_progress, file), []);
+    }
+}
+
 /// Nothing is sent if the directory can't be created.
 #[test]
 fn a_directory_that_cannot_be_created_is_an_error() {

@@ -17,6 +17,7 @@ use serde_json::Value;
 pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{Found, neutral_path, prefixed_path};
+pub use self::schema::validator as schema_validator;
 
 use crate::error::StartError;
 

@@ -22,8 +22,13 @@ const KEPT: [&str; 14] = [
     "minProperties",
 ];
 
-/// A validator for `schema`, whose references are resolved in `document`.
-pub(super) fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
+/// Returns a validator for `schema`, a schema of the OpenAPI 3.0 document `document`, in which its
+/// references are resolved.
+///
+/// # Errors
+///
+/// The schema is not valid.
+pub fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
     let mut root = translate(schema);
     let components = document["components"]["schemas"].as_object();
     let translated: Map<_, _> = components

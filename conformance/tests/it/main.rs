@@ -1,0 +1,5 @@
+//! Recordings of the simulator fit, and changed ones are found.
+
+mod changed;
+mod program;
+mod simulated;
