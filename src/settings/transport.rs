@@ -71,8 +71,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the [`Recorder`], which receives a redacted copy of each submission and each poll. There
-    /// is none by default. See [`recording`](crate::recording).
+    /// Sets the [`Recorder`], which receives a redacted copy of each submission and each poll.
+    ///
+    /// There is no recorder by default. Another call replaces the recorder.
     pub fn recorder(mut self, recorder: impl Recorder + 'static) -> Self {
         self.transport.recorder = Some(Arc::new(recorder));
         self

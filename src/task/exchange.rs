@@ -67,11 +67,7 @@ pub(super) async fn exchange(
         service.connections.watch((base, &connection), || progress.last_frame_at(), until, sending);
     let failed = |why| NoResponse { why, was_sent: progress.all_frames_taken() };
     let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
-    let limits = Limits {
-        silence,
-        until: Instant::now() + silence * LONGEST_RESPONSE,
-        keeps_body: service.recorder.is_some(),
-    };
+    let limits = service.response_limits(Instant::now() + silence * LONGEST_RESPONSE);
     let response = read(sent, limits).await.map_err(|error| {
         failed(match progress.error() {
             Some(error) => Failure::File(error.to_owned()),

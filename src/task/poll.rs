@@ -18,7 +18,7 @@ use crate::{
     transport::{
         middleware::Purpose,
         redaction::Redaction,
-        response::{Ending, Limits, Response},
+        response::{Ending, Response},
         service::Service,
         status::Poll,
     },
@@ -120,7 +120,7 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
     let response =
         watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
     let (status, headers) = (response.status(), response.headers().clone());
-    let limits = Limits { silence: service.silence, until, keeps_body: service.recorder.is_some() };
+    let limits = service.response_limits(until);
     let response = Response::read(status, headers, response.bytes_stream(), limits).await;
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
         service.connections.abandon(&url, &connection);

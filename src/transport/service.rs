@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use reqwest::header::HeaderMap;
+use tokio::time::Instant;
 use url::Url;
 
 use super::{
@@ -13,6 +14,7 @@ use super::{
     middleware::{Middlewares, Observation, Purpose},
     random::Random,
     recording::Recorder,
+    response::Limits,
     retry::RetryPolicy,
 };
 use crate::Region;
@@ -44,6 +46,11 @@ impl Service {
             Region::Global => Some(&self.base_url),
             Region::Regional => self.regional_url.as_ref(),
         }
+    }
+
+    /// Returns how to read a response that has to end before `until`.
+    pub(crate) fn response_limits(&self, until: Instant) -> Limits {
+        Limits { silence: self.silence, until, keeps_body: self.recorder.is_some() }
     }
 
     /// Adds the headers of a request to the service, and calls the middlewares. `subject` is the

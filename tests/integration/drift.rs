@@ -69,15 +69,13 @@ async fn unexpected_types_are_named_with_the_type_found() {
     let first = json!({ "id": 7, "status": "Error", "result": [1] });
     let second = json!({ "id": true, "status": 3, "result": { "sample": {} } });
     let found = polled([first, second, json!([{ "id": "t1", "status": "Error" }])]).await;
+    let start = r#"WARN operation="gen-2-pro" response="PollResult" types="#;
     assert_eq!(
         found,
         [
-            r#"WARN operation="gen-2-pro" response="PollResult" types=["id: number", "result: array"]"#,
-            concat!(
-                r#"WARN operation="gen-2-pro" response="PollResult" "#,
-                r#"types=["id: boolean", "result.sample: object", "status: number"]"#
-            ),
-            r#"WARN operation="gen-2-pro" response="PollResult" types=["the whole response: array"]"#,
+            format!(r#"{start}["id: number", "result: array"]"#),
+            format!(r#"{start}["id: boolean", "result.sample: object", "status: number"]"#),
+            format!(r#"{start}["the whole response: array"]"#),
         ]
     );
 }

@@ -95,9 +95,9 @@ async fn each_response_is_recorded_with_its_request() {
         "response": { "json": { "id": "t1", "status": "Ready", "result": { "sample": sample } } },
     });
     assert_eq!(kept.json(), [submission, retried, poll]);
-    let kept = kept.0.lock().unwrap();
-    for (recording, value) in kept.iter().zip(kept.iter().map(serde_json::to_value)) {
-        assert_eq!(serde_json::from_value::<Recording>(value.unwrap()).unwrap(), *recording);
+    let json = kept.json();
+    for (recording, value) in kept.0.lock().unwrap().iter().zip(json) {
+        assert_eq!(serde_json::from_value::<Recording>(value).unwrap(), *recording);
     }
 }
 
