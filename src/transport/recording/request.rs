@@ -14,19 +14,60 @@ use crate::{
 pub(super) fn redacted(request: &Request, redaction: &Redaction) -> RecordedBody {
     let members = request.fields.iter().map(|(name, value)| {
         let kind = request.operation().field(name).map(|field| &field.kind);
-        let value = match value {
-            FieldValue::Image(image) => described(image).into(),
-            FieldValue::Json(Value::Null) => Value::Null,
-            FieldValue::Json(_) if kind == Some(&FieldKind::Secret) => REDACTED.into(),
-            FieldValue::Json(value) => {
-                text::replaced(name, value, &|_, text| replacement(kind, text))
-            }
-        };
-        (name.clone(), value)
+        (name.clone(), of_value(name, kind, value))
     });
     let mut document = Value::Object(members.collect::<Map<_, _>>());
     redaction.redact_json(&mut document);
     within_limit(document)
+}
+
+fn of_value(name: &str, kind: Option<&'static FieldKind>, value: &FieldValue) -> Value {
+    match value {
+        FieldValue::Image(image) => described(image).into(),
+        FieldValue::Json(value) => of_json(name, kind, value),
+        FieldValue::List(values) => {
+            values.iter().map(|value| of_value(name, item_of(kind), value)).collect()
+        }
+        FieldValue::Object(members) => {
+            let of_member = |(name, value): &(String, FieldValue)| {
+                (name.clone(), of_value(name, member_of(kind, name), value))
+            };
+            Value::Object(members.iter().map(of_member).collect())
+        }
+    }
+}
+
+fn of_json(name: &str, kind: Option<&'static FieldKind>, value: &Value) -> Value {
+    match (kind, value) {
+        (_, Value::Null) => Value::Null,
+        (Some(FieldKind::Secret), _) => REDACTED.into(),
+        (Some(FieldKind::List { .. }), Value::Array(values)) => {
+            values.iter().map(|value| of_json(name, item_of(kind), value)).collect()
+        }
+        (Some(FieldKind::Object { .. }), Value::Object(members)) => {
+            let of_member = |(name, value): (&String, &Value)| {
+                (name.clone(), of_json(name, member_of(kind, name), value))
+            };
+            Value::Object(members.iter().map(of_member).collect())
+        }
+        _ => text::replaced(name, value, &|_, text| replacement(kind, text)),
+    }
+}
+
+fn item_of(kind: Option<&'static FieldKind>) -> Option<&'static FieldKind> {
+    match kind {
+        Some(FieldKind::List { items }) => Some(&items.kind),
+        _ => None,
+    }
+}
+
+fn member_of(kind: Option<&'static FieldKind>, name: &str) -> Option<&'static FieldKind> {
+    match kind {
+        Some(FieldKind::Object { fields }) => {
+            fields.iter().find(|field| field.name == name).map(|field| &field.kind)
+        }
+        _ => None,
+    }
 }
 
 fn replacement(kind: Option<&FieldKind>, text: &str) -> Value {

@@ -17,6 +17,7 @@ pub fn both(a: Shape, b: Shape) -> Shape {
         (said, None) | (None, said) => said,
     };
     Shape {
+        deprecated: a.deprecated || b.deprecated,
         types,
         nullable,
         choices: match (a.choices, b.choices) {
@@ -66,6 +67,7 @@ pub fn either(a: Shape, b: Shape) -> Shape {
         _ => b.items.clone(),
     };
     Shape {
+        deprecated: a.deprecated && b.deprecated,
         types,
         nullable,
         limits: limits_of_either(&a, &b),

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::access::{Authentication, Servers};
+
 /// The operations of a service, by method and path without the names of path parameters.
 #[derive(Debug, Default)]
 pub struct Service {
@@ -16,10 +18,14 @@ pub struct Operation {
     /// Method and path, as in the document.
     pub name: String,
     pub deprecated: bool,
+    pub authentication: Authentication,
+    pub servers: Servers,
     /// Parameters and bodies, by location and name (`query id`, `body`).
     pub request: BTreeMap<String, Field>,
     /// Responses by status code, and by media type if it is not JSON.
     pub responses: BTreeMap<String, Shape>,
+    /// The headers of each response, by status code and name.
+    pub headers: BTreeMap<String, BTreeMap<String, Field>>,
 }
 
 /// A field of a request or a response.
@@ -32,6 +38,7 @@ pub struct Field {
 /// The set of allowed values. The default shape allows anything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shape {
+    pub deprecated: bool,
     pub types: Types,
     /// `None` if the types are not restricted at all.
     pub nullable: Option<bool>,
@@ -67,22 +74,22 @@ pub enum Limit {
     Exact(String),
 }
 
-/// The relation of theirs to ours.
+/// The relation of the second document to the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     Same,
-    /// Theirs allows less.
+    /// The second allows less.
     Narrowed,
-    /// Theirs allows more.
+    /// The second allows more.
     Widened,
     /// Neither includes the other.
     Replaced,
 }
 
 impl Relation {
-    /// The relation, given whether ours includes theirs and theirs includes ours.
-    pub fn from_inclusion(ours_includes: bool, theirs_includes: bool) -> Self {
-        match (ours_includes, theirs_includes) {
+    /// The relation, given whether from includes to and to includes from.
+    pub fn from_inclusion(from_includes: bool, to_includes: bool) -> Self {
+        match (from_includes, to_includes) {
             (true, true) => Self::Same,
             (true, false) => Self::Narrowed,
             (false, true) => Self::Widened,
@@ -91,28 +98,26 @@ impl Relation {
     }
 
     /// The relation of two optional restrictions by the same keyword.
-    pub fn of_limits(ours: Option<&Limit>, theirs: Option<&Limit>) -> Self {
-        match (ours, theirs) {
-            (Some(ours), Some(theirs)) => {
-                Self::from_inclusion(ours.includes(theirs), theirs.includes(ours))
-            }
-            (ours, theirs) => Self::from_inclusion(ours.is_none(), theirs.is_none()),
+    pub fn of_limits(from: Option<&Limit>, to: Option<&Limit>) -> Self {
+        match (from, to) {
+            (Some(from), Some(to)) => Self::from_inclusion(from.includes(to), to.includes(from)),
+            (from, to) => Self::from_inclusion(from.is_none(), to.is_none()),
         }
     }
 
     /// The relation of two sets; `None` contains everything.
-    pub fn of_sets(ours: Option<&BTreeSet<String>>, theirs: Option<&BTreeSet<String>>) -> Self {
-        match (ours, theirs) {
-            (Some(ours), Some(theirs)) => {
-                Self::from_inclusion(ours.is_superset(theirs), theirs.is_superset(ours))
+    pub fn of_sets(from: Option<&BTreeSet<String>>, to: Option<&BTreeSet<String>>) -> Self {
+        match (from, to) {
+            (Some(from), Some(to)) => {
+                Self::from_inclusion(from.is_superset(to), to.is_superset(from))
             }
-            (ours, theirs) => Self::from_inclusion(ours.is_none(), theirs.is_none()),
+            (from, to) => Self::from_inclusion(from.is_none(), to.is_none()),
         }
     }
 
     /// The relation of two flags that each forbid something.
-    pub fn of_restrictions(ours: bool, theirs: bool) -> Self {
-        Self::from_inclusion(!ours || theirs, !theirs || ours)
+    pub fn of_restrictions(from: bool, to: bool) -> Self {
+        Self::from_inclusion(!from || to, !to || from)
     }
 }
 
@@ -162,6 +167,15 @@ impl Types {
 }
 
 impl Shape {
+    /// The number of shapes and values in this shape, as a measure of the work to combine it.
+    pub fn size(&self) -> u32 {
+        let values = self.choices.as_ref().map_or(0, BTreeSet::len);
+        let own = u32::try_from(values).unwrap_or(u32::MAX).saturating_add(1);
+        let fields = self.fields.values().map(|field| &field.shape);
+        let parts = fields.chain(self.items.as_deref());
+        parts.fold(own, |size, part| size.saturating_add(part.size()))
+    }
+
     /// Whether the shape allows no value other than null.
     pub fn holds_no_value(&self) -> bool {
         self.types.0.as_ref().is_some_and(BTreeSet::is_empty)

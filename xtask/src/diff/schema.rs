@@ -1,53 +1,67 @@
 //! Reads a schema in any OpenAPI notation into a [`Shape`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::{
     algebra::{both, either},
-    model::{Field, Limit, Shape, Types},
+    limits::{count_whole_numbers, limits},
+    model::{Field, Shape, Types},
 };
 use crate::contract::Place;
 
 /// The maximum nesting of schemas, with all `$ref`s followed.
 const DEPTH: usize = 128;
 
-/// The maximum number of schemas in one schema, because nested `$ref`s multiply.
+/// The maximum number of schemas in one document, because nested `$ref`s multiply.
 const SCHEMAS: u32 = 200_000;
 
+/// The number of schemas that may still be read.
+pub struct Budget(Cell<u32>);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(Cell::new(SCHEMAS))
+    }
+}
+
+impl Budget {
+    fn spend(&self, node: &Place, schemas: u32) -> anyhow::Result<()> {
+        let Some(left) = self.0.get().checked_sub(schemas) else {
+            let message =
+                format!("too large: more than {SCHEMAS} schemas, with all `$ref`s followed");
+            return Err(node.fault(message).into());
+        };
+        self.0.set(left);
+        Ok(())
+    }
+}
+
 /// What bounds the reading of one schema.
-struct Trail<'a> {
+struct Trail<'a, 'b> {
     /// The components that are being read, so that recursion ends.
     components: Vec<Place<'a>>,
-    schemas_left: u32,
+    budget: &'b Budget,
 }
 
 /// The shape that the schema allows.
-pub fn shape(node: &Place) -> anyhow::Result<Shape> {
-    within(node, &mut Trail { components: Vec::new(), schemas_left: SCHEMAS }, 0)
+pub fn shape(node: &Place, budget: &Budget) -> anyhow::Result<Shape> {
+    within(node, &mut Trail { components: Vec::new(), budget }, 0)
 }
 
-fn within<'a>(node: &Place<'a>, trail: &mut Trail<'a>, depth: usize) -> anyhow::Result<Shape> {
+fn within<'a>(node: &Place<'a>, trail: &mut Trail<'a, '_>, depth: usize) -> anyhow::Result<Shape> {
     if depth > DEPTH {
         return Err(node.fault(format!("schemas are nested deeper than {DEPTH}")).into());
     }
-    if trail.schemas_left == 0 {
-        let message = format!("too large: more than {SCHEMAS} schemas, with all `$ref`s followed");
-        return Err(node.fault(message).into());
+    trail.budget.spend(node, weight(node))?;
+    if let Value::Bool(anything) = node.value {
+        return Ok(if *anything { Shape::default() } else { nothing() });
     }
-    trail.schemas_left -= 1;
-    match node.value {
-        Value::Bool(true) => return Ok(Shape::default()),
-        Value::Bool(false) => {
-            return Ok(Shape {
-                types: Types(Some(BTreeSet::new())),
-                nullable: Some(false),
-                ..Shape::default()
-            });
-        }
-        _ => node.object()?,
-    };
+    node.object()?;
     let mut shape = own(node, trail, depth)?;
     // A `nullable` next to a `$ref` takes precedence over the component.
     let stated_nullable = shape.nullable == Some(true);
@@ -59,18 +73,11 @@ fn within<'a>(node: &Place<'a>, trail: &mut Trail<'a>, depth: usize) -> anyhow::
         trail.components.pop();
     }
     for part in node.elements_of("allOf")? {
+        trail.budget.spend(&part, shape.size())?;
         shape = both(shape, within(&part, trail, depth + 1)?);
     }
     for keyword in ["anyOf", "oneOf"] {
-        let mut alternatives: Option<Shape> = None;
-        for branch in node.elements_of(keyword)? {
-            let branch = within(&branch, trail, depth + 1)?;
-            alternatives = Some(match alternatives {
-                Some(others) => either(others, branch),
-                None => branch,
-            });
-        }
-        if let Some(alternatives) = alternatives {
+        if let Some(alternatives) = covering(&node.elements_of(keyword)?, trail, depth)? {
             shape = both(shape, alternatives);
         }
     }
@@ -81,8 +88,24 @@ fn within<'a>(node: &Place<'a>, trail: &mut Trail<'a>, depth: usize) -> anyhow::
     Ok(shape)
 }
 
+/// The shape without any values.
+fn nothing() -> Shape {
+    Shape { types: Types(Some(BTreeSet::new())), nullable: Some(false), ..Shape::default() }
+}
+
+/// The cost of a schema: one, and more if its text is long, which is copied for every `$ref`.
+fn weight(node: &Place) -> u32 {
+    let keywords = ["enum", "const", "default", "x-default", "pattern", "format", "required"];
+    let texts = keywords.iter().filter_map(|keyword| node.value.get(keyword));
+    let texts = texts.map(|value| value.to_string().len());
+    let names = node.value.get("properties").and_then(Value::as_object);
+    let names = names.into_iter().flat_map(Map::keys).map(String::len);
+    let length: usize = texts.chain(names).sum();
+    u32::try_from(length / 100).unwrap_or(u32::MAX).saturating_add(1)
+}
+
 /// The shape of the schema's own keywords, without those that combine schemas.
-fn own<'a>(node: &Place<'a>, trail: &mut Trail<'a>, depth: usize) -> anyhow::Result<Shape> {
+fn own<'a>(node: &Place<'a>, trail: &mut Trail<'a, '_>, depth: usize) -> anyhow::Result<Shape> {
     let choices = choices(node)?;
     let (types, nullable) = types(node, choices.as_deref())?;
     let mut fields = BTreeMap::new();
@@ -95,13 +118,12 @@ fn own<'a>(node: &Place<'a>, trail: &mut Trail<'a>, depth: usize) -> anyhow::Res
         let unknown = || Field { required: false, shape: Shape::default() };
         fields.entry(name.string()?.to_owned()).or_insert_with(unknown).required = true;
     }
-    let items = match node.get("items") {
-        Some(items) => Some(Box::new(within(&items, trail, depth + 1)?)),
-        None => None,
-    };
+    let items = items(node, trail, depth)?;
     let default = node.get("default").or_else(|| node.get("x-default"));
     let default = default.map(|default| canonical(default.value));
+    let closing = ["additionalProperties", "unevaluatedProperties"];
     Ok(Shape {
+        deprecated: node.flag("deprecated")?,
         types,
         nullable,
         choices: choices.map(|values| {
@@ -115,11 +137,39 @@ fn own<'a>(node: &Place<'a>, trail: &mut Trail<'a>, depth: usize) -> anyhow::Res
         default: default.filter(|default| !default.is_null()),
         limits: limits(node)?,
         fields,
-        closed: node
-            .get("additionalProperties")
-            .is_some_and(|other| other.value == &Value::Bool(false)),
-        items,
+        closed: closing.iter().any(|keyword| node.value.get(keyword) == Some(&Value::Bool(false))),
+        items: items.map(Box::new),
     })
+}
+
+/// The shape that covers all items of an array, also of a tuple (`prefixItems`).
+fn items(node: &Place, trail: &mut Trail, depth: usize) -> anyhow::Result<Option<Shape>> {
+    let mut places = node.elements_of("prefixItems")?;
+    // A tuple without further items has `"items": false`.
+    let closed = |items: &Place| !places.is_empty() && items.value == &Value::Bool(false);
+    let further = node.get("items").filter(|items| !closed(items));
+    places.extend(further);
+    covering(&places, trail, depth)
+}
+
+/// The narrowest shape that covers all of these schemas; `None` if there are none.
+fn covering<'a>(
+    places: &[Place<'a>],
+    trail: &mut Trail<'a, '_>,
+    depth: usize,
+) -> anyhow::Result<Option<Shape>> {
+    let mut covering: Option<Shape> = None;
+    for place in places {
+        let shape = within(place, trail, depth + 1)?;
+        covering = Some(match covering {
+            Some(others) => {
+                trail.budget.spend(place, others.size())?;
+                either(others, shape)
+            }
+            None => shape,
+        });
+    }
+    Ok(covering)
 }
 
 fn choices<'a>(node: &Place<'a>) -> anyhow::Result<Option<Vec<&'a Value>>> {
@@ -147,7 +197,7 @@ fn types(node: &Place, choices: Option<&[&Value]>) -> anyhow::Result<(Types, Opt
         }
         None => {
             names.extend(choices.into_iter().flatten().map(|value| type_of(value).to_owned()));
-            let implied = [("properties", "object"), ("items", "array")];
+            let implied = [("properties", "object"), ("items", "array"), ("prefixItems", "array")];
             names.extend(
                 implied
                     .iter()
@@ -172,80 +222,6 @@ fn type_of(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
-    }
-}
-
-fn limits(node: &Place) -> anyhow::Result<BTreeMap<&'static str, Limit>> {
-    let mut limits = BTreeMap::new();
-    let number = |keyword: &str| node.get(keyword).map(|limit| limit.number()).transpose();
-
-    let (inclusive, exclusive) = numeric_bound(node, "minimum", "exclusiveMinimum")?;
-    let lower = inclusive.map(|value| Limit::Lower { value, exclusive: false });
-    let open = exclusive.map(|value| Limit::Lower { value, exclusive: true });
-    limits.extend(narrower_of(lower, open).map(|limit| ("minimum", limit)));
-
-    let (inclusive, exclusive) = numeric_bound(node, "maximum", "exclusiveMaximum")?;
-    let upper = inclusive.map(|value| Limit::Upper { value, exclusive: false });
-    let open = exclusive.map(|value| Limit::Upper { value, exclusive: true });
-    limits.extend(narrower_of(upper, open).map(|limit| ("maximum", limit)));
-
-    for keyword in ["minLength", "minItems"] {
-        // A minimum length of 0 has no effect.
-        let length = number(keyword)?.filter(|value| *value > 0.0);
-        limits.extend(length.map(|value| (keyword, Limit::Lower { value, exclusive: false })));
-    }
-    for keyword in ["maxLength", "maxItems"] {
-        limits.extend(
-            number(keyword)?.map(|value| (keyword, Limit::Upper { value, exclusive: false })),
-        );
-    }
-    limits.extend(number("multipleOf")?.map(|value| ("multipleOf", Limit::Multiple(value))));
-    for keyword in ["pattern", "format"] {
-        if let Some(text) = node.get(keyword) {
-            limits.insert(keyword, Limit::Exact(text.string()?.to_owned()));
-        }
-    }
-    Ok(limits)
-}
-
-/// The inclusive and the exclusive bound. In OpenAPI 3.0 the second is a flag of the first, in 3.1
-/// it is a separate number.
-fn numeric_bound(
-    node: &Place,
-    inclusive: &str,
-    exclusive: &str,
-) -> anyhow::Result<(Option<f64>, Option<f64>)> {
-    let bound = node.get(inclusive).map(|bound| bound.number()).transpose()?;
-    match node.get(exclusive) {
-        Some(flag) if flag.value == &Value::Bool(true) => Ok((None, bound)),
-        Some(flag) if flag.value == &Value::Bool(false) => Ok((bound, None)),
-        Some(own) => Ok((bound, Some(own.number()?))),
-        None => Ok((bound, None)),
-    }
-}
-
-fn narrower_of(a: Option<Limit>, b: Option<Limit>) -> Option<Limit> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if a.includes(&b) { b } else { a }),
-        (a, b) => a.or(b),
-    }
-}
-
-/// Makes the bounds of an integer inclusive: above 0 is at least 1.
-fn count_whole_numbers(shape: &mut Shape) {
-    if shape.types != Types::only(["integer"]) {
-        return;
-    }
-    for limit in shape.limits.values_mut() {
-        match limit {
-            Limit::Lower { value, exclusive } if *exclusive => {
-                (*value, *exclusive) = (value.floor() + 1.0, false)
-            }
-            Limit::Upper { value, exclusive } if *exclusive => {
-                (*value, *exclusive) = (value.ceil() - 1.0, false)
-            }
-            _ => {}
-        }
     }
 }
 

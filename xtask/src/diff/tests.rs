@@ -1,29 +1,47 @@
 //! Tests of the comparison with small services.
 
+mod access;
 mod combination;
+mod group;
+mod load;
 mod malformed;
 mod notation;
+mod notation_3_1;
+mod prefix;
 mod properties;
+mod release;
 mod report;
 mod rule;
+mod rust_api;
 
 use serde_json::{Value, json};
 
 use super::{
-    Listing,
-    compare::{Change, Difference, Mark},
+    compare::Comparison,
+    difference::{Change, Difference, Mark},
     differences,
+    load::Listing,
+    prefix::Prefix,
 };
 
 /// The differences between two valid documents.
-fn compare(ours: &Value, theirs: &Value) -> Vec<Difference> {
-    try_compare(ours, theirs).expect("could not read the documents")
+fn compare(from: &Value, to: &Value) -> Vec<Difference> {
+    try_compare(from, to).expect("could not read the documents")
 }
 
-fn try_compare(ours: &Value, theirs: &Value) -> anyhow::Result<Vec<Difference>> {
+fn try_compare(from: &Value, to: &Value) -> anyhow::Result<Vec<Difference>> {
+    Ok(comparison(from, to, None, false)?.differences)
+}
+
+fn comparison(
+    from: &Value,
+    to: &Value,
+    prefix: Option<&Prefix>,
+    only_common: bool,
+) -> anyhow::Result<Comparison> {
     let listing =
         |name: &str, document: &Value| Listing { name: name.into(), document: document.clone() };
-    differences(&listing("ours.json", ours), &listing("theirs.json", theirs))
+    differences(&listing("ours.json", from), &listing("theirs.json", to), prefix, only_common)
 }
 
 /// A document with these paths.
@@ -51,16 +69,18 @@ fn in_response(ours: &Value, theirs: &Value) -> Vec<(Mark, String)> {
 }
 
 fn described(differences: &[Difference]) -> Vec<(Mark, String)> {
-    let line = |difference: &Difference| {
-        let change = match &difference.change {
-            Change::Added { what } => format!("added {what}"),
-            Change::Removed { what } => format!("removed {what}"),
-            Change::Changed { aspect, ours, theirs } => format!("{aspect} {ours} -> {theirs}"),
-        };
-        match &difference.place {
-            Some(place) => format!("{place}: {change}"),
-            None => change,
-        }
+    differences.iter().map(|difference| (difference.finding.mark, line(difference))).collect()
+}
+
+fn line(difference: &Difference) -> String {
+    let finding = &difference.finding;
+    let change = match &finding.change {
+        Change::Added { what } => format!("added {what}"),
+        Change::Removed { what } => format!("removed {what}"),
+        Change::Changed { aspect, from, to } => format!("{aspect} {from} -> {to}"),
     };
-    differences.iter().map(|difference| (difference.mark, line(difference))).collect()
+    match &finding.place {
+        Some(place) => format!("{place}: {change}"),
+        None => change,
+    }
 }

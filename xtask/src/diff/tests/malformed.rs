@@ -106,6 +106,27 @@ fn references_that_multiply_are_limited() {
 }
 
 #[test]
+fn work_is_limited() {
+    let branch = |index: usize| {
+        let property = (format!("f{index}"), json!({ "type": "string" }));
+        json!({ "properties": serde_json::Map::from_iter([property]) })
+    };
+    let branches: Vec<_> = (0..5000).map(branch).collect();
+    let many = exchange(&json!({ "anyOf": branches }), &json!({}));
+    let constants: Vec<_> = (0..5000).map(|value| json!({ "const": value })).collect();
+    let values = exchange(&json!({ "anyOf": constants }), &json!({}));
+    let reference = json!({ "$ref": "#/components/schemas/Long" });
+    let fields: serde_json::Map<_, _> =
+        (0..5000).map(|index| (format!("f{index}"), reference.clone())).collect();
+    let mut long = exchange(&json!({ "properties": fields }), &json!({}));
+    long["components"]["schemas"]["Long"] = json!({ "default": "x".repeat(10_000) });
+    for document in [many, values, long] {
+        let error = try_compare(&document, &document).expect_err("the document was accepted");
+        assert!(format!("{error:#}").contains("too large: more than 200000"), "{error:#}");
+    }
+}
+
+#[test]
 fn the_depth_of_references_is_limited() {
     let mut document = exchange(&json!({ "$ref": "#/components/schemas/S0" }), &json!({}));
     for level in 0..5000 {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{compare, described, exchange, in_request, service};
-use crate::diff::compare::Mark::{Breaking, Compatible};
+use crate::diff::difference::Mark::{Breaking, Compatible};
 
 #[track_caller]
 fn assert_same(a: Value, b: Value) {
@@ -170,6 +170,7 @@ fn the_key_is_not_a_parameter() {
     let mut ours = service(json!({ "/v1/a": { "get": {} } }));
     ours["components"]["securitySchemes"]["Key"] =
         json!({ "type": "apiKey", "in": "header", "name": "x-key" });
+    ours["security"] = json!([{ "Key": [] }]);
     let header = json!([{
         "name": "X-Key",
         "in": "header",

@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{compare, service, try_compare};
-use crate::diff::compare::{Change, Difference};
+use crate::diff::{
+    difference::{Change, Difference},
+    group, load,
+};
 
 /// Random JSON, in which many names are meaningful.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -37,9 +40,17 @@ fn any_json() -> impl Strategy<Value = Value> {
         "200",
         "name",
         "in",
+        "security",
+        "securitySchemes",
+        "servers",
+        "url",
+        "variables",
+        "headers",
+        "prefixItems",
+        "deprecated",
     ]);
     let text = prop::sample::select(vec![
-        "3.0.3", "string", "#", "#/paths", "query", "path", "{", "}{", "ü~/",
+        "3.0.3", "string", "#", "#/paths", "query", "path", "header", "{", "}{", "ü~/",
     ]);
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -103,46 +114,71 @@ fn schema() -> impl Strategy<Value = Value> {
     })
 }
 
-fn document() -> impl Strategy<Value = Value> {
-    let operation =
-        (any::<bool>(), prop::option::of(schema()), prop::option::of(schema()), any::<bool>())
-            .prop_map(|(deprecated, request, response, required)| {
-                let mut operation = json!({ "deprecated": deprecated });
-                if let Some(schema) = request {
-                    let content = json!({ "application/json": { "schema": schema } });
-                    operation["requestBody"] = json!({ "required": required, "content": content });
-                }
-                if let Some(schema) = response {
-                    let content = json!({ "application/json": { "schema": schema } });
-                    operation["responses"] = json!({ "200": { "content": content }, "422": {} });
-                }
-                operation
+/// A random valid operation.
+fn operation() -> impl Strategy<Value = Value> {
+    let content = |schema: Value| json!({ "application/json": { "schema": schema } });
+    let access = prop::sample::select(vec![
+        json!([]),
+        json!([{}]),
+        json!([{ "Key": [] }]),
+        json!([{ "Key": [] }, { "Token": [] }]),
+        json!([{ "Key": [], "Token": [] }]),
+    ]);
+    let server = prop::sample::select(vec!["https://a.example", "https://b.example/", "/"]);
+    let bodies =
+        (prop::option::of(schema()), prop::option::of(schema()), prop::option::of(schema()));
+    (any::<(bool, bool)>(), access, server, bodies).prop_map(
+        move |((deprecated, required), security, url, (request, response, header))| {
+            let mut operation = json!({
+                "deprecated": deprecated,
+                "security": security,
+                "servers": [{ "url": url }],
             });
+            if let Some(schema) = request {
+                operation["requestBody"] =
+                    json!({ "required": required, "content": content(schema) });
+            }
+            if let Some(schema) = response {
+                operation["responses"] =
+                    json!({ "200": { "content": content(schema) }, "422": {} });
+            }
+            if let Some(schema) = header {
+                operation["responses"]["422"]["headers"]["x-id"] = json!({ "schema": schema });
+            }
+            operation
+        },
+    )
+}
+
+fn document() -> impl Strategy<Value = Value> {
     let path = prop::sample::select(vec!["/v1/a", "/v1/b", "/v1/{c}"]);
-    let paths = prop::collection::vec((path, operation), 0..3);
+    let paths = prop::collection::vec((path, operation()), 0..3);
     paths.prop_map(|paths| {
-        service(
+        let paths = paths.into_iter();
+        let mut document = service(
             paths
-                .into_iter()
                 .map(|(path, operation)| (path.to_owned(), json!({ "post": operation })))
                 .collect(),
-        )
+        );
+        document["components"]["securitySchemes"] = json!({
+            "Key": { "type": "apiKey", "in": "header", "name": "x-key" },
+            "Token": { "type": "http", "scheme": "bearer" },
+        });
+        document
     })
 }
 
 /// The place and kind of each difference, without its mark.
 fn unmarked(differences: Vec<Difference>) -> Vec<(String, Option<String>, Change)> {
-    let parts = differences.into_iter().map(|found| (found.operation, found.place, found.change));
-    parts.collect()
+    let parts = differences.into_iter();
+    parts.map(|found| (found.operation, found.finding.place, found.finding.change)).collect()
 }
 
 fn mirrored(change: Change) -> Change {
     match change {
         Change::Added { what } => Change::Removed { what },
         Change::Removed { what } => Change::Added { what },
-        Change::Changed { aspect, ours, theirs } => {
-            Change::Changed { aspect, ours: theirs, theirs: ours }
-        }
+        Change::Changed { aspect, from, to } => Change::Changed { aspect, from: to, to: from },
     }
 }
 
@@ -160,6 +196,33 @@ proptest! {
             .map(|(operation, place, change)| (operation, place, mirrored(change)))
             .collect();
         prop_assert_eq!(there, back);
+    }
+
+    #[test]
+    fn groups_hold_every_difference_once(from in document(), to in document()) {
+        let found = compare(&from, &to);
+        let groups = group::by_finding(&found);
+        let mut flat = Vec::new();
+        for group in &groups {
+            let operations = group.operations.iter();
+            flat.extend(operations.map(|operation| (operation.to_string(), group.finding.clone())));
+        }
+        prop_assert_eq!(flat.len(), found.len());
+        for Difference { operation, finding } in found {
+            prop_assert!(flat.contains(&(operation, finding)));
+        }
+    }
+
+    #[test]
+    fn yaml_and_json_are_read_alike(document in document()) {
+        // Any JSON is YAML, once it does not start with a brace.
+        let yaml = format!("---\n{document}");
+        prop_assert_eq!(load::parse(&yaml).expect("could not parse the document"), document);
+    }
+
+    #[test]
+    fn no_text_panics(text in r"[-?:,\[\]{}#&*!|>'%@`a-c0-9 \n.]{0,60}") {
+        let _ = load::parse(&text);
     }
 
     #[test]

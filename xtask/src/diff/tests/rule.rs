@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{compare, described, in_request, in_response, service};
-use crate::diff::compare::Mark::{self, Breaking, Compatible};
+use crate::diff::difference::Mark::{self, Breaking, Compatible};
 
 fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })

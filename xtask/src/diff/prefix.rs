@@ -1,0 +1,63 @@
+//! Maps the model names of another listing to ours.
+
+use std::str::FromStr;
+
+use serde_json::Value;
+
+/// The start of a model name in the other listing, and in ours.
+///
+/// A model name is the first segment of a path after `/v1/`. With `xyz=gen`, `/v1/xyz-2-pro`
+/// becomes `/v1/gen-2-pro`, and `/v1/xyz-tools/deblur-v1` becomes `/v1/gen-tools/deblur-v1`. The
+/// dash belongs to the match: `/v1/xyzzy` stays as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prefix {
+    theirs: String,
+    ours: String,
+}
+
+impl Prefix {
+    /// The path with our model name.
+    pub fn path(&self, path: &str) -> String {
+        let mapped = path.strip_prefix("/v1/").and_then(|rest| self.name(rest));
+        mapped.map_or_else(|| path.to_owned(), |rest| format!("/v1/{rest}"))
+    }
+
+    /// Our name of a model of the other listing.
+    pub fn name(&self, name: &str) -> Option<String> {
+        let rest = name.strip_prefix(&self.theirs)?.strip_prefix('-')?;
+        Some(format!("{}-{rest}", self.ours))
+    }
+
+    /// Whether the document has a path that starts with the prefix.
+    pub fn occurs_in(&self, document: &Value) -> bool {
+        let paths = document["paths"].as_object();
+        paths.is_some_and(|paths| paths.keys().any(|path| self.path(path) != *path))
+    }
+
+    /// The start of the paths that the prefix concerns.
+    pub fn start(&self) -> String {
+        format!("/v1/{}-", self.theirs)
+    }
+}
+
+impl FromStr for Prefix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (theirs, ours) =
+            text.split_once('=').ok_or("expected THEIRS=OURS, for example xyz=gen")?;
+        for (side, what) in [(theirs, "before"), (ours, "after")] {
+            if side.is_empty() {
+                return Err(format!("the prefix {what} `=` is empty; expected THEIRS=OURS"));
+            }
+            let known = |character: char| character.is_ascii_alphanumeric() || character == '-';
+            if !side.chars().all(known) || side.ends_with('-') {
+                return Err(format!(
+                    "`{side}` is not a model name prefix: use letters, digits and dashes, without \
+                     a dash at the end"
+                ));
+            }
+        }
+        Ok(Self { theirs: theirs.to_owned(), ours: ours.to_owned() })
+    }
+}
