@@ -9,6 +9,7 @@ mod notation;
 mod notation_3_1;
 mod prefix;
 mod properties;
+mod provider;
 mod release;
 mod report;
 mod rule;

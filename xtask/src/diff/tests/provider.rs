@@ -1,0 +1,26 @@
+//! The report for the listing of a provider, as a web framework generates it.
+
+use std::path::Path;
+
+use semver::Version;
+
+use super::report::arguments;
+use crate::diff::{Arguments, examine, load::load};
+
+#[test]
+fn the_report_fits_on_one_screen() {
+    let provider = Arguments {
+        prefix: Some("xyz=gen".parse().expect("not a prefix")),
+        only_common: true,
+        ..arguments("provider.yaml")
+    };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi.json");
+    let mut ours = load(&path).expect("could not read openapi.json");
+    ours.name = "openapi.json".into();
+    let (text, _) =
+        examine(&provider, &ours, Version::new(0, 1, 0)).expect("could not compare the listings");
+    let text = text.replace(&provider.other.display().to_string(), "provider.yaml");
+    assert!(text.lines().count() <= 42, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    insta::assert_snapshot!(text);
+}
