@@ -67,7 +67,8 @@
 //! A field of a response is an `Option` if it is optional or nullable, so either change is breaking
 //! if the field becomes an `Option` or is no longer one, and otherwise has no effect.
 //!
-//! (2) None for text in a response. In a request, and for numbers, the format selects a type.
+//! (2) None for text in a response. The format of a number in a request is ignored: it restricts no
+//! value and selects no type.
 //!
 //! (3) Callers that omit the field get something else.
 //!

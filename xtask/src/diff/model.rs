@@ -156,6 +156,12 @@ impl Types {
         names.contains(name) || (name == "integer" && names.contains("number"))
     }
 
+    /// Whether only numbers are allowed.
+    pub fn is_number(&self) -> bool {
+        let is_number = |name: &String| name == "integer" || name == "number";
+        self.0.as_ref().is_some_and(|names| names.iter().all(is_number))
+    }
+
     /// The names of all allowed types, with `integer` in addition to `number`.
     pub fn spelled_out(&self) -> Option<BTreeSet<String>> {
         let mut names = self.0.clone()?;

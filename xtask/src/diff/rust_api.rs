@@ -72,7 +72,8 @@ pub fn choices_changed(from: Option<&BTreeSet<String>>, to: Option<&BTreeSet<Str
     }
 }
 
-/// The formats of requests and of numbers select a type. Other limits are checked at run time.
+/// The formats of strings in requests, and of numbers in responses, select a type. Other limits are
+/// checked at run time.
 pub fn limit_changed(direction: Direction, keyword: &str, from: &Shape) -> Effect {
     let selects = direction == Direction::Request || from.types.allow("integer");
     Effect::breaking_if(keyword == "format" && selects).seen(direction)

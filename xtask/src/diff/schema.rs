@@ -143,7 +143,11 @@ fn own<'a>(node: &Place<'a>, trail: &mut Trail<'a, '_>, depth: usize) -> anyhow:
 }
 
 /// The shape that covers all items of an array, also of a tuple (`prefixItems`).
-fn items(node: &Place, trail: &mut Trail, depth: usize) -> anyhow::Result<Option<Shape>> {
+fn items<'a>(
+    node: &Place<'a>,
+    trail: &mut Trail<'a, '_>,
+    depth: usize,
+) -> anyhow::Result<Option<Shape>> {
     let mut places = node.elements_of("prefixItems")?;
     // A tuple without further items has `"items": false`.
     let closed = |items: &Place| !places.is_empty() && items.value == &Value::Bool(false);

@@ -99,6 +99,11 @@ impl Recorder<'_> {
         let keywords: BTreeSet<_> = from.limits.keys().chain(to.limits.keys()).copied().collect();
         for keyword in keywords {
             let limits = [from.limits.get(keyword), to.limits.get(keyword)];
+            // The format of a number restricts no value, and in requests it selects no type.
+            let is_number = from.types.is_number() && to.types.is_number();
+            if keyword == "format" && is_number && site.direction == Direction::Request {
+                continue;
+            }
             let relation = Relation::of_limits(limits[0], limits[1]);
             let rust = rust_api::limit_changed(site.direction, keyword, from);
             self.changed(site, keyword, relation, limits.map(describe::limit), rust);

@@ -105,11 +105,17 @@ fn limits_do_not_change_the_api() {
 }
 
 #[test]
-fn a_format_selects_a_type_of_requests_and_numbers() {
+fn a_format_selects_a_type_of_strings_in_requests_and_numbers_in_responses() {
     let with = |kind: &str, format: &str| json!({ "type": kind, "format": format });
     let string = json!({ "type": "string" });
     assert_field_effects(string, with("string", "uri"), Breaking, None);
-    assert_field_effects(with("integer", "int32"), with("integer", "int64"), Breaking, Breaking);
+    let property = |format: &str| json!({ "properties": { "f": with("integer", format) } });
+    let of = |format: &str| {
+        (exchange(&property(format), &json!({})), exchange(&json!({}), &property(format)))
+    };
+    let ((old_request, old_response), (new_request, new_response)) = (of("int32"), of("int64"));
+    assert_eq!(effects(&compare(&old_request, &new_request)), []);
+    assert_eq!(effects(&compare(&old_response, &new_response))[0].0, Breaking);
 }
 
 #[test]
