@@ -69,6 +69,7 @@ pub fn read(document: &Value) -> Result<Contract, Fault> {
             operations.push(read_operation(path, method, &place)?);
         }
     }
+    frame::check_callbacks(&root)?;
     let responses = Responses::read(&root)?;
     check_roles(&root, &operations, &responses)?;
     Ok(Contract { operations, responses })

@@ -10,6 +10,7 @@ use super::{
         place::{METHODS, Place},
     },
     ensure,
+    kinds::WEBHOOK_URL,
 };
 
 pub fn check(root: &Place) -> Result<(), Fault> {
@@ -22,7 +23,6 @@ pub fn check(root: &Place) -> Result<(), Fault> {
     for (path, operation) in &operations {
         check_path_parameters(path, operation)?;
     }
-    check_callbacks(&operations)?;
     check_links(root, &operations)
 }
 
@@ -147,14 +147,26 @@ fn check_path_parameters(path: &str, operation: &Place) -> Result<(), Fault> {
     }
 }
 
-/// The callback is the same for every operation that has one.
-fn check_callbacks(operations: &[(&str, Place)]) -> Result<(), Fault> {
-    let callbacks = || operations.iter().filter_map(|(_, operation)| operation.get("callbacks"));
-    let Some(first) = callbacks().next() else { return Ok(()) };
-    match callbacks().find(|other| other.value != first.value) {
-        Some(other) => Err(other.fault(format!("this differs from {}", first.pointer()))),
-        None => Ok(()),
+/// The callback is the same for every operation that has one, except for its id.
+pub fn check_callbacks(root: &Place) -> Result<(), Fault> {
+    let mut first: Option<(String, Value)> = None;
+    for (_, operation) in operations(root)? {
+        let Some(callbacks) = operation.get("callbacks") else { continue };
+        let callback = callbacks.need("notification")?.need(WEBHOOK_URL)?.need("post")?;
+        let id = callback.need("operationId")?;
+        let expected = format!("{}_notification", operation.need("operationId")?.string()?);
+        ensure(id.string()? == expected, &id, &format!("expected `{expected}`"))?;
+        let mut value = callback.value.clone();
+        value["operationId"] = Value::Null;
+        match &first {
+            Some((pointer, other)) if *other != value => {
+                return Err(callback.fault(format!("this differs from {pointer}")));
+            }
+            Some(_) => {}
+            None => first = Some((callback.pointer(), value)),
+        }
     }
+    Ok(())
 }
 
 fn check_links(root: &Place, operations: &[(&str, Place)]) -> Result<(), Fault> {

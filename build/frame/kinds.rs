@@ -161,14 +161,16 @@ static CALLBACKS: Kind = Kind {
     keywords: &[required("notification", Object(&CALLBACK))],
 };
 
-static CALLBACK: Kind = Kind {
-    name: "a callback",
-    keywords: &[required("{$request.body#/webhook_url}", PathItem(&CALLBACK_OPERATION))],
-};
+/// The expression for the URL of the receiver.
+pub const WEBHOOK_URL: &str = "{$request.body#/webhook_url}";
+
+static CALLBACK: Kind =
+    Kind { name: "a callback", keywords: &[required(WEBHOOK_URL, PathItem(&CALLBACK_OPERATION))] };
 
 static CALLBACK_OPERATION: Kind = Kind {
     name: "the operation of a callback",
     keywords: &[
+        required("operationId", Text),
         required("summary", Text),
         required("description", Text),
         // The key of the service is not sent to the receiver.

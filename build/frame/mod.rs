@@ -49,7 +49,7 @@ pub enum Content {
     PathItem(&'static Kind),
 }
 
-pub use self::agreement::check_components;
+pub use self::agreement::{check_callbacks, check_components};
 
 /// Checks all of the document but its schemas.
 pub fn check(root: &Place) -> Result<(), Fault> {
