@@ -75,6 +75,15 @@ pub fn read(document: &Value) -> Result<Contract, Fault> {
     Ok(Contract { operations, responses })
 }
 
+impl Contract {
+    /// Fails if the document lacks something, or has something that nothing uses.
+    pub fn check_complete(&self, document: &Value) -> Result<(), Fault> {
+        let root = Place::root(document);
+        self.responses.check_complete(&root)?;
+        frame::check_components(&root)
+    }
+}
+
 /// A schema of a request has a request type for each operation, so it cannot be in a response.
 fn check_roles(root: &Place, operations: &[Operation], responses: &Responses) -> Result<(), Fault> {
     let mut submissions = operations.iter().filter_map(|operation| operation.submission.as_ref());

@@ -24,8 +24,9 @@ pub struct Field {
 }
 
 /// An object with fields: the body of a request, or a value in it.
-const OBJECT: [&str; 8] = [
+const OBJECT: [&str; 9] = [
     "type",
+    "nullable",
     "description",
     "required",
     "properties",
@@ -42,6 +43,8 @@ const TAKEN: [&str; 7] =
 /// Reads the fields of the object schema at `schema`. Types that it defines inline have names that
 /// start with `type_name`.
 pub fn read_all(schema: &Place, type_name: &str) -> Result<Vec<Field>, Fault> {
+    // By `allOf`, which is not a reference from a field.
+    schema.must_not_recur()?;
     frame::known(schema, "the schema of a request", OBJECT.into_iter())?;
     let declared = schema.need("type")?;
     if declared.string()? != "object" {

@@ -61,8 +61,6 @@ const NUMBER: [&str; 3] = ["minimum", "maximum", "multipleOf"];
 
 const LIST: [&str; 3] = ["items", "minItems", "maxItems"];
 
-const OBJECT: [&str; 4] = ["properties", "required", "additionalProperties", "x-not-shown"];
-
 const IMAGE: [&str; 4] = ["x-image", "x-mask-of", "x-same-size", "x-max-megapixels"];
 
 /// Reads the kind of the value at `place`. If it is defined there and needs a type, this is named
@@ -87,22 +85,34 @@ pub fn read(place: &Place, type_name: &str) -> Result<Kind, Fault> {
             known("an array", &LIST)?;
             let items = place.need("items")?;
             let item = field::read_value(&items, &format!("{type_name}Item"))?;
-            match item.kind {
+            match &item.kind {
                 Kind::Secret => Err(items.fault("a list cannot contain secrets")),
+                Kind::Image { mask_of: Some(_), .. } => {
+                    Err(items.fault("a list cannot contain masks of other fields"))
+                }
+                _ if item.default.is_some() => Err(items.fault("an item cannot have a default")),
                 _ => Ok(Kind::List(Box::new(item))),
             }
         }
-        "object" => {
-            known("an object", &OBJECT)?;
-            Ok(Kind::Object(Object {
-                type_name: type_name.to_owned(),
-                place: place.pointer(),
-                description: place.need("description")?.text()?.to_owned(),
-                fields: field::read_all(place, type_name)?,
-            }))
-        }
+        "object" => read_object(place, type_name),
         other => Err(declared.fault(format!("unsupported type `{other}`"))),
     }
+}
+
+/// Reads an object in a request. Its type is named `type_name`.
+pub fn read_object(place: &Place, type_name: &str) -> Result<Kind, Fault> {
+    let fields = field::read_all(place, type_name)?;
+    // Only the fields of the request itself are redacted and not stored.
+    if let Some(secret) = fields.iter().find(|field| matches!(field.kind, Kind::Secret)) {
+        let message = format!("`{}` cannot be a secret within an object", secret.name);
+        return Err(place.fault(message));
+    }
+    Ok(Kind::Object(Object {
+        type_name: type_name.to_owned(),
+        place: place.pointer(),
+        description: place.need("description")?.text()?.to_owned(),
+        fields,
+    }))
 }
 
 /// Clients in other languages would use 32 bits for an integer without a limit.

@@ -3,8 +3,8 @@
 use super::{
     choice,
     fault::Fault,
-    field, frame,
-    kind::{Kind, Object},
+    frame,
+    kind::{self, Kind},
     name::is_camel_case,
     place::Place,
 };
@@ -49,12 +49,7 @@ pub fn read(reference: &Reference) -> Result<Kind, Fault> {
     let declared = target.need("type")?;
     match declared.string()? {
         "string" => choice::read_component(name, target),
-        "object" => Ok(Kind::Object(Object {
-            type_name: name.clone(),
-            place: target.pointer(),
-            description: target.need("description")?.text()?.to_owned(),
-            fields: field::read_all(target, name)?,
-        })),
+        "object" => kind::read_object(target, name),
         "array" | "boolean" | "integer" | "number" => {
             Err(place
                 .fault("expected an enum or an object: describe other values in the field itself"))

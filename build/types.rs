@@ -70,7 +70,7 @@ impl<'a> Types<'a> {
                 }
                 self.add_name(&object.type_name, place.to_owned())?;
                 self.objects.push(object);
-                self.add_fields(&object.fields, &format!("{place}/properties"))
+                self.add_fields(&object.fields, &format!("{}/properties", object.place))
             }
             Kind::Choice { values, type_name, description } => {
                 let is_known =

@@ -20,7 +20,7 @@ pub struct Finding {
 }
 
 /// A part of an exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// The body of the request.
     Request,

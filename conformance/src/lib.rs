@@ -35,13 +35,15 @@ pub fn check(document: &Document, in_progress: &[String], file: &File) -> Vec<Fi
         Purpose::Poll => document.poll_operation(),
         _ => operation.as_deref().unwrap_or("an unnamed operation"),
     };
-    let problems = match document.operation(name) {
+    let mut problems = match document.operation(name) {
         Some(operation) => {
             let request = request_problems(operation, &file.recording);
             [request, response_problems(operation, &file.recording, in_progress)].concat()
         }
         None => vec![(Side::Request, Problem::of_whole("the contract has no such operation"))],
     };
+    // The order of the members of an object depends on the features of `serde_json`.
+    problems.sort();
     let finding = |(side, Problem { pointer, expected })| Finding {
         file: file.name.clone(),
         operation: name.to_owned(),

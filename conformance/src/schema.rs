@@ -21,7 +21,7 @@ struct Alternative {
 }
 
 /// A value that does not fit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The JSON pointer of the value.
     pub pointer: String,

@@ -31,6 +31,12 @@ async fn polled(bodies: impl IntoIterator<Item = Value>) -> Vec<String> {
     events.with_message(UNDEFINED)
 }
 
+/// Polls once for a response with an unlisted field.
+async fn poll_with_field(client: &Client, service: &ScriptedServer, name: &str) {
+    service.reply(Reply::json(200, &json!({ "status": "Error", name: 1 })));
+    task(client, service).poll().await.unwrap();
+}
+
 /// Submits once, and returns the events.
 async fn submitted(body: Value) -> Vec<String> {
     let events = Events::capture();
@@ -161,8 +167,7 @@ async fn events_are_limited_per_minute_and_later_responses_report_the_rest() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
     let poll = async |name: String| {
-        service.reply(Reply::json(200, &json!({ "status": "Error", name: 1 })));
-        task(&client, &service).poll().await.unwrap();
+        poll_with_field(&client, &service, &name).await;
         events.with_message(UNDEFINED).len()
     };
     for number in 0..9 {
@@ -180,13 +185,9 @@ async fn a_client_remembers_a_bounded_number_of_findings() {
     let events = Events::capture();
     let service = ScriptedServer::start().await;
     let client = client(&service);
-    let poll = async |name: String| {
-        service.reply(Reply::json(200, &json!({ "status": "Error", name: 1 })));
-        task(&client, &service).poll().await.unwrap();
-        time::advance(seconds(61)).await;
-    };
     for number in 0..1001 {
-        poll(format!("field_{number}")).await;
+        poll_with_field(&client, &service, &format!("field_{number}")).await;
+        time::advance(seconds(61)).await;
     }
     assert_eq!(events.with_message(UNDEFINED).len(), 1000);
 }

@@ -88,6 +88,16 @@ mod tests {
             vec![("/components/schemas/Gen2Pro/not".into(), json!({}))],
             vec![("/components/schemas/Gen2Pro/minProperties".into(), json!(1))],
             vec![(mood.clone(), list(text(json!({ "x-secret": true }))))],
+            vec![(
+                mood.clone(),
+                list(text(json!({ "x-image": "base64", "x-mask-of": "input_image" }))),
+            )],
+            vec![(mood.clone(), list(text(json!({ "default": "calm" }))))],
+            vec![(mood.clone(), object(json!({ "key": text(json!({ "x-secret": true })) })))],
+            vec![(
+                "/components/schemas/Gen2Pro/allOf".into(),
+                json!([{ "$ref": "#/components/schemas/Gen2Pro" }]),
+            )],
             vec![(mood.clone(), list(json!({ "$ref": "#/components/schemas/AsyncResponse" })))],
             vec![
                 (
