@@ -165,13 +165,14 @@ fn read_submission(name: &str, place: &Place) -> Result<Submission, Fault> {
         return Err(Fault::new(format!("{}{inner}", example.pointer()), problem));
     }
     let path_parameters = place.elements_of("parameters")?;
+    let path_parameters: Vec<_> = path_parameters
+        .iter()
+        .map(|one| read_path_parameter(one, &fields))
+        .collect::<Result<_, _>>()?;
     Ok(Submission {
         type_name,
         schema: schema_name.to_owned(),
-        path_parameters: path_parameters
-            .iter()
-            .map(read_path_parameter)
-            .collect::<Result<_, _>>()?,
+        path_parameters,
         fields,
         is_open: target.get("additionalProperties").is_some(),
         example: example.object()?.clone(),
@@ -188,7 +189,7 @@ fn check_callback(place: &Place, fields: &[Field]) -> Result<(), Fault> {
     }
 }
 
-fn read_path_parameter(place: &Place) -> Result<PathParameter, Fault> {
+fn read_path_parameter(place: &Place, fields: &[Field]) -> Result<PathParameter, Fault> {
     let location = place.need("in")?;
     if location.string()? != "path" {
         return Err(location.fault("the parameters of a submission must be path parameters"));
@@ -196,6 +197,11 @@ fn read_path_parameter(place: &Place) -> Result<PathParameter, Fault> {
     let name = place.need("name")?;
     if !is_snake_case(name.string()?) {
         return Err(name.fault("the name of a path parameter must be in snake case"));
+    }
+    // Both become members of the type of the request.
+    let mut taken = fields.iter().map(|field| field.name.as_str()).chain(field::TAKEN);
+    if taken.any(|taken| name.value == taken) {
+        return Err(name.fault("a field or a method has this name"));
     }
     let schema = place.need("schema")?;
     let prefix = schema.get("pattern").map(|pattern| read_prefix(&pattern)).transpose()?;

@@ -8,7 +8,7 @@ use super::{
     frame,
     kind::{self, Kind},
     limits::{self, Limits},
-    name::{camel_case, is_snake_case},
+    name::{camel_case, is_field_name, member_name},
     place::Place,
     reference,
 };
@@ -37,8 +37,7 @@ const OBJECT: [&str; 9] = [
 ];
 
 /// The names of generated methods. A field with such a name could not have a setter.
-const TAKEN: [&str; 7] =
-    ["new", "validate", "extra", "into_request", "references", "to_json", "from_json"];
+pub const TAKEN: [&str; 6] = ["new", "validate", "extra", "into_request", "to_json", "from_json"];
 
 /// Reads the fields of the object schema at `schema`. Types that it defines inline have names that
 /// start with `type_name`.
@@ -66,7 +65,8 @@ pub fn read_all(schema: &Place, type_name: &str) -> Result<Vec<Field>, Fault> {
         fields.push(field);
     }
     for (index, field) in fields.iter().enumerate() {
-        if fields[..index].iter().any(|other| other.name == field.name) {
+        let member = member_name(&field.name);
+        if fields[..index].iter().any(|other| member_name(&other.name) == member) {
             return Err(schema.fault(format!("`{}` is defined twice", field.name)));
         }
     }
@@ -101,7 +101,7 @@ fn check_masks(schema: &Place, fields: &[Field]) -> Result<(), Fault> {
 }
 
 fn read(name: &str, place: &Place, type_name: &str) -> Result<Field, Fault> {
-    if !is_snake_case(name) {
+    if !is_field_name(name) {
         return Err(place.fault(format!("`{name}` is not a name in snake case")));
     }
     if TAKEN.contains(&name) {

@@ -84,7 +84,11 @@ pub fn read(place: &Place, type_name: &str) -> Result<Kind, Fault> {
         "array" => {
             known("an array", &LIST)?;
             let items = place.need("items")?;
-            let item = field::read_value(&items, &format!("{type_name}Item"))?;
+            let mut item = field::read_value(&items, &format!("{type_name}Item"))?;
+            // The items need no description of their own.
+            if let Some(text) = items.get("description").or_else(|| place.get("description")) {
+                item.description = text.text()?.to_owned();
+            }
             match &item.kind {
                 Kind::Secret => Err(items.fault("a list cannot contain secrets")),
                 Kind::Image { mask_of: Some(_), .. } => {

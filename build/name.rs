@@ -16,10 +16,26 @@ pub fn capitalized(word: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Whether this can be the name of a field, a parameter or a function.
+/// Whether this can be the name of a parameter or a function.
 pub fn is_snake_case(name: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    name.chars().all(is_plain) && is_identifier(name)
+    is_lowercase(name) && is_identifier(name)
+}
+
+/// Whether this can be the name of a field. A keyword of Rust can, see [`member_name`].
+pub fn is_field_name(name: &str) -> bool {
+    is_lowercase(name) && is_identifier(&member_name(name))
+}
+
+/// Returns the name of the member for a field: for example `type_` for `type`, like progenitor.
+pub fn member_name(field: &str) -> String {
+    match is_identifier(field) {
+        true => field.to_owned(),
+        false => format!("{field}_"),
+    }
+}
+
+fn is_lowercase(name: &str) -> bool {
+    name.chars().all(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 /// Whether this can be the name of a member that progenitor renames if Rust needs it.

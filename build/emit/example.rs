@@ -9,6 +9,7 @@ use super::{
         contract::{Operation, Submission},
         field::Field,
         kind::Kind,
+        name::member_name,
     },
     references,
 };
@@ -82,13 +83,13 @@ impl Code {
             !field.required && !numbered.iter().any(|reference| reference.name == field.name)
         };
         for field in fields.iter().filter(is_set) {
-            if let Some(value) = values.get(&field.name) {
+            if let Some(value) = values.get(&field.name).filter(|value| has_type(value)) {
                 let value = self.value(field, &field.name, value);
-                code += &format!("\n    .{}({value})", field.name);
+                code += &format!("\n    .{}({value})", member_name(&field.name));
             }
         }
         for (name, value) in values {
-            if !fields.iter().any(|field| &field.name == name) {
+            if !has_type(value) || !fields.iter().any(|field| &field.name == name) {
                 code += &format!("\n    .extra({name:?}, {})", json(value));
             }
         }
@@ -110,6 +111,11 @@ impl Code {
             (Kind::AspectRatio { .. }, Value::String(ratio)) => {
                 format!("({})", ratio.replace(':', ", "))
             }
+            // An array has one type of number.
+            (Kind::Number, Value::Number(number)) => match number.as_f64() {
+                Some(number) => format!("{number:?}"),
+                None => number.to_string(),
+            },
             (Kind::List(item), Value::Array(values)) => {
                 let items: Vec<_> =
                     values.iter().map(|value| self.value(item, name, value)).collect();
@@ -120,6 +126,15 @@ impl Code {
             }
             (_, value) => json(value),
         }
+    }
+}
+
+/// Whether a setter can infer the type of the value.
+fn has_type(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
     }
 }
 

@@ -20,7 +20,10 @@ use quote::{format_ident, quote};
 
 pub use self::answer::reader;
 pub use self::attributes::attributes;
-use super::{Options, contract::Contract, fault::Fault, field::Field, kind::Kind, types::Types};
+use super::{
+    Options, contract::Contract, fault::Fault, field::Field, kind::Kind, name::member_name,
+    types::Types,
+};
 
 /// Generates the items at the end of the file.
 pub fn items(contract: &Contract, types: &Types) -> Result<Vec<syn::Item>, Fault> {
@@ -63,7 +66,7 @@ fn option(value: Option<impl quote::ToTokens>) -> TokenStream {
 }
 
 fn ident(field: &Field) -> Ident {
-    format_ident!("{}", field.name)
+    format_ident!("{}", member_name(&field.name))
 }
 
 /// Returns the type that progenitor uses for the field.

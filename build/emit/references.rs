@@ -9,14 +9,18 @@ use super::{
     ident,
 };
 
-/// Returns the numbered image fields in order.
+/// Returns the numbered image fields in order. There are none if a field has the name of the
+/// setter.
 pub fn numbered(fields: &[Field]) -> Vec<&Field> {
+    if fields.iter().any(|field| field.name == "references") {
+        return Vec::new();
+    }
     let image = |name: &str| {
         let is_image = |field: &&Field| matches!(field.kind, Kind::Image { .. });
         fields.iter().filter(is_image).find(|field| field.name == name && !field.required)
     };
-    let second = fields.iter().find_map(|field| field.name.strip_suffix("_2"));
-    let Some(first) = second.and_then(image) else { return Vec::new() };
+    let mut seconds = fields.iter().filter_map(|field| field.name.strip_suffix("_2"));
+    let Some(first) = seconds.find_map(image) else { return Vec::new() };
     let further = (2..).map_while(|number| image(&format!("{}_{number}", first.name)));
     std::iter::once(first).chain(further).collect()
 }

@@ -3,51 +3,64 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::unexpected::{collect, note};
+use super::unexpected::Unexpected;
 use crate::Extra;
 
 /// A response type, or the type of an object in a response. The generator implements it, so that
 /// each field is read by itself.
 pub(crate) trait ReadAnswer: Sized {
-    /// Returns `None` if the value has a different type or a required member is missing.
-    fn read(value: &Value) -> Option<Self>;
+    /// Returns `None` if the value has a different type or a required member is missing. Adds what
+    /// the contract does not define to `unexpected`.
+    fn read(value: &Value, unexpected: &mut Unexpected) -> Option<Self>;
+}
+
+/// Reads a response, and returns what the contract does not define in it.
+pub(crate) fn read_answer<T: ReadAnswer>(value: &Value) -> (Option<T>, Unexpected) {
+    let mut unexpected = Unexpected::default();
+    let answer = T::read(value, &mut unexpected);
+    (answer, unexpected)
 }
 
 /// The members of an object that no field has taken yet.
-pub(crate) struct AnswerFields {
+pub(crate) struct AnswerFields<'a> {
     members: Map<String, Value>,
     /// The members that a field could not take, because their values have unexpected types.
     mistyped: Vec<String>,
+    unexpected: &'a mut Unexpected,
 }
 
-impl AnswerFields {
-    pub(crate) fn of(value: &Value) -> Option<Self> {
-        Some(Self { members: value.as_object()?.clone(), mistyped: Vec::new() })
+impl<'a> AnswerFields<'a> {
+    pub(crate) fn of(value: &Value, unexpected: &'a mut Unexpected) -> Option<Self> {
+        Some(Self { members: value.as_object()?.clone(), mistyped: Vec::new(), unexpected })
     }
 
     /// Takes the member `name`. If its value does not have the type, it stays for
     /// [`rest`](Self::rest).
     pub(crate) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
-        self.take_if(name, |value| T::deserialize(value).ok())
+        self.take_if(name, |value, _| T::deserialize(value).ok())
     }
 
     /// As [`take`](Self::take), for an object whose fields are read one by one.
     pub(crate) fn take_object<T: ReadAnswer>(&mut self, name: &str) -> Option<T> {
-        self.take_if(name, |value| {
-            let (object, inner) = collect(|| T::read(value));
-            note(|unexpected| unexpected.within(name, inner));
+        self.take_if(name, |value, unexpected| {
+            let (object, inner) = read_answer(value);
+            unexpected.within(name, inner);
             object
         })
     }
 
-    fn take_if<T>(&mut self, name: &str, read: impl Fn(&Value) -> Option<T>) -> Option<T> {
+    fn take_if<T>(
+        &mut self,
+        name: &str,
+        read: impl Fn(&Value, &mut Unexpected) -> Option<T>,
+    ) -> Option<T> {
         let value = self.members.get(name)?;
         // `null` is the same as a missing member.
-        let taken = if value.is_null() { None } else { read(value) };
+        let taken = if value.is_null() { None } else { read(value, self.unexpected) };
         if taken.is_some() || value.is_null() {
             self.members.remove(name);
         } else {
-            note(|unexpected| unexpected.mistyped(name, value));
+            self.unexpected.mistyped(name, value);
             self.mistyped.push(name.to_owned());
         }
         taken
@@ -56,7 +69,7 @@ impl AnswerFields {
     /// Takes the remaining members.
     pub(crate) fn rest(&mut self) -> Extra {
         let unlisted = self.members.keys().filter(|name| !self.mistyped.contains(name));
-        note(|unexpected| unlisted.for_each(|name| unexpected.unlisted(name)));
+        unlisted.for_each(|name| self.unexpected.unlisted(name));
         std::mem::take(&mut self.members).into()
     }
 }

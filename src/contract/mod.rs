@@ -13,7 +13,7 @@ mod unexpected;
 mod validate;
 mod webhook;
 
-pub(crate) use self::answer::{AnswerFields, ReadAnswer};
+pub(crate) use self::answer::{AnswerFields, ReadAnswer, read_answer};
 pub(crate) use self::field_value::{FieldValue, JsonValue};
 #[allow(unused_imports, reason = "for generated objects, if the contract defines any")]
 pub(crate) use self::field_value::{FromFieldValue, IntoFieldValue};
@@ -24,5 +24,5 @@ pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
 };
 pub use self::request::{Request, Submit};
-pub(crate) use self::unexpected::{Unexpected, collect};
+pub(crate) use self::unexpected::Unexpected;
 pub(crate) use self::webhook::WebhookDefaults;

@@ -1,6 +1,4 @@
-//! The parts of a response that the contract does not define, collected while it is read.
-
-use std::cell::RefCell;
+//! The parts of a response that the contract does not define.
 
 use serde_json::Value;
 
@@ -8,11 +6,6 @@ use crate::values::{MAX_NAME, REDACTED, one_line};
 
 /// The maximum number of names to collect of each kind.
 const MOST_NAMES: usize = 20;
-
-thread_local! {
-    /// Set while a response is read. The generated readers take nothing but a value.
-    static COLLECTED: RefCell<Option<Unexpected>> = const { RefCell::new(None) };
-}
 
 /// Names in a response, but no values. A member of a nested object is `OUTER.INNER`.
 #[derive(Debug, Default, PartialEq)]
@@ -23,19 +16,6 @@ pub(crate) struct Unexpected {
     pub(crate) mistyped: Vec<(String, &'static str)>,
     /// The number of further names that were not collected.
     pub(crate) more: usize,
-}
-
-/// Runs `read`, and returns what its readers did not expect.
-pub(crate) fn collect<T>(read: impl FnOnce() -> T) -> (T, Unexpected) {
-    let outer = COLLECTED.replace(Some(Unexpected::default()));
-    let value = read();
-    let found = COLLECTED.replace(outer).unwrap_or_default();
-    (value, found)
-}
-
-/// Adds to what is being collected, if anything is.
-pub(super) fn note(add: impl FnOnce(&mut Unexpected)) {
-    COLLECTED.with_borrow_mut(|collected| collected.as_mut().map(add));
 }
 
 impl Unexpected {

@@ -7,7 +7,7 @@ use super::{TaskRef, drift::Findings};
 use crate::{
     Address, Operation,
     client::result_url,
-    contract::{ReadAnswer, Unexpected, collect},
+    contract::{Unexpected, read_answer},
     transport::{redaction::Redaction, response::Response},
     types::{AsyncResponse, AsyncWebhookResponse},
 };
@@ -78,13 +78,13 @@ impl FoundTask<'_> {
         let mistyped = mistyped_references(&value);
         insert(&mut value, "id", self.task.id());
         if value.get("polling_url").is_none_or(Value::is_null)
-            && let (Some(answer), unexpected) = collect(|| AsyncWebhookResponse::read(&value))
+            && let (Some(answer), unexpected) = read_answer::<AsyncWebhookResponse>(&value)
         {
             let findings = self.findings("AsyncWebhookResponse", [mistyped, unexpected]);
             return (Some(Answer::Webhook(answer)), findings);
         }
         insert(&mut value, "polling_url", self.task.polling_url().reveal());
-        let (answer, unexpected) = collect(|| AsyncResponse::read(&value));
+        let (answer, unexpected) = read_answer::<AsyncResponse>(&value);
         let findings = self.findings("AsyncResponse", [mistyped, unexpected]);
         (answer.map(Answer::Async), findings)
     }

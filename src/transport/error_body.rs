@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{redaction::Redaction, response::Response};
 use crate::{
     Extra, Location, Violation,
-    contract::ReadAnswer,
+    contract::read_answer,
     types::HttpValidationError,
     values::{MAX_MESSAGE, MAX_NAME},
 };
@@ -67,7 +67,7 @@ pub(crate) fn named(status: StatusCode) -> String {
 fn answer(body: &Value, redaction: &Redaction) -> Option<HttpValidationError> {
     let mut body = body.clone();
     redaction.redact_json(&mut body);
-    HttpValidationError::read(&body)
+    read_answer(&body).0
 }
 
 fn cleaned(violation: Violation, redaction: &Redaction) -> Violation {

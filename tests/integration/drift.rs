@@ -59,13 +59,13 @@ async fn unlisted_fields_of_a_poll_are_named_once() {
     let body = json!({
         "id": "t1",
         "status": "Error",
-        "progress": 0.5,
-        "result": { "sample": "https://cdn.example.com/a.png", "eta": 7 },
+        "not_defined": 0.5,
+        "result": { "sample": "https://cdn.example.com/a.png", "not_defined": 7 },
     });
     let found = polled([body.clone(), body]).await;
     let expected = concat!(
         r#"WARN operation="gen-2-pro" response="PollResult" "#,
-        r#"unlisted=["result.eta", "progress"]"#
+        r#"unlisted=["result.not_defined", "not_defined"]"#
     );
     assert_eq!(found, [expected]);
 }
@@ -248,7 +248,7 @@ async fn events_contain_neither_values_nor_secrets() {
 async fn many_tasks_report_a_finding_once() {
     let events = Events::capture();
     let service = ScriptedServer::start().await;
-    service.otherwise(|_| Reply::json(200, &json!({ "status": "Error", "progress": 1 })));
+    service.otherwise(|_| Reply::json(200, &json!({ "status": "Error", "not_defined": 1 })));
     let client = client(&service);
     let waits = (0..500).map(|_| {
         let task = task(&client, &service);

@@ -169,12 +169,17 @@ async fn text_is_replaced_and_everything_else_is_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn responses_are_recorded_as_they_arrived() {
-    let wrapped = json!([{ "status": "Error", "progress": 0.5, "note": "the prompt", "id": 7 }]);
+    let wrapped = json!([{
+        "status": "Error",
+        "not_defined": 0.5,
+        "not_defined_either": "the prompt",
+        "id": 7,
+    }]);
     let found = response_of(Reply::json(200, &wrapped)).await;
     let expected = json!({
         "status": "Error",
-        "progress": 0.5,
-        "note": "[text, 10 characters]",
+        "not_defined": 0.5,
+        "not_defined_either": "[text, 10 characters]",
         "id": 7,
     });
     assert_eq!(found, json!({ "json": [expected] }));

@@ -34,22 +34,48 @@ pub fn stale(document: &str) -> Result<Vec<Stale>> {
 }
 
 impl Stale {
-    /// Returns the first lines that differ: `-` before the old ones, `+` before the new ones.
+    /// Returns the first lines that differ: `-` before the old ones, `+` before the new ones. The
+    /// first line of a section that changed is above them.
     pub fn changed_lines(&self) -> Vec<String> {
         const SHOWN: usize = 12;
         let parts = changed_parts(&self.before, &self.content);
-        let lines = parts
-            .iter()
-            .flat_map(|(mark, part)| part.lines().map(move |line| format!("{mark} {line}")));
-        lines.take(SHOWN).collect()
+        let with = |mark: char, first: Option<&str>| {
+            let same = parts.iter().find(|(m, part)| *m == mark && part.lines().next() == first);
+            same.map_or("", |(_, part)| part.as_str())
+        };
+        let mut lines = Vec::new();
+        for (mark, part) in &parts {
+            let first = part.lines().next();
+            let (old, new) = (with('-', first), with('+', first));
+            let is_changed = !old.is_empty() && !new.is_empty();
+            if is_changed && *mark == '+' {
+                continue;
+            }
+            lines.extend(first.filter(|_| is_changed).map(|first| format!("  {first}")));
+            lines.extend(lines_without("-", old, new));
+            lines.extend(lines_without("+", new, old));
+        }
+        lines.truncate(SHOWN);
+        lines
     }
+}
+
+/// Returns the lines of `text` that are not in `other`, after a mark.
+fn lines_without(mark: &str, text: &str, other: &str) -> Vec<String> {
+    let lines = text.lines().filter(|line| !other.lines().any(|same| same == *line));
+    lines.map(|line| format!("{mark} {line}")).collect()
 }
 
 /// Returns the sections and the table rows that only one of the texts has: `-` for the first, `+`
 /// for the second.
 pub fn changed_parts(before: &str, after: &str) -> Vec<(char, String)> {
     let [before, after] = [before, after].map(|text| {
-        let sections = text.split("\n\n###").flat_map(|section| section.split("\n\n##"));
+        // A page has headings, and the outline has paragraphs.
+        let sections = match text.contains("\n\n##") {
+            true => text.split("\n\n###").flat_map(|part| part.split("\n\n##")).collect(),
+            false => text.split("\n\n").collect::<Vec<_>>(),
+        };
+        let sections = sections.into_iter();
         let parts = sections.flat_map(|section| match section.contains("\n|") {
             true => section.lines().collect(),
             false => vec![section],

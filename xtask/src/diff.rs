@@ -75,8 +75,9 @@
 //! (4) Callers must handle failures with an unknown body anyway.
 //!
 //! The headers of a response follow the rules for its fields, but the crate has no types for them:
-//! their effect in Rust is `none`. What the comparison ignores has no effect either, although the
-//! crate takes some types from the names of components and from extensions.
+//! their effect in Rust is `none`. The crate takes some types from extensions and from the names of
+//! components, which the comparison ignores. With `--released`, the generated types are compared as
+//! well, and reported if their effect is greater than that of all other differences.
 //!
 //! A document without `servers`, or with the relative URL `/`, states no servers. Neither does a
 //! document such as ours, with placeholders in the reserved top-level domain `.invalid`.
@@ -100,6 +101,7 @@ mod algebra;
 mod compare;
 mod describe;
 mod difference;
+mod generated;
 mod group;
 mod limits;
 mod load;
@@ -181,7 +183,13 @@ fn examine(
     let Arguments { prefix, only_common, released, .. } = arguments;
     let other = load(&arguments.other)?;
     let (from, to) = if released.is_some() { (&other, ours) } else { (ours, &other) };
-    let comparison = differences(from, to, prefix.as_ref(), *only_common)?;
+    let mut comparison = differences(from, to, prefix.as_ref(), *only_common)?;
+    if released.is_some() {
+        let known = comparison.differences.iter().map(|difference| difference.finding.rust).max();
+        let generated = generated::differences(&from.document, &to.document).into_iter();
+        // The others are consequences of differences between the documents.
+        comparison.differences.extend(generated.filter(|one| Some(one.finding.rust) > known));
+    }
     let release = match released {
         Some(version) => Release::new(version.clone(), Some(workspace), &comparison.differences),
         None => Release::new(workspace, None, &comparison.differences),

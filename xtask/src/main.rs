@@ -6,6 +6,7 @@ mod contract;
 mod corrections;
 mod derived;
 mod diff;
+mod exercise;
 mod interface;
 #[cfg(test)]
 mod mutations;
@@ -25,6 +26,7 @@ enum Command {
     Check(check::Arguments),
     Diff(diff::Arguments),
     Conformance(conformance::Arguments),
+    Exercise(exercise::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Exercise(arguments) => exercise::run(&arguments),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

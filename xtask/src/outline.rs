@@ -14,21 +14,12 @@ pub const PATH: &str = "xtask/outline.txt";
 
 /// The outline of the code generated from a document.
 pub fn of_document(document: &str) -> Result<String> {
-    let code = contract::generate(document)?;
-    let file = syn::parse_file(&code).context("the generator produced invalid Rust")?;
-    let mut types = Types::default();
-    let mut table = None;
-    for item in &file.items {
-        match item {
-            Item::Mod(module) if module.ident == "types" => {
-                let items = module.content.iter().flat_map(|(_, items)| items);
-                items.for_each(|item| types.add(item));
-            }
-            Item::Impl(block) if block.trait_.is_none() => types.add_methods(block),
-            Item::Static(item) => table = Some(&*item.expr),
-            _ => {}
-        }
-    }
+    let file = generated(document)?;
+    let types = Types::of(&file);
+    let table = file.items.iter().find_map(|item| match item {
+        Item::Static(item) => Some(&*item.expr),
+        _ => None,
+    });
     let mut outline = String::from(
         "The outline of the generated code. `cargo xtask regenerate` writes it; do not edit it.\n",
     );
@@ -41,16 +32,40 @@ pub fn of_document(document: &str) -> Result<String> {
     Ok(outline)
 }
 
+/// The types in the code generated from a document.
+pub fn types_of(document: &str) -> Result<Types> {
+    Ok(Types::of(&generated(document)?))
+}
+
+fn generated(document: &str) -> Result<syn::File> {
+    syn::parse_file(&contract::generate(document)?).context("the generator produced invalid Rust")
+}
+
 /// The types by name, with a line for each field, variant or method.
 #[derive(Default)]
-struct Types {
-    lines: BTreeMap<String, Vec<String>>,
+pub struct Types {
+    pub lines: BTreeMap<String, Vec<String>>,
 }
 
 /// Methods that every request type has.
 const COMMON_METHODS: [&str; 4] = ["extra", "validate", "to_json", "from_json"];
 
 impl Types {
+    fn of(file: &syn::File) -> Self {
+        let mut types = Self::default();
+        for item in &file.items {
+            match item {
+                Item::Mod(module) if module.ident == "types" => {
+                    let items = module.content.iter().flat_map(|(_, items)| items);
+                    items.for_each(|item| types.add(item));
+                }
+                Item::Impl(block) if block.trait_.is_none() => types.add_methods(block),
+                _ => {}
+            }
+        }
+        types
+    }
+
     fn add(&mut self, item: &Item) {
         match item {
             Item::Struct(item) => {
@@ -75,9 +90,7 @@ impl Types {
 
     /// Adds the constructor, and what setters take if that is not simply the type of the field.
     fn add_methods(&mut self, block: &syn::ItemImpl) {
-        let name = spelled(&block.self_ty);
-        let Some(name) = name.strip_prefix("types::") else { return };
-        let heading = format!("struct {name}");
+        let heading = format!("struct {}", spelled(&block.self_ty));
         let is_type =
             |(known, _): &(&String, &mut Vec<String>)| known.split(" (").next() == Some(&heading);
         let Some((_, lines)) = self.lines.iter_mut().find(is_type) else { return };
@@ -103,7 +116,8 @@ fn describe_method(signature: &syn::Signature, lines: &mut Vec<String>) {
         return lines.insert(0, format!("  fn {name}({parameters})\n"));
     };
     let taken = parameters.strip_prefix(&format!("{name}: ")).unwrap_or(&parameters);
-    let usual = taken.replace("impl Into<", "Option<");
+    let usual = taken.replace("impl IntoIterator<Item = impl Into<", "Option<Vec<");
+    let usual = usual.replace("impl Into<", "Option<");
     line.truncate(line.trim_end().len());
     *line += &match line.ends_with(&usual) {
         true => "\n".to_owned(),
@@ -226,7 +240,7 @@ fn spelled(tokens: &impl ToTokens) -> String {
         (",)", ")"),
     ];
     let text = tight.iter().fold(text, |text, (from, to)| text.replace(from, to));
-    ["::std::option::", "::std::string::", "::std::vec::", "crate::"]
+    ["::std::option::", "::std::string::", "::std::vec::", "crate::", "types::"]
         .iter()
         .fold(text, |text, head| text.replace(head, ""))
 }

@@ -198,7 +198,7 @@ fn a_field_that_only_the_type_does_not_have_is_found() {
 #[test]
 fn equal_findings_are_counted() {
     let mut recording = poll();
-    recording["response"]["json"]["progress"] = json!(0.5);
+    recording["response"]["json"]["not_defined"] = json!(0.5);
     let recordings = Recordings::new();
     for name in ["a.json", "b.json", "c.json"] {
         recordings.add_json(name, &recording);
@@ -207,7 +207,7 @@ fn equal_findings_are_counted() {
     assert_eq!(
         outcome.lines,
         [
-            "a.json: get_result, response /progress: expected no such field (3 times)",
+            "a.json: get_result, response /not_defined: expected no such field (3 times)",
             "recordings: 3, findings: 1",
         ]
     );

@@ -198,7 +198,6 @@ mod tests {
     #[test]
     fn every_operation_of_the_document_is_found() {
         let contract = Contract::built_in().unwrap();
-        assert_eq!(contract.operations.len(), 29);
         for operation in &contract.operations {
             let path = operation.path.to_string().replace("{base_model}", "gen-2-klein-9b-kv");
             assert_eq!(found(&contract, operation.method.clone(), &path), operation.id);

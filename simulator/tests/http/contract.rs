@@ -17,11 +17,28 @@ pub fn document() -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
-    match value["$ref"].as_str() {
-        Some(reference) => document.pointer(&reference[1..]).unwrap(),
-        None => value,
+/// Replaces references by what they refer to.
+fn expanded(document: &Value, schema: &Value) -> Value {
+    let Some(members) = schema.as_object() else { return schema.clone() };
+    let mut expanded_members = Map::new();
+    for (name, member) in members {
+        match (name.as_str(), member) {
+            ("$ref", reference) => {
+                let target = document.pointer(&reference.as_str().unwrap()[1..]).unwrap();
+                return expanded(document, target);
+            }
+            ("allOf", Value::Array(parts)) => {
+                for part in parts {
+                    let part = expanded(document, part);
+                    expanded_members.extend(part.as_object().unwrap().clone());
+                }
+            }
+            _ => {
+                expanded_members.insert(name.clone(), expanded(document, member));
+            }
+        }
     }
+    expanded_members.into()
 }
 
 /// The operations of the document that take a submission.
@@ -35,10 +52,11 @@ pub fn submissions() -> Vec<Submission> {
                 path: path.replace("{base_model}", "gen-2-klein-9b-kv"),
                 operation_id: operation["operationId"].as_str().unwrap().to_owned(),
                 regional: operation["x-region"] == "regional",
-                schema: resolve(&document, schema).clone(),
+                schema: expanded(&document, schema),
             });
         }
     }
+    assert!(!found.is_empty());
     found
 }
 
@@ -61,22 +79,19 @@ impl Submission {
     /// Only the required fields.
     pub fn minimal(&self) -> Value {
         let required: Vec<_> = self.schema["required"].as_array().into_iter().flatten().collect();
-        let fields =
-            self.properties().filter(|(name, _)| required.iter().any(|field| *field == name));
-        fields
-            .map(|(name, schema)| (name.to_owned(), value(name, schema)))
-            .collect::<Map<_, _>>()
-            .into()
+        object(&self.schema, |name| required.iter().any(|field| *field == name))
     }
 
     /// All listed fields, except those of the webhook.
     pub fn full(&self) -> Value {
-        let fields = self.properties().filter(|(name, _)| !name.starts_with("webhook"));
-        fields
-            .map(|(name, schema)| (name.to_owned(), value(name, schema)))
-            .collect::<Map<_, _>>()
-            .into()
+        object(&self.schema, |name| !name.starts_with("webhook"))
     }
+}
+
+fn object(schema: &Value, is_set: impl Fn(&str) -> bool) -> Value {
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let set = properties.filter(|(name, _)| is_set(name));
+    set.map(|(name, schema)| (name.clone(), value(name, schema))).collect()
 }
 
 fn value(name: &str, schema: &Value) -> Value {
@@ -86,17 +101,24 @@ fn value(name: &str, schema: &Value) -> Value {
     if schema.get("x-aspect-ratio").is_some() {
         return "3:2".into();
     }
-    if let Some(choice) = schema["enum"].get(0) {
-        return choice.clone();
+    if let Some(choices) = schema["enum"].as_array() {
+        return choices.iter().rfind(|choice| choice.is_string()).unwrap().clone();
     }
     let lowest = schema["minimum"].as_f64().unwrap_or(1.0);
     match (name, schema["type"].as_str()) {
-        ("output_format", _) => "webp".into(),
         ("width" | "height", _) if lowest <= 64.0 => json!(96),
         ("finetune_id", _) => "fox-style".into(),
         ("reference_offset_x" | "reference_offset_y", _) => json!(8),
         ("webhook_url", _) => "https://example.com/hook".into(),
-        (_, Some("string")) => format!("the {name} of a test").into(),
+        (_, Some("string")) => match schema["minLength"].as_u64() {
+            Some(length) => "a".repeat(length as usize).into(),
+            None => format!("the {name} of a test").into(),
+        },
+        (_, Some("array")) => {
+            let count = schema["minItems"].as_u64().unwrap_or(1) as usize;
+            vec![value(name, &schema["items"]); count].into()
+        }
+        (_, Some("object")) => object(schema, |_| true),
         (_, Some("integer")) => json!(lowest as i64),
         (_, Some("number")) => json!(lowest),
         (_, Some("boolean")) => json!(true),

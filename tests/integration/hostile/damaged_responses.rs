@@ -215,14 +215,17 @@ async fn refusals_that_hang_are_refusals() {
 #[tokio::test(start_paused = true)]
 async fn damaged_poll_responses_keep_other_fields() {
     let service = ScriptedServer::start().await;
-    let body = r#"{"id":7,"status":"Pending","progress":0.5,"cost":NaN,"details":{"step":3}}"#;
+    let body = concat!(
+        r#"{"id":7,"status":"Pending","not_defined":0.5,"cost":NaN,"#,
+        r#""not_defined_either":{"step":3}}"#,
+    );
     service.reply(Reply::status(200).body(body));
 
     let update = task(&client(&service), &service).poll().await.unwrap();
 
     assert_eq!(update.status(), &TaskStatus::InProgress("Pending".to_owned()));
-    assert_eq!(update.extra()["progress"], 0.5);
-    assert_eq!(update.extra()["details"], json!({ "step": 3 }));
+    assert_eq!(update.extra()["not_defined"], 0.5);
+    assert_eq!(update.extra()["not_defined_either"], json!({ "step": 3 }));
     assert!(!update.extra().contains_key("cost"));
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::contract::Place;
+use crate::contract::{Fault, Place};
 
 /// The cell for an unspecified value.
 pub const NOTHING: &str = "-";
@@ -30,7 +30,7 @@ pub struct Row<'a> {
 pub type Facts<'a> = BTreeMap<String, Row<'a>>;
 
 /// Returns the differences in both directions, one per line, each with a JSON pointer. `holder`
-/// returns the pointer to where a missing row would be.
+/// returns the pointer to where a row that no other contains would be.
 pub fn differences(
     listing: &Facts,
     document: &Facts,
@@ -39,8 +39,10 @@ pub fn differences(
     let mut found = Vec::new();
     for (place, listed) in listing {
         let Some(documented) = document.get(place) else {
-            found
-                .push(format!("{}: {place} is in the listing, not in the document", holder(place)));
+            let owner = owner(place).and_then(|owner| document.get(owner)?.place);
+            let owner = owner.and_then(|owner| target(&owner).ok());
+            let pointer = owner.map_or_else(|| holder(place), |owner| owner.pointer());
+            found.push(format!("{pointer}: {place} is in the listing, not in the document"));
             continue;
         };
         for (column, Cell { text, .. }) in &listed.cells {
@@ -61,6 +63,21 @@ pub fn differences(
         ));
     }
     found
+}
+
+/// Returns the row of the value that contains the value of the row `place`.
+fn owner(place: &str) -> Option<&str> {
+    let name = place.find(' ')? + 1;
+    let end = place[name..].rfind(['.', '['])?;
+    Some(&place[..name + end])
+}
+
+/// Follows a reference, which may be in an `allOf` to have a description.
+pub fn target<'a>(schema: &Place<'a>) -> Result<Place<'a>, Fault> {
+    match schema.elements_of("allOf")?.as_slice() {
+        [only] => only.resolved(),
+        _ => schema.resolved(),
+    }
 }
 
 fn pointer(place: Option<Place>) -> String {

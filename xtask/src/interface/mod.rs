@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The folder of the lists in the repository.
-const FOLDER: &str = "xtask/interface";
+pub const FOLDER: &str = "xtask/interface";
 
 /// The lists.
 pub struct Lists {

@@ -6,7 +6,7 @@ use super::{
     document::{
         Schema, each_operation, flattened, keyword_cell, note, request_schema, value, yes_no,
     },
-    facts::{Facts, NOTHING, Row, alternatives},
+    facts::{Facts, NOTHING, Row, alternatives, target},
 };
 use crate::contract::{Fault, Place};
 
@@ -65,14 +65,6 @@ fn add<'a>(
             add_object(facts, &format!("{place}."), &target)
         }
         _ => Ok(()),
-    }
-}
-
-/// Follows a reference, which may be in an `allOf` to have a description.
-fn target<'a>(schema: &Place<'a>) -> Result<Place<'a>, Fault> {
-    match schema.elements_of("allOf")?.as_slice() {
-        [only] => Ok(only.resolved()?),
-        _ => Ok(schema.resolved()?),
     }
 }
 

@@ -12,7 +12,11 @@ pub static REASONS: [Reason; 2] = [
         why: "text for people, which a reviewer reads",
         is_met: |mutation| {
             const PROSE: [&str; 2] = ["description", "summary"];
-            mutation.action == Action::Change && PROSE.contains(&mutation.keyword())
+            let is_gone = mutation.action == Action::Remove
+                // The items of a list need no description of their own.
+                && mutation.pointer.ends_with("/items/description");
+            let is_changed = mutation.action == Action::Change;
+            is_gone || is_changed && PROSE.contains(&mutation.keyword())
         },
     },
     Reason {

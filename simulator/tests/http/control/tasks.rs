@@ -146,7 +146,6 @@ async fn the_contract_is_served_with_its_prefix_and_valid_examples() {
     let paths = document["paths"].as_object().unwrap();
     assert!(paths.keys().all(|path| !path.contains("gen-")), "{:?}", paths.keys());
     assert!(!document.to_string().contains("`gen-"));
-    let mut tried = 0;
     for (path, item) in paths {
         let Some(operation) = item.get("post") else { continue };
         let example = &operation["requestBody"]["content"]["application/json"]["example"];
@@ -160,9 +159,7 @@ async fn the_contract_is_served_with_its_prefix_and_valid_examples() {
         let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
         let response = bench.send(Method::POST, &url, &headers, example.to_string()).await;
         assert_eq!(response.status, 200, "{path} {example}: {response:?}");
-        tried += 1;
     }
-    assert_eq!(tried, 28);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The version that a release demands.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use semver::Version;
 
@@ -67,6 +67,22 @@ fn a_release_is_compared_from_the_older_document() {
     let (text, _) = examine(&arguments, &ours, version("0.1.0")).expect("could not compare");
     assert!(text.contains("removed: operation [gen-new]"), "{text}");
     assert!(text.contains("added: operation [gen-old]"), "{text}");
+}
+
+/// The type of the field is not in what the documents have in common with those of providers.
+#[test]
+fn generated_types_are_compared() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi.json");
+    let mut ours = load(&path).expect("could not read openapi.json");
+    let fields = "/components/schemas/GenKontextPro/properties/input_image";
+    let field = ours.document.pointer_mut(fields).and_then(|field| field.as_object_mut());
+    field.expect("no field").remove("x-image");
+    let arguments =
+        Arguments { other: path, released: Some(version("0.1.0")), ..arguments("theirs.json") };
+    let (text, _) = examine(&arguments, &ours, version("0.1.0")).expect("could not compare");
+    let line = "Rust breaking  input_image: type: Option<ImageInput> -> Option<String>";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("set it to 0.2.0 or higher"), "{text}");
 }
 
 #[test]

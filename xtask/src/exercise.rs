@@ -1,0 +1,127 @@
+//! `cargo xtask exercise`: changes the contract in a copy of the repository, and shows what else
+//! changes with it.
+
+use std::{
+    env, fs,
+    fs::OpenOptions,
+    io::{ErrorKind, Write},
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use serde_json::Value;
+
+use crate::{
+    interface,
+    repository::{self, CONTRACT},
+};
+
+/// The folder with the endpoints and fields to add, and with their tests.
+const ADDITIONS: &str = "xtask/exercise";
+
+/// The most files that the change may touch.
+const MOST_FILES: usize = 8;
+
+/// Adds endpoints with lists, objects and enums, and fields of the poll response, to a copy of the
+/// repository. Regenerates the copy, runs all its tests, and prints the files that changed
+#[derive(Args)]
+pub struct Arguments {}
+
+pub fn run(_: &Arguments) -> Result<ExitCode> {
+    let root = repository::root()?;
+    let copy = root.join("target/exercise");
+    copy_repository(&root, &copy)?;
+    add_tests(&copy)?;
+    git(&copy, &["init", "--quiet"])?;
+    git(&copy, &["add", "--all"])?;
+    add_endpoints(&copy)?;
+    println!("regenerating {} ...", copy.display());
+    let regenerated = Command::new(env::current_exe().context("could not find this program")?)
+        .arg("regenerate")
+        .current_dir(&copy)
+        // Cargo would take the builds of two checkouts in one folder for the same. This one stays
+        // for the next exercise.
+        .env("CARGO_TARGET_DIR", root.join("target/exercise-build"))
+        .status()
+        .context("could not start `regenerate`")?;
+    let mut changed = git(&copy, &["diff", "--name-only"])?;
+    changed += &git(&copy, &["ls-files", "--others", "--exclude-standard"])?;
+    print!("changed files:\n{changed}");
+    let count = changed.lines().count();
+    println!("{count} files changed, at most {MOST_FILES} may");
+    match regenerated.success() && count <= MOST_FILES {
+        true => Ok(ExitCode::SUCCESS),
+        false => Ok(ExitCode::FAILURE),
+    }
+}
+
+/// Copies all files except ignored ones.
+fn copy_repository(root: &Path, copy: &Path) -> Result<()> {
+    match fs::remove_dir_all(copy) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("could not remove {}", copy.display()));
+        }
+        _ => {}
+    }
+    let files = git(root, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
+    let paths = files.split_terminator('\0').map(|path| (root.join(path), copy.join(path)));
+    // Git also lists files that were removed but not committed.
+    for (from, to) in paths.filter(|(from, _)| from.exists()) {
+        let copied =
+            fs::create_dir_all(to.parent().unwrap_or(copy)).and_then(|()| fs::copy(&from, &to));
+        copied.with_context(|| format!("could not copy {} to {}", from.display(), to.display()))?;
+    }
+    Ok(())
+}
+
+fn add_tests(copy: &Path) -> Result<()> {
+    let tests = read(&copy.join(ADDITIONS).join("tests.rs"))?;
+    append(&copy.join("tests/integration/exercise.rs"), &tests)?;
+    append(&copy.join("tests/integration/main.rs"), "mod exercise;\n")
+}
+
+fn add_endpoints(copy: &Path) -> Result<()> {
+    let additions = copy.join(ADDITIONS);
+    let path = copy.join(CONTRACT);
+    let mut document: Value = serde_json::from_str(&read(&path)?)?;
+    merge(&mut document, serde_json::from_str(&read(&additions.join(CONTRACT))?)?);
+    let text = serde_json::to_string_pretty(&document)? + "\n";
+    fs::write(&path, text).with_context(|| format!("could not write {}", path.display()))?;
+    for list in ["operations.tsv", "fields.tsv", "responses.tsv"] {
+        append(&copy.join(interface::FOLDER).join(list), &read(&additions.join(list))?)?;
+    }
+    Ok(())
+}
+
+/// Adds the members of `additions` to those of `value`, at every depth.
+fn merge(value: &mut Value, additions: Value) {
+    match (value, additions) {
+        (Value::Object(members), Value::Object(additions)) => {
+            for (name, addition) in additions {
+                merge(members.entry(name).or_insert(Value::Null), addition);
+            }
+        }
+        (value, addition) => *value = addition,
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))
+}
+
+fn append(path: &Path, text: &str) -> Result<()> {
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("could not write {}", path.display()))
+}
+
+/// Runs git in a folder, and returns its output.
+fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new("git").args(arguments).current_dir(folder).output();
+    let output = output.context("could not start git")?;
+    let problem = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`git {}` failed: {problem}", arguments.join(" "));
+    String::from_utf8(output.stdout).context("git printed a path that is not UTF-8")
+}
