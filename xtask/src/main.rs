@@ -7,6 +7,7 @@ mod corrections;
 mod derived;
 mod diff;
 mod exercise;
+mod generators;
 mod interface;
 #[cfg(test)]
 mod mutations;
@@ -27,6 +28,7 @@ enum Command {
     Diff(diff::Arguments),
     Conformance(conformance::Arguments),
     Exercise(exercise::Arguments),
+    Generators(generators::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Exercise(arguments) => exercise::run(&arguments),
+        Command::Generators(arguments) => generators::run(&arguments),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
