@@ -88,17 +88,7 @@ impl Responses {
         target.need("description")?.text()?;
         frame::check_notes(target)?;
         if let Some(alternatives) = target.get("oneOf") {
-            let known = ["description", "oneOf", "x-not-shown", "x-correction"];
-            frame::known(target, "a choice of responses", known.into_iter())?;
-            return alternatives
-                .distinct_elements()?
-                .iter()
-                .try_for_each(|one| self.read_reference(one));
-        }
-        if let Some(alternatives) = target.get("anyOf") {
-            let known = ["description", "anyOf"];
-            frame::known(target, "a choice of types", known.into_iter())?;
-            return alternatives.distinct_elements()?.iter().try_for_each(read_scalar);
+            return self.read_alternatives(target, &alternatives.distinct_elements()?);
         }
         let declared = target.need("type")?;
         match declared.string()? {
@@ -106,6 +96,17 @@ impl Responses {
             "string" => self.read_statuses(target),
             _ => Err(declared.fault("expected `object`, or `string` with `x-extensible-enum`")),
         }
+    }
+
+    /// Reads a choice of responses, which are references, or of types.
+    fn read_alternatives(&mut self, target: &Place, alternatives: &[Place]) -> Result<(), Fault> {
+        if alternatives.iter().any(|one| one.get("$ref").is_some()) {
+            let known = ["description", "oneOf", "x-not-shown", "x-correction"];
+            frame::known(target, "a choice of responses", known.into_iter())?;
+            return alternatives.iter().try_for_each(|one| self.read_reference(one));
+        }
+        frame::known(target, "a choice of types", ["description", "oneOf"].into_iter())?;
+        alternatives.iter().try_for_each(read_scalar)
     }
 
     fn read_object(&mut self, place: &Place) -> Result<(), Fault> {

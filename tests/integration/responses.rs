@@ -35,7 +35,7 @@ fn value(contract: &Value, schema: &Value) -> Value {
             value(contract, target)
         };
     }
-    if let Some(first) = schema["anyOf"].as_array().and_then(|parts| parts.first()) {
+    if let Some(first) = schema["oneOf"].as_array().and_then(|parts| parts.first()) {
         return value(contract, first);
     }
     match schema["type"].as_str().unwrap_or_else(|| panic!("a type: {schema}")) {

@@ -104,7 +104,7 @@ fn type_place<'a>(owner: &Place<'a>, schema: &Schema<'a>) -> Result<Place<'a>, F
 fn type_of(schema: &Schema) -> Result<String, Fault> {
     let named = schema.get("type").and_then(|named| named.value.as_str()).unwrap_or("not-shown");
     let Some(items) = schema.get("items") else { return Ok(named.into()) };
-    let alternatives = items.resolved()?.elements_of("anyOf")?;
+    let alternatives = items.resolved()?.elements_of("oneOf")?;
     let names: Vec<_> = match alternatives.is_empty() {
         true => vec![name_of(items)],
         false => alternatives.iter().map(name_of).collect(),
