@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     iter,
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -17,8 +17,9 @@ const DEBIAN_GO: &str = "/usr/share/gocode";
 pub const GO_VALIDATOR: &str = "/usr/share/gocode/src/gopkg.in/validator.v2";
 
 /// Programs and files that are not installed by this command, and how to get them.
-const REQUIREMENTS: [(&str, &str); 5] = [
+const REQUIREMENTS: [(&str, &str); 6] = [
     ("npm", "install Node.js 20.19 or later"),
+    ("tsc", "install Node.js 20.19 or later"),
     ("python3", "install Python 3.11 or later"),
     ("java", "install Java 11 or later"),
     ("go", "install Go (in Debian: golang-go)"),
@@ -26,10 +27,11 @@ const REQUIREMENTS: [(&str, &str); 5] = [
 ];
 
 /// Variables of each command. The current directory is that of the tool.
-const VARIABLES: [(&str, &str); 7] = [
+const VARIABLES: [(&str, &str); 8] = [
     ("CARGO_TARGET_DIR", "../cargo"),
     ("CI", "true"),
     ("GO111MODULE", "off"),
+    ("GOFLAGS", ""),
     ("NO_COLOR", "1"),
     ("PYTHONPATH", "generated"),
     ("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true"),
@@ -49,11 +51,12 @@ pub struct Environment {
 
 impl Environment {
     pub fn new(root: PathBuf) -> Self {
-        Self::with_path(root, &env::var_os("PATH").unwrap_or_default())
+        let folder = root.join("target/generators");
+        Self::with(root, folder, &env::var_os("PATH").unwrap_or_default())
     }
 
-    fn with_path(root: PathBuf, path: &OsString) -> Self {
-        let folder = root.join("target/generators");
+    /// Uses this folder, and this search path for programs that are not installed in it.
+    pub fn with(root: PathBuf, folder: PathBuf, path: &OsStr) -> Self {
         let installed = ["node_modules/.bin", "python/bin"].map(|bin| folder.join(bin));
         let path = env::join_paths(installed.into_iter().chain(env::split_paths(path)));
         Self { root, folder, path: path.unwrap_or_default() }
@@ -82,41 +85,63 @@ impl Environment {
     }
 }
 
-/// Runs a command and returns its output. If it fails, its last lines are part of the error.
-pub fn output_of(command: &mut Command) -> Result<Output> {
-    let words = iter::once(command.get_program()).chain(command.get_args());
-    let line = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let output = command.output().with_context(|| format!("could not start `{line}`"))?;
-    if !output.status.success() {
-        let text = text_of(&output);
-        let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        let last = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
-        bail!("`{line}` failed ({}):\n{last}", output.status);
-    }
-    Ok(output)
+/// A command that ended.
+pub struct Finished {
+    line: String,
+    output: Output,
 }
 
-/// Returns what a command printed, standard output first.
-pub fn text_of(output: &Output) -> String {
-    let texts = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    texts.join("\n")
+impl Finished {
+    /// Runs a command until it ends.
+    pub fn run(command: &mut Command) -> Result<Self> {
+        let words = iter::once(command.get_program()).chain(command.get_args());
+        let line = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let output = command.output().with_context(|| format!("could not start `{line}`"))?;
+        Ok(Self { line, output })
+    }
+
+    /// Returns what it printed, standard output first.
+    pub fn text(&self) -> String {
+        [&self.output.stdout, &self.output.stderr]
+            .map(|text| String::from_utf8_lossy(text))
+            .join("\n")
+    }
+
+    pub fn standard_output(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).trim().to_owned()
+    }
+
+    /// Fails if it failed. The error has the last lines that it printed.
+    pub fn checked(self) -> Result<Self> {
+        if self.output.status.success() {
+            return Ok(self);
+        }
+        let text = self.text();
+        let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
+        bail!("`{}` failed ({}):\n{last}", self.line, self.output.status);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn environment(path: &str) -> Environment {
+        Environment::with("/nowhere".into(), "/nowhere/folder".into(), path.as_ref())
+    }
+
     #[test]
     fn a_missing_program_is_reported_with_what_to_install() {
-        let empty = Environment::with_path("/nowhere".into(), &OsString::new());
+        let empty = environment("");
         let missing = empty.missing("npm").unwrap();
         assert_eq!(missing, "npm is missing; install Node.js 20.19 or later");
-        assert!(Environment::with_path("/nowhere".into(), &"/bin".into()).missing("sh").is_none());
+        assert!(environment("/bin").missing("sh").is_none());
     }
 
     #[test]
     fn a_required_file_is_looked_up_at_its_path() {
-        let environment = Environment::with_path("/nowhere".into(), &OsString::new());
+        let environment = environment("");
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         assert_eq!(environment.missing(file), None);
         assert!(environment.missing("/nowhere/file").is_some());
@@ -124,10 +149,11 @@ mod tests {
 
     #[test]
     fn the_error_of_a_command_has_its_last_lines() {
-        let environment = Environment::with_path("/nowhere".into(), &"/bin".into());
+        let environment = environment("/bin:/usr/bin");
         let script = "seq 30; echo broken >&2; exit 3";
         let mut command = environment.command(Path::new("/"), &["sh", "-c", script]);
-        let error = output_of(&mut command).unwrap_err().to_string();
+        let finished = Finished::run(&mut command).unwrap();
+        let error = finished.checked().err().unwrap().to_string();
         assert!(error.contains("exit status: 3"), "{error}");
         assert!(error.ends_with("\n29\n30\nbroken") && !error.contains("\n11\n"), "{error}");
     }

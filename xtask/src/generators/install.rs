@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::{
-    environment::{Environment, output_of},
+    environment::{Environment, Finished},
     tool::Tool,
 };
 
@@ -66,31 +66,45 @@ impl Registry {
     }
 }
 
-/// Which registries could be used, and the versions of their packages.
-pub struct Installed(Vec<(Registry, String, Option<String>)>);
+/// The packages of a registry.
+struct Packages {
+    registry: Registry,
+    /// The content of the list.
+    list: String,
+    /// Why they are not installed.
+    fault: Option<String>,
+}
+
+impl Packages {
+    fn installed(registry: Registry, environment: &Environment) -> Result<Self> {
+        let path = environment.root.join(COMMITTED).join(registry.list());
+        let list = fs::read_to_string(&path)
+            .with_context(|| format!("could not read {}", path.display()))?;
+        let fault = match environment.missing(registry.program()) {
+            Some(reason) => Some(reason),
+            None => install(registry, &list, environment).err().map(|error| {
+                eprintln!("error: {error:#}");
+                format!("the packages of {} could not be installed", path.display())
+            }),
+        };
+        Ok(Self { registry, list, fault })
+    }
+}
+
+/// What is installed.
+pub struct Installed(Vec<Packages>);
 
 impl Installed {
-    /// Installs the packages of these tools, unless they are there.
-    pub fn all_of(tools: &[&Tool], environment: &Environment) -> Result<Self> {
-        let mut installed = Vec::new();
-        for registry in Registry::ALL {
-            if tools.iter().any(|tool| tool.registry == registry) {
-                let path = environment.root.join(COMMITTED).join(registry.list());
-                let list = fs::read_to_string(&path)
-                    .with_context(|| format!("could not read {}", path.display()))?;
-                let fault = environment
-                    .missing(registry.program())
-                    .or_else(|| install(registry, &list, environment).err().map(describe));
-                installed.push((registry, list, fault));
-            }
-        }
-        Ok(Self(installed))
+    /// Installs the packages of all lists, unless they are there.
+    pub fn all(environment: &Environment) -> Result<Self> {
+        let packages = Registry::ALL.map(|registry| Packages::installed(registry, environment));
+        packages.into_iter().collect::<Result<_>>().map(Self)
     }
 
     /// Returns the version of the package of this tool, or why it is not installed.
     pub fn version_of(&self, tool: &Tool) -> Result<String, String> {
-        let found = self.0.iter().find(|(registry, _, _)| *registry == tool.registry);
-        let (registry, list, fault) = found.ok_or("its registry was not used")?;
+        let packages = self.0.iter().find(|packages| packages.registry == tool.registry);
+        let Packages { registry, list, fault } = packages.ok_or("its registry was not used")?;
         match fault {
             Some(fault) => Err(fault.clone()),
             None => version(*registry, list, tool.package)
@@ -99,27 +113,24 @@ impl Installed {
     }
 }
 
-fn describe(error: anyhow::Error) -> String {
-    format!("{error:#}")
-}
-
 /// Installs the packages of a list, unless this list was installed before.
 fn install(registry: Registry, list: &str, environment: &Environment) -> Result<()> {
     let folder = &environment.folder;
-    let stamp = folder.join(format!("{}.installed", registry.list()));
+    let directory = folder.join(registry.directory());
+    // In the same directory as the packages, because it is removed with them.
+    let stamp = directory.join("installed");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
         return Ok(());
     }
     eprintln!("installing the packages of {COMMITTED}/{}", registry.list());
-    fs::create_dir_all(folder).context("could not create target/generators")?;
-    let directory = folder.join(registry.directory());
     if directory.exists() {
         fs::remove_dir_all(&directory)
             .with_context(|| format!("could not remove {}", directory.display()))?;
     }
+    fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
     fs::write(folder.join(registry.list()), list).context("could not copy the list")?;
     for command in registry.commands() {
-        output_of(&mut environment.command(folder, command))?;
+        Finished::run(&mut environment.command(folder, command))?.checked()?;
     }
     // Written last, because an interrupted installation is repeated.
     fs::write(stamp, list).context("could not note what is installed")
@@ -135,5 +146,37 @@ fn version(registry: Registry, list: &str, package: &str) -> Option<String> {
         Registry::PyPi => list.lines().find_map(|line| {
             line.strip_prefix(package)?.strip_prefix("==").map(|version| version.trim().to_owned())
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::generators::tools::TOOLS;
+
+    fn committed(registry: Registry) -> String {
+        let path = format!("{}/generators/{}", env!("CARGO_MANIFEST_DIR"), registry.list());
+        fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn each_tool_has_an_exact_version() {
+        let is_exact = |version: &str| semver::Version::parse(version).is_ok();
+        for tool in &TOOLS {
+            let version = version(tool.registry, &committed(tool.registry), tool.package);
+            assert!(version.is_some_and(|version| is_exact(&version)), "{}", tool.package);
+        }
+    }
+
+    #[test]
+    fn without_npm_and_python_no_tool_is_installed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
+        let nothing = Environment::with(root, "/nowhere".into(), "".as_ref());
+        let installed = Installed::all(&nothing).unwrap();
+        let reasons = TOOLS.each_ref().map(|tool| installed.version_of(tool).unwrap_err());
+        assert_eq!(reasons[0], "npm is missing; install Node.js 20.19 or later");
+        assert_eq!(reasons[8], "python3 is missing; install Python 3.11 or later");
     }
 }

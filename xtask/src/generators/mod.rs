@@ -38,7 +38,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let tools = selected(&arguments.only)?;
     let environment = Environment::new(repository::root()?);
-    let installed = Installed::all_of(&tools, &environment)?;
+    let installed = Installed::all(&environment)?;
     let simulator = Simulator::start(&environment.root)?;
     let mut reports: Vec<Report> = Vec::new();
     for tool in tools {

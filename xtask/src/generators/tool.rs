@@ -2,21 +2,24 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use super::{
-    environment::{Environment, output_of, text_of},
+    environment::{Environment, Finished},
     install::{COMMITTED, Installed, Registry},
     report::{Outcome, Report},
     simulator::Simulator,
     warnings::warnings,
 };
 
-/// What a JPEG, PNG or WebP file starts with.
-const SIGNATURES: [&[u8]; 3] = [b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF"];
+/// What a JPEG file and a PNG file start with.
+const SIGNATURES: [&[u8]; 2] = [b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"];
 
 /// The name of the file that a client saves.
 const PICTURE: &str = "picture";
+
+/// The name of the file with all that the tool printed about the contract.
+const OUTPUT: &str = "output.txt";
 
 /// A linter or generator. Its commands run in a directory of their own, which has the files of
 /// `xtask/generators/<name>`.
@@ -47,20 +50,26 @@ impl Tool {
         installed: &Installed,
         simulator: &Simulator,
     ) -> Report {
-        let version = match installed.version_of(self) {
+        let version = match self.version(environment, installed) {
             Ok(version) => version,
             Err(reason) => return Report::not_run(self.name, &reason),
         };
-        if let Some(reason) = self.needs.iter().find_map(|need| environment.missing(need)) {
-            return Report::not_run(self.name, &reason);
-        }
         let mut found = Vec::new();
-        let outcome = self.try_run(environment, simulator, &mut found);
+        let outcome = self.run(environment, simulator, &mut found);
         let outcome = outcome.unwrap_or_else(|error| Outcome::Failed(format!("{error:#}")));
         Report { tool: format!("{} {version}", self.name), warnings: found, outcome }
     }
 
-    fn try_run(
+    /// Returns the installed version, or why the tool cannot run.
+    fn version(&self, environment: &Environment, installed: &Installed) -> Result<String, String> {
+        let version = installed.version_of(self)?;
+        match self.needs.iter().find_map(|need| environment.missing(need)) {
+            Some(reason) => Err(reason),
+            None => Ok(version),
+        }
+    }
+
+    fn run(
         &self,
         environment: &Environment,
         simulator: &Simulator,
@@ -68,25 +77,40 @@ impl Tool {
     ) -> Result<Outcome> {
         let directory = environment.folder.join(self.name);
         prepare(&environment.root, self.name, &directory)?;
-        let output = environment.command(&directory, self.generate).output();
-        let output = output.with_context(|| format!("could not start `{}`", self.generate[0]))?;
-        *found = warnings(self.name, &text_of(&output));
-        ensure!(output.status.success(), "{}:\n{}", output.status, text_of(&output).trim());
-        let Some(client) = &self.client else { return Ok(Outcome::Linted) };
-        output_of(&mut environment.command(&directory, client.build))?;
-        let mut run = environment.command(&directory, client.run);
-        run.arg(PICTURE).env("IMAGEKILN_BASE_URL", &simulator.base_url);
-        let output = output_of(run.env("IMAGEKILN_API_KEY", &simulator.api_key))?;
-        let printed = String::from_utf8_lossy(&output.stdout);
-        let polls = printed.trim().parse();
-        let polls = polls.with_context(|| format!("`{printed}` is not the number of polls"))?;
+        let generated = Finished::run(&mut environment.command(&directory, self.generate))?;
+        let output = generated.text();
+        fs::write(directory.join(OUTPUT), &output).context("could not keep its output")?;
+        *found = warnings(self.name, &output);
+        generated.checked()?;
+        match &self.client {
+            Some(client) => client.run(&directory, environment, simulator),
+            None => Ok(Outcome::Linted),
+        }
+    }
+}
+
+impl Client {
+    fn run(
+        &self,
+        directory: &Path,
+        environment: &Environment,
+        simulator: &Simulator,
+    ) -> Result<Outcome> {
+        Finished::run(&mut environment.command(directory, self.build))?.checked()?;
+        let mut command = environment.command(directory, self.run);
+        command.arg(PICTURE);
+        command.env("IMAGEKILN_BASE_URL", &simulator.base_url);
+        command.env("IMAGEKILN_API_KEY", &simulator.api_key);
+        let printed = Finished::run(&mut command)?.checked()?.standard_output();
+        let polls = printed.parse();
+        let polls = polls.with_context(|| format!("`{printed}` is not a number of polls"))?;
         let picture = fs::read(directory.join(PICTURE)).context("the client saved no picture")?;
         check(&picture)?;
         Ok(Outcome::Saved { polls, picture })
     }
 }
 
-/// Replaces the directory of a tool by one with its committed files.
+/// Replaces the directory of a tool with one that has its committed files.
 fn prepare(root: &Path, name: &str, directory: &Path) -> Result<()> {
     let context = || format!("could not prepare {}", directory.display());
     if directory.exists() {
@@ -118,6 +142,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Fails if a saved file is not a picture.
 fn check(picture: &[u8]) -> Result<()> {
     if !SIGNATURES.iter().any(|signature| picture.starts_with(signature)) {
         let start = String::from_utf8_lossy(&picture[..picture.len().min(80)]);

@@ -41,7 +41,7 @@ pub const TOOLS: [Tool; 9] = [
         registry: Npm,
         package: "@redocly/cli",
         needs: &[],
-        generate: &["redocly", "lint", CONTRACT, "--extends", "recommended"],
+        generate: &["redocly", "lint", CONTRACT, "--extends", "recommended", "--format", "stylish"],
         client: None,
     },
     Tool {
