@@ -149,10 +149,8 @@ const fn openapi_generator(language: &'static str, output: &'static str) -> [&'s
 }
 
 /// Generators that cannot be installed from npm or PyPI, and why they are not run.
-pub const NOT_INSTALLABLE: [(&str, &str); 1] = [(
-    "oapi-codegen",
-    "it is a Go module, and this command does not download Go modules; Debian has no package of it",
-)];
+pub const NOT_INSTALLABLE: [(&str, &str); 1] =
+    [("oapi-codegen", "it is a Go module without a Debian package; Go modules are not downloaded")];
 
 #[cfg(test)]
 mod tests {
