@@ -152,25 +152,34 @@ fn reference(name: &str) -> Value {
     json!({ "allOf": [{ "$ref": format!("#/components/schemas/{name}") }] })
 }
 
-/// Adapts the schema of a response, so that unknown fields are kept.
+/// Adapts the schema of a response, so that unknown fields and values are kept at every depth.
 fn open(schema: &Value) -> Value {
+    if schema.get("x-address").is_some() {
+        let mut address = reference("Address");
+        address["description"] = schema["description"].clone();
+        return address;
+    }
     let mut schema = schema.clone();
-    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        for property in properties.values_mut() {
-            if property.get("x-address").is_some() {
-                let description = property["description"].clone();
-                *property = reference("Address");
-                property["description"] = description;
-            } else if property["type"] == "string"
-                && let Some(property) = property.as_object_mut()
-            {
-                // progenitor would use types of other crates for dates and UUIDs.
-                property.remove("format");
+    let Some(members) = schema.as_object_mut() else { return schema };
+    match members.get("type").and_then(Value::as_str) {
+        Some("object") => {
+            members.insert("additionalProperties".to_owned(), json!({}));
+            let properties = members.get_mut("properties").and_then(Value::as_object_mut);
+            let properties = properties.into_iter().flat_map(Map::values_mut);
+            properties.for_each(|property| *property = open(property));
+        }
+        Some("array") => {
+            if let Some(items) = members.get_mut("items") {
+                *items = open(items);
             }
         }
-    }
-    if schema["type"] == "object" {
-        schema["additionalProperties"] = json!({});
+        Some("string") => {
+            // progenitor would use types of other crates for dates and UUIDs, and an enum without
+            // the values that the service adds.
+            members.remove("format");
+            members.remove("enum");
+        }
+        _ => {}
     }
     schema
 }

@@ -19,7 +19,7 @@ use imagekiln::{
     ErrorKind, ImageInput, Submit,
     types::{
         GenMotion1, GenMotion1Preview, Mood, MotionQuality, MotionStyle, MotionStylePalette,
-        Subject, SubjectRole,
+        MotionType, Subject, SubjectRole,
     },
 };
 
@@ -38,6 +38,8 @@ fn lists_and_objects_have_types() {
     let request = GenMotion1::new("a fox", keyframes())
         .beats([0.5, 1.0])
         .moods([Mood::Calm, Mood::Wild])
+        .effects(["blur", "glow"])
+        .type_(MotionType::Loop)
         .style(style())
         .subjects([subject.role(SubjectRole::Background).weight(0.5)])
         .quality("high");
@@ -65,7 +67,7 @@ fn limits_hold_at_every_depth() {
         .quality("best");
     let error = request.validate().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Validation);
-    let fields: Vec<_> = error.violations().iter().map(|violation| violation.field()).collect();
+    let fields: Vec<_> = error.violations().iter().filter_map(|one| one.field()).collect();
     assert_eq!(
         fields,
         [
@@ -115,9 +117,11 @@ async fn images_in_lists_are_sent_again_with_a_retry() {
 async fn a_field_of_the_poll_response_is_optional() {
     let service = ScriptedServer::start().await;
     let delivery = ScriptedServer::start().await;
-    for progress in [json!(0.5), json!(null), json!("half"), json!({ "percent": 50 })] {
+    for value in [json!(0.5), json!(null), json!("half"), json!({ "device": 50 }), json!([[1]])] {
         let mut body = samples::ready_body(&samples::delivery_url(&delivery));
-        body["progress"] = progress;
+        for field in ["progress", "preview", "metrics"] {
+            body[field] = value.clone();
+        }
         service.reply(Reply::json(200, &body));
         let task = samples::task(&client(&service), &service);
         task.wait().await.expect("a ready task is ready, whatever the new field has");

@@ -46,10 +46,10 @@
 //! | bound or `pattern` widened or dropped | compatible | breaking | none |
 //! | `format` added | breaking | compatible | breaking (2) |
 //! | `format` dropped | compatible | breaking | breaking (2) |
-//! | value of an `enum` removed | breaking | compatible | breaking |
-//! | value of an `enum` added | compatible | breaking | additive |
-//! | `enum` added | breaking | compatible | breaking |
-//! | `enum` dropped | compatible | breaking | breaking |
+//! | value of an `enum` removed | breaking | compatible | breaking (2) |
+//! | value of an `enum` added | compatible | breaking | additive (2) |
+//! | `enum` added | breaking | compatible | breaking (2) |
+//! | `enum` dropped | compatible | breaking | breaking (2) |
 //! | type no longer allowed | breaking | compatible | breaking |
 //! | type newly allowed | compatible | breaking | breaking |
 //! | null no longer allowed | breaking | compatible | none (1) |

@@ -21,6 +21,9 @@ use crate::{
 /// The folder with the endpoints and fields to add, and with their tests.
 const ADDITIONS: &str = "xtask/exercise";
 
+/// The lists that get further rows.
+const EXTENDED_LISTS: [&str; 3] = ["operations.tsv", "fields.tsv", "responses.tsv"];
+
 /// The most files that the change may touch.
 const MOST_FILES: usize = 8;
 
@@ -89,7 +92,7 @@ fn add_endpoints(copy: &Path) -> Result<()> {
     merge(&mut document, serde_json::from_str(&read(&additions.join(CONTRACT))?)?);
     let text = serde_json::to_string_pretty(&document)? + "\n";
     fs::write(&path, text).with_context(|| format!("could not write {}", path.display()))?;
-    for list in ["operations.tsv", "fields.tsv", "responses.tsv"] {
+    for list in EXTENDED_LISTS {
         append(&copy.join(interface::FOLDER).join(list), &read(&additions.join(list))?)?;
     }
     Ok(())
@@ -124,4 +127,36 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
     let problem = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`git {}` failed: {problem}", arguments.join(" "));
     String::from_utf8(output.stdout).context("git printed a path that is not UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{check, contract, interface::Lists, outline};
+
+    /// The command itself compiles and tests a whole copy, which takes minutes.
+    #[test]
+    fn the_additions_are_valid_and_have_types() {
+        let additions = |name: &str| repository::read(&format!("{ADDITIONS}/{name}"));
+        let lists = Lists::read_with(|name| {
+            let list = repository::read(&format!("{}/{name}", interface::FOLDER))?;
+            let is_extended = EXTENDED_LISTS.contains(&name);
+            Ok(if is_extended { list + &additions(name)? } else { list })
+        });
+        let mut document = contract::parse(contract::DOCUMENT).unwrap();
+        if document["paths"].get("/v1/gen-motion-1").is_some() {
+            // This is the copy, which has the additions already.
+            return;
+        }
+        let before = outline::types_of(&document.to_string()).unwrap();
+        merge(&mut document, serde_json::from_str(&additions(CONTRACT).unwrap()).unwrap());
+        assert_eq!(check::problems_of_value(&document, &lists.unwrap()), [""; 0]);
+
+        let after = outline::types_of(&document.to_string()).unwrap();
+        let is_new =
+            |(name, lines): &(&String, &Vec<String>)| before.lines.get(*name) != Some(lines);
+        let new = after.lines.iter().filter(is_new);
+        let new: Vec<_> = new.map(|(name, lines)| format!("{name}\n{}", lines.concat())).collect();
+        insta::assert_snapshot!(new.join("\n"));
+    }
 }

@@ -238,6 +238,7 @@ fn spelled(tokens: &impl ToTokens) -> String {
         (" ;", ";"),
         (" ,", ","),
         (",)", ")"),
+        (",>", ">"),
     ];
     let text = tight.iter().fold(text, |text, (from, to)| text.replace(from, to));
     ["::std::option::", "::std::string::", "::std::vec::", "crate::", "types::"]

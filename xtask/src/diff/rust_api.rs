@@ -63,10 +63,15 @@ fn is_option(field: &Field) -> bool {
     !field.required || field.shape.nullable == Some(true)
 }
 
-/// Enumerations are `non_exhaustive`, so a new value is a new variant. Adding or
-/// dropping the whole list changes the type.
-pub fn choices_changed(from: Option<&BTreeSet<String>>, to: Option<&BTreeSet<String>>) -> Effect {
+/// Enumerations are `non_exhaustive`, so a new value is a new variant. Adding or dropping the whole
+/// list changes the type. Responses have text instead.
+pub fn choices_changed(
+    direction: Direction,
+    from: Option<&BTreeSet<String>>,
+    to: Option<&BTreeSet<String>>,
+) -> Effect {
     match (from, to) {
+        _ if direction != Direction::Request => Effect::None,
         (Some(from), Some(to)) if to.is_superset(from) => Effect::Additive,
         _ => Effect::Breaking,
     }

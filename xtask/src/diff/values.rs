@@ -77,7 +77,7 @@ impl Recorder<'_> {
         let (choices, other_choices) = (from.choices.as_ref(), to.choices.as_ref());
         let relation = Relation::of_sets(choices, other_choices);
         let sides = [choices, other_choices].map(describe::choices);
-        let rust = rust_api::choices_changed(choices, other_choices).seen(site.direction);
+        let rust = rust_api::choices_changed(site.direction, choices, other_choices);
         self.changed(site, "enum", relation, sides, rust);
         self.limits(site, from, to);
         self.defaults(site, from, to);

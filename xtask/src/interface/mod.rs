@@ -39,8 +39,13 @@ struct Texts {
 }
 
 impl Lists {
+    /// Reads the lists of the repository.
     pub fn read() -> Result<Self> {
-        let read = |name: &str| repository::read(&format!("{FOLDER}/{name}"));
+        Self::read_with(|name| repository::read(&format!("{FOLDER}/{name}")))
+    }
+
+    /// Reads each list with `read`, which gets the name of its file.
+    pub fn read_with(read: impl Fn(&str) -> Result<String>) -> Result<Self> {
         let texts = Texts {
             operations: read("operations.tsv")?,
             fields: read("fields.tsv")?,
