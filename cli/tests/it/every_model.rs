@@ -17,7 +17,7 @@ fn models() -> impl Iterator<Item = &'static Operation> {
 }
 
 /// A valid value of the field: its text on the command line, once for each item of a list, and the
-/// JSON that the service receives.
+/// JSON in the simulator's log.
 fn value(field: &Field) -> (Vec<String>, Value) {
     match &field.kind {
         FieldKind::List { items, .. } => {
@@ -26,9 +26,10 @@ fn value(field: &Field) -> (Vec<String>, Value) {
             (vec![texts; count].concat(), vec![item; count].into())
         }
         FieldKind::Object { fields, .. } => {
-            let object: Value =
-                fields.iter().map(|field| (field.name.to_owned(), member(field))).collect();
-            (vec![object.to_string()], object)
+            let with = |member: fn(&Field) -> Value| -> Value {
+                fields.iter().map(|field| (field.name.to_owned(), member(field))).collect()
+            };
+            (vec![with(member).to_string()], with(logged_member))
         }
         _ => {
             let (text, sent) = single_value(field);
@@ -41,6 +42,14 @@ fn value(field: &Field) -> (Vec<String>, Value) {
 fn member(field: &Field) -> Value {
     match &field.kind {
         FieldKind::Image { .. } => json!("https://example.com/fox.png"),
+        _ => value(field).1,
+    }
+}
+
+/// What the simulator's log shows for it.
+fn logged_member(field: &Field) -> Value {
+    match &field.kind {
+        FieldKind::Image { .. } => json!("[an image at example.com, not fetched]"),
         _ => value(field).1,
     }
 }

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn environment(path: &str) -> Environment {
-        Environment::with("/nowhere".into(), "/nowhere/folder".into(), path.as_ref())
+        Environment::with("/dev/null".into(), "/dev/null/folder".into(), path.as_ref())
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
         let environment = environment("");
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         assert_eq!(environment.missing(file), None);
-        assert!(environment.missing("/nowhere/file").is_some());
+        assert!(environment.missing("/dev/null/file").is_some());
     }
 
     #[test]

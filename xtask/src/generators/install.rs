@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn without_npm_and_python_no_tool_is_installed() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
-        let nothing = Environment::with(root, "/nowhere".into(), "".as_ref());
+        let nothing = Environment::with(root, "/dev/null/folder".into(), "".as_ref());
         let installed = Installed::all(&nothing).unwrap();
         let reasons = TOOLS.each_ref().map(|tool| installed.version_of(tool).unwrap_err());
         assert_eq!(reasons[0], "npm is missing; install Node.js 20.19 or later");

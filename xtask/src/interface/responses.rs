@@ -57,6 +57,7 @@ fn add_name(reference: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault
     if found.insert(name_of(reference)) {
         for (_, field) in target.members_of("properties")? {
             if let Some(items) = field.get("items")
+                && items.get("$ref").is_some()
                 && items.resolved()?.get("properties").is_some()
             {
                 add_name(&items, found)?;
@@ -76,6 +77,10 @@ fn add_object<'a>(facts: &mut Facts<'a>, prefix: &str, schema: &Place<'a>) -> Re
         facts.insert(place.clone(), row(&property, &flat, is_required)?);
         let inner = property.elements_of("allOf")?.into_iter().next().unwrap_or(property);
         add_object(facts, &format!("{place}."), &inner.resolved()?)?;
+        // Items that refer to a schema are rows of their own.
+        if let Some(items) = flat.get("items") {
+            add_object(facts, &format!("{place}[]."), items)?;
+        }
     }
     Ok(())
 }
@@ -83,11 +88,15 @@ fn add_object<'a>(facts: &mut Facts<'a>, prefix: &str, schema: &Place<'a>) -> Re
 fn row<'a>(owner: &Place<'a>, schema: &Schema<'a>, is_required: bool) -> Result<Row<'a>, Fault> {
     let cell = |keyword: &str, text: String| keyword_cell(schema, owner, keyword, text);
     let nullable = schema.get("nullable").is_some();
+    let noted = match schema.get("items") {
+        Some(items) => flattened(items)?,
+        None => schema.clone(),
+    };
     let cells = BTreeMap::from([
         ("type", Cell { text: type_of(schema)?, place: Some(type_place(owner, schema)?) }),
         ("nullable", cell("nullable", yes_no(nullable))),
         ("required", cell("", yes_no(is_required))),
-        ("note", cell("", note(schema, &NOTED))),
+        ("note", cell("", note(&noted, &NOTED))),
     ]);
     Ok(Row { place: Some(*owner), cells })
 }
