@@ -11,15 +11,18 @@ pub struct Intent {
     operation: String,
     /// Seconds since the Unix epoch.
     at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
 }
 
 impl Intent {
-    pub(crate) fn new(operation: &str, at: SystemTime) -> Self {
+    pub(crate) fn new(operation: &str, at: SystemTime, label: Option<String>) -> Self {
         let mut random = fastrand::Rng::new();
         Self {
             id: format!("{:016x}{:016x}", random.u64(..), random.u64(..)),
             operation: operation.to_owned(),
             at: at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+            label,
         }
     }
 
@@ -37,6 +40,12 @@ impl Intent {
     pub fn at(&self) -> SystemTime {
         // The file may contain any number.
         UNIX_EPOCH.checked_add(Duration::from_secs(self.at)).unwrap_or(UNIX_EPOCH)
+    }
+
+    /// Returns the label that the program gave the submission; see
+    /// [`Client::submit_labelled`](crate::Client::submit_labelled).
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 }
 

@@ -17,7 +17,8 @@ use crate::{
 impl Client {
     /// Submits a request and returns its task once the service has accepted it.
     ///
-    /// This is the only method that sends the POST, apart from [`try_submit`](Self::try_submit).
+    /// This is the only method that sends the POST, apart from [`try_submit`](Self::try_submit) and
+    /// [`submit_labelled`](Self::submit_labelled).
     ///
     /// Dropping the future does not cancel the submission, which may already be billed. The
     /// submission completes in its own task, and [`drain`](Self::drain) returns the accepted task.
@@ -35,7 +36,7 @@ impl Client {
     /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
     ///   [`Reply`](ErrorKind::Reply): depends on when and how the submission failed.
     pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.submit_in_span(request.into_request(), true).await
+        self.submit_in_span(request.into_request(), true, None).await
     }
 
     /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
@@ -46,10 +47,33 @@ impl Client {
     /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and
     /// nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
     pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.submit_in_span(request.into_request(), false).await
+        self.submit_in_span(request.into_request(), false, None).await
     }
 
-    async fn submit_in_span(&self, request: Request, waits_for_slot: bool) -> Result<Task, Error> {
+    /// Submits a request like [`submit`](Self::submit), with a label that the [journal](crate::journal)
+    /// receives in [`Intent::label`](crate::journal::Intent::label).
+    ///
+    /// The journal can use the label to find what the submission is for, for example a row of a
+    /// database. The label is written to the journal and never sent. Without a journal it has no
+    /// effect.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`submit`](Self::submit).
+    pub async fn submit_labelled(
+        &self,
+        request: impl Submit,
+        label: impl Into<String>,
+    ) -> Result<Task, Error> {
+        self.submit_in_span(request.into_request(), true, Some(label.into())).await
+    }
+
+    async fn submit_in_span(
+        &self,
+        request: Request,
+        waits_for_slot: bool,
+        label: Option<String>,
+    ) -> Result<Task, Error> {
         let operation = request.operation();
         let span = tracing::info_span!(
             "submit",
@@ -59,7 +83,7 @@ impl Client {
             status = field::Empty
         );
         async {
-            let outcome = self.submit_request(request, waits_for_slot).await;
+            let outcome = self.submit_request(request, waits_for_slot, label).await;
             match &outcome {
                 Ok(task) => {
                     Span::current().record("task_id", task.id());
@@ -80,6 +104,7 @@ impl Client {
         &self,
         mut request: Request,
         waits_for_slot: bool,
+        label: Option<String>,
     ) -> Result<Task, Error> {
         let operation = request.operation();
         if !operation.submits {
@@ -97,7 +122,7 @@ impl Client {
             false => self.try_slot(),
         };
         let slot = slot.map_err(|error| error.with_operation(operation.name))?;
-        let submission = self.submission(request, plan, slot, base.clone());
+        let submission = self.submission(request, plan, slot, base.clone(), label);
         let (caller, outcome) = caller::connect(&self.tasks().submissions);
         tokio::spawn(submission.run(caller).in_current_span());
         let error = match deadline.limit(outcome).await {
@@ -117,10 +142,11 @@ impl Client {
         plan: Arc<BodyPlan>,
         slot: Option<OwnedSemaphorePermit>,
         base: Url,
+        label: Option<String>,
     ) -> Submission {
         let journal = self.tasks().settings.journal.as_ref();
         let now = || self.service().clock.now();
-        let intent = journal.map(|_| Intent::new(request.operation().name, now()));
+        let intent = journal.map(|_| Intent::new(request.operation().name, now(), label));
         let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
         let in_flight = InFlight::new(self, request.asks_for_webhook(), intent_id);
         Submission { client: self.clone(), base, request, plan, slot, intent, in_flight }

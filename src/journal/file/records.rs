@@ -137,7 +137,7 @@ mod tests {
 
     fn journal() -> Vec<Record> {
         let intents = ["gen-2-pro", "gen-2-flex", "gen-2-pro"]
-            .map(|operation| Intent::new(operation, std::time::UNIX_EPOCH));
+            .map(|operation| Intent::new(operation, std::time::UNIX_EPOCH, None));
         let task =
             |id: &str| TaskRef::new(id, format!("http://127.0.0.1:9/v1/get_result?id={id}"), None);
         let [first, second, third] = intents.clone().map(|intent| intent.id().to_owned());

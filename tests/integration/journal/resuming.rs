@@ -162,3 +162,28 @@ async fn the_file_contains_no_secret_and_no_prompt() {
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()
 }
+
+#[tokio::test]
+async fn a_label_is_kept_in_the_journal_and_not_sent() {
+    let fixture = Fixture::new().await;
+    // Written by a version that had no labels.
+    let intent = json!({"id": "0123456789abcdef", "operation": "gen-2-pro", "at": 1});
+    std::fs::write(fixture.path(), format!("{}\n", json!({"intent": intent}))).unwrap();
+    let client = fixture.client();
+    fixture.service.reply(Reply::reset());
+    client.submit_labelled(fox(), "row 17").await.unwrap_err();
+    fixture.service.reply(Reply::reset());
+    client.submit(fox()).await.unwrap_err();
+    for post in fixture.service.posts() {
+        let text = format!("{:?} {}", post.headers, String::from_utf8_lossy(&post.body));
+        assert!(!text.contains("row 17"), "{text}");
+    }
+    drop(client);
+    let unfinished = fixture.client().resume().await.unwrap();
+    let label = |unfinished: &Unfinished| match unfinished {
+        Unfinished::Unknown(intent) => intent.label().map(str::to_owned),
+        other => panic!("{other:?}"),
+    };
+    let labels: Vec<_> = unfinished.iter().map(label).collect();
+    assert_eq!(labels, [None, Some("row 17".to_owned()), None]);
+}
