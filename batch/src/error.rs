@@ -1,0 +1,78 @@
+//! The error type of this package.
+
+use std::{error, fmt};
+
+/// An error of a ledger or a batch.
+///
+/// `Display` says what failed and what to do. The [source](error::Error::source) has the cause.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    source: Option<Box<dyn error::Error + Send + Sync>>,
+}
+
+/// The kind of an error, for programs to match on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The ledger is already open, in this process or in another one, or it already has a batch.
+    Locked,
+    /// The ledger cannot be read or written, or the file is not a ledger.
+    Ledger,
+    /// A job is invalid, or conflicts with a job of the ledger. No job of the call was added.
+    Job,
+    /// A job is not in the state that a change expects. Nothing was changed.
+    State,
+    /// The output directory cannot be used. Nothing was submitted for it.
+    File,
+    /// The client failed. The source is an [`imagekiln::Error`].
+    Client,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None }
+    }
+
+    pub(crate) fn with_source(
+        mut self,
+        source: impl Into<Box<dyn error::Error + Send + Sync>>,
+    ) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Returns the kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the error of the client, for the kind [`Client`](ErrorKind::Client).
+    pub fn client_error(&self) -> Option<&imagekiln::Error> {
+        self.source.as_ref()?.downcast_ref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn error::Error + 'static))
+    }
+}
+
+/// SQLite's messages contain no values.
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        Self::new(ErrorKind::Ledger, "could not read or write the ledger").with_source(error)
+    }
+}

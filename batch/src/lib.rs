@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod batch;
+mod error;
+mod job;
+mod ledger;
+mod report;
+mod state;
+
+pub use self::batch::Batch;
+pub use self::error::{Error, ErrorKind};
+pub use self::job::{Job, JobStatus};
+pub use self::ledger::{Ledger, Resolution};
+pub use self::report::{Report, ReportRow};
+pub use self::state::State;

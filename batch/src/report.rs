@@ -1,0 +1,65 @@
+//! The jobs of a ledger by state and operation.
+
+use std::fmt;
+
+use crate::State;
+
+/// The number and the cost of jobs by state and operation.
+///
+/// `Display` prints a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    rows: Vec<ReportRow>,
+}
+
+/// The jobs of an operation in a state.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ReportRow {
+    /// The state of the jobs.
+    pub state: State,
+    /// The name of the operation, such as `gen-2-pro`.
+    pub operation: String,
+    /// The number of jobs.
+    pub jobs: u64,
+    /// The cost in credits that the service reported.
+    pub credits: f64,
+    /// The number of jobs that were submitted and whose cost is not known. Some of them may not
+    /// have been billed: those in the states [`Submitting`](State::Submitting) and
+    /// [`Unknown`](State::Unknown).
+    pub without_cost: u64,
+}
+
+impl Report {
+    pub(crate) fn new(rows: Vec<ReportRow>) -> Self {
+        Self { rows }
+    }
+
+    /// Returns the rows, ordered by state and operation.
+    pub fn rows(&self) -> &[ReportRow] {
+        &self.rows
+    }
+
+    /// Returns the number of jobs in a state.
+    pub fn count(&self, state: State) -> u64 {
+        self.rows.iter().filter(|row| row.state == state).map(|row| row.jobs).sum()
+    }
+
+    /// Returns the total cost in credits that the service reported.
+    pub fn credits(&self) -> f64 {
+        self.rows.iter().map(|row| row.credits).sum()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for ReportRow { state, operation, jobs, credits, without_cost } in &self.rows {
+            write!(f, "{state:<10} {jobs:>6}  {credits:>10.2} credits  {operation}")?;
+            match without_cost {
+                0 => writeln!(f)?,
+                _ => writeln!(f, " ({without_cost} of unknown cost)")?,
+            }
+        }
+        Ok(())
+    }
+}

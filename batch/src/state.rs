@@ -1,0 +1,68 @@
+//! The states of a job.
+
+use std::fmt;
+
+/// The state of a job. The ledger contains each state before the step that it announces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum State {
+    /// Not submitted, or certainly not billed.
+    Queued,
+    /// About to be submitted, or submitted without a response so far.
+    Submitting,
+    /// The service accepted and billed the job. Its task is in the ledger.
+    Submitted,
+    /// The picture is ready and is being saved.
+    Ready,
+    /// The picture is on disk.
+    Saved,
+    /// The request or the task failed, or the submission was billed and its task is not known.
+    Failed,
+    /// Moderation stopped the task.
+    Moderated,
+    /// The delivery URL expired before the picture was saved, and the service signed no new one.
+    Expired,
+    /// The service may have accepted the submission. The job is not submitted again until a person
+    /// [resolves](crate::Ledger::resolve) it.
+    Unknown,
+}
+
+impl State {
+    /// All states, in the order of a job's life.
+    pub const ALL: [Self; 9] = [
+        Self::Queued,
+        Self::Submitting,
+        Self::Submitted,
+        Self::Ready,
+        Self::Saved,
+        Self::Failed,
+        Self::Moderated,
+        Self::Expired,
+        Self::Unknown,
+    ];
+
+    /// Returns the name of the state in the ledger, for example `queued`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Submitting => "submitting",
+            Self::Submitted => "submitted",
+            Self::Ready => "ready",
+            Self::Saved => "saved",
+            Self::Failed => "failed",
+            Self::Moderated => "moderated",
+            Self::Expired => "expired",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

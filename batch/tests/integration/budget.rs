@@ -1,0 +1,73 @@
+//! The budget.
+
+use imagekiln::types::Gen2Flex;
+use imagekiln_batch::{Job, Resolution, State};
+
+use crate::support::{Fixture, PRICE, assert_equal, job};
+
+fn jobs(count: usize) -> Vec<Job> {
+    (0..count).map(|number| job(&format!("fox-{number}"), &format!("fox {number}"))).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn submissions_stop_before_the_budget_is_exceeded() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).jobs(jobs(10)).max_active(8).budget(4.5 * PRICE);
+    let report = batch.run().await.unwrap();
+    assert_eq!((report.count(State::Saved), report.count(State::Queued)), (4, 6));
+    assert_equal(report.credits(), fixture.charged());
+    // The budget is that of the ledger, not of the run.
+    assert_eq!(batch.run().await.unwrap(), report);
+    let report = batch.budget(7.0 * PRICE).run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (7, 7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_job_of_an_operation_is_submitted_alone() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let flex = |number| {
+        let request = Gen2Flex::new(format!("fox {number}")).width(64).height(64);
+        Job::new(format!("flex-{number}"), format!("flex-{number}.jpg"), request)
+    };
+    // Its response never arrives, so the price stays unknown.
+    fixture.simulator.faults().add("reply-lost:once").unwrap();
+    let jobs = jobs(5).into_iter().chain((0..5).map(flex));
+    let mut batch = fixture.batch(&ledger).jobs(jobs).budget(100.0);
+    let report = batch.run().await.unwrap();
+    let of_pro = |state| {
+        let rows = report.rows().iter().filter(|row| row.operation == "gen-2-pro");
+        rows.filter(|row| row.state == state).map(|row| row.jobs).sum::<u64>()
+    };
+    assert_eq!((of_pro(State::Unknown), of_pro(State::Queued)), (1, 4));
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (5, 6));
+    ledger.resolve("fox-0", Resolution::Paid).await.unwrap();
+    assert_eq!(batch.run().await.unwrap().count(State::Saved), 9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_job_counts_at_the_highest_known_price() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let budget = 3.0 * PRICE;
+    let first = jobs(2).into_iter().take(1);
+    fixture.batch(&ledger).jobs(first).budget(budget).run().await.unwrap();
+    fixture.simulator.faults().add("reply-lost:once").unwrap();
+    let ledger = fixture.reopen(ledger).await;
+    let report = fixture.batch(&ledger).jobs(jobs(5)).budget(budget).run().await.unwrap();
+    assert_eq!((report.count(State::Unknown), report.count(State::Saved)), (1, 2));
+    assert_equal(fixture.charged(), budget);
+    ledger.resolve("fox-1", Resolution::NotPaid).await.unwrap();
+    let ledger = fixture.reopen(ledger).await;
+    let report = fixture.batch(&ledger).budget(budget).run().await.unwrap();
+    assert_eq!(report.count(State::Saved), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_of_nothing_submits_nothing() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let report = fixture.batch(&ledger).jobs(jobs(3)).budget(0.0).run().await.unwrap();
+    assert_eq!((report.count(State::Queued), fixture.accepted()), (3, 0));
+}

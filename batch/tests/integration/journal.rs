@@ -1,0 +1,85 @@
+//! The ledger as the journal of a client, and decisions about unknown jobs.
+
+use imagekiln::{Unfinished, types::Gen2Pro};
+use imagekiln_batch::{ErrorKind, Ledger, Resolution, State};
+
+use crate::support::{Fixture, job, reason, state};
+
+fn fox() -> Gen2Pro {
+    Gen2Pro::new("a red fox").width(64).height(64)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_submission_is_resumed_from_the_ledger() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client().journal(fixture.ledger().await).build().unwrap();
+    let id = client.submit(fox()).await.unwrap().id().to_owned();
+    fixture.simulator.faults().add("reply-lost:once").unwrap();
+    client.submit_labelled(fox(), "row 17").await.unwrap_err();
+    client.submit(fox().width(16)).await.unwrap_err();
+    drop(client);
+
+    let client = fixture.client().journal(fixture.ledger().await).build().unwrap();
+    let unfinished = client.resume().await.unwrap();
+    let [Unfinished::Task(task), Unfinished::Unknown(intent)] = unfinished.as_slice() else {
+        panic!("{unfinished:?}");
+    };
+    assert_eq!((task.id(), intent.label()), (id.as_str(), Some("row 17")));
+    task.wait().await.unwrap().save(fixture.directory.path().join("fox.jpg")).await.unwrap();
+    client.dismiss(intent).await.unwrap();
+    assert!(client.resume().await.unwrap().is_empty());
+}
+
+/// A ledger with a job whose response was lost.
+async fn with_unknown_job(fixture: &Fixture) -> Ledger {
+    let ledger = fixture.ledger().await;
+    let report = fixture.batch(&ledger).jobs([job("fox", "a [[reply-lost]] fox")]).run().await;
+    assert_eq!(report.unwrap().count(State::Unknown), 1);
+    fixture.reopen(ledger).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_job_is_not_submitted_again_by_itself() {
+    let fixture = Fixture::new().await;
+    let mut ledger = with_unknown_job(&fixture).await;
+    assert!(reason(&ledger, "fox").await.contains("connection"));
+    for _ in 0..2 {
+        let mut batch = fixture.batch(&ledger);
+        batch.run().await.unwrap();
+        batch.run().await.unwrap();
+        drop(batch);
+        ledger = fixture.reopen(ledger).await;
+    }
+    assert_eq!(state(&ledger, "fox").await, State::Unknown);
+    assert_eq!(fixture.accepted(), 1);
+    // Entries of jobs belong to the batch.
+    let client = fixture.client().journal(ledger).build().unwrap();
+    assert!(client.resume().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_resolves_an_unknown_job() {
+    let fixture = Fixture::new().await;
+    let ledger = with_unknown_job(&fixture).await;
+    let status = ledger.resolve("fox", Resolution::NotPaid).await.unwrap();
+    assert_eq!((status.state, status.task_id), (State::Queued, None));
+    let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::State);
+    assert_eq!(error.to_string(), "job `fox` is not unknown; nothing was changed");
+    fixture.batch(&ledger).run().await.unwrap();
+    assert_eq!(state(&ledger, "fox").await, State::Saved);
+    let error = ledger.resolve("wolf", Resolution::Paid).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::State);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paid_job_without_a_task_fails() {
+    let fixture = Fixture::new().await;
+    let ledger = with_unknown_job(&fixture).await;
+    let status = ledger.resolve("fox", Resolution::Paid).await.unwrap();
+    assert_eq!(status.state, State::Failed);
+    assert!(status.reason.unwrap().contains("response was lost"));
+    let report = fixture.batch(&ledger).run().await.unwrap();
+    assert_eq!((report.count(State::Failed), fixture.accepted()), (1, 1));
+    assert_eq!(report.rows()[0].without_cost, 1);
+}

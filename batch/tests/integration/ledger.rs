@@ -1,0 +1,132 @@
+//! The file of a ledger, and the jobs that it accepts.
+
+use std::fs;
+
+use imagekiln::types::Gen2Pro;
+use imagekiln_batch::{Batch, Error, ErrorKind, Job, Ledger, State};
+use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
+
+use crate::support::job;
+
+async fn new_ledger() -> (tempfile::TempDir, Ledger) {
+    let directory = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+    (directory, ledger)
+}
+
+#[track_caller]
+fn assert_kind(result: Result<impl std::fmt::Debug, Error>, kind: ErrorKind, part: &str) {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().contains(part), "{error}");
+}
+
+#[tokio::test]
+async fn a_ledger_can_be_opened_only_once() {
+    let (directory, ledger) = new_ledger().await;
+    let path = directory.path().join("ledger.db");
+    assert_kind(Ledger::open(&path).await, ErrorKind::Locked, "ledger.db is already open");
+    let builder = || imagekiln::Client::builder().api_key("key").base_url("http://127.0.0.1:9");
+    let batch = Batch::open(builder(), ledger.clone()).unwrap();
+    assert_kind(Batch::open(builder(), ledger.clone()), ErrorKind::Locked, "has a batch");
+    drop(batch);
+    assert_kind(Batch::open(builder(), ledger.clone()), ErrorKind::Locked, "open the ledger again");
+    let clone = ledger.clone();
+    drop(ledger);
+    assert_kind(Ledger::open(&path).await, ErrorKind::Locked, "already open");
+    drop(clone);
+    Ledger::open(&path).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn only_the_user_can_read_the_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (directory, ledger) = new_ledger().await;
+    ledger.add([job("fox", "a red fox")]).await.unwrap();
+    let mut names = Vec::new();
+    for file in fs::read_dir(directory.path()).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+        names.push(file.file_name().into_string().unwrap());
+    }
+    names.sort();
+    assert_eq!(names, ["ledger.db", "ledger.db-shm", "ledger.db-wal", "ledger.db.lock"]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_a_ledger_is_not_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = directory.path().join("notes.txt");
+    fs::write(&text, "milk and bread\n".repeat(100)).unwrap();
+    let other = directory.path().join("other.db");
+    let options = SqliteConnectOptions::new().filename(&other).create_if_missing(true);
+    let mut connection = options.connect().await.unwrap();
+    sqlx::query("CREATE TABLE jobs (id)").execute(&mut connection).await.unwrap();
+    drop(connection);
+    for (path, reason) in [(text, "file is not a database"), (other, "another program")] {
+        let before = fs::read(&path).unwrap();
+        assert_kind(Ledger::open(&path).await, ErrorKind::Ledger, reason);
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    assert_kind(Ledger::open(directory.path()).await, ErrorKind::Ledger, "could not open");
+}
+
+#[tokio::test]
+async fn a_ledger_of_a_later_version_is_refused() {
+    let (directory, ledger) = new_ledger().await;
+    drop(ledger);
+    let path = directory.path().join("ledger.db");
+    let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    sqlx::query(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (9999, 'later', TRUE, X'00', 0)",
+    )
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    assert_kind(Ledger::open(&path).await, ErrorKind::Ledger, "a later version");
+}
+
+#[tokio::test]
+async fn adding_the_same_jobs_again_changes_nothing() {
+    let (_directory, ledger) = new_ledger().await;
+    let jobs = || [job("one", "a red fox"), job("two", "a grey fox")];
+    ledger.add(jobs()).await.unwrap();
+    let before = ledger.jobs().await.unwrap();
+    ledger.add(jobs()).await.unwrap();
+    assert_eq!(ledger.jobs().await.unwrap(), before);
+    assert_eq!(before.len(), 2);
+    assert!(before.iter().all(|job| job.state == State::Queued && job.operation == "gen-2-pro"));
+}
+
+#[tokio::test]
+async fn all_jobs_are_added_or_none() {
+    let (_directory, ledger) = new_ledger().await;
+    ledger.add([job("one", "a red fox")]).await.unwrap();
+    let conflicts = [
+        (job("one", "a grey fox"), "another request"),
+        (Job::new("three", "one.jpg", Gen2Pro::new("a fox")), "target of another job"),
+        (Job::new("three", "../three.jpg", Gen2Pro::new("a fox")), "below the output directory"),
+        (Job::new("three", "/tmp/three.jpg", Gen2Pro::new("a fox")), "below the output directory"),
+        (Job::new("three", "", Gen2Pro::new("a fox")), "below the output directory"),
+        (Job::new("", "three.jpg", Gen2Pro::new("a fox")), "name"),
+    ];
+    for (conflict, part) in conflicts {
+        let added = ledger.add([job("two", "a fox"), conflict]).await;
+        assert_kind(added, ErrorKind::Job, part);
+    }
+    assert_eq!(ledger.jobs().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn secrets_are_not_in_the_ledger() {
+    let (directory, ledger) = new_ledger().await;
+    let request = Gen2Pro::new("a red fox").webhook_secret("whsec-0123456789");
+    ledger.add([Job::new("fox", "fox.jpg", request)]).await.unwrap();
+    drop(ledger);
+    for file in fs::read_dir(directory.path()).unwrap() {
+        let bytes = fs::read(file.unwrap().path()).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("whsec-0123456789"));
+    }
+}

@@ -1,0 +1,184 @@
+//! A batch: what it submits, saves and leaves.
+
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
+
+use imagekiln_batch::{ErrorKind, Job, State};
+use imagekiln_simulator::Config;
+
+use crate::support::{Fixture, PRICE, assert_equal, is_picture, job, reason, state};
+
+#[tokio::test(start_paused = true)]
+async fn all_pictures_are_saved_and_reported() {
+    let config = Config { max_active_tasks: 4, ..Config::default() };
+    let fixture = Fixture::with(config).await;
+    let ledger = fixture.ledger().await;
+    let jobs: Vec<Job> = (0..20).map(|n| job(&format!("a/{n}"), &format!("fox {n}"))).collect();
+    let changes = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&changes);
+    let mut batch = fixture
+        .batch(&ledger)
+        .jobs(jobs)
+        .max_active(4)
+        .on_change(move |job| seen.lock().unwrap().push((job.name.clone(), job.state)));
+    let report = batch.run().await.unwrap();
+    assert_eq!(report.count(State::Saved), 20);
+    assert_equal(report.credits(), 20.0 * PRICE);
+    assert_equal(report.credits(), fixture.charged());
+    assert!(fixture.simulator.counts().refused.is_empty(), "more than 4 active tasks");
+    for job in ledger.jobs().await.unwrap() {
+        assert_eq!(job.path.as_deref(), Some(&*fixture.output().join(&job.target)));
+        assert!(is_picture(&job.path.unwrap()));
+        let changes = changes.lock().unwrap();
+        let states = changes.iter().filter(|(name, _)| *name == job.name).map(|(_, state)| *state);
+        let expected = [State::Submitted, State::Ready, State::Saved];
+        assert_eq!(states.collect::<Vec<_>>(), expected);
+    }
+    batch.run().await.unwrap();
+    assert_eq!(fixture.accepted(), 20);
+    assert!(report.to_string().contains("saved          20       60.00 credits  gen-2-pro"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_end_of_a_job_has_a_reason() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    fixture.simulator.faults().add("early-expiry:always").unwrap();
+    let jobs = [
+        ("error", "a fox [[error]]", State::Failed, "`Error`"),
+        ("moderated", "a fox [[request-moderated]]", State::Moderated, "Moderated"),
+        ("missing", "a fox [[not-found]]", State::Submitted, "Task not found"),
+        ("expired", "a fox", State::Expired, "has expired"),
+        ("lost", "a fox [[reply-lost]]", State::Unknown, "connection"),
+        ("failing", "a fox [[error-after]]", State::Unknown, "500"),
+    ];
+    let mut batch = fixture.batch(&ledger).jobs(jobs.map(|(name, prompt, ..)| job(name, prompt)));
+    let invalid = imagekiln::types::Gen2Pro::new("a fox").width(16);
+    batch = batch.jobs([Job::new("invalid", "invalid.jpg", invalid)]);
+    let report = batch.run().await.unwrap();
+    for (name, _, expected, part) in jobs {
+        assert_eq!(state(&ledger, name).await, expected, "{name}");
+        assert!(reason(&ledger, name).await.contains(part), "{}", reason(&ledger, name).await);
+    }
+    assert_eq!(state(&ledger, "invalid").await, State::Failed);
+    assert!(reason(&ledger, "invalid").await.contains("width: is 16"));
+    assert_eq!(fixture.accepted(), 6);
+    assert_equal(report.credits(), 4.0 * PRICE);
+    assert!(fs::read_dir(fixture.output()).unwrap().next().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_is_never_overwritten() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    fs::create_dir(fixture.output()).unwrap();
+    let target = fixture.output().join("first.jpg");
+    fs::write(&target, "mine").unwrap();
+    fixture.batch(&ledger).jobs([job("first", "a fox")]).run().await.unwrap();
+    assert_eq!(state(&ledger, "first").await, State::Failed);
+    assert!(reason(&ledger, "first").await.contains("the target exists"));
+    assert_eq!((fs::read(&target).unwrap(), fixture.accepted()), (b"mine".to_vec(), 0));
+
+    // Files that appear after the submission, and after the job became ready.
+    let mut ledger = ledger;
+    for (name, at) in [("second", State::Submitted), ("third", State::Ready)] {
+        ledger = fixture.reopen(ledger).await;
+        let target = fixture.output().join(name).with_extension("jpg");
+        let file = target.clone();
+        let create = move |job: &imagekiln_batch::JobStatus| {
+            if job.state == at {
+                fs::write(&file, "mine").unwrap();
+            }
+        };
+        fixture.batch(&ledger).jobs([job(name, name)]).on_change(create).run().await.unwrap();
+        let status = ledger.job(name).await.unwrap().unwrap();
+        assert_eq!(status.state, State::Saved);
+        assert_eq!(fs::read(&target).unwrap(), b"mine");
+        let path = status.path.unwrap();
+        assert!(is_picture(&path) && path != target);
+        assert!(path.to_str().unwrap().contains(&status.task_id.unwrap()), "{path:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_key_stops_the_batch_and_bills_nothing() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
+    let client = fixture.client().api_key("wrong");
+    let batch = imagekiln_batch::Batch::open(client, ledger.clone()).unwrap();
+    let mut batch = batch.save_to(fixture.output()).jobs(jobs).max_active(2);
+    let error = batch.run().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Client);
+    assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Auth);
+    assert!(!error.to_string().contains("wrong"), "{error}");
+    assert_eq!(ledger.report().await.unwrap().count(State::Queued), 9);
+    assert!(fixture.simulator.counts().refused_with(403) <= 2);
+    drop(batch);
+    let ledger = fixture.reopen(ledger).await;
+    let report = fixture.batch(&ledger).run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (9, 9));
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_pause_the_submissions() {
+    let config = Config { max_active_tasks: 1, ..Config::default() };
+    let fixture = Fixture::with(config).await;
+    let ledger = fixture.ledger().await;
+    let jobs: Vec<Job> = (0..12).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
+    let report = fixture.batch(&ledger).jobs(jobs).max_active(12).run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (12, 12));
+    assert!(fixture.simulator.counts().refused_with(429) > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_picture_that_cannot_be_saved_stops_the_submissions() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    fs::create_dir(fixture.output()).unwrap();
+    let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
+    let output = fixture.output();
+    let remove = move |job: &imagekiln_batch::JobStatus| {
+        if job.state == State::Ready && job.reason.is_none() {
+            fs::remove_dir_all(&output).unwrap_or_default();
+        }
+    };
+    let mut batch = fixture.batch(&ledger).jobs(jobs).max_active(2).on_change(remove);
+    let error = batch.run().await.unwrap_err();
+    assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::File);
+    assert!(fixture.accepted() <= 2, "{}", fixture.accepted());
+    let paid = fixture.accepted();
+    assert_eq!(ledger.report().await.unwrap().count(State::Ready), paid);
+    drop(batch);
+    let ledger = fixture.reopen(ledger).await;
+    let report = fixture.batch(&ledger).run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (9, 9));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_run_is_resumed() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
+    let mut batch = fixture.batch(&ledger).jobs(jobs).max_active(3);
+    for milliseconds in [1, 700, 2_000] {
+        let limit = std::time::Duration::from_millis(milliseconds);
+        let _ = tokio::time::timeout(limit, batch.run()).await;
+    }
+    assert_eq!(batch.run().await.unwrap().count(State::Saved), 9);
+    assert_eq!(fixture.accepted(), 9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_submission_that_outlives_its_deadline_is_not_lost() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
+    let client = fixture.client().submit_deadline(std::time::Duration::from_secs(5));
+    let batch = imagekiln_batch::Batch::open(client, ledger).unwrap();
+    let mut batch = batch.save_to(fixture.output()).jobs([job("fox", "a fox")]);
+    let report = batch.run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+}
