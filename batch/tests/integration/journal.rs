@@ -1,6 +1,6 @@
 //! The ledger as the journal of a client, and decisions about unknown jobs.
 
-use imagekiln::{Unfinished, types::Gen2Pro};
+use imagekiln::{Billing, Unfinished, types::Gen2Pro};
 use imagekiln_batch::{ErrorKind, Ledger, Resolution, State};
 
 use crate::support::{Fixture, job, reason, state};
@@ -28,6 +28,24 @@ async fn a_single_submission_is_resumed_from_the_ledger() {
     task.wait().await.unwrap().save(fixture.directory.path().join("fox.jpg")).await.unwrap();
     client.dismiss(intent).await.unwrap();
     assert!(client.resume().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_not_queued_cannot_be_submitted() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    ledger.add([job("fox", "a red fox")]).await.unwrap();
+    let client = fixture.client().journal(ledger.clone()).build().unwrap();
+    let first = client.submit_labelled(fox(), "imagekiln-batch/1").await.unwrap();
+    assert_eq!(state(&ledger, "fox").await, State::Submitted);
+    for label in ["imagekiln-batch/1", "imagekiln-batch/2"] {
+        let error = client.submit_labelled(fox(), label).await.unwrap_err();
+        assert_eq!(error.billing(), Billing::NotBilled);
+        assert_eq!(error.kind(), imagekiln::ErrorKind::Journal);
+    }
+    assert_eq!(fixture.accepted(), 1);
+    let status = ledger.job("fox").await.unwrap().unwrap();
+    assert_eq!(status.task_id.as_deref(), Some(first.id()));
 }
 
 /// A ledger with a job whose response was lost.

@@ -85,6 +85,9 @@ async fn a_killed_process_loses_no_billed_task() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         tokio::time::sleep(Duration::from_micros(random.u64(..60_000))).await;
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "process {kill} failed");
+        }
         child.kill().unwrap();
         child.wait().unwrap();
     }

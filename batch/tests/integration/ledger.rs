@@ -124,7 +124,6 @@ async fn secrets_are_not_in_the_ledger() {
     let (directory, ledger) = new_ledger().await;
     let request = Gen2Pro::new("a red fox").webhook_secret("whsec-0123456789");
     ledger.add([Job::new("fox", "fox.jpg", request)]).await.unwrap();
-    drop(ledger);
     for file in fs::read_dir(directory.path()).unwrap() {
         let bytes = fs::read(file.unwrap().path()).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("whsec-0123456789"));

@@ -7,7 +7,8 @@ use std::{
         Arc,
         atomic::{AtomicI32, Ordering},
     },
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use imagekiln::middleware::{Exchange, HeaderMap, Middleware, Outcome};
@@ -90,6 +91,8 @@ impl Middleware for Watch {
 struct World {
     /// The simulator runs here, and survives the crashes.
     service: Runtime,
+    /// The number of its tasks without connections.
+    idle_tasks: usize,
     fixture: Fixture,
     faults: Vec<&'static str>,
 }
@@ -99,7 +102,8 @@ impl World {
         let service = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let config = Config { ready_after: Duration::ZERO, ..Config::default() };
         let fixture = service.block_on(Fixture::with(config));
-        Self { service, fixture, faults }
+        let idle_tasks = service.metrics().num_alive_tasks();
+        Self { service, idle_tasks, fixture, faults }
     }
 
     fn jobs(&self) -> Vec<Job> {
@@ -112,13 +116,25 @@ impl World {
     /// Runs a process, unless it crashes. A crash drops the runtime with everything in it.
     fn process<T>(&self, fuse: &Fuse, process: impl Future<Output = T>) -> Option<T> {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
+        let done = runtime.block_on(async {
             tokio::select! {
                 biased;
                 () = fuse.blown.notified() => None,
                 done = process => Some(done),
             }
-        })
+        });
+        drop(runtime);
+        self.wait_until_idle();
+        done
+    }
+
+    /// Waits until the service has processed the requests of a process that crashed.
+    fn wait_until_idle(&self) {
+        let started = Instant::now();
+        while self.service.metrics().num_alive_tasks() > self.idle_tasks {
+            assert!(started.elapsed() < Duration::from_secs(20), "a connection stays open");
+            thread::yield_now();
+        }
     }
 
     fn take(&self, step: &Step) {
@@ -182,8 +198,6 @@ impl World {
     }
 
     async fn resolve(&self, ledger: &Ledger) {
-        // The service may still be processing a request of a process that crashed.
-        tokio::time::sleep(Duration::from_millis(20)).await;
         let billed = self.billed();
         for JobStatus { name, state, .. } in ledger.jobs().await.unwrap() {
             if state == State::Unknown {
@@ -239,6 +253,8 @@ impl World {
             }
         }
         assert_eq!(jobs.len(), self.faults.len());
+        let files = std::fs::read_dir(self.fixture.output()).unwrap().count();
+        assert_eq!(files as u64, report.count(State::Saved), "a picture was saved twice");
         assert_equal(report.credits() + lost, self.fixture.charged());
     }
 }

@@ -3,10 +3,12 @@
 use std::{
     fs,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
-use imagekiln_batch::{ErrorKind, Job, State};
+use imagekiln_batch::{Batch, ErrorKind, Job, JobStatus, Resolution, State};
 use imagekiln_simulator::Config;
+use tokio::sync::Notify;
 
 use crate::support::{Fixture, PRICE, assert_equal, is_picture, job, reason, state};
 
@@ -87,7 +89,7 @@ async fn a_file_is_never_overwritten() {
         ledger = fixture.reopen(ledger).await;
         let target = fixture.output().join(name).with_extension("jpg");
         let file = target.clone();
-        let create = move |job: &imagekiln_batch::JobStatus| {
+        let create = move |job: &JobStatus| {
             if job.state == at {
                 fs::write(&file, "mine").unwrap();
             }
@@ -103,12 +105,39 @@ async fn a_file_is_never_overwritten() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_file_of_another_program_is_not_taken_for_the_picture() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let target = fixture.output().join("fox.jpg");
+    let (file, ready) = (target.clone(), Arc::new(Notify::new()));
+    let is_ready = Arc::clone(&ready);
+    let on_change = move |job: &JobStatus| match job.state {
+        State::Submitted => fs::write(&file, "mine").unwrap(),
+        State::Ready => is_ready.notify_one(),
+        _ => {}
+    };
+    let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]).on_change(on_change);
+    tokio::select! {
+        biased;
+        () = ready.notified() => {}
+        report = batch.run() => panic!("the run was not interrupted: {report:?}"),
+    }
+    drop(batch);
+    let ledger = fixture.reopen(ledger).await;
+    assert_eq!(state(&ledger, "fox").await, State::Ready);
+    fixture.batch(&ledger).run().await.unwrap();
+    let status = ledger.job("fox").await.unwrap().unwrap();
+    assert_eq!(fs::read(&target).unwrap(), b"mine");
+    assert!(is_picture(&status.path.unwrap()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_key_stops_the_batch_and_bills_nothing() {
     let fixture = Fixture::new().await;
     let ledger = fixture.ledger().await;
     let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
     let client = fixture.client().api_key("wrong");
-    let batch = imagekiln_batch::Batch::open(client, ledger.clone()).unwrap();
+    let batch = Batch::open(client, ledger.clone()).unwrap();
     let mut batch = batch.save_to(fixture.output()).jobs(jobs).max_active(2);
     let error = batch.run().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Client);
@@ -140,7 +169,7 @@ async fn a_picture_that_cannot_be_saved_stops_the_submissions() {
     fs::create_dir(fixture.output()).unwrap();
     let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
     let output = fixture.output();
-    let remove = move |job: &imagekiln_batch::JobStatus| {
+    let remove = move |job: &JobStatus| {
         if job.state == State::Ready && job.reason.is_none() {
             fs::remove_dir_all(&output).unwrap_or_default();
         }
@@ -163,12 +192,40 @@ async fn a_dropped_run_is_resumed() {
     let ledger = fixture.ledger().await;
     let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
     let mut batch = fixture.batch(&ledger).jobs(jobs).max_active(3);
-    for milliseconds in [1, 700, 2_000] {
-        let limit = std::time::Duration::from_millis(milliseconds);
-        let _ = tokio::time::timeout(limit, batch.run()).await;
+    fixture.simulator.faults().add("slow-headers@submission=5:3x").unwrap();
+    for seconds in [1, 7, 8] {
+        let _ = tokio::time::timeout(Duration::from_secs(seconds), batch.run()).await;
     }
     assert_eq!(batch.run().await.unwrap().count(State::Saved), 9);
     assert_eq!(fixture.accepted(), 9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn paid_jobs_come_first() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let submitted = Arc::new(Notify::new());
+    let is_submitted = Arc::clone(&submitted);
+    let on_change = move |job: &JobStatus| {
+        if job.state == State::Submitted {
+            is_submitted.notify_one();
+        }
+    };
+    let jobs = [job("lost", "a fox [[reply-lost]]"), job("paid", "a fox")];
+    let mut batch = fixture.batch(&ledger).jobs(jobs).max_active(1).on_change(on_change);
+    tokio::select! {
+        biased;
+        () = submitted.notified() => {}
+        report = batch.run() => panic!("the run was not interrupted: {report:?}"),
+    }
+    drop(batch);
+    let ledger = fixture.reopen(ledger).await;
+    ledger.resolve("lost", Resolution::NotPaid).await.unwrap();
+    let changed = Arc::new(Mutex::new(Vec::new()));
+    let names = Arc::clone(&changed);
+    let on_change = move |job: &JobStatus| names.lock().unwrap().push(job.name.clone());
+    fixture.batch(&ledger).max_active(1).on_change(on_change).run().await.unwrap();
+    assert_eq!(*changed.lock().unwrap(), ["paid", "paid", "lost", "lost", "lost"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -176,8 +233,8 @@ async fn a_submission_that_outlives_its_deadline_is_not_lost() {
     let fixture = Fixture::new().await;
     let ledger = fixture.ledger().await;
     fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
-    let client = fixture.client().submit_deadline(std::time::Duration::from_secs(5));
-    let batch = imagekiln_batch::Batch::open(client, ledger).unwrap();
+    let client = fixture.client().submit_deadline(Duration::from_secs(5));
+    let batch = Batch::open(client, ledger).unwrap();
     let mut batch = batch.save_to(fixture.output()).jobs([job("fox", "a fox")]);
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
-use imagekiln_batch::{Batch, Job, Ledger, State};
+use imagekiln_batch::{Batch, ErrorKind, Job, Ledger, State};
 use imagekiln_simulator::{Config, Simulator};
 
 /// The cost of a request of [`job`] in credits.
@@ -39,7 +39,14 @@ impl Fixture {
     /// Opens the ledger again, for another batch.
     pub async fn reopen(&self, ledger: Ledger) -> Ledger {
         drop(ledger);
-        self.ledger().await
+        for _ in 0..1000 {
+            match Ledger::open(self.ledger_path()).await {
+                // The tasks of a dropped run may still hold it.
+                Err(error) if error.kind() == ErrorKind::Locked => tokio::task::yield_now().await,
+                opened => return opened.unwrap(),
+            }
+        }
+        panic!("the ledger is still open");
     }
 
     pub fn client(&self) -> ClientBuilder {
