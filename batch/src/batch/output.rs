@@ -70,7 +70,7 @@ async fn blocking<T: Send + 'static>(
 
 fn unusable(path: &Path, error: io::Error) -> Error {
     let message =
-        format!("could not use the output directory {}; nothing was submitted", path.display());
+        format!("could not use the output directory {}; check its permissions", path.display());
     Error::new(ErrorKind::File, message).with_source(error)
 }
 

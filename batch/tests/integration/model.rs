@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicI32, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use imagekiln::middleware::{Exchange, HeaderMap, Middleware, Outcome};
@@ -18,6 +18,7 @@ use proptest::prelude::*;
 use tokio::{
     runtime::{Builder, Runtime},
     sync::Notify,
+    time::Instant,
 };
 
 use crate::support::{Fixture, PRICE, assert_equal, is_picture, job};

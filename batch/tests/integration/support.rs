@@ -33,20 +33,21 @@ impl Fixture {
     }
 
     pub async fn ledger(&self) -> Ledger {
-        Ledger::open(self.ledger_path()).await.unwrap()
-    }
-
-    /// Opens the ledger again, for another batch.
-    pub async fn reopen(&self, ledger: Ledger) -> Ledger {
-        drop(ledger);
-        for _ in 0..1000 {
+        for _ in 0..100_000 {
             match Ledger::open(self.ledger_path()).await {
-                // The tasks of a dropped run may still hold it.
+                // The tasks of a dropped run may still hold it, and so does a child process of
+                // another test until it has started its program.
                 Err(error) if error.kind() == ErrorKind::Locked => tokio::task::yield_now().await,
                 opened => return opened.unwrap(),
             }
         }
         panic!("the ledger is still open");
+    }
+
+    /// Opens the ledger again, for another batch.
+    pub async fn reopen(&self, ledger: Ledger) -> Ledger {
+        drop(ledger);
+        self.ledger().await
     }
 
     pub fn client(&self) -> ClientBuilder {
