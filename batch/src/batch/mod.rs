@@ -19,7 +19,28 @@ const LONGEST_SUBMISSION: Duration = Duration::from_secs(600);
 type OnChange = Arc<dyn Fn(&JobStatus) + Send + Sync>;
 
 /// Submits the jobs of a ledger, waits for their pictures, and saves them.
-#[doc = concat!("\n\n```no_run\n", include_str!("../../examples/prompts.rs"), "```")]
+///
+/// ```
+/// use imagekiln::{ClientBuilder, types::Gen2Pro};
+/// use imagekiln_batch::{Batch, Job, Ledger};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let foxes = (1..=200).map(|number| {
+///     let request = Gen2Pro::new("a red fox in the snow").seed(number);
+///     Job::new(format!("fox-{number}"), format!("fox-{number}.jpg"), request)
+/// });
+/// let ledger = Ledger::open("foxes.db").await?;
+/// let report = Batch::open(ClientBuilder::from_env()?, ledger)?
+///     .jobs(foxes)
+///     .budget(1000.0)
+///     .save_to("foxes")
+///     .on_change(|job| println!("{} {}", job.name, job.state))
+///     .run()
+///     .await?;
+/// print!("{report}");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a batch does nothing until it runs"]
 pub struct Batch {
     client: Client,
