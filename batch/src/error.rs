@@ -24,7 +24,8 @@ pub enum ErrorKind {
     Job,
     /// A job is not in the state that a change expects. Nothing was changed.
     State,
-    /// The output directory cannot be used. Paid jobs keep their state, and the next run saves them.
+    /// The output directory cannot be used. Paid jobs keep their state, and the next run saves
+    /// them.
     File,
     /// The client failed. The source is an [`imagekiln::Error`].
     Client,

@@ -50,8 +50,8 @@ impl Client {
         self.submit_in_span(request.into_request(), false, None).await
     }
 
-    /// Submits a request like [`submit`](Self::submit), with a label that the [journal](crate::journal)
-    /// receives in [`Intent::label`](crate::journal::Intent::label).
+    /// Submits a request like [`submit`](Self::submit), with a label that the
+    /// [journal](crate::journal) receives in [`Intent::label`](crate::journal::Intent::label).
     ///
     /// The journal can use the label to find what the submission is for, for example a row of a
     /// database. The label is written to the journal and never sent. Without a journal it has no

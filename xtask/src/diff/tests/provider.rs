@@ -24,7 +24,7 @@ fn the_report_fits_on_one_screen() {
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     // The report also has every other difference from the contract, which may change.
     for line in [
-        "  Rust breaking  removed: body.input_image_8 (optional, string) [gen-2-pro, gen-2-pro-preview]",
+        "  Rust breaking  removed: body.disable_pup (optional, boolean) [gen-2-pro]",
         "  Rust none      body.guidance: minimum: 1.5 -> above 1.5 [gen-dev]",
         "  Rust none      servers: none -> https://api.xyz.example [all 13 operations]",
         "  Rust additive  body.output_format: enum: + \"avif\" [all except GET get_result]",
