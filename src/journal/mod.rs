@@ -58,6 +58,19 @@ pub trait Journal: Send + Sync {
     /// example to enforce a budget.
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
 
+    /// Permits an attempt to send the submission. The client calls this after it has connected, just
+    /// before it sends the first byte of the body, and again for each retry.
+    ///
+    /// If this method fails, the attempt is cancelled and nothing is billed. A journal that several
+    /// processes share can use this to stop a process that was suspended since
+    /// [`intend`](Self::intend). It must not block. The default permits every attempt.
+    ///
+    /// The operating system can still suspend the process between this call and the first byte.
+    fn permit(&self, intent: &Intent) -> Result<(), Box<dyn error::Error + Send + Sync>> {
+        let _ = intent;
+        Ok(())
+    }
+
     /// Records the task that the service has accepted. If this method fails, `submit` returns an
     /// error that contains the task.
     fn accept<'a>(&'a self, intent: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, ()>;
@@ -77,6 +90,10 @@ pub trait Journal: Send + Sync {
 impl<J: Journal + ?Sized> Journal for Arc<J> {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
         (**self).intend(intent)
+    }
+
+    fn permit(&self, intent: &Intent) -> Result<(), Box<dyn error::Error + Send + Sync>> {
+        (**self).permit(intent)
     }
 
     fn accept<'a>(&'a self, intent: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, ()> {

@@ -9,7 +9,7 @@ use url::Url;
 use crate::{
     Client, Request, generated,
     transport::{
-        body::{BodyPlan, Progress},
+        body::{BodyPlan, Permit, PermitError, Progress},
         hooks::Hooks,
         response::{Ending, Limits, Response},
     },
@@ -35,6 +35,8 @@ pub(super) struct NoResponse {
 
 /// Why there is no response.
 pub(super) enum Failure {
+    /// The journal did not permit the attempt.
+    Refused(PermitError),
     /// An image could not be read completely.
     File(String),
     /// Nothing was transferred for this long.
@@ -42,12 +44,13 @@ pub(super) enum Failure {
     Failed(Box<ClientError<()>>),
 }
 
-/// Sends the request once.
+/// Sends the request once, if `permit` succeeds.
 pub(super) async fn exchange(
     client: &Client,
     base: &Url,
     request: &Request,
     plan: &Arc<BodyPlan>,
+    permit: Option<Permit>,
 ) -> Result<Response, NoResponse> {
     let service = client.service();
     let silence = service.silence;
@@ -59,7 +62,7 @@ pub(super) async fn exchange(
         connection.http.clone(),
         Hooks { service: Arc::clone(service), operation: operation.name },
     );
-    let (path, body) = (|name: &str| request.path_value(name), plan.body(&progress));
+    let (path, body) = (|name: &str| request.path_value(name), plan.body(&progress, permit));
     let until = || progress.last_frame_at() + silence + time_to_flush(plan, &progress);
     // Boxed because the future of the generated client is large.
     let sending = Box::pin(generated::send(&generated, operation, path, body));
@@ -69,9 +72,10 @@ pub(super) async fn exchange(
     let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
     let limits = service.response_limits(Instant::now() + silence * LONGEST_RESPONSE);
     let response = read(sent, limits).await.map_err(|error| {
-        failed(match progress.error() {
-            Some(error) => Failure::File(error.to_owned()),
-            None => Failure::Failed(Box::new(error)),
+        failed(match (progress.take_refusal(), progress.error()) {
+            (Some(refusal), _) => Failure::Refused(refusal),
+            (None, Some(error)) => Failure::File(error.to_owned()),
+            (None, None) => Failure::Failed(Box::new(error)),
         })
     })?;
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {

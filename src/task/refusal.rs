@@ -125,6 +125,13 @@ pub(super) fn refusal(
 /// Classifies a submission without a response.
 pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> Attempt {
     let error = match why {
+        Failure::Refused(refusal) => {
+            return Attempt::Failed(
+                Error::new(ErrorKind::Journal, "the journal did not permit the submission")
+                    .with_advice("nothing was billed; the client cancelled the attempt")
+                    .with_source(refusal),
+            );
+        }
         // The body was not sent completely, so the service had no request to accept.
         Failure::File(fault) => {
             let error = Error::new(ErrorKind::File, format!("could not read an image: {fault}"));

@@ -19,7 +19,7 @@ use crate::{
     Billing, Client, Error, ErrorKind, Request,
     journal::Intent,
     transport::{
-        body::BodyPlan,
+        body::{BodyPlan, Permit},
         redaction::Redaction,
         response::{Ending, Response},
         retry,
@@ -134,9 +134,17 @@ impl Submission {
         }
     }
 
+    /// Returns the call that asks the journal to permit an attempt.
+    fn permit(&self) -> Option<Permit> {
+        let journal = Arc::clone(self.client.tasks().settings.journal.as_ref()?);
+        let intent = self.intent.clone()?;
+        Some(Box::new(move || journal.permit(&intent)))
+    }
+
     async fn attempt(&self) -> Result<Response, Attempt> {
         let Self { client, base, request, plan, .. } = self;
-        let response = exchange(client, base, request, plan).await.map_err(no_response)?;
+        let exchanged = exchange(client, base, request, plan, self.permit()).await;
+        let response = exchanged.map_err(no_response)?;
         Span::current().record("status", response.status.as_u16());
         match response.status.is_success() {
             true => Ok(response),

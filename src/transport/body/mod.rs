@@ -8,7 +8,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::{io, sync::Arc};
+use std::{error, io, sync::Arc};
 
 use bytes::Bytes;
 
@@ -19,6 +19,11 @@ use crate::{
     contract::{FieldValue, Request},
     values::base64_text::{self, Sendable},
 };
+
+/// Decides whether an attempt may be sent.
+pub(crate) type Permit = Box<dyn FnOnce() -> Result<(), PermitError> + Send + Sync>;
+
+pub(crate) type PermitError = Box<dyn error::Error + Send + Sync>;
 
 /// The plan of a submission's body, from which the body can be generated again for a retry.
 pub(crate) struct BodyPlan {
@@ -51,9 +56,14 @@ impl BodyPlan {
         self.length
     }
 
-    /// Creates the body for one attempt. It must be polled within a tokio runtime.
-    pub(crate) fn body(self: &Arc<Self>, progress: &Progress) -> reqwest::Body {
-        reqwest::Body::wrap(Streamed::new(Arc::clone(self), progress.clone()))
+    /// Creates the body for one attempt. It must be polled within a tokio runtime. If `permit` is
+    /// set and fails when the HTTP client takes the first frame, the body has no frames.
+    pub(crate) fn body(
+        self: &Arc<Self>,
+        progress: &Progress,
+        permit: Option<Permit>,
+    ) -> reqwest::Body {
+        reqwest::Body::wrap(Streamed::new(Arc::clone(self), progress.clone(), permit))
     }
 }
 

@@ -2,13 +2,15 @@
 
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use tokio::time::Instant;
+
+use super::PermitError;
 
 /// The progress of one attempt.
 #[derive(Clone)]
@@ -21,6 +23,7 @@ struct State {
     counted_frames: AtomicU64,
     all_frames_taken: AtomicBool,
     error: OnceLock<String>,
+    refusal: Mutex<Option<PermitError>>,
 }
 
 impl Progress {
@@ -31,6 +34,7 @@ impl Progress {
             counted_frames: AtomicU64::new(0),
             all_frames_taken: AtomicBool::new(false),
             error: OnceLock::new(),
+            refusal: Mutex::default(),
         }))
     }
 
@@ -68,6 +72,15 @@ impl Progress {
     /// Returns why an image could not be read, if that stopped the upload.
     pub(crate) fn error(&self) -> Option<&str> {
         self.0.error.get().map(String::as_str)
+    }
+
+    /// Takes why the attempt was not permitted. If there is a reason, nothing of the body was sent.
+    pub(crate) fn take_refusal(&self) -> Option<PermitError> {
+        self.0.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(super) fn refuse(&self, error: PermitError) {
+        *self.0.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
     pub(super) fn fail(&self, error: String) {

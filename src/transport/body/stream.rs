@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::mpsc;
 
-use super::{BodyPlan, Part, Progress, pool::Pool};
+use super::{BodyPlan, Part, Permit, Progress, pool::Pool};
 
 /// The maximum length of a frame. Each frame except the first counts as progress, so frames must be
 /// small enough for a slow connection. A short text body is one frame.
@@ -32,10 +32,12 @@ pub(super) struct Streamed {
     left: u64,
     pool: Arc<Pool>,
     progress: Progress,
+    /// Taken with the first frame.
+    permit: Option<Permit>,
 }
 
 impl Streamed {
-    pub(super) fn new(plan: Arc<BodyPlan>, progress: Progress) -> Self {
+    pub(super) fn new(plan: Arc<BodyPlan>, progress: Progress, permit: Option<Permit>) -> Self {
         let left = plan.length;
         Self {
             plan,
@@ -46,6 +48,7 @@ impl Streamed {
             left,
             pool: Arc::default(),
             progress,
+            permit,
         }
     }
 
@@ -89,6 +92,12 @@ impl http_body::Body for Streamed {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if let Some(permit) = self.permit.take()
+            && let Err(error) = permit()
+        {
+            self.progress.refuse(error);
+            return Poll::Ready(Some(Err(io::Error::other("the journal refused the attempt"))));
+        }
         while self.written.is_empty() {
             self.written = match ready!(self.poll_write(cx)) {
                 Some(Ok(bytes)) => bytes,

@@ -30,7 +30,7 @@ async fn frames(request: &Request) -> Vec<(Bytes, u64, bool)> {
     let progress = Progress::start();
     let plan = Arc::new(BodyPlan::new(request).unwrap());
     let length = plan.length;
-    let mut body = Streamed::new(plan, progress.clone());
+    let mut body = Streamed::new(plan, progress.clone(), None);
     assert_eq!(body.size_hint().exact(), Some(length));
     assert!(!progress.all_frames_taken());
     let mut frames = Vec::new();

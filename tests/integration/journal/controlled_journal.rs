@@ -1,6 +1,12 @@
 //! An in-memory journal whose writes can wait for the test, or fail.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    error::Error,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use tokio::sync::Semaphore;
 
@@ -24,11 +30,18 @@ pub struct ControlledJournal {
     fails: Option<Write>,
     waits: Option<Write>,
     permits: Semaphore,
+    /// The number of attempts that are permitted.
+    attempts: AtomicUsize,
 }
 
 impl ControlledJournal {
     pub fn failing(write: Write) -> Arc<Self> {
         Arc::new(Self { fails: Some(write), ..Self::open() })
+    }
+
+    /// Permits only so many attempts.
+    pub fn permitting(attempts: usize) -> Arc<Self> {
+        Arc::new(Self { attempts: attempts.into(), ..Self::open() })
     }
 
     /// Waits in this method until the test [releases](Self::release) it.
@@ -37,7 +50,13 @@ impl ControlledJournal {
     }
 
     fn open() -> Self {
-        Self { written: Mutex::default(), fails: None, waits: None, permits: Semaphore::new(0) }
+        Self {
+            written: Mutex::default(),
+            fails: None,
+            waits: None,
+            permits: Semaphore::new(0),
+            attempts: usize::MAX.into(),
+        }
     }
 
     pub fn release(&self) {
@@ -65,6 +84,14 @@ impl ControlledJournal {
 impl Journal for ControlledJournal {
     fn intend<'a>(&'a self, _: &'a Intent) -> JournalFuture<'a, ()> {
         self.write(Write::Intend)
+    }
+
+    fn permit(&self, _: &Intent) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let take = |left: usize| left.checked_sub(1);
+        match self.attempts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            Ok(_) => Ok(()),
+            Err(_) => Err("the lease of this test has expired".into()),
+        }
     }
 
     fn accept<'a>(&'a self, _: &'a Intent, _: &'a TaskRef) -> JournalFuture<'a, ()> {

@@ -55,6 +55,24 @@ async fn a_journal_can_refuse_a_submission() {
     service.assert_received_nothing();
 }
 
+/// A retry may follow much later, so each attempt needs a permit.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_the_journal_does_not_permit_sends_no_body() {
+    for attempts in [0, 1] {
+        let journal = ControlledJournal::permitting(attempts);
+        let (service, client) = setup(&journal).await;
+        for _ in 0..attempts {
+            service.reply(Reply::status(429));
+        }
+        let error = client.submit(fox()).await.unwrap_err();
+        assert_kind(&error, ErrorKind::Journal);
+        assert_eq!(error.billing(), Billing::NotBilled);
+        assert_eq!(error.source().unwrap().to_string(), "the lease of this test has expired");
+        assert_eq!(service.posts().len(), attempts);
+        assert_eq!(journal.written(), [Write::Intend, Write::Withdraw]);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_task_that_the_journal_could_not_record_is_in_the_error() {
     let (service, client) = setup(&ControlledJournal::failing(Write::Accept)).await;
