@@ -4,107 +4,103 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::stage::{Stage, play};
 use imagekiln_simulator::Config;
+use imagekiln_testbed::Trial;
+
+use super::stage::{self, Stage};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        stage::test(slow(), a_task_appears_and_turns_into_a_picture_without_a_reload),
+        stage::test(slow(), a_failed_task_has_its_status_and_filters_find_it),
+        stage::test(slow(), markup_in_a_prompt_is_text),
+    ]
+}
 
 fn slow() -> Config {
     Config { ready_after: Duration::from_secs(3600), ..Config::default() }
 }
 
 /// Submits a task over HTTP.
-async fn submit(stage: &Stage, prompt: &str) -> String {
+async fn submit(stage: &Stage<'_>, prompt: &str) -> String {
     let body = json!({ "prompt": prompt, "width": 96, "height": 64 });
     let task = stage.bench.submit("/v1/gen-2-pro", &body).await;
     task["id"].as_str().unwrap().to_owned()
 }
 
-#[tokio::test]
-async fn a_task_appears_and_turns_into_a_picture_without_a_reload() {
-    play(slow(), async |stage| {
-        let Stage { bench, browser } = stage;
-        browser.run("window.untouched = true").await;
-        let id = submit(stage, "a fox in the snow").await;
-        let card = format!("document.querySelector('.card[data-key=\"{id}\"]')");
-        assert_eq!(
-            browser.wait(&format!("{card}?.querySelector('.status').textContent")).await,
-            "Pending"
-        );
-        let text = browser.run(&format!("return {card}.textContent")).await;
-        for part in ["a fox in the snow", "gen-2-pro", "global", "3.01 cr"] {
-            assert!(text.as_str().unwrap().contains(part), "{text}");
-        }
-        assert_eq!(browser.run(&format!("return {card}.querySelector('img')")).await, json!(null));
+async fn a_task_appears_and_turns_into_a_picture_without_a_reload(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    browser.run("window.untouched = true").await;
+    let id = submit(stage, "a fox in the snow").await;
+    let card = format!("document.querySelector('.card[data-key=\"{id}\"]')");
+    assert_eq!(
+        browser.wait(&format!("{card}?.querySelector('.status').textContent")).await,
+        "Pending"
+    );
+    let text = browser.run(&format!("return {card}.textContent")).await;
+    for part in ["a fox in the snow", "gen-2-pro", "global", "3.01 cr"] {
+        assert!(text.as_str().unwrap().contains(part), "{text}");
+    }
+    assert_eq!(browser.run(&format!("return {card}.querySelector('img')")).await, json!(null));
 
-        bench.sim.clock().advance(Duration::from_secs(1800));
-        browser
-            .wait(&format!("{card}.querySelector('.status').textContent === 'Processing'"))
-            .await;
-        bench.sim.clock().advance(Duration::from_secs(1800));
-        browser.wait(&format!("{card}.querySelector('.status').textContent === 'Ready'")).await;
-        browser.wait(&format!("{card}.querySelector('img')?.naturalWidth === 96")).await;
-        assert_eq!(
-            browser.wait("document.querySelector('#count-ready').textContent === '1'").await,
-            true
-        );
-        assert_eq!(browser.run("return window.untouched").await, true);
-        assert_eq!(bench.sim.counts().delivered, 0, "viewing is not a delivery");
-    })
-    .await;
+    bench.sim.clock().advance(Duration::from_secs(1800));
+    browser.wait(&format!("{card}.querySelector('.status').textContent === 'Processing'")).await;
+    bench.sim.clock().advance(Duration::from_secs(1800));
+    browser.wait(&format!("{card}.querySelector('.status').textContent === 'Ready'")).await;
+    browser.wait(&format!("{card}.querySelector('img')?.naturalWidth === 96")).await;
+    assert_eq!(
+        browser.wait("document.querySelector('#count-ready').textContent === '1'").await,
+        true
+    );
+    assert_eq!(browser.run("return window.untouched").await, true);
+    assert_eq!(bench.sim.counts().delivered, 0, "viewing is not a delivery");
 }
 
-#[tokio::test]
-async fn a_failed_task_has_its_status_and_filters_find_it() {
-    play(slow(), async |stage| {
-        let Stage { bench, browser } = stage;
-        submit(stage, "kept").await;
-        submit(stage, "lost [[error]]").await;
-        bench.sim.clock().advance(Duration::from_secs(3600));
-        submit(stage, "new").await;
-        browser.wait("document.querySelectorAll('.card').length === 3").await;
-        let cases = [("failed", "lost [[error]]"), ("ready", "kept"), ("active", "new")];
-        for (progress, prompt) in cases {
-            let choose = format!(
-                "const choice = document.querySelector('[name=progress]');
-                  choice.value = '{progress}';
-                 choice.dispatchEvent(new Event('change'))"
-            );
-            browser.run(&choose).await;
-            let shown = "[...document.querySelectorAll('.card .prompt')]
-                .map((prompt) => prompt.textContent)";
-            browser.wait(&format!("String({shown}) === {prompt:?}")).await;
-        }
-    })
-    .await;
+async fn a_failed_task_has_its_status_and_filters_find_it(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    submit(stage, "kept").await;
+    submit(stage, "lost [[error]]").await;
+    bench.sim.clock().advance(Duration::from_secs(3600));
+    submit(stage, "new").await;
+    browser.wait("document.querySelectorAll('.card').length === 3").await;
+    let cases = [("failed", "lost [[error]]"), ("ready", "kept"), ("active", "new")];
+    for (progress, prompt) in cases {
+        let choose = format!(
+            "const choice = document.querySelector('[name=progress]');
+              choice.value = '{progress}';
+             choice.dispatchEvent(new Event('change'))"
+        );
+        browser.run(&choose).await;
+        let shown = "[...document.querySelectorAll('.card .prompt')]
+            .map((prompt) => prompt.textContent)";
+        browser.wait(&format!("String({shown}) === {prompt:?}")).await;
+    }
 }
 
-#[tokio::test]
-async fn markup_in_a_prompt_is_text() {
-    play(slow(), async |stage| {
-        let Stage { bench, browser } = stage;
-        let prompt = concat!(
-            "<img src=x onerror=\"window.caught=1\">",
-            "<script>window.caught=1</script><b>bold</b>",
-        );
-        let id = submit(stage, prompt).await;
-        browser.wait("document.querySelector('.card')").await;
-        bench.sim.clock().advance(Duration::from_secs(3600));
-        browser.wait("document.querySelector('.card img')?.complete").await;
-        browser.run(&format!("location.hash = '#/tasks/{id}'")).await;
-        browser.wait("document.querySelector('dialog[open] pre')").await;
-        let shown = browser.run("return document.querySelector('.card .prompt').textContent").await;
-        assert_eq!(shown, prompt);
-        let request = browser.run("return document.querySelector('dialog pre').textContent").await;
-        let request = request.as_str().unwrap();
-        assert!(request.contains("<script>window.caught=1</script>"), "{request}");
-        let made = browser
-            .run(
-                "return [
-                    window.caught,
-                    document.querySelectorAll('main b, dialog b, main script').length,
-                ]",
-            )
-            .await;
-        assert_eq!(made, json!([null, 0]));
-    })
-    .await;
+async fn markup_in_a_prompt_is_text(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    let prompt = concat!(
+        "<img src=x onerror=\"window.caught=1\">",
+        "<script>window.caught=1</script><b>bold</b>",
+    );
+    let id = submit(stage, prompt).await;
+    browser.wait("document.querySelector('.card')").await;
+    bench.sim.clock().advance(Duration::from_secs(3600));
+    browser.wait("document.querySelector('.card img')?.complete").await;
+    browser.run(&format!("location.hash = '#/tasks/{id}'")).await;
+    browser.wait("document.querySelector('dialog[open] pre')").await;
+    let shown = browser.run("return document.querySelector('.card .prompt').textContent").await;
+    assert_eq!(shown, prompt);
+    let request = browser.run("return document.querySelector('dialog pre').textContent").await;
+    let request = request.as_str().unwrap();
+    assert!(request.contains("<script>window.caught=1</script>"), "{request}");
+    let made = browser
+        .run(
+            "return [
+                window.caught,
+                document.querySelectorAll('main b, dialog b, main script').length,
+            ]",
+        )
+        .await;
+    assert_eq!(made, json!([null, 0]));
 }

@@ -4,98 +4,97 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{
-    browser::{ENTER, ESCAPE, TAB},
-    stage::play,
-};
 use imagekiln_simulator::Config;
+use imagekiln_testbed::{
+    Trial,
+    browser::{ENTER, ESCAPE, TAB},
+};
 
-#[tokio::test]
-async fn the_keyboard_reaches_sections_and_a_tasks_detail() {
-    play(Config::default(), async |stage| {
-        let (bench, browser) = (&stage.bench, &stage.browser);
-        let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
-        bench.submit("/v1/gen-2-pro", &body).await;
-        bench.sim.clock().advance(Duration::from_secs(1));
-        browser.wait("document.querySelector('.card img')").await;
+use super::stage::{self, Stage};
 
-        browser.press(&[TAB]).await;
-        let focused = browser.run("return document.activeElement.textContent").await;
-        assert_eq!(focused, "Skip to the content");
-        browser.tab_to("nav a[href='#/clock']").await;
-        browser.press(&[ENTER]).await;
-        browser
-            .wait(
-                "document.activeElement.textContent === 'Clock'
-                    && document.activeElement.matches('h2')",
-            )
-            .await;
-        let current = browser.run("return document.querySelector('[aria-current]').textContent");
-        assert_eq!(current.await, "Clock");
-
-        browser.run("document.activeElement.blur(); location.hash = '#/tasks'").await;
-        browser.wait("document.activeElement.matches('#heading-tasks')").await;
-        browser.tab_to(".card a").await;
-        browser.press(&[ENTER]).await;
-        browser
-            .wait("document.querySelector('dialog[open]')?.contains(document.activeElement)")
-            .await;
-        // Tab never moves the focus out of the dialog, except to the browser itself.
-        for _ in 0..6 {
-            browser.press(&[TAB]).await;
-            let inside = "const at = document.activeElement;
-                 return at === document.body
-                     || document.querySelector('dialog[open]').contains(at)";
-            assert_eq!(browser.run(inside).await, true);
-        }
-        browser.press(&[ESCAPE]).await;
-        browser.wait("!document.querySelector('dialog[open]')").await;
-        browser.wait("document.activeElement.matches('.card a')").await;
-        assert_eq!(browser.run("return location.hash").await, "#/tasks");
-    })
-    .await;
+pub fn tests() -> Vec<Trial> {
+    vec![
+        stage::test(Config::default(), the_keyboard_reaches_sections_and_a_tasks_detail),
+        stage::test(Config::default(), a_narrow_screen_scrolls_only_downwards),
+    ]
 }
 
-#[tokio::test]
-async fn a_narrow_screen_scrolls_only_downwards() {
-    play(Config::default(), async |stage| {
-        let browser = &stage.browser;
-        let prompt = "word".repeat(200);
-        let task = stage
-            .bench
-            .submit("/v1/gen-2-pro", &json!({ "prompt": prompt, "width": 64, "height": 64 }))
+async fn the_keyboard_reaches_sections_and_a_tasks_detail(stage: &Stage<'_>) {
+    let (bench, browser) = (&stage.bench, &stage.browser);
+    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    bench.submit("/v1/gen-2-pro", &body).await;
+    bench.sim.clock().advance(Duration::from_secs(1));
+    browser.wait("document.querySelector('.card img')").await;
+
+    browser.press(&[TAB]).await;
+    let focused = browser.run("return document.activeElement.textContent").await;
+    assert_eq!(focused, "Skip to the content");
+    browser.tab_to("nav a[href='#/clock']").await;
+    browser.press(&[ENTER]).await;
+    browser
+        .wait(
+            "document.activeElement.textContent === 'Clock'
+                && document.activeElement.matches('h2')",
+        )
+        .await;
+    let current = browser.run("return document.querySelector('[aria-current]').textContent");
+    assert_eq!(current.await, "Clock");
+
+    browser.run("document.activeElement.blur(); location.hash = '#/tasks'").await;
+    browser.wait("document.activeElement.matches('#heading-tasks')").await;
+    browser.tab_to(".card a").await;
+    browser.press(&[ENTER]).await;
+    browser.wait("document.querySelector('dialog[open]')?.contains(document.activeElement)").await;
+    // Tab never moves the focus out of the dialog, except to the browser itself.
+    for _ in 0..6 {
+        browser.press(&[TAB]).await;
+        let inside = "const at = document.activeElement;
+             return at === document.body
+                 || document.querySelector('dialog[open]').contains(at)";
+        assert_eq!(browser.run(inside).await, true);
+    }
+    browser.press(&[ESCAPE]).await;
+    browser.wait("!document.querySelector('dialog[open]')").await;
+    browser.wait("document.activeElement.matches('.card a')").await;
+    assert_eq!(browser.run("return location.hash").await, "#/tasks");
+}
+
+async fn a_narrow_screen_scrolls_only_downwards(stage: &Stage<'_>) {
+    let browser = &stage.browser;
+    let prompt = "word".repeat(200);
+    let task = stage
+        .bench
+        .submit("/v1/gen-2-pro", &json!({ "prompt": prompt, "width": 64, "height": 64 }))
+        .await;
+    stage.bench.sim.clock().advance(Duration::from_secs(1));
+    browser.resize(360, 740).await;
+    browser.wait("document.querySelector('.card img')").await;
+    let mut places: Vec<_> =
+        ["accounts", "keys", "finetunes", "webhooks", "faults", "clock", "docs", "tasks"]
+            .map(str::to_owned)
+            .into();
+    places.push(format!("tasks/{}", task["id"].as_str().unwrap()));
+    for place in places {
+        browser.run(&format!("location.hash = '#/{place}'")).await;
+        browser
+            .wait(&format!(
+                "document.querySelector('nav [aria-current]').hash === '#/{}'",
+                place.split('/').next().unwrap()
+            ))
             .await;
-        stage.bench.sim.clock().advance(Duration::from_secs(1));
-        browser.resize(360, 740).await;
-        browser.wait("document.querySelector('.card img')").await;
-        let mut places: Vec<_> =
-            ["accounts", "keys", "finetunes", "webhooks", "faults", "clock", "docs", "tasks"]
-                .map(str::to_owned)
-                .into();
-        places.push(format!("tasks/{}", task["id"].as_str().unwrap()));
-        for place in places {
-            browser.run(&format!("location.hash = '#/{place}'")).await;
-            browser
-                .wait(&format!(
-                    "document.querySelector('nav [aria-current]').hash === '#/{}'",
-                    place.split('/').next().unwrap()
-                ))
-                .await;
-            if place == "docs" {
-                browser.wait("document.querySelector('.opblock')").await;
-            }
-            let widths = browser
-                .run(
-                    "const page = document.documentElement;
-                     return [page.scrollWidth <= page.clientWidth, innerWidth]",
-                )
-                .await;
-            assert_eq!(widths, json!([true, 360]), "{place}");
+        if place == "docs" {
+            browser.wait("document.querySelector('.opblock')").await;
         }
-        browser.wait("document.querySelector('dialog[open] pre')").await;
-        let dialog =
-            browser.run("return document.querySelector('dialog').scrollWidth <= innerWidth").await;
-        assert_eq!(dialog, true);
-    })
-    .await;
+        let widths = browser
+            .run(
+                "const page = document.documentElement;
+                 return [page.scrollWidth <= page.clientWidth, innerWidth]",
+            )
+            .await;
+        assert_eq!(widths, json!([true, 360]), "{place}");
+    }
+    browser.wait("document.querySelector('dialog[open] pre')").await;
+    let dialog =
+        browser.run("return document.querySelector('dialog').scrollWidth <= innerWidth").await;
+    assert_eq!(dialog, true);
 }

@@ -2,41 +2,43 @@
 
 use serde_json::json;
 
-use super::stage::play;
 use imagekiln_simulator::{Config, Region};
+use imagekiln_testbed::Trial;
 
-#[tokio::test]
-async fn try_it_out_calls_the_service() {
+use super::stage::{self, Stage};
+
+pub fn tests() -> Vec<Trial> {
     let config = Config { model_prefix: "xyz".to_owned(), ..Config::default() };
-    play(config, async |stage| {
-        let (sim, browser) = (&stage.bench.sim, &stage.browser);
-        browser.click("nav a[href='#/docs']").await;
-        browser.wait("document.querySelector('.swagger-ui .btn.authorize')").await;
-        for (operation, tag, region) in [
-            ("gen_2_pro", "generation", Region::Global),
-            ("gen_pro_1_1_ultra_finetuned", "finetuned", Region::Regional),
-        ] {
-            let block = format!("[id^='operations-{tag}-{operation}']");
-            browser.click(&format!("{block} button.opblock-summary-control")).await;
-            browser.click(&format!("{block} button.execute")).await;
-            let status = ".live-responses-table .response .response-col_status";
-            let found = format!("document.querySelector(\"{block} {status}\")");
-            browser.wait(&format!("{found}?.textContent.startsWith('200')")).await;
-            let curl = format!("document.querySelector(\"{block} .curl-command\").textContent");
-            let curl = browser.run(&format!("return {curl}")).await;
-            let base = match region {
-                Region::Global => sim.base_url(),
-                _ => sim.regional_base_url(),
-            };
-            assert!(curl.as_str().unwrap().contains(&format!("'{base}/v1/xyz-")), "{curl}");
-            let task = sim.tasks().pop().unwrap();
-            assert_eq!(task.region, region);
-        }
-        assert_eq!(sim.counts().accepted, 2);
-        browser.click("nav a[href='#/tasks']").await;
-        browser.wait("document.querySelectorAll('.card').length === 2").await;
-        let operations = "return document.querySelectorAll('.opblock').length > 20";
-        assert_eq!(browser.run(operations).await, json!(true));
-    })
-    .await;
+    vec![stage::test(config, try_it_out_calls_the_service)]
+}
+
+async fn try_it_out_calls_the_service(stage: &Stage<'_>) {
+    let (sim, browser) = (&stage.bench.sim, &stage.browser);
+    browser.click("nav a[href='#/docs']").await;
+    browser.wait("document.querySelector('.swagger-ui .btn.authorize')").await;
+    for (operation, tag, region) in [
+        ("gen_2_pro", "generation", Region::Global),
+        ("gen_pro_1_1_ultra_finetuned", "finetuned", Region::Regional),
+    ] {
+        let block = format!("[id^='operations-{tag}-{operation}']");
+        browser.click(&format!("{block} button.opblock-summary-control")).await;
+        browser.click(&format!("{block} button.execute")).await;
+        let status = ".live-responses-table .response .response-col_status";
+        let found = format!("document.querySelector(\"{block} {status}\")");
+        browser.wait(&format!("{found}?.textContent.startsWith('200')")).await;
+        let curl = format!("document.querySelector(\"{block} .curl-command\").textContent");
+        let curl = browser.run(&format!("return {curl}")).await;
+        let base = match region {
+            Region::Global => sim.base_url(),
+            _ => sim.regional_base_url(),
+        };
+        assert!(curl.as_str().unwrap().contains(&format!("'{base}/v1/xyz-")), "{curl}");
+        let task = sim.tasks().pop().unwrap();
+        assert_eq!(task.region, region);
+    }
+    assert_eq!(sim.counts().accepted, 2);
+    browser.click("nav a[href='#/tasks']").await;
+    browser.wait("document.querySelectorAll('.card').length === 2").await;
+    let operations = "return document.querySelectorAll('.opblock').length > 20";
+    assert_eq!(browser.run(operations).await, json!(true));
 }

@@ -2,28 +2,29 @@
 
 use serde_json::json;
 
-use super::stage::play;
 use imagekiln_simulator::Config;
+use imagekiln_testbed::Trial;
 
-#[tokio::test]
-async fn a_webhook_is_shown_with_its_body_and_can_be_sent_again() {
-    play(Config::default(), async |stage| {
-        let (bench, browser) = (&stage.bench, &stage.browser);
-        browser.click("nav a[href='#/webhooks']").await;
-        let refusing =
-            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-        let hook = format!("http://{refusing}/<b>hook</b>");
-        let body = json!({ "prompt": "x", "width": 64, "height": 64, "webhook_url": hook });
-        let task = bench.submit("/v1/gen-2-pro", &body).await;
-        bench.sim.clock().advance(std::time::Duration::from_secs(1));
-        browser.wait("document.querySelector('.delivery .attempts li')").await;
-        let shown =
-            browser.run("return document.querySelector('.delivery .body').textContent").await;
-        assert!(shown.as_str().unwrap().contains(task["id"].as_str().unwrap()), "{shown}");
-        assert_eq!(browser.run("return document.querySelectorAll('.delivery b').length").await, 0);
-        browser.click(".delivery button").await;
-        browser.wait("document.querySelectorAll('.delivery').length === 2").await;
-        assert_eq!(bench.sim.webhooks().len(), 2);
-    })
-    .await;
+use super::stage::{self, Stage};
+
+pub fn tests() -> Vec<Trial> {
+    vec![stage::test(Config::default(), a_webhook_is_shown_with_its_body_and_can_be_sent_again)]
+}
+
+async fn a_webhook_is_shown_with_its_body_and_can_be_sent_again(stage: &Stage<'_>) {
+    let (bench, browser) = (&stage.bench, &stage.browser);
+    browser.click("nav a[href='#/webhooks']").await;
+    let refusing =
+        tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let hook = format!("http://{refusing}/<b>hook</b>");
+    let body = json!({ "prompt": "x", "width": 64, "height": 64, "webhook_url": hook });
+    let task = bench.submit("/v1/gen-2-pro", &body).await;
+    bench.sim.clock().advance(std::time::Duration::from_secs(1));
+    browser.wait("document.querySelector('.delivery .attempts li')").await;
+    let shown = browser.run("return document.querySelector('.delivery .body').textContent").await;
+    assert!(shown.as_str().unwrap().contains(task["id"].as_str().unwrap()), "{shown}");
+    assert_eq!(browser.run("return document.querySelectorAll('.delivery b').length").await, 0);
+    browser.click(".delivery button").await;
+    browser.wait("document.querySelectorAll('.delivery').length === 2").await;
+    assert_eq!(bench.sim.webhooks().len(), 2);
 }

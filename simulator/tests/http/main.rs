@@ -24,7 +24,6 @@ mod sizes;
 mod slow;
 mod tasks;
 mod video;
-mod video_in_browser;
 mod violations;
 mod webhook_receiver;
 mod webhooks;

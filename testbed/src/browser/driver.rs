@@ -5,11 +5,8 @@
 
 use std::{process::Stdio, time::Duration};
 
-use axum::{
-    body::Bytes,
-    http::{Method, Request},
-};
 use http_body_util::{BodyExt as _, Full};
+use hyper::{Method, Request, body::Bytes};
 use hyper_util::{
     client::legacy::Client, client::legacy::connect::HttpConnector, rt::TokioExecutor,
 };
@@ -20,12 +17,15 @@ use tokio::{
 };
 
 /// The time limit for chromedriver to listen, and for any command.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(90);
+
+/// The time limit for a script in the page. Shorter than that of the command that runs it.
+const SCRIPT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often to start chromedriver until it listens.
 const STARTS: usize = 5;
 
-pub struct Driver {
+pub(super) struct Driver {
     client: Client<HttpConnector, Full<Bytes>>,
     session: String,
     /// Killed on drop.
@@ -36,7 +36,7 @@ pub struct Driver {
 
 impl Driver {
     /// Starts chromedriver on a free port, and a browser with it.
-    pub async fn start(chromedriver: &str, chromium: &str) -> Self {
+    pub(super) async fn start(chromedriver: &str, chromium: &str) -> Self {
         let (process, port) = listening(chromedriver).await;
         let client = Client::builder(TokioExecutor::new()).build_http();
         let profile = tempfile::tempdir().unwrap();
@@ -54,7 +54,7 @@ impl Driver {
             "browserName": "chrome",
             "goog:chromeOptions": options,
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
-            "timeouts": { "script": 20_000 },
+            "timeouts": { "script": SCRIPT_TIMEOUT.as_millis() as u64 },
         } } });
         let base = format!("http://127.0.0.1:{port}/session");
         let session = command(&client, Method::POST, &base, &wanted).await;
@@ -62,12 +62,12 @@ impl Driver {
         Self { client, session: format!("{base}/{id}"), _process: process, _profile: profile }
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Value {
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Value {
         command(&self.client, Method::POST, &format!("{}/{path}", self.session), body).await
     }
 
     /// Ends the browser, which would otherwise outlive chromedriver.
-    pub async fn quit(&self) {
+    pub(super) async fn quit(&self) {
         command(&self.client, Method::DELETE, &self.session, &Value::Null).await;
     }
 }

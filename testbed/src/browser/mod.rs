@@ -1,26 +1,48 @@
 //! A browser from a user's point of view: URLs, keys, and what is visible.
 
+mod driver;
+mod program;
+
+use std::panic::{AssertUnwindSafe, resume_unwind};
+
+use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 
-use super::driver::Driver;
+use self::driver::Driver;
+pub use self::program::BROWSER;
 
+/// The Tab key.
 pub const TAB: &str = "\u{e004}";
+/// The Enter key.
 pub const ENTER: &str = "\u{e007}";
+/// The Escape key.
 pub const ESCAPE: &str = "\u{e00c}";
+/// The left arrow key.
+pub const LEFT: &str = "\u{e012}";
+/// The right arrow key.
+pub const RIGHT: &str = "\u{e014}";
 
+/// A headless browser with its own empty profile.
 pub struct Browser {
     driver: Driver,
 }
 
 impl Browser {
-    pub fn new(driver: Driver) -> Self {
-        Self { driver }
+    /// Runs `scene` in a new browser, and ends the browser even if `scene` panics.
+    ///
+    /// # Panics
+    ///
+    /// If [`BROWSER`] is missing.
+    pub async fn with<T>(scene: impl AsyncFnOnce(&Self) -> T) -> T {
+        let program = |name| program::find(name).unwrap_or_else(|| panic!("{name} is missing"));
+        let driver = Driver::start(&program(program::DRIVER), &program(program::CHROMIUM)).await;
+        let browser = Self { driver };
+        let played = AssertUnwindSafe(scene(&browser)).catch_unwind().await;
+        browser.driver.quit().await;
+        played.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    pub async fn quit(&self) {
-        self.driver.quit().await;
-    }
-
+    /// Opens a page and waits until it is loaded.
     pub async fn open(&self, url: &str) {
         self.driver.post("url", &json!({ "url": url })).await;
     }
@@ -79,11 +101,13 @@ impl Browser {
         self.driver.post("goog/cdp/execute", &json!({ "cmd": command, "params": parameters })).await
     }
 
+    /// Sets the colour scheme that the user prefers: `light` or `dark`.
     pub async fn prefer(&self, colours: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": colours }]);
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
 
+    /// Sets the size of the page's viewport in CSS pixels.
     pub async fn resize(&self, width: u32, height: u32) {
         let size =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });

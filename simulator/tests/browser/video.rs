@@ -1,0 +1,96 @@
+//! A video plays to its end, and every frame shows the correct bar.
+
+use axum::{Router, body::Bytes, response::Html, routing::get};
+use imagekiln_testbed::{
+    Runtime, Trial,
+    browser::{BROWSER, Browser},
+    name_of,
+};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::bench::Bench;
+
+const WIDTH: u32 = 640;
+const SECONDS: u32 = 2;
+const FPS: u32 = 8;
+
+/// Plays the video from its delivery URL. Then seeks a copy of it to the middle of each frame, and
+/// reports how many orange blocks the bar has, and how much of the rest differs from the second's
+/// first frame.
+const PAGE: &str = r"<!doctype html><meta charset='utf-8'><title>video</title><script>
+const event = (target, name) => new Promise((resolve, reject) => {
+    target.addEventListener(name, resolve, { once: true });
+    target.addEventListener('error', () => reject(new Error(target.error.message)), { once: true });
+});
+async function watch() {
+    const video = document.createElement('video');
+    document.documentElement.append(video);
+    video.muted = true;
+    video.src = 'DELIVERY';
+    await Promise.all([event(video, 'ended'), video.play()]);
+    const seen = { duration: video.duration, width: video.videoWidth, height: video.videoHeight,
+        sound: video.webkitAudioDecodedByteCount };
+    const copy = document.createElement('video');
+    copy.muted = true;
+    copy.src = URL.createObjectURL(await (await fetch('/copy')).blob());
+    await event(copy, 'loadeddata');
+    const canvas = new OffscreenCanvas(copy.videoWidth, copy.videoHeight);
+    const pen = canvas.getContext('2d', { willReadFrequently: true });
+    const bars = [];
+    let whole, changes = 0;
+    for (let frame = 0; frame < SECONDS * FPS; frame++) {
+        const sought = event(copy, 'seeked');
+        copy.currentTime = (frame + 0.5) / FPS;
+        await sought;
+        pen.drawImage(copy, 0, 0);
+        let bar = 0;
+        for (let x = 8; x < canvas.width; x += 16) {
+            const [red, green, blue] = pen.getImageData(x, 8, 1, 1).data;
+            if (red > 220 && green > 140 && green < 210 && blue < 100) bar++;
+        }
+        bars.push(bar);
+        const { data } = pen.getImageData(0, 24, canvas.width, canvas.height - 24);
+        if (frame % FPS == 0) whole = data;
+        changes += data.filter((part, place) => part != whole[place]).length;
+    }
+    return { ...seen, bars, changes };
+}
+watch()
+    .catch(error => ({ error: String(error) }))
+    .then(report => { window.report = report; });
+</script>";
+
+pub fn tests() -> Vec<Trial> {
+    let test = a_browser_plays_a_video_and_shows_every_frame;
+    vec![imagekiln_testbed::test(name_of(&test), &[BROWSER], Runtime::CurrentThread, test)]
+}
+
+async fn a_browser_plays_a_video_and_shows_every_frame() {
+    let bench = Bench::new().await;
+    let body = json!({ "duration": SECONDS, "fps": FPS, "width": WIDTH, "height": 360, "seed": 1 });
+    let task = bench.submit("/v1/gen-3-video", &body).await;
+    let sample = bench.sample(&task).await;
+    let copy: Bytes = bench.fetch(&sample).await.body;
+
+    let page = PAGE.replace("DELIVERY", &sample);
+    let page = page.replace("SECONDS", &SECONDS.to_string()).replace("FPS", &FPS.to_string());
+    let site =
+        Router::new().route("/", get(async || Html(page))).route("/copy", get(async || copy));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, site).await });
+
+    let report = Browser::with(async |browser| {
+        browser.open(&format!("http://{address}/")).await;
+        browser.wait("window.report").await
+    })
+    .await;
+    assert_eq!(report["error"], json!(null));
+    let shape = [&report["duration"], &report["width"], &report["height"]];
+    assert_eq!(shape, [&json!(SECONDS), &json!(WIDTH), &json!(360)]);
+    assert!(report["sound"].as_u64().is_some_and(|bytes| bytes > 0), "{report}");
+    assert_eq!(report["changes"], 0);
+    let second = [5, 10, 15, 20, 25, 30, 35, 40];
+    assert_eq!(report["bars"], json!([second, second].concat()));
+}

@@ -1,0 +1,40 @@
+//! Support for the tests of this workspace.
+//!
+//! Some tests need a program that a machine may not have, such as a browser. Cargo's own harness
+//! can only report such a test as passed or failed. The harness of this package reports it as
+//! ignored, with the reason.
+//!
+//! A test binary with `harness = false` lists its tests:
+//!
+//! ```
+//! use imagekiln_testbed::{Requirement, Runtime, Trial, name_of, run, test};
+//!
+//! const SHELL: Requirement = Requirement {
+//!     name: "a shell",
+//!     find: || std::path::Path::new("/bin/sh").exists(),
+//!     advice: "apt-get install dash",
+//!     variable: "SHELL_TESTS",
+//! };
+//!
+//! async fn the_shell_adds() {
+//!     let output = std::process::Command::new("/bin/sh").args(["-c", "echo $((1 + 1))"]).output();
+//!     assert_eq!(output.unwrap().stdout, b"2\n");
+//! }
+//!
+//! fn tests() -> Vec<Trial> {
+//!     vec![test(name_of(&the_shell_adds), &[SHELL], Runtime::CurrentThread, the_shell_adds)]
+//! }
+//!
+//! fn main() {
+//!     run(tests());
+//! }
+//! ```
+
+pub mod browser;
+mod harness;
+mod requirement;
+
+pub use libtest_mimic::Trial;
+
+pub use self::harness::{Runtime, name_of, run, test};
+pub use self::requirement::Requirement;
