@@ -24,6 +24,13 @@ pub enum ErrorKind {
     Job,
     /// A job is not in the state that a change expects. Nothing was changed.
     State,
+    /// The lease of the worker expired, and another worker took over its jobs. Run the batch again
+    /// to continue as a new worker.
+    Lease,
+    /// The cap on active tasks or the budget does not allow a submission. Nothing was sent.
+    Limit,
+    /// A job cannot be resolved as not paid yet. Try again later.
+    Hold,
     /// The output directory cannot be used. Paid jobs keep their state, and the next run saves
     /// them.
     File,

@@ -1,6 +1,9 @@
 //! Jobs, and what the ledger knows about them.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    path::{Component, Path, PathBuf},
+    time::SystemTime,
+};
 
 use imagekiln::{Request, Submit};
 
@@ -54,6 +57,8 @@ impl Job {
 pub struct JobStatus {
     /// The name of the job.
     pub name: String,
+    /// The position of the job in the ledger, starting at 1.
+    pub number: u64,
     /// The name of the operation, such as `gen-2-pro`.
     pub operation: String,
     /// The path of the picture below the output directory.
@@ -68,4 +73,12 @@ pub struct JobStatus {
     pub credits: Option<f64>,
     /// The file of the picture, if the job is [`Ready`](State::Ready) or [`Saved`](State::Saved).
     pub path: Option<PathBuf>,
+    /// When the job was added.
+    pub added_at: SystemTime,
+    /// When the ledger recorded its task.
+    pub submitted_at: Option<SystemTime>,
+    /// When its picture became ready.
+    pub ready_at: Option<SystemTime>,
+    /// When its state last changed.
+    pub changed_at: SystemTime,
 }

@@ -1,13 +1,17 @@
 #![doc = include_str!("../README.md")]
 
 mod batch;
+#[cfg(feature = "webhook")]
+mod callbacks;
 mod error;
 mod job;
 mod ledger;
 mod report;
 mod state;
 
-pub use self::batch::Batch;
+pub use self::batch::{Batch, Events};
+#[cfg(feature = "webhook")]
+pub use self::callbacks::Callbacks;
 pub use self::error::{Error, ErrorKind};
 pub use self::job::{Job, JobStatus};
 pub use self::ledger::{Ledger, Resolution};

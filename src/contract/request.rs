@@ -95,6 +95,11 @@ impl Request {
         self
     }
 
+    /// Returns whether the request sets this field, even if its value is `null`.
+    pub fn has_field(&self, name: &str) -> bool {
+        self.fields.iter().any(|(set, _)| set == name)
+    }
+
     /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)
     /// does not block.
     pub fn reads_files(&self) -> bool {

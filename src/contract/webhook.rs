@@ -41,10 +41,6 @@ impl Request {
             .iter()
             .any(|(name, value)| name == URL && !matches!(value, FieldValue::Json(Value::Null)))
     }
-
-    fn has_field(&self, name: &str) -> bool {
-        self.fields.iter().any(|(set, _)| set == name)
-    }
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@
 
 pub mod browser;
 mod harness;
+#[cfg(unix)]
+pub mod postgres;
 mod requirement;
 
 pub use libtest_mimic::Trial;

@@ -1,22 +1,26 @@
 //! Runs the jobs of a ledger.
 
+mod events;
+mod fleet;
 mod output;
+mod pause;
 mod run;
 mod save;
 mod submit;
 mod worker;
 
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use imagekiln::{Client, ClientBuilder};
 
-use self::{run::Run, worker::Worker};
-use crate::{Error, ErrorKind, Job, JobStatus, Ledger, Report};
+pub use self::events::Events;
+use self::{events::Sinks, fleet::Fleet};
+use crate::{Error, ErrorKind, Job, JobStatus, Ledger, Report, ledger::Limits};
 
 /// How long a run waits for the submissions of an earlier run that was dropped.
 const LONGEST_SUBMISSION: Duration = Duration::from_secs(600);
 
-type OnChange = Arc<dyn Fn(&JobStatus) + Send + Sync>;
+type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Submits the jobs of a ledger, waits for their pictures, and saves them.
 ///
@@ -46,33 +50,50 @@ pub struct Batch {
     client: Client,
     ledger: Ledger,
     jobs: Vec<Job>,
-    max_active: usize,
-    budget: Option<f64>,
+    limits: Limits,
     directory: PathBuf,
-    on_change: OnChange,
+    sinks: Sinks,
+    settings: Settings,
+    stop: Option<Signal>,
+    /// The workers of a run that was dropped.
+    unretired: Fleet,
+}
+
+/// How the workers of a batch run.
+#[derive(Debug, Clone)]
+struct Settings {
+    workers: usize,
+    lease: Duration,
+    waits_for_jobs: bool,
+    /// Webhooks of a job go to this URL, with the token of the job as the last part of its path.
+    callback_url: Option<String>,
 }
 
 impl Batch {
-    /// Creates a batch with a client that uses the ledger as its journal. An open ledger can have
-    /// one batch.
+    /// Creates a batch with a client that uses the ledger as its journal.
     ///
     /// # Errors
     ///
-    /// - [`Client`](ErrorKind::Client): a setting of the client is missing or invalid.
-    /// - [`Locked`](ErrorKind::Locked): the ledger already has a batch.
+    /// Kind [`Client`](ErrorKind::Client): a setting of the client is missing or invalid.
     pub fn open(client: ClientBuilder, ledger: Ledger) -> Result<Self, Error> {
         let client = client.journal(ledger.clone()).build().map_err(|error| {
             Error::new(ErrorKind::Client, "could not build the client").with_source(error)
         })?;
-        ledger.reserve()?;
         Ok(Self {
             client,
             ledger,
             jobs: Vec::new(),
-            max_active: 24,
-            budget: None,
+            limits: Limits { max_active: 24, budget: None, price: None },
             directory: PathBuf::from("."),
-            on_change: Arc::new(|_| {}),
+            sinks: Sinks::default(),
+            settings: Settings {
+                workers: 1,
+                lease: Duration::from_secs(30),
+                waits_for_jobs: false,
+                callback_url: None,
+            },
+            stop: None,
+            unretired: Fleet::default(),
         })
     }
 
@@ -82,23 +103,23 @@ impl Batch {
         self
     }
 
-    /// Sets the maximum number of jobs between their submission and the saved picture. The default
-    /// is 24; 0 means 1.
+    /// Sets the maximum number of jobs between their submission and the saved picture, in all
+    /// workers of the ledger. The default is 24; 0 means 1.
     ///
     /// If that many jobs are active, a job is submitted only when the picture of another one has
     /// been saved. Slow downloads or a slow disk therefore slow down the submissions.
     pub fn max_active(mut self, jobs: usize) -> Self {
-        self.max_active = jobs.max(1);
+        self.limits.max_active = jobs.max(1);
         self
     }
 
     /// Sets how many credits all submissions in the ledger may cost, including those of earlier
-    /// runs. There is no limit by default.
+    /// runs and of other workers. There is no limit by default.
     ///
     /// A job is submitted if its price and all earlier costs fit into the budget. Its price is the
     /// highest cost of its operation in the ledger. A submission without a known cost, for example
     /// of an [`Unknown`](crate::State::Unknown) job, counts as much. If no price is known, the
-    /// first job of an operation is submitted alone.
+    /// first job of an operation is submitted alone; [`price`](Self::price) sets one.
     ///
     /// The costs exceed the budget if
     ///
@@ -107,7 +128,14 @@ impl Batch {
     /// - the first job of an operation costs more than what is left;
     /// - responses contain no cost: such operations run one job at a time, and are not counted.
     pub fn budget(mut self, credits: f64) -> Self {
-        self.budget = Some(credits);
+        self.limits.budget = Some(credits);
+        self
+    }
+
+    /// Sets the price in credits of a job whose operation has no known cost in the ledger. Only
+    /// [`budget`](Self::budget) uses it.
+    pub fn price(mut self, credits: f64) -> Self {
+        self.limits.price = Some(credits);
         self
     }
 
@@ -118,22 +146,112 @@ impl Batch {
         self
     }
 
-    /// Sets a function to call with the new status of a job, after it was written to the ledger. It
-    /// must not block.
-    ///
-    /// It is not called for [`Submitting`](crate::State::Submitting), or for jobs that
-    /// [`Ledger::open`] found in that state.
-    pub fn on_change(mut self, call: impl Fn(&JobStatus) + Send + Sync + 'static) -> Self {
-        self.on_change = Arc::new(call);
+    /// Sets the number of workers in this process. The default is 1, which is enough for most
+    /// programs, because a worker runs many jobs at the same time. 0 means 1.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.settings.workers = workers.max(1);
         self
     }
 
-    /// Runs until no job can continue, and returns the report on the whole ledger.
+    /// Sets how long other workers wait for a worker that does not respond before they take over
+    /// its jobs. The default is 30 seconds; the minimum is 1 second.
+    ///
+    /// A worker renews its lease three times as often. If its lease has expired, it submits nothing
+    /// until it has renewed the lease. If another worker has taken over its jobs, it can change
+    /// them no more and continues as a new worker.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.settings.lease = lease.max(Duration::from_secs(1));
+        self
+    }
+
+    /// Makes the batch wait for more jobs when no job is left, until the signal of
+    /// [`stop_when`](Self::stop_when).
+    ///
+    /// A job starts as soon as this process adds it to the ledger. Jobs that other processes add
+    /// start within a third of the [lease](Self::lease).
+    pub fn wait_for_jobs(mut self) -> Self {
+        self.settings.waits_for_jobs = true;
+        self
+    }
+
+    /// Gives each job a webhook URL: `url` followed by a token of the job. Receive the webhooks with
+    /// [`callbacks`](Self::callbacks), and sign them with
+    /// [`ClientBuilder::webhook_secret`](imagekiln::ClientBuilder::webhook_secret).
+    ///
+    /// A webhook ends the wait for its task. It also finds the task of a job whose submission had
+    /// no response: an [`Unknown`](crate::State::Unknown) job becomes
+    /// [`Submitted`](crate::State::Submitted), whatever the webhook says, as soon as a poll has
+    /// confirmed that the task exists.
+    ///
+    /// Requests with their own `webhook_url`, and operations without webhooks, are not changed.
+    #[cfg(feature = "webhook")]
+    pub fn callback_url(mut self, url: impl Into<String>) -> Self {
+        self.settings.callback_url = Some(url.into());
+        self
+    }
+
+    /// Returns the receiver of the webhooks of [`callback_url`](Self::callback_url).
+    #[cfg(feature = "webhook")]
+    pub fn callbacks(&self) -> crate::Callbacks {
+        crate::Callbacks::new(self.client.clone(), self.ledger.clone())
+    }
+
+    /// Sets a signal after which the next run submits no more jobs, and ends when the active jobs
+    /// have ended.
+    pub fn stop_when(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.stop = Some(Box::pin(signal));
+        self
+    }
+
+    /// Sets a function to call with the new status of a job, after it was written to the ledger. It
+    /// must not block.
+    ///
+    /// It is not called for [`Submitting`](crate::State::Submitting), or for changes by other
+    /// workers.
+    pub fn on_change(mut self, call: impl Fn(&JobStatus) + Send + Sync + 'static) -> Self {
+        self.sinks.call = Some(Arc::new(call));
+        self
+    }
+
+    /// Returns a stream of the same statuses that [`on_change`](Self::on_change) passes to its
+    /// function. It ends when the batch is dropped.
+    ///
+    /// The stream holds the statuses until they are read.
+    pub fn events(&mut self) -> Events {
+        self.sinks.stream()
+    }
+
+    /// Returns the client of the batch, for example to receive webhooks.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Returns the ledger of the batch.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Adds the [jobs](Self::jobs) to the ledger, and [resumes](Self::resume) all jobs of the
+    /// ledger.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Job`](ErrorKind::Job): a job could not be added. Otherwise the same errors as
+    /// [`resume`](Self::resume).
+    pub async fn run(&mut self) -> Result<Report, Error> {
+        self.ledger.add(self.jobs.iter().cloned()).await?;
+        self.resume().await
+    }
+
+    /// Runs until no job of the ledger can continue, and returns the report on the whole ledger.
     ///
     /// Call it again, with this batch or in the next process with the same ledger, to continue. The
     /// jobs that were paid for come first. [`Queued`](crate::State::Queued) jobs are left only if
     /// the budget does not allow them. [`Submitted`](crate::State::Submitted) jobs are left if
     /// their tasks were not final after ten minutes, or if the service did not find them.
+    ///
+    /// If other workers share the ledger, this worker also waits for their jobs, and continues them
+    /// if those workers stop responding.
     ///
     /// Dropping the future stops the run. Submissions in flight complete in the background, and the
     /// ledger records them.
@@ -142,30 +260,15 @@ impl Batch {
     ///
     /// After an error, no more jobs are submitted, and the active ones continue to their end.
     ///
-    /// - [`Job`](ErrorKind::Job): a job could not be added.
     /// - [`Client`](ErrorKind::Client): the service refuses submissions, or a picture could not be
     ///   fetched or saved. Its job keeps its state, with the reason.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
-    pub async fn run(&mut self) -> Result<Report, Error> {
+    pub async fn resume(&mut self) -> Result<Report, Error> {
         let directory = output::prepare(self.directory.clone()).await?;
-        self.ledger.set_budget(self.budget);
-        self.end_dropped_run().await?;
-        self.ledger.add(self.jobs.iter().cloned()).await?;
-        let pending = self.ledger.pending().await?;
-        let (client, ledger) = (self.client.clone(), self.ledger.clone());
-        let worker = Worker::new(client, ledger, directory, Arc::clone(&self.on_change));
-        Run::new(worker, self.max_active, pending).finish().await?;
+        self.unretired.retire(&self.client, &self.ledger).await?;
+        self.run_workers(&directory).await?;
         self.ledger.report().await
-    }
-
-    /// Waits for submissions in flight. Afterwards, the state of every job is settled.
-    async fn end_dropped_run(&self) -> Result<(), Error> {
-        self.client.drain(LONGEST_SUBMISSION).await.map_err(|error| {
-            Error::new(ErrorKind::Client, "submissions of an earlier run are still in flight")
-                .with_source(error)
-        })?;
-        self.ledger.abandon_submissions("the submission ended without a known outcome").await
     }
 }
 
@@ -173,9 +276,9 @@ impl fmt::Debug for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch")
             .field("ledger", &self.ledger)
-            .field("max_active", &self.max_active)
-            .field("budget", &self.budget)
+            .field("limits", &self.limits)
             .field("directory", &self.directory)
+            .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Decides which job continues next.
+//! The loop of a worker: claims jobs, decides which one continues next, and renews the lease.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -8,139 +8,226 @@ use std::{
 };
 
 use tokio::{
+    sync::watch,
     task::{JoinError, JoinSet},
-    time::{self, Instant},
+    time::{self, MissedTickBehavior},
 };
 
-use super::worker::{End, Worker};
-use crate::{Error, ErrorKind, State, ledger::Pending};
+use super::{
+    Settings,
+    pause::Pause,
+    worker::{End, Worker},
+};
+use crate::{
+    Error, ErrorKind, State,
+    ledger::{Claim, Demand, LimitReached, Registration},
+};
 
-/// The number of pauses without a finished job after which a run gives up.
-const MAX_PAUSES: u32 = 8;
+/// The number of jobs to claim at once, so that not every job costs a transaction.
+const CLAIMS: usize = 8;
 
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// How often a lease is renewed within its duration.
+const RENEWALS: u32 = 3;
 
 pub(super) struct Run {
     worker: Arc<Worker>,
-    max_active: usize,
-    /// Paid jobs first.
-    queue: VecDeque<Pending>,
+    registration: Registration,
+    lease: Duration,
+    waits_for_jobs: bool,
+    /// Claimed jobs; paid ones first.
+    queue: VecDeque<Claim>,
     active: JoinSet<Ended>,
+    /// The number of claims so far.
+    claims: i64,
+    /// Whether the ledger may have jobs to claim.
+    may_have_jobs: bool,
     /// The operations of which the budget allows no job until another job ends.
     blocked: HashSet<String>,
     /// The number of jobs that ended.
     ended: u64,
-    pauses: u32,
-    paused_until: Option<Instant>,
+    pause: Pause,
     stopped_by: Option<Error>,
 }
 
-/// A job that a worker returned.
+/// A job that was continued.
 struct Ended {
-    job: Pending,
+    job: Claim,
     end: End,
     /// The value of [`Run::ended`] when the job started.
     started_after: u64,
 }
 
 impl Run {
-    pub(super) fn new(worker: Worker, max_active: usize, pending: Vec<Pending>) -> Self {
+    pub(super) fn new(
+        worker: Arc<Worker>,
+        registration: Registration,
+        settings: &Settings,
+    ) -> Self {
         Self {
-            worker: Arc::new(worker),
-            max_active,
-            queue: pending.into(),
+            worker,
+            registration,
+            lease: settings.lease,
+            waits_for_jobs: settings.waits_for_jobs,
+            queue: VecDeque::new(),
             active: JoinSet::new(),
+            claims: 0,
+            may_have_jobs: true,
             blocked: HashSet::new(),
             ended: 0,
-            pauses: 0,
-            paused_until: None,
+            pause: Pause::default(),
             stopped_by: None,
         }
     }
 
-    /// Returns when no job can continue.
+    /// Returns when no job can continue. Fails with kind [`Lease`](ErrorKind::Lease) as soon as
+    /// another worker has taken over the jobs.
     pub(super) async fn finish(mut self) -> Result<(), Error> {
+        let mut renewals = time::interval(self.lease / RENEWALS);
+        renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            self.start_jobs();
-            let resume_at = self.paused_until.unwrap_or_else(Instant::now);
+            self.start_jobs().await?;
+            if self.active.is_empty() && self.is_done().await? {
+                break;
+            }
+            let (worker, is_stopping) = (Arc::clone(&self.worker), self.is_stopping());
+            let stopped = has_stopped(self.worker.stopped.clone());
             tokio::select! {
-                Some(joined) = self.active.join_next() => self.take(joined),
-                () = time::sleep_until(resume_at), if self.paused_until.is_some() => {
-                    self.paused_until = None;
-                }
-                else => break,
+                Some(joined) = self.active.join_next() => self.take(joined).await?,
+                () = self.pause.over() => self.may_have_jobs = true,
+                () = worker.ledger.changed() => self.may_have_jobs = true,
+                _ = renewals.tick() => self.renew().await?,
+                () = stopped, if !is_stopping => {}
             }
         }
         self.stopped_by.map_or(Ok(()), Err)
     }
 
-    fn start_jobs(&mut self) {
-        while self.active.len() < self.max_active
-            && let Some(mut job) = self.next()
-        {
-            let (worker, started_after) = (Arc::clone(&self.worker), self.ended);
-            self.active.spawn(async move {
-                let end = worker.advance(&mut job).await;
-                Ended { job, end, started_after }
-            });
+    fn is_stopping(&self) -> bool {
+        self.worker.is_stopping()
+    }
+
+    /// Whether jobs may be submitted now.
+    fn may_submit(&self) -> bool {
+        self.stopped_by.is_none() && !self.is_stopping() && !self.pause.is_on()
+    }
+
+    /// Renews the lease, and looks for what other workers have left.
+    async fn renew(&mut self) -> Result<(), Error> {
+        self.worker.ledger.renew(self.registration.worker, self.lease).await?;
+        self.worker.ledger.take_over().await?;
+        // Jobs of other workers may have ended.
+        self.blocked.clear();
+        self.may_have_jobs = true;
+        Ok(())
+    }
+
+    async fn start_jobs(&mut self) -> Result<(), Error> {
+        loop {
+            while self.active.len() < self.worker.limits.max_active
+                && let Some(job) = self.next()
+            {
+                self.start(job);
+            }
+            let free = self.worker.limits.max_active - self.active.len();
+            if free == 0 || !self.may_have_jobs || self.is_stopping() {
+                return Ok(());
+            }
+            self.claim(free.max(CLAIMS)).await?;
         }
     }
 
-    fn next(&mut self) -> Option<Pending> {
-        let may_submit = self.stopped_by.is_none() && self.paused_until.is_none();
-        let is_due = |job: &Pending| {
-            job.state != State::Queued || (may_submit && !self.blocked.contains(&job.operation))
+    fn start(&mut self, mut job: Claim) {
+        let (worker, started_after) = (Arc::clone(&self.worker), self.ended);
+        self.active.spawn(async move {
+            let end = worker.advance(&mut job).await;
+            Ended { job, end, started_after }
+        });
+    }
+
+    fn next(&mut self) -> Option<Claim> {
+        let may_submit = self.may_submit();
+        let is_due = |job: &Claim| match job.status.state {
+            State::Queued => may_submit && !self.blocked.contains(&job.status.operation),
+            _ => !self.is_stopping(),
         };
         let index = self.queue.iter().position(is_due)?;
         self.queue.remove(index)
     }
 
-    fn take(&mut self, joined: Result<Ended, JoinError>) {
+    async fn claim(&mut self, jobs: usize) -> Result<(), Error> {
+        self.claims += 1;
+        let demand = Demand {
+            worker: self.registration.worker,
+            number: self.claims,
+            jobs,
+            started_at: self.registration.started_at,
+            // Those that wait for the pause are enough.
+            queued: self.may_submit(),
+            blocked: self.blocked.iter().cloned().collect(),
+        };
+        let claimed = self.worker.ledger.claim(demand).await?;
+        self.may_have_jobs = claimed.len() == jobs;
+        self.queue.extend(claimed);
+        Ok(())
+    }
+
+    /// Whether nothing is left to do for this worker. Nothing is active.
+    async fn is_done(&mut self) -> Result<bool, Error> {
+        if self.stopped_by.is_some() || self.is_stopping() {
+            return Ok(true);
+        }
+        let is_waiting = self.pause.is_on() || self.waits_for_jobs;
+        Ok(!is_waiting && !self.worker.ledger.has_other_workers(self.registration.worker).await?)
+    }
+
+    async fn take(&mut self, joined: Result<Ended, JoinError>) -> Result<(), Error> {
         let Ended { job, end, started_after } = match joined {
             Ok(ended) => ended,
             Err(error) => panic::resume_unwind(error.into_panic()),
         };
         match end {
-            End::Finished => {
+            End::Finished | End::Left => {
+                if matches!(end, End::Left) {
+                    self.worker.ledger.leave(&job).await?;
+                }
                 self.ended += 1;
                 self.blocked.clear();
-                self.pauses = 0;
+                self.pause.job_ended();
             }
-            End::OverBudget => {
+            End::Limit(LimitReached::Budget) => {
                 // If a job ended in between, the budget may allow this one now.
                 if started_after == self.ended {
-                    self.blocked.insert(job.operation.clone());
+                    self.blocked.insert(job.status.operation.clone());
                 }
+                self.worker.ledger.release(&job).await?;
+            }
+            End::Limit(LimitReached::ActiveTasks) | End::NotNow => {
+                self.pause.briefly();
                 self.queue.push_front(job);
             }
             End::Refused(error) => {
-                self.pause(error);
+                self.pause.after_refusal(&error);
                 self.queue.push_front(job);
+                if self.pause.is_too_long() {
+                    let refused = "the service refuses submissions";
+                    let error = Error::new(ErrorKind::Client, refused).with_source(error);
+                    self.stopped_by.get_or_insert(error);
+                }
             }
+            End::Stop(error) if error.kind() == ErrorKind::Lease => return Err(error),
             End::Stop(error) => {
-                tracing::warn!(job = job.name, %error, "no more jobs are submitted");
+                tracing::warn!(job = job.status.name, %error, "no more jobs are submitted");
+                self.worker.ledger.leave(&job).await?;
                 self.stopped_by.get_or_insert(error);
-                self.paused_until = None;
             }
         }
+        // A slot is free, or a job was given back.
+        self.may_have_jobs = true;
+        Ok(())
     }
+}
 
-    /// Pauses submissions after a refusal that may be temporary. Jobs that were refused together
-    /// cause one pause.
-    fn pause(&mut self, error: imagekiln::Error) {
-        if self.paused_until.is_some() || self.stopped_by.is_some() {
-            return;
-        }
-        self.pauses += 1;
-        if self.pauses > MAX_PAUSES {
-            let error =
-                Error::new(ErrorKind::Client, "the service refuses submissions").with_source(error);
-            self.stopped_by = Some(error);
-            return;
-        }
-        let pause = FIRST_PAUSE * 2_u32.pow(self.pauses - 1);
-        let pause = error.retry_after().map_or(pause, |wait| wait.max(pause));
-        tracing::info!(kind = ?error.kind(), seconds = pause.as_secs(), "submissions pause");
-        self.paused_until = Some(Instant::now() + pause);
-    }
+async fn has_stopped(mut stopped: watch::Receiver<bool>) {
+    // Fails only if the sender was dropped, which outlives the run.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
 }

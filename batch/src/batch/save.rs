@@ -9,10 +9,7 @@ use super::{
     output,
     worker::{End, Worker, stop},
 };
-use crate::{
-    Error, State,
-    ledger::{OpenJob, Pending},
-};
+use crate::{Error, State, ledger::Claim};
 
 /// The number of times that a picture is saved, and the pause before the second time. The client
 /// also retries each download.
@@ -22,11 +19,12 @@ const FIRST_PAUSE: Duration = Duration::from_secs(2);
 impl Worker {
     /// Whether a run was interrupted after it saved the picture and before it recorded that. No
     /// file existed at this path when the job became ready, and pictures are saved atomically.
-    pub(super) async fn was_saved(&self, job: &mut Pending, open: &OpenJob) -> Result<bool, Error> {
-        let Some(path) = open.path.as_ref().filter(|_| job.state == State::Ready) else {
+    pub(super) async fn was_saved(&self, job: &mut Claim) -> Result<bool, Error> {
+        let Some(path) = job.status.path.clone().filter(|_| job.status.state == State::Ready)
+        else {
             return Ok(false);
         };
-        let is_saved = output::exists(path.as_ref()).await;
+        let is_saved = output::exists(&path).await;
         if is_saved {
             self.set_state(job, State::Saved, None).await?;
         }
@@ -36,13 +34,12 @@ impl Worker {
     /// Saves the picture without overwriting a file.
     pub(super) async fn save(
         &self,
-        job: &mut Pending,
-        open: &OpenJob,
+        job: &mut Claim,
         task: &Task,
         mut picture: Picture,
     ) -> Result<(), End> {
         let options = SaveOptions::default().overwrite(false).follow_symlinks(false);
-        let mut path = self.announce(job, open, task).await?;
+        let mut path = self.announce(job, task).await?;
         for attempt in 1.. {
             let error = match picture.save_with(&path, options.clone()).await {
                 Ok(_) => return Ok(self.set_state(job, State::Saved, None).await?),
@@ -69,24 +66,18 @@ impl Worker {
     }
 
     /// Makes the job ready, and returns the path for its picture.
-    async fn announce(
-        &self,
-        job: &mut Pending,
-        open: &OpenJob,
-        task: &Task,
-    ) -> Result<PathBuf, End> {
-        if let (State::Ready, Some(path)) = (job.state, &open.path) {
-            return Ok(path.into());
+    async fn announce(&self, job: &mut Claim, task: &Task) -> Result<PathBuf, End> {
+        if let (State::Ready, Some(path)) = (job.status.state, &job.status.path) {
+            return Ok(path.clone());
         }
-        let target = self.directory.join(&open.target);
+        let target = self.directory.join(&job.status.target);
         output::prepare_parent(&self.directory, &target).await?;
         let path = match output::exists(&target).await {
             true => output::beside(&target, task.id()),
             false => target,
         };
         self.ledger.set_ready(job, &path).await?;
-        job.state = State::Ready;
-        self.report(job).await?;
+        self.sinks.changed(&job.status);
         Ok(path)
     }
 }

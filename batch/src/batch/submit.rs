@@ -1,6 +1,6 @@
 //! Submits a job.
 
-use imagekiln::{Billing, ErrorKind as Kind, Task};
+use imagekiln::{Billing, ErrorKind as Kind, Request, Task};
 use tokio::sync::MutexGuard;
 
 use super::{
@@ -8,15 +8,18 @@ use super::{
     worker::{End, Worker, stop},
 };
 use crate::{
-    State,
-    ledger::{Admission, BudgetReached, OpenJob, Pending, label_of},
+    Error, ErrorKind, State,
+    ledger::{Admission, Claim, LimitReached, Ticket},
 };
+
+/// The field of the contract for the URL of webhooks.
+const WEBHOOK_URL: &str = "webhook_url";
 
 impl Worker {
     /// Submits a queued job. The journal of the client changes its state.
-    pub(super) async fn submit(&self, job: &mut Pending, open: &OpenJob) -> Result<Task, End> {
+    pub(super) async fn submit(&self, job: &mut Claim, request: Request) -> Result<Task, End> {
         // Found out before it is paid for.
-        let target = self.directory.join(&open.target);
+        let target = self.directory.join(&job.status.target);
         if output::exists(&target).await {
             let reason = "the target exists; move the file, and add the job with another name";
             self.set_state(job, State::Failed, Some(reason)).await?;
@@ -24,31 +27,55 @@ impl Worker {
         }
         output::prepare_parent(&self.directory, &target).await?;
         let _alone = self.admit(job).await?;
-        let submitted = self.client.submit_labelled(open.request.clone(), label_of(job.id)).await;
-        match submitted {
+        let (request, token) = self.with_callback(request)?;
+        let ticket = Ticket { job: job.id, worker: job.worker, token };
+        match self.client.submit_labelled(request, ticket.to_string()).await {
             Ok(task) => {
-                job.state = State::Submitted;
-                self.report(job).await?;
+                self.submitted(job, &task);
                 Ok(task)
             }
             Err(error) => self.submission_failed(job, error).await,
         }
     }
 
-    /// Waits until the budget allows the job. While the returned guard exists, no other job is
-    /// submitted.
-    async fn admit(&self, job: &Pending) -> Result<Option<MutexGuard<'_, ()>>, End> {
+    /// Gives the request a webhook URL of its own, if the batch has callbacks, the operation has
+    /// webhooks, and the request does not have a URL already.
+    fn with_callback(&self, request: Request) -> Result<(Request, Option<String>), Error> {
+        let Some(url) = &self.callback_url else { return Ok((request, None)) };
+        if request.operation().field(WEBHOOK_URL).is_none() || request.has_field(WEBHOOK_URL) {
+            return Ok((request, None));
+        }
+        let token = token()?;
+        let url = format!("{}/{token}", url.trim_end_matches('/'));
+        Ok((request.field(WEBHOOK_URL, url), Some(token)))
+    }
+
+    /// Notes what the journal has written.
+    fn submitted(&self, job: &mut Claim, task: &Task) {
+        job.status.state = State::Submitted;
+        job.status.reason = None;
+        job.status.task_id = Some(task.id().to_owned());
+        job.status.credits = task.reference().cost();
+        self.sinks.changed(&job.status);
+    }
+
+    /// Waits until the limits allow the job. While the returned guard exists, this worker submits no
+    /// other job.
+    async fn admit(&self, job: &Claim) -> Result<Option<MutexGuard<'_, ()>>, End> {
         let guard = self.admission.lock().await;
-        match self.ledger.admission(&job.operation).await? {
-            Admission::Fits => Ok(None),
+        if self.is_stopping() {
+            return Err(End::NotNow);
+        }
+        match self.ledger.admission(&job.status.operation, self.limits).await? {
+            Admission::Allowed => Ok(None),
             Admission::Alone => Ok(Some(guard)),
-            Admission::Refused => Err(End::OverBudget),
+            Admission::Refused(limit) => Err(End::Limit(limit)),
         }
     }
 
     async fn submission_failed(
         &self,
-        job: &mut Pending,
+        job: &mut Claim,
         error: imagekiln::Error,
     ) -> Result<Task, End> {
         match error.billing() {
@@ -60,9 +87,12 @@ impl Worker {
     }
 
     /// The client withdrew the intent, so the job is queued again.
-    async fn not_billed<T>(&self, job: &mut Pending, error: imagekiln::Error) -> Result<T, End> {
-        if is_over_budget(&error) {
-            return Err(End::OverBudget);
+    async fn not_billed<T>(&self, job: &mut Claim, error: imagekiln::Error) -> Result<T, End> {
+        if let Some(limit) = LimitReached::of(&error) {
+            return Err(End::Limit(limit));
+        }
+        if is_about_the_lease(&error) {
+            return Err(End::NotNow);
         }
         let is_about_the_job = match error.kind() {
             Kind::Validation | Kind::File => true,
@@ -80,24 +110,41 @@ impl Worker {
         }
     }
 
-    async fn unknown(&self, job: &mut Pending, error: imagekiln::Error) -> Result<Task, End> {
-        job.state = State::Submitting;
+    async fn unknown(&self, job: &mut Claim, error: imagekiln::Error) -> Result<Task, End> {
+        job.status.state = State::Submitting;
         // After the deadline of `submit`, the submission continues without its caller.
         if error.kind() == Kind::Deadline {
             let drained = self.client.drain(LONGEST_SUBMISSION).await;
             drained.map_err(|error| stop(job, "could not end the submission", error))?;
-            if let Some(task) = self.ledger.open_job(job.id).await?.task {
-                job.state = State::Submitted;
-                self.report(job).await?;
-                return Ok(self.client.task(task));
+        }
+        match self.ledger.set_unknown(job, &error.to_string()).await? {
+            Some(task) => {
+                let task = self.client.task(task);
+                self.submitted(job, &task);
+                Ok(task)
+            }
+            None => {
+                self.sinks.changed(&job.status);
+                Err(End::Finished)
             }
         }
-        self.set_state(job, State::Unknown, Some(&error.to_string())).await?;
-        Err(End::Finished)
     }
 }
 
-/// Whether the ledger refused the intent because of the budget.
-fn is_over_budget(error: &imagekiln::Error) -> bool {
-    std::error::Error::source(error).is_some_and(|source| source.is::<BudgetReached>())
+/// Returns 32 random hexadecimal digits, which nobody can guess.
+fn token() -> Result<String, Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let message = "the operating system has no random numbers for the webhook URL";
+        Error::new(ErrorKind::Client, message).with_source(error)
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Whether the ledger refused the submission because the lease has expired.
+fn is_about_the_lease(error: &imagekiln::Error) -> bool {
+    let source = std::error::Error::source(error);
+    source
+        .and_then(|source| source.downcast_ref::<crate::Error>())
+        .is_some_and(|error| error.kind() == ErrorKind::Lease)
 }

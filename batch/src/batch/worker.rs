@@ -3,26 +3,37 @@
 use std::path::PathBuf;
 
 use imagekiln::{Client, Picture, Task};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
-use super::OnChange;
-use crate::{Error, ErrorKind, Ledger, State, ledger::Pending};
+use super::events::Sinks;
+use crate::{
+    Error, ErrorKind, Ledger, State,
+    ledger::{Claim, LimitReached, Limits},
+};
 
 pub(super) struct Worker {
     pub(super) client: Client,
     pub(super) ledger: Ledger,
     pub(super) directory: PathBuf,
-    on_change: OnChange,
+    pub(super) sinks: Sinks,
+    pub(super) limits: Limits,
+    pub(super) callback_url: Option<String>,
+    /// Changes to `true` when the run should submit no more jobs.
+    pub(super) stopped: watch::Receiver<bool>,
     /// Held during the submission of a job whose price is not known.
     pub(super) admission: Mutex<()>,
 }
 
 /// How a worker left a job.
 pub(super) enum End {
-    /// Its state is final, or it cannot continue in this run.
+    /// Its state is final.
     Finished,
-    /// It is queued, because the budget does not allow it.
-    OverBudget,
+    /// It cannot continue in this run.
+    Left,
+    /// It is queued, because a limit does not allow it.
+    Limit(LimitReached),
+    /// It is queued, because the run is stopping, or the lease must be renewed first.
+    NotNow,
     /// It is queued, because the service refused it. A later submission may succeed.
     Refused(imagekiln::Error),
     /// It failed for a reason that affects the other jobs, too.
@@ -36,38 +47,36 @@ impl From<Error> for End {
 }
 
 impl Worker {
-    pub(super) fn new(
-        client: Client,
-        ledger: Ledger,
-        directory: PathBuf,
-        on_change: OnChange,
-    ) -> Self {
-        Self { client, ledger, directory, on_change, admission: Mutex::default() }
+    pub(super) fn is_stopping(&self) -> bool {
+        *self.stopped.borrow()
     }
 
     /// Continues the job. The same code starts new jobs and resumes interrupted ones.
-    pub(super) async fn advance(&self, job: &mut Pending) -> End {
+    pub(super) async fn advance(&self, job: &mut Claim) -> End {
         match self.try_advance(job).await {
             Ok(()) => End::Finished,
             Err(end) => end,
         }
     }
 
-    async fn try_advance(&self, job: &mut Pending) -> Result<(), End> {
-        let open = self.ledger.open_job(job.id).await?;
-        if self.was_saved(job, &open).await? {
+    async fn try_advance(&self, job: &mut Claim) -> Result<(), End> {
+        if self.was_saved(job).await? {
             return Ok(());
         }
-        let task = match &open.task {
-            Some(task) => self.client.task(task.clone()),
-            None => self.submit(job, &open).await?,
+        // Does not hold the request while it waits for the task.
+        let task = {
+            let open = self.ledger.open_job(job.id).await?;
+            match open.task {
+                Some(task) => self.client.task(task),
+                None => self.submit(job, open.request).await?,
+            }
         };
         let picture = self.wait(job, &task).await?;
-        self.save(job, &open, &task, picture).await
+        self.save(job, &task, picture).await
     }
 
     /// Waits for the picture of an accepted job.
-    pub(super) async fn wait(&self, job: &mut Pending, task: &Task) -> Result<Picture, End> {
+    pub(super) async fn wait(&self, job: &mut Claim, task: &Task) -> Result<Picture, End> {
         use imagekiln::ErrorKind as Kind;
         let error = match task.wait().await {
             Ok(picture) => return Ok(picture),
@@ -76,14 +85,13 @@ impl Worker {
         let state = match error.kind() {
             Kind::TaskFailed => State::Failed,
             Kind::Moderated => State::Moderated,
-            _ => job.state,
+            _ => job.status.state,
         };
         self.set_state(job, state, Some(&error.to_string())).await?;
         match error.kind() {
+            Kind::TaskFailed | Kind::Moderated => Err(End::Finished),
             // The other tasks may be faster, and the service may find this one again.
-            Kind::TaskFailed | Kind::Moderated | Kind::Deadline | Kind::TaskNotFound => {
-                Err(End::Finished)
-            }
+            Kind::Deadline | Kind::TaskNotFound => Err(End::Left),
             _ => Err(stop(job, "could not poll the task", error)),
         }
     }
@@ -91,26 +99,19 @@ impl Worker {
     /// Writes a new state, or a new reason, and reports it.
     pub(super) async fn set_state(
         &self,
-        job: &mut Pending,
+        job: &mut Claim,
         state: State,
         reason: Option<&str>,
     ) -> Result<(), Error> {
         self.ledger.set_state(job, state, reason).await?;
-        job.state = state;
-        self.report(job).await
-    }
-
-    pub(super) async fn report(&self, job: &Pending) -> Result<(), Error> {
-        if let Some(status) = self.ledger.job(&job.name).await? {
-            (self.on_change)(&status);
-        }
+        self.sinks.changed(&job.status);
         Ok(())
     }
 }
 
 /// Ends the submissions of the run: as long as a paid picture cannot be fetched, the batch does not
 /// pay for others.
-pub(super) fn stop(job: &Pending, what: &str, error: imagekiln::Error) -> End {
-    let message = format!("{what} of job `{}`", job.name);
+pub(super) fn stop(job: &Claim, what: &str, error: imagekiln::Error) -> End {
+    let message = format!("{what} of job `{}`", job.status.name);
     End::Stop(Error::new(ErrorKind::Client, message).with_source(error))
 }

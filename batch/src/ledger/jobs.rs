@@ -1,15 +1,22 @@
 //! Adds jobs, and reads what became of them.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use imagekiln::Request;
-use sqlx::{Connection as _, FromRow, Row as _, SqliteConnection, sqlite::SqliteRow};
 
-use super::Ledger;
+use super::{
+    Ledger,
+    database::{Database, Row},
+};
 use crate::{Error, ErrorKind, Job, JobStatus, Report, ReportRow, State};
 
-const STATUS: &str = "SELECT j.name, j.operation, j.target, j.state, j.reason, j.path,
-    s.task_id, s.cost FROM jobs j LEFT JOIN submissions s ON s.id = j.submission";
+/// The columns that [`status_of`] reads.
+pub(super) const STATUS: &str = "SELECT j.id, j.name, j.number, j.operation, j.target, j.state,
+    j.reason, j.path, j.added_at, j.ready_at, j.changed_at, s.task_id, s.cost, s.accepted_at
+    FROM jobs j LEFT JOIN submissions s ON s.id = j.submission";
 
 impl Ledger {
     /// Adds jobs: all of them, or none if there is an error.
@@ -25,14 +32,23 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn add(&self, jobs: impl IntoIterator<Item = Job>) -> Result<(), Error> {
         let jobs = jobs.into_iter().map(StoredJob::new).collect::<Result<Vec<_>, _>>()?;
-        self.with(async move |connection| {
-            let mut transaction = connection.begin().await?;
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        self.transaction(async move |database| {
+            database.lock().await?;
+            let now = database.now().await?;
+            let last = "SELECT COALESCE(MAX(number), 0) AS last FROM jobs";
+            let last = database.row(last, []).await?.ok_or(sqlx::Error::RowNotFound)?;
+            let mut number = last.get::<i64>("last")?;
             for job in &jobs {
-                job.insert(&mut transaction).await?;
+                number += i64::from(job.insert(database, number + 1, now).await?);
             }
-            Ok(transaction.commit().await?)
+            Ok(())
         })
-        .await
+        .await?;
+        self.0.changed.notify_waiters();
+        Ok(())
     }
 
     /// Returns the status of the job with this name.
@@ -42,9 +58,9 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn job(&self, name: &str) -> Result<Option<JobStatus>, Error> {
         let name = name.to_owned();
-        self.with(async move |connection| {
-            let query = format!("{STATUS} WHERE j.name = ?");
-            Ok(sqlx::query_as(&query).bind(name).fetch_optional(connection).await?)
+        self.transaction(async move |database| {
+            let query = format!("{STATUS} WHERE j.name = $1");
+            database.row(&query, [(&name).into()]).await?.as_ref().map(status_of).transpose()
         })
         .await
     }
@@ -55,9 +71,9 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn jobs(&self) -> Result<Vec<JobStatus>, Error> {
-        self.with(async |connection| {
-            let query = format!("{STATUS} ORDER BY j.id");
-            Ok(sqlx::query_as(&query).fetch_all(connection).await?)
+        self.transaction(async |database| {
+            let rows = database.rows(&format!("{STATUS} ORDER BY j.number"), []).await?;
+            rows.iter().map(status_of).collect()
         })
         .await
     }
@@ -69,12 +85,13 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn report(&self) -> Result<Report, Error> {
         const ROWS: &str = "SELECT j.state, j.operation, COUNT(*) AS jobs,
-                TOTAL(s.cost) AS credits, COUNT(j.submission) - COUNT(s.cost) AS without_cost
+                COALESCE(SUM(s.cost), CAST(0 AS DOUBLE PRECISION)) AS credits,
+                COUNT(j.submission) - COUNT(s.cost) AS without_cost
             FROM jobs j LEFT JOIN submissions s ON s.id = j.submission
             GROUP BY j.state, j.operation";
         let mut rows: Vec<ReportRow> = self
-            .with(async |connection| {
-                Ok::<_, Error>(sqlx::query_as(ROWS).fetch_all(connection).await?)
+            .transaction(async |database| {
+                database.rows(ROWS, []).await?.iter().map(report_row_of).collect()
             })
             .await?;
         rows.sort_by(|one, other| {
@@ -102,31 +119,34 @@ impl StoredJob {
         Ok(Self { name: job.name, target, operation: job.request.operation().name, request })
     }
 
-    async fn insert(&self, connection: &mut SqliteConnection) -> Result<(), Error> {
-        let inserted = sqlx::query(
-            "INSERT INTO jobs (name, target, operation, request, state)
-             VALUES (?, ?, ?, ?, 'queued') ON CONFLICT DO NOTHING",
-        )
-        .bind(&self.name)
-        .bind(&self.target)
-        .bind(self.operation)
-        .bind(&self.request)
-        .execute(&mut *connection)
-        .await?;
-        if inserted.rows_affected() == 1 {
-            return Ok(());
+    /// Returns whether the job is new.
+    async fn insert(&self, database: &mut Database, number: i64, now: i64) -> Result<bool, Error> {
+        let inserted = database
+            .execute(
+                "INSERT INTO jobs
+                 (name, number, target, operation, request, state, added_at, changed_at)
+                 VALUES ($1, $2, $3, $4, $5, 'queued', $6, $6) ON CONFLICT DO NOTHING",
+                [
+                    (&self.name).into(),
+                    number.into(),
+                    (&self.target).into(),
+                    self.operation.into(),
+                    (&self.request).into(),
+                    now.into(),
+                ],
+            )
+            .await?;
+        if inserted == 1 {
+            return Ok(true);
         }
-        let known: Option<(String, String)> =
-            sqlx::query_as("SELECT target, request FROM jobs WHERE name = ?")
-                .bind(&self.name)
-                .fetch_optional(connection)
-                .await?;
-        let problem = match known {
+        let known = "SELECT target, request FROM jobs WHERE name = $1";
+        let problem = match database.row(known, [(&self.name).into()]).await? {
             None => format!("has the target of another job: {}", self.target),
-            Some((target, request)) if target == self.target && self.has(&request) => {
-                return Ok(());
-            }
-            Some(_) => {
+            Some(row) => {
+                let same_target = row.get::<String>("target")? == self.target;
+                if same_target && self.has(&row.get::<String>("request")?) {
+                    return Ok(false);
+                }
                 "is in the ledger with another request or target; give it a new name".to_owned()
             }
         };
@@ -141,38 +161,43 @@ impl StoredJob {
     }
 }
 
-impl FromRow<'_, SqliteRow> for JobStatus {
-    fn from_row(row: &SqliteRow) -> sqlx::Result<Self> {
-        let path =
-            |name| Ok::<_, sqlx::Error>(row.try_get::<Option<String>, _>(name)?.map(PathBuf::from));
-        Ok(Self {
-            name: row.try_get("name")?,
-            operation: row.try_get("operation")?,
-            target: path("target")?.unwrap_or_default(),
-            state: state_of(row)?,
-            reason: row.try_get("reason")?,
-            task_id: row.try_get("task_id")?,
-            credits: row.try_get("cost")?,
-            path: path("path")?,
-        })
-    }
+pub(super) fn status_of(row: &Row) -> Result<JobStatus, Error> {
+    Ok(JobStatus {
+        name: row.get("name")?,
+        number: row.get::<i64>("number")?.unsigned_abs(),
+        operation: row.get("operation")?,
+        target: row.get::<String>("target")?.into(),
+        state: state_of(row)?,
+        reason: row.get("reason")?,
+        task_id: row.get("task_id")?,
+        credits: row.get("cost")?,
+        path: row.get::<Option<String>>("path")?.map(PathBuf::from),
+        added_at: time(row.get("added_at")?),
+        submitted_at: row.get::<Option<i64>>("accepted_at")?.map(time),
+        ready_at: row.get::<Option<i64>>("ready_at")?.map(time),
+        changed_at: time(row.get("changed_at")?),
+    })
 }
 
-impl FromRow<'_, SqliteRow> for ReportRow {
-    fn from_row(row: &SqliteRow) -> sqlx::Result<Self> {
-        let count = |name| Ok::<_, sqlx::Error>(row.try_get::<i64, _>(name)?.unsigned_abs());
-        Ok(Self {
-            state: state_of(row)?,
-            operation: row.try_get("operation")?,
-            jobs: count("jobs")?,
-            credits: row.try_get("credits")?,
-            without_cost: count("without_cost")?,
-        })
-    }
+fn report_row_of(row: &Row) -> Result<ReportRow, Error> {
+    let count = |column| Ok::<_, Error>(row.get::<i64>(column)?.unsigned_abs());
+    Ok(ReportRow {
+        state: state_of(row)?,
+        operation: row.get("operation")?,
+        jobs: count("jobs")?,
+        credits: row.get("credits")?,
+        without_cost: count("without_cost")?,
+    })
+}
+
+fn time(milliseconds: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(milliseconds.unsigned_abs())
 }
 
 /// The table accepts only known states.
-pub(super) fn state_of(row: &SqliteRow) -> sqlx::Result<State> {
-    let name: &str = row.try_get("state")?;
-    State::named(name).ok_or_else(|| sqlx::Error::Decode(format!("unknown state {name}").into()))
+fn state_of(row: &Row) -> Result<State, Error> {
+    let name: String = row.get("state")?;
+    State::named(&name).ok_or_else(|| {
+        Error::new(ErrorKind::Ledger, format!("the ledger contains an unknown state, {name}"))
+    })
 }

@@ -1,46 +1,32 @@
 //! The steps of a job outside of its submission. Each is one statement that names the expected
-//! state.
+//! state and the worker.
 
 use std::path::Path;
 
 use imagekiln::{Request, TaskRef};
-use sqlx::{FromRow, Row as _, sqlite::SqliteRow};
 
-use super::{Ledger, exactly_one, jobs::state_of};
+use super::{
+    Ledger,
+    claims::Claim,
+    database::{Database, Value},
+    workers::lease_lost,
+};
 use crate::{Error, ErrorKind, State};
 
-/// A job that a run can continue.
-#[derive(Debug, Clone)]
-pub(crate) struct Pending {
-    pub(crate) id: i64,
-    pub(crate) name: String,
-    pub(crate) operation: String,
-    pub(crate) state: State,
-}
-
-/// A job with everything that is needed to continue it.
+/// Everything that is needed to continue a job.
 pub(crate) struct OpenJob {
     pub(crate) request: Request,
-    pub(crate) target: String,
-    pub(crate) path: Option<String>,
     pub(crate) task: Option<TaskRef>,
 }
 
 impl Ledger {
-    /// Returns the jobs to continue: first those that are paid.
-    pub(crate) async fn pending(&self) -> Result<Vec<Pending>, Error> {
-        const PENDING: &str = "SELECT id, name, operation, state FROM jobs
-            WHERE state IN ('ready', 'submitted', 'queued')
-            ORDER BY state = 'queued', state = 'submitted', id";
-        self.with(async |connection| Ok(sqlx::query_as(PENDING).fetch_all(connection).await?)).await
-    }
-
     pub(crate) async fn open_job(&self, id: i64) -> Result<OpenJob, Error> {
-        const JOB: &str = "SELECT j.request, j.target, j.path, s.task
-            FROM jobs j LEFT JOIN submissions s ON s.id = j.submission WHERE j.id = ?";
-        let (request, target, path, task): (String, String, Option<String>, Option<String>) = self
-            .with(async move |connection| {
-                Ok::<_, Error>(sqlx::query_as(JOB).bind(id).fetch_one(connection).await?)
+        let (request, task) = self
+            .transaction(async move |database| {
+                let job = "SELECT j.request, s.task FROM jobs j
+                    LEFT JOIN submissions s ON s.id = j.submission WHERE j.id = $1";
+                let row = database.row(job, [id.into()]).await?.ok_or(sqlx::Error::RowNotFound)?;
+                Ok((row.get::<String>("request")?, row.get::<Option<String>>("task")?))
             })
             .await?;
         let unreadable = |what: &str| {
@@ -50,8 +36,6 @@ impl Ledger {
         Ok(OpenJob {
             request: Request::from_json(&request)
                 .map_err(|error| unreadable("the request").with_source(error))?,
-            target,
-            path,
             task: task.map_err(|error| unreadable("the task").with_source(error))?,
         })
     }
@@ -59,67 +43,91 @@ impl Ledger {
     /// Changes the state of a job, or only its reason if both states are the same.
     pub(crate) async fn set_state(
         &self,
-        job: &Pending,
+        job: &mut Claim,
         to: State,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        let (job, reason) = (job.clone(), reason.map(str::to_owned));
-        self.with(async move |connection| {
-            let changed =
-                sqlx::query("UPDATE jobs SET state = ?, reason = ? WHERE id = ? AND state = ?")
-                    .bind(to.as_str())
-                    .bind(reason)
-                    .bind(job.id)
-                    .bind(job.state.as_str())
-                    .execute(connection)
-                    .await?;
-            exactly_one(changed.rows_affected(), format!("job `{}`", job.name), job.state)
-        })
-        .await
+        let change = Change { to, reason: reason.map(str::to_owned), path: None };
+        self.change(job, change).await?;
+        job.status.state = to;
+        job.status.reason = reason.map(str::to_owned);
+        Ok(())
     }
 
     /// Announces that the picture will be saved at `path`, where no file exists.
-    pub(crate) async fn set_ready(&self, job: &Pending, path: &Path) -> Result<(), Error> {
-        let path = path.to_str().map(str::to_owned).ok_or_else(|| {
+    pub(crate) async fn set_ready(&self, job: &mut Claim, path: &Path) -> Result<(), Error> {
+        let text = path.to_str().map(str::to_owned).ok_or_else(|| {
             Error::new(ErrorKind::File, "the output directory is not valid Unicode")
         })?;
-        let job = job.clone();
-        self.with(async move |connection| {
-            let changed = sqlx::query(
-                "UPDATE jobs SET state = 'ready', path = ?, reason = NULL
-                 WHERE id = ? AND state = ?",
-            )
-            .bind(path)
-            .bind(job.id)
-            .bind(job.state.as_str())
-            .execute(connection)
-            .await?;
-            exactly_one(changed.rows_affected(), format!("job `{}`", job.name), job.state)
-        })
-        .await
+        let change = Change { to: State::Ready, reason: None, path: Some(text) };
+        self.change(job, change).await?;
+        job.status.state = State::Ready;
+        job.status.reason = None;
+        job.status.path = Some(path.to_owned());
+        Ok(())
     }
 
-    /// Marks the submissions of jobs that can no longer end as unknown.
-    pub(crate) async fn abandon_submissions(&self, reason: &'static str) -> Result<(), Error> {
-        self.with(async move |connection| {
-            // There may be any number of them.
-            sqlx::query("UPDATE jobs SET state = 'unknown', reason = ? WHERE state = 'submitting'")
-                .bind(reason)
-                .execute(connection)
-                .await?;
-            Ok(())
-        })
-        .await
+    /// Makes a job unknown whose submission ended without a known outcome. Returns its task if the
+    /// ledger has learned of it in the meantime.
+    pub(crate) async fn set_unknown(
+        &self,
+        job: &mut Claim,
+        reason: &str,
+    ) -> Result<Option<TaskRef>, Error> {
+        match self.set_state(job, State::Unknown, Some(reason)).await {
+            Err(error) if error.kind() == ErrorKind::Lease => {
+                self.open_job(job.id).await?.task.ok_or(error).map(Some)
+            }
+            changed => changed.map(|()| None),
+        }
+    }
+
+    async fn change(&self, job: &Claim, change: Change) -> Result<(), Error> {
+        let (id, worker, from) = (job.id, job.worker, job.status.state);
+        self.transaction(async move |database| change.write(database, id, worker, from).await).await
     }
 }
 
-impl FromRow<'_, SqliteRow> for Pending {
-    fn from_row(row: &SqliteRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            name: row.try_get("name")?,
-            operation: row.try_get("operation")?,
-            state: state_of(row)?,
-        })
+/// A change of a job by its worker.
+struct Change {
+    to: State,
+    reason: Option<String>,
+    /// `None` keeps the path.
+    path: Option<String>,
+}
+
+impl Change {
+    async fn write(
+        &self,
+        database: &mut Database,
+        id: i64,
+        worker: i64,
+        from: State,
+    ) -> Result<(), Error> {
+        let now = database.now().await?;
+        let ready_at = (self.to == State::Ready && from != State::Ready).then_some(now);
+        let values: [Value; 8] = [
+            self.to.as_str().into(),
+            self.reason.clone().into(),
+            self.path.clone().into(),
+            ready_at.into(),
+            now.into(),
+            id.into(),
+            worker.into(),
+            from.as_str().into(),
+        ];
+        let change = "UPDATE jobs SET state = $1, reason = $2, path = COALESCE($3, path),
+            ready_at = COALESCE($4, ready_at), changed_at = $5
+            WHERE id = $6 AND worker = $7 AND state = $8";
+        if database.execute(change, values).await? == 1 {
+            return Ok(());
+        }
+        // The change may have been written before the connection broke.
+        let written = "SELECT 1 AS written FROM jobs WHERE id = $1 AND worker = $2 AND state = $3";
+        let values = [id.into(), worker.into(), self.to.as_str().into()];
+        match database.row(written, values).await? {
+            Some(_) if self.to != from => Ok(()),
+            _ => Err(lease_lost()),
+        }
     }
 }

@@ -2,11 +2,18 @@
 
 use imagekiln::types::Gen2Flex;
 use imagekiln_batch::{Job, Ledger, Resolution, State};
+use imagekiln_testbed::Trial;
 
-use crate::support::{Fixture, PRICE, assert_equal, job};
+use crate::support::{Backend, Fixture, PRICE, assert_equal, both, jobs};
 
-fn jobs(count: usize) -> Vec<Job> {
-    (0..count).map(|number| job(&format!("fox-{number}"), &format!("fox {number}"))).collect()
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(submissions_stop_before_the_budget_is_exceeded),
+        both(the_first_job_of_an_operation_is_submitted_alone),
+        both(an_unknown_job_counts_at_the_highest_known_price),
+        both(a_budget_of_nothing_submits_nothing),
+    ];
+    tests.into_iter().flatten().collect()
 }
 
 async fn unknown_job(ledger: &Ledger) -> String {
@@ -14,9 +21,8 @@ async fn unknown_job(ledger: &Ledger) -> String {
     jobs.into_iter().find(|job| job.state == State::Unknown).unwrap().name
 }
 
-#[tokio::test(start_paused = true)]
-async fn submissions_stop_before_the_budget_is_exceeded() {
-    let fixture = Fixture::new().await;
+async fn submissions_stop_before_the_budget_is_exceeded(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let mut batch = fixture.batch(&ledger).jobs(jobs(10)).max_active(8).budget(4.5 * PRICE);
     let report = batch.run().await.unwrap();
@@ -28,9 +34,8 @@ async fn submissions_stop_before_the_budget_is_exceeded() {
     assert_eq!((report.count(State::Saved), fixture.accepted()), (7, 7));
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_first_job_of_an_operation_is_submitted_alone() {
-    let fixture = Fixture::new().await;
+async fn the_first_job_of_an_operation_is_submitted_alone(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let flex = |number| {
         let request = Gen2Flex::new(format!("fox {number}")).width(64).height(64);
@@ -49,9 +54,8 @@ async fn the_first_job_of_an_operation_is_submitted_alone() {
     assert_eq!(fixture.accepted(), 10);
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_unknown_job_counts_at_the_highest_known_price() {
-    let fixture = Fixture::new().await;
+async fn an_unknown_job_counts_at_the_highest_known_price(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let budget = 3.0 * PRICE;
     let first = jobs(2).into_iter().take(1);
@@ -67,9 +71,8 @@ async fn an_unknown_job_counts_at_the_highest_known_price() {
     assert_eq!(report.count(State::Saved), 3);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_budget_of_nothing_submits_nothing() {
-    let fixture = Fixture::new().await;
+async fn a_budget_of_nothing_submits_nothing(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let report = fixture.batch(&ledger).jobs(jobs(3)).budget(0.0).run().await.unwrap();
     assert_eq!((report.count(State::Queued), fixture.accepted()), (3, 0));

@@ -2,16 +2,27 @@
 
 use imagekiln::{Billing, Unfinished, types::Gen2Pro};
 use imagekiln_batch::{ErrorKind, Ledger, Resolution, State};
+use imagekiln_testbed::Trial;
 
-use crate::support::{Fixture, job, reason, state};
+use crate::support::{Backend, Fixture, both, job, reason, state};
+
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(a_single_submission_is_resumed_from_the_ledger),
+        both(only_a_worker_can_submit_a_job),
+        both(an_unknown_job_is_not_submitted_again_by_itself),
+        both(a_person_resolves_an_unknown_job),
+        both(a_paid_job_without_a_task_fails),
+    ];
+    tests.into_iter().flatten().collect()
+}
 
 fn fox() -> Gen2Pro {
     Gen2Pro::new("a red fox").width(64).height(64)
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_single_submission_is_resumed_from_the_ledger() {
-    let fixture = Fixture::new().await;
+async fn a_single_submission_is_resumed_from_the_ledger(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let client = fixture.client().journal(fixture.ledger().await).build().unwrap();
     let id = client.submit(fox()).await.unwrap().id().to_owned();
     fixture.simulator.faults().add("reply-lost:once").unwrap();
@@ -30,22 +41,15 @@ async fn a_single_submission_is_resumed_from_the_ledger() {
     assert!(client.resume().await.unwrap().is_empty());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_job_that_is_not_queued_cannot_be_submitted() {
-    let fixture = Fixture::new().await;
+async fn only_a_worker_can_submit_a_job(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     ledger.add([job("fox", "a red fox")]).await.unwrap();
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
-    let first = client.submit_labelled(fox(), "imagekiln-batch/1").await.unwrap();
-    assert_eq!(state(&ledger, "fox").await, State::Submitted);
-    for label in ["imagekiln-batch/1", "imagekiln-batch/2"] {
-        let error = client.submit_labelled(fox(), label).await.unwrap_err();
-        assert_eq!(error.billing(), Billing::NotBilled);
-        assert_eq!(error.kind(), imagekiln::ErrorKind::Journal);
-    }
-    assert_eq!(fixture.accepted(), 1);
-    let status = ledger.job("fox").await.unwrap().unwrap();
-    assert_eq!(status.task_id.as_deref(), Some(first.id()));
+    let error = client.submit_labelled(fox(), "imagekiln-batch/1/1").await.unwrap_err();
+    assert_eq!(error.billing(), Billing::NotBilled);
+    assert_eq!(error.kind(), imagekiln::ErrorKind::Journal);
+    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (State::Queued, 0));
 }
 
 /// A ledger with a job whose response was lost.
@@ -56,9 +60,8 @@ async fn with_unknown_job(fixture: &Fixture) -> Ledger {
     fixture.reopen(ledger).await
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_unknown_job_is_not_submitted_again_by_itself() {
-    let fixture = Fixture::new().await;
+async fn an_unknown_job_is_not_submitted_again_by_itself(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let mut ledger = with_unknown_job(&fixture).await;
     assert!(reason(&ledger, "fox").await.contains("connection"));
     for _ in 0..2 {
@@ -75,9 +78,8 @@ async fn an_unknown_job_is_not_submitted_again_by_itself() {
     assert!(client.resume().await.unwrap().is_empty());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_person_resolves_an_unknown_job() {
-    let fixture = Fixture::new().await;
+async fn a_person_resolves_an_unknown_job(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = with_unknown_job(&fixture).await;
     let status = ledger.resolve("fox", Resolution::NotPaid).await.unwrap();
     assert_eq!((status.state, status.task_id), (State::Queued, None));
@@ -90,9 +92,8 @@ async fn a_person_resolves_an_unknown_job() {
     assert_eq!(error.kind(), ErrorKind::State);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_paid_job_without_a_task_fails() {
-    let fixture = Fixture::new().await;
+async fn a_paid_job_without_a_task_fails(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = with_unknown_job(&fixture).await;
     let status = ledger.resolve("fox", Resolution::Paid).await.unwrap();
     assert_eq!(status.state, State::Failed);

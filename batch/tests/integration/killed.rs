@@ -8,36 +8,45 @@ use std::{
 };
 
 use imagekiln::Client;
-use imagekiln_batch::{Batch, Job, Ledger, Resolution, State};
+use imagekiln_batch::{Batch, Job, Resolution, State};
 use imagekiln_simulator::Config;
+use imagekiln_testbed::{Runtime, Trial, test};
 
-use crate::support::{Fixture, PRICE, assert_equal, is_picture, job};
+use crate::support::{Backend, Fixture, PRICE, assert_equal, is_picture, job, open};
 
-const TEST: &str = "killed::a_killed_process_loses_no_billed_task";
+const LEDGER: &str = "IMAGEKILN_TEST_LEDGER";
 const DIRECTORY: &str = "IMAGEKILN_TEST_DIRECTORY";
 const SERVICE: &str = "IMAGEKILN_TEST_SERVICE";
 const KEY: &str = "IMAGEKILN_TEST_KEY";
 const JOBS: usize = 40;
 const KILLS: u64 = 5;
+/// The shortest lease, because the tests wait until it expires.
+const LEASE: Duration = Duration::from_secs(1);
 
 fn jobs() -> impl Iterator<Item = Job> {
     (0..JOBS).map(|number| job(&format!("{number}"), &format!("fox {number}")))
 }
 
+/// Whether this process is a child of the test.
+pub fn is_child() -> bool {
+    env::var_os(LEDGER).is_some()
+}
+
 /// The child: runs the batch to its end.
-async fn run_batch(directory: &str) {
-    let directory = std::path::Path::new(directory);
-    let client =
-        Client::builder().api_key(env::var(KEY).unwrap()).base_url(env::var(SERVICE).unwrap());
-    let ledger = Ledger::open(directory.join("ledger.db")).await.unwrap();
-    let batch = Batch::open(client, ledger).unwrap().jobs(jobs()).max_active(6);
-    batch.save_to(directory.join("pictures")).run().await.unwrap();
+pub fn run_child() {
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client =
+            Client::builder().api_key(env::var(KEY).unwrap()).base_url(env::var(SERVICE).unwrap());
+        let ledger = open(&env::var(LEDGER).unwrap()).await;
+        let batch = Batch::open(client, ledger).unwrap().jobs(jobs()).max_active(6).lease(LEASE);
+        batch.save_to(env::var(DIRECTORY).unwrap()).run().await.unwrap();
+    });
 }
 
 fn start(fixture: &Fixture) -> Child {
     Command::new(env::current_exe().unwrap())
-        .args(["--exact", TEST, "--nocapture"])
-        .env(DIRECTORY, fixture.directory.path())
+        .env(LEDGER, fixture.ledger_name())
+        .env(DIRECTORY, fixture.output())
         .env(SERVICE, fixture.simulator.base_url())
         .env(KEY, fixture.simulator.api_key())
         .stdout(Stdio::null())
@@ -61,11 +70,17 @@ fn billed(fixture: &Fixture) -> HashMap<String, String> {
     billed
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_process_loses_no_billed_task() {
-    if let Ok(directory) = env::var(DIRECTORY) {
-        return run_batch(&directory).await;
-    }
+pub fn tests() -> Vec<Trial> {
+    let trial = |backend: Backend| {
+        let name = format!("killed::a_killed_process_loses_no_billed_task::{backend}");
+        test(name, backend.requirements(), Runtime::MultiThread, async move || {
+            a_killed_process_loses_no_billed_task(backend).await;
+        })
+    };
+    Backend::ALL.map(trial).into()
+}
+
+async fn a_killed_process_loses_no_billed_task(backend: Backend) {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
@@ -76,7 +91,7 @@ async fn a_killed_process_loses_no_billed_task() {
         seed: Some(seed),
         ..Config::default()
     };
-    let fixture = Fixture::with(config).await;
+    let fixture = Fixture::with(backend, config).await;
     for kill in 1..=KILLS {
         let mut child = start(&fixture);
         // Each process submits a few jobs before it is killed.

@@ -3,10 +3,24 @@
 use std::fs;
 
 use imagekiln::types::Gen2Pro;
-use imagekiln_batch::{Batch, Error, ErrorKind, Job, Ledger, State};
+use imagekiln_batch::{Error, ErrorKind, Job, Ledger, State};
+use imagekiln_testbed::Trial;
 use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
 
-use crate::support::job;
+use crate::support::{Backend, Fixture, both, job, sqlite};
+
+pub fn tests() -> Vec<Trial> {
+    let files = [
+        sqlite(a_ledger_can_be_opened_only_once),
+        #[cfg(unix)]
+        sqlite(only_the_user_can_read_the_files),
+        sqlite(a_file_that_is_not_a_ledger_is_not_changed),
+        sqlite(a_ledger_of_a_later_version_is_refused),
+        sqlite(secrets_are_not_in_the_ledger),
+    ];
+    let jobs = [both(adding_the_same_jobs_again_changes_nothing), both(all_jobs_are_added_or_none)];
+    files.into_iter().chain(jobs.into_iter().flatten()).collect()
+}
 
 async fn new_ledger() -> (tempfile::TempDir, Ledger) {
     let directory = tempfile::tempdir().unwrap();
@@ -21,16 +35,10 @@ fn assert_kind(result: Result<impl std::fmt::Debug, Error>, kind: ErrorKind, par
     assert!(error.to_string().contains(part), "{error}");
 }
 
-#[tokio::test]
 async fn a_ledger_can_be_opened_only_once() {
     let (directory, ledger) = new_ledger().await;
     let path = directory.path().join("ledger.db");
     assert_kind(Ledger::open(&path).await, ErrorKind::Locked, "ledger.db is already open");
-    let builder = || imagekiln::Client::builder().api_key("key").base_url("http://127.0.0.1:9");
-    let batch = Batch::open(builder(), ledger.clone()).unwrap();
-    assert_kind(Batch::open(builder(), ledger.clone()), ErrorKind::Locked, "has a batch");
-    drop(batch);
-    assert_kind(Batch::open(builder(), ledger.clone()), ErrorKind::Locked, "open the ledger again");
     let clone = ledger.clone();
     drop(ledger);
     assert_kind(Ledger::open(&path).await, ErrorKind::Locked, "already open");
@@ -39,7 +47,6 @@ async fn a_ledger_can_be_opened_only_once() {
 }
 
 #[cfg(unix)]
-#[tokio::test]
 async fn only_the_user_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
     let (directory, ledger) = new_ledger().await;
@@ -54,7 +61,6 @@ async fn only_the_user_can_read_the_files() {
     assert_eq!(names, ["ledger.db", "ledger.db-shm", "ledger.db-wal", "ledger.db.lock"]);
 }
 
-#[tokio::test]
 async fn a_file_that_is_not_a_ledger_is_not_changed() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("notes.txt");
@@ -72,7 +78,6 @@ async fn a_file_that_is_not_a_ledger_is_not_changed() {
     assert_kind(Ledger::open(directory.path()).await, ErrorKind::Ledger, "could not open");
 }
 
-#[tokio::test]
 async fn a_ledger_of_a_later_version_is_refused() {
     let (directory, ledger) = new_ledger().await;
     drop(ledger);
@@ -88,9 +93,8 @@ async fn a_ledger_of_a_later_version_is_refused() {
     assert_kind(Ledger::open(&path).await, ErrorKind::Ledger, "a later version");
 }
 
-#[tokio::test]
-async fn adding_the_same_jobs_again_changes_nothing() {
-    let (_directory, ledger) = new_ledger().await;
+async fn adding_the_same_jobs_again_changes_nothing(backend: Backend) {
+    let ledger = Fixture::new(backend).await.ledger().await;
     let jobs = || [job("one", "a red fox"), job("two", "a grey fox")];
     ledger.add(jobs()).await.unwrap();
     let before = ledger.jobs().await.unwrap();
@@ -100,9 +104,8 @@ async fn adding_the_same_jobs_again_changes_nothing() {
     assert!(before.iter().all(|job| job.state == State::Queued && job.operation == "gen-2-pro"));
 }
 
-#[tokio::test]
-async fn all_jobs_are_added_or_none() {
-    let (_directory, ledger) = new_ledger().await;
+async fn all_jobs_are_added_or_none(backend: Backend) {
+    let ledger = Fixture::new(backend).await.ledger().await;
     ledger.add([job("one", "a red fox")]).await.unwrap();
     let conflicts = [
         (job("one", "a grey fox"), "another request"),
@@ -119,7 +122,6 @@ async fn all_jobs_are_added_or_none() {
     assert_eq!(ledger.jobs().await.unwrap().len(), 1);
 }
 
-#[tokio::test]
 async fn secrets_are_not_in_the_ledger() {
     let (directory, ledger) = new_ledger().await;
     let request = Gen2Pro::new("a red fox").webhook_secret("whsec-0123456789");

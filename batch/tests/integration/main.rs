@@ -1,4 +1,4 @@
-//! The ledger and the batch over real HTTP, against the simulator.
+//! The ledger and the batch over real HTTP, against the simulator, on SQLite and on PostgreSQL.
 
 mod budget;
 mod journal;
@@ -7,3 +7,22 @@ mod ledger;
 mod model;
 mod runs;
 mod support;
+mod webhooks;
+mod workers;
+
+fn main() {
+    if killed::is_child() {
+        return killed::run_child();
+    }
+    let tests = [
+        budget::tests(),
+        journal::tests(),
+        killed::tests(),
+        ledger::tests(),
+        model::tests(),
+        runs::tests(),
+        webhooks::tests(),
+        workers::tests(),
+    ];
+    imagekiln_testbed::run(tests.into_iter().flatten().collect());
+}

@@ -14,14 +14,15 @@ use std::{
 use imagekiln::middleware::{Exchange, HeaderMap, Middleware, Outcome};
 use imagekiln_batch::{Batch, Job, JobStatus, Ledger, Resolution, State};
 use imagekiln_simulator::{Config, TaskView};
-use proptest::prelude::*;
+use imagekiln_testbed::{Runtime as TestRuntime, Trial, test};
+use proptest::{prelude::*, test_runner::TestRunner};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::Notify,
     time::Instant,
 };
 
-use crate::support::{Fixture, PRICE, assert_equal, is_picture, job};
+use crate::support::{Backend, Fixture, PRICE, assert_equal, is_picture, job};
 
 /// Words in the prompts that make the simulator fail in different ways, each once.
 const FAULTS: [&str; 10] = [
@@ -99,10 +100,10 @@ struct World {
 }
 
 impl World {
-    fn new(faults: Vec<&'static str>) -> Self {
+    fn new(backend: Backend, faults: Vec<&'static str>) -> Self {
         let service = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let config = Config { ready_after: Duration::ZERO, ..Config::default() };
-        let fixture = service.block_on(Fixture::with(config));
+        let fixture = service.block_on(Fixture::with(backend, config));
         let idle_tasks = service.metrics().num_alive_tasks();
         Self { service, idle_tasks, fixture, faults }
     }
@@ -260,20 +261,38 @@ impl World {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+/// PostgreSQL creates a database for each case.
+fn cases(backend: Backend) -> u32 {
+    match backend {
+        Backend::Sqlite => 40,
+        Backend::Postgres => 15,
+    }
+}
 
-    #[test]
-    fn every_billed_task_is_saved_or_has_a_reason(
-        faults in prop::collection::vec(prop::sample::select(&FAULTS[..]), 1..7),
-        steps in steps(),
-    ) {
-        let world = World::new(faults);
+fn every_billed_task_is_saved_or_has_a_reason(backend: Backend) {
+    let faults = prop::collection::vec(prop::sample::select(&FAULTS[..]), 1..7);
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(cases(backend)));
+    let checked = runner.run(&(faults, steps()), |(faults, steps)| {
+        let world = World::new(backend, faults);
         for step in &steps {
             world.take(step);
             world.check();
         }
         world.finish();
         world.service.block_on(world.fixture.simulator.shutdown());
-    }
+        Ok(())
+    });
+    checked.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+pub fn tests() -> Vec<Trial> {
+    let trial = |backend: Backend| {
+        let name = format!("model::every_billed_task_is_saved_or_has_a_reason::{backend}");
+        test(name, backend.requirements(), TestRuntime::CurrentThread, async move || {
+            let check = move || every_billed_task_is_saved_or_has_a_reason(backend);
+            // The model starts and drops runtimes of its own.
+            tokio::task::spawn_blocking(check).await.unwrap();
+        })
+    };
+    Backend::ALL.map(trial).into()
 }

@@ -8,14 +8,30 @@ use std::{
 
 use imagekiln_batch::{Batch, ErrorKind, Job, JobStatus, Resolution, State};
 use imagekiln_simulator::Config;
+use imagekiln_testbed::Trial;
 use tokio::sync::Notify;
 
-use crate::support::{Fixture, PRICE, assert_equal, is_picture, job, reason, state};
+use crate::support::{Backend, Fixture, PRICE, assert_equal, both, is_picture, job, reason, state};
 
-#[tokio::test(start_paused = true)]
-async fn all_pictures_are_saved_and_reported() {
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(all_pictures_are_saved_and_reported),
+        both(every_end_of_a_job_has_a_reason),
+        both(a_file_is_never_overwritten),
+        both(a_file_of_another_program_is_not_taken_for_the_picture),
+        both(a_refused_key_stops_the_batch_and_bills_nothing),
+        both(refusals_pause_the_submissions),
+        both(a_picture_that_cannot_be_saved_stops_the_submissions),
+        both(a_dropped_run_is_resumed),
+        both(paid_jobs_come_first),
+        both(a_submission_that_outlives_its_deadline_is_not_lost),
+    ];
+    tests.into_iter().flatten().collect()
+}
+
+async fn all_pictures_are_saved_and_reported(backend: Backend) {
     let config = Config { max_active_tasks: 4, ..Config::default() };
-    let fixture = Fixture::with(config).await;
+    let fixture = Fixture::with(backend, config).await;
     let ledger = fixture.ledger().await;
     let jobs: Vec<Job> = (0..20).map(|n| job(&format!("a/{n}"), &format!("fox {n}"))).collect();
     let changes = Arc::new(Mutex::new(Vec::new()));
@@ -43,9 +59,8 @@ async fn all_pictures_are_saved_and_reported() {
     assert!(report.to_string().contains("saved          20       60.00 credits  gen-2-pro"));
 }
 
-#[tokio::test(start_paused = true)]
-async fn every_end_of_a_job_has_a_reason() {
-    let fixture = Fixture::new().await;
+async fn every_end_of_a_job_has_a_reason(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     fixture.simulator.faults().add("early-expiry:always").unwrap();
     let jobs = [
@@ -71,9 +86,8 @@ async fn every_end_of_a_job_has_a_reason() {
     assert!(fs::read_dir(fixture.output()).unwrap().next().is_none());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_file_is_never_overwritten() {
-    let fixture = Fixture::new().await;
+async fn a_file_is_never_overwritten(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     fs::create_dir(fixture.output()).unwrap();
     let target = fixture.output().join("first.jpg");
@@ -104,9 +118,8 @@ async fn a_file_is_never_overwritten() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_file_of_another_program_is_not_taken_for_the_picture() {
-    let fixture = Fixture::new().await;
+async fn a_file_of_another_program_is_not_taken_for_the_picture(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let target = fixture.output().join("fox.jpg");
     let (file, ready) = (target.clone(), Arc::new(Notify::new()));
@@ -131,9 +144,8 @@ async fn a_file_of_another_program_is_not_taken_for_the_picture() {
     assert!(is_picture(&status.path.unwrap()));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_refused_key_stops_the_batch_and_bills_nothing() {
-    let fixture = Fixture::new().await;
+async fn a_refused_key_stops_the_batch_and_bills_nothing(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
     let client = fixture.client().api_key("wrong");
@@ -151,10 +163,9 @@ async fn a_refused_key_stops_the_batch_and_bills_nothing() {
     assert_eq!((report.count(State::Saved), fixture.accepted()), (9, 9));
 }
 
-#[tokio::test(start_paused = true)]
-async fn refusals_pause_the_submissions() {
+async fn refusals_pause_the_submissions(backend: Backend) {
     let config = Config { max_active_tasks: 1, ..Config::default() };
-    let fixture = Fixture::with(config).await;
+    let fixture = Fixture::with(backend, config).await;
     let ledger = fixture.ledger().await;
     let jobs: Vec<Job> = (0..12).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
     let report = fixture.batch(&ledger).jobs(jobs).max_active(12).run().await.unwrap();
@@ -162,9 +173,8 @@ async fn refusals_pause_the_submissions() {
     assert!(fixture.simulator.counts().refused_with(429) > 0);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_picture_that_cannot_be_saved_stops_the_submissions() {
-    let fixture = Fixture::new().await;
+async fn a_picture_that_cannot_be_saved_stops_the_submissions(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     fs::create_dir(fixture.output()).unwrap();
     let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
@@ -186,9 +196,8 @@ async fn a_picture_that_cannot_be_saved_stops_the_submissions() {
     assert_eq!((report.count(State::Saved), fixture.accepted()), (9, 9));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_dropped_run_is_resumed() {
-    let fixture = Fixture::new().await;
+async fn a_dropped_run_is_resumed(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
     let mut batch = fixture.batch(&ledger).jobs(jobs).max_active(3);
@@ -200,9 +209,8 @@ async fn a_dropped_run_is_resumed() {
     assert_eq!(fixture.accepted(), 9);
 }
 
-#[tokio::test(start_paused = true)]
-async fn paid_jobs_come_first() {
-    let fixture = Fixture::new().await;
+async fn paid_jobs_come_first(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let submitted = Arc::new(Notify::new());
     let is_submitted = Arc::clone(&submitted);
@@ -228,9 +236,8 @@ async fn paid_jobs_come_first() {
     assert_eq!(*changed.lock().unwrap(), ["paid", "paid", "lost", "lost", "lost"]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_submission_that_outlives_its_deadline_is_not_lost() {
-    let fixture = Fixture::new().await;
+async fn a_submission_that_outlives_its_deadline_is_not_lost(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
     let client = fixture.client().submit_deadline(Duration::from_secs(5));

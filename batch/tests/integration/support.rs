@@ -1,47 +1,137 @@
-//! A simulator, a directory, and jobs.
+//! A simulator, a ledger, and jobs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
 use imagekiln_batch::{Batch, ErrorKind, Job, Ledger, State};
 use imagekiln_simulator::{Config, Simulator};
+use imagekiln_testbed::{
+    Requirement, Runtime, Trial, name_of,
+    postgres::{POSTGRES, cluster},
+    test,
+};
+use sqlx::{ConnectOptions as _, postgres::PgConnectOptions, sqlite::SqliteConnectOptions};
 
 /// The cost of a request of [`job`] in credits.
 pub const PRICE: f64 = 3.0;
 
+/// The database of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+impl Backend {
+    pub const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
+
+    pub fn requirements(self) -> &'static [Requirement] {
+        match self {
+            Self::Sqlite => &[],
+            Self::Postgres => &[POSTGRES],
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        })
+    }
+}
+
+/// Creates a test for each database, on a paused clock.
+pub fn both<F>(run: impl Fn(Backend) -> F + Copy + Send + 'static) -> Vec<Trial>
+where
+    F: Future<Output = ()>,
+{
+    let trial = |backend: Backend| {
+        let name = format!("{}::{backend}", name_of(&run));
+        test(name, backend.requirements(), Runtime::Paused, async move || run(backend).await)
+    };
+    Backend::ALL.map(trial).into()
+}
+
+/// Creates a test that needs no database server.
+pub fn sqlite<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Trial
+where
+    F: Future<Output = ()>,
+{
+    test(name_of(&run), &[], Runtime::CurrentThread, async move || run().await)
+}
+
 pub struct Fixture {
     pub simulator: Simulator,
     pub directory: tempfile::TempDir,
+    /// The URL of the database, unless it is a file.
+    url: Option<String>,
 }
 
 impl Fixture {
-    pub async fn new() -> Self {
-        Self::with(Config::default()).await
+    pub async fn new(backend: Backend) -> Self {
+        Self::with(backend, Config::default()).await
     }
 
-    pub async fn with(config: Config) -> Self {
+    pub async fn with(backend: Backend, config: Config) -> Self {
         let simulator = Simulator::start(config).await.unwrap();
-        Self { simulator, directory: tempfile::tempdir().unwrap() }
+        let url = (backend == Backend::Postgres).then(|| cluster().create_database());
+        Self { simulator, directory: tempfile::tempdir().unwrap(), url }
     }
 
-    pub fn ledger_path(&self) -> PathBuf {
-        self.directory.path().join("ledger.db")
+    /// Returns the path or the URL of the ledger.
+    pub fn ledger_name(&self) -> String {
+        let path = || self.directory.path().join("ledger.db").to_str().unwrap().to_owned();
+        self.url.clone().unwrap_or_else(path)
     }
 
     pub fn output(&self) -> PathBuf {
         self.directory.path().join("pictures")
     }
 
+    /// Opens the ledger after the processes of all other workers ended.
     pub async fn ledger(&self) -> Ledger {
-        for _ in 0..100_000 {
-            match Ledger::open(self.ledger_path()).await {
-                // The tasks of a dropped run may still hold it, and so does a child process of
-                // another test until it has started its program.
-                Err(error) if error.kind() == ErrorKind::Locked => tokio::task::yield_now().await,
-                opened => return opened.unwrap(),
+        self.expire_leases().await;
+        open(&self.ledger_name()).await
+    }
+
+    /// Makes the time pass in which a worker that does not respond keeps its jobs. Its submissions
+    /// may be on their way no more.
+    pub async fn expire_leases(&self) {
+        let Some(url) = &self.url else { return };
+        // A ledger that takes over jobs holds their submissions.
+        drop(open(url).await);
+        self.execute("UPDATE imagekiln.workers SET lease_until = 0").await;
+        drop(open(url).await);
+        self.execute("UPDATE imagekiln.submissions SET hold_until = NULL").await;
+    }
+
+    /// Changes the ledger behind the back of its workers. Tables have no schema in SQLite.
+    pub async fn execute(&self, sql: &str) {
+        match &self.url {
+            Some(url) => {
+                let options: PgConnectOptions = url.parse().unwrap();
+                sqlx::query(sql).execute(&mut options.connect().await.unwrap()).await.unwrap();
+            }
+            None => {
+                let options = SqliteConnectOptions::new().filename(self.ledger_name());
+                let sql = sql.replace("imagekiln.", "");
+                sqlx::query(&sql).execute(&mut options.connect().await.unwrap()).await.unwrap();
             }
         }
-        panic!("the ledger is still open");
+    }
+
+    /// Opens the ledger for another worker: on PostgreSQL with another connection, as another
+    /// process does.
+    pub async fn another(&self, ledger: &Ledger) -> Ledger {
+        match &self.url {
+            Some(url) => open(url).await,
+            None => ledger.clone(),
+        }
     }
 
     /// Opens the ledger again, for another batch.
@@ -68,9 +158,29 @@ impl Fixture {
     }
 }
 
+/// Opens the ledger with this path or URL.
+pub async fn open(name: &str) -> Ledger {
+    if name.starts_with("postgres://") {
+        return Ledger::connect(name).await.unwrap();
+    }
+    for _ in 0..100_000 {
+        match Ledger::open(name).await {
+            // The tasks of a dropped run may still hold it, and so does a child process of
+            // another test until it has started its program.
+            Err(error) if error.kind() == ErrorKind::Locked => tokio::task::yield_now().await,
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("the ledger is still open");
+}
+
 /// A small job with this prompt. Its target is the name with the extension `.jpg`.
 pub fn job(name: &str, prompt: &str) -> Job {
     Job::new(name, format!("{name}.jpg"), Gen2Pro::new(prompt).width(64).height(64))
+}
+
+pub fn jobs(count: usize) -> Vec<Job> {
+    (0..count).map(|number| job(&format!("{number}"), &format!("fox {number}"))).collect()
 }
 
 pub async fn state(ledger: &Ledger, name: &str) -> State {

@@ -1,0 +1,128 @@
+//! The workers of a batch: registers and retires them.
+
+use std::{
+    future, panic,
+    path::Path,
+    sync::{self, Arc, PoisonError},
+};
+
+use imagekiln::Client;
+use tokio::{
+    sync::{Mutex, watch},
+    task::JoinSet,
+};
+
+use super::{Batch, LONGEST_SUBMISSION, Settings, run::Run, worker::Worker};
+use crate::{Error, ErrorKind, Ledger};
+
+/// Workers that were registered and not retired.
+#[derive(Clone, Default)]
+pub(super) struct Fleet(Arc<sync::Mutex<Vec<i64>>>);
+
+impl Fleet {
+    fn add(&self, worker: i64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+    }
+
+    /// Retires all workers. Waits for their submissions first, so that the state of every job is
+    /// settled.
+    pub(super) async fn retire(&self, client: &Client, ledger: &Ledger) -> Result<(), Error> {
+        let workers = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if workers.is_empty() {
+            return Ok(());
+        }
+        client.drain(LONGEST_SUBMISSION).await.map_err(|error| {
+            Error::new(ErrorKind::Client, "submissions of an earlier run are still in flight")
+                .with_source(error)
+        })?;
+        for worker in workers {
+            ledger.retire(worker).await?;
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != worker);
+        }
+        Ok(())
+    }
+}
+
+impl Batch {
+    /// Runs the workers to their ends. Dropping the future stops them.
+    pub(super) async fn run_workers(&mut self, directory: &Path) -> Result<(), Error> {
+        let (stop, stopped) = watch::channel(false);
+        loop {
+            let workers = self.start_workers(directory, &stopped);
+            let ended = self.wait_for_workers(workers, &stop).await;
+            // Also records the responses that were on their way.
+            let retired = self.unretired.retire(&self.client, &self.ledger).await;
+            let lost_a_lease = retired.and(ended)?;
+            if !lost_a_lease || *stopped.borrow() {
+                return Ok(());
+            }
+            // Such a response may have arrived after the last look at the ledger.
+        }
+    }
+
+    fn start_workers(&self, directory: &Path, stopped: &watch::Receiver<bool>) -> Workers {
+        let mut workers = JoinSet::new();
+        for _ in 0..self.settings.workers {
+            let worker = Arc::new(Worker {
+                client: self.client.clone(),
+                ledger: self.ledger.clone(),
+                directory: directory.to_owned(),
+                sinks: self.sinks.clone(),
+                limits: self.limits,
+                callback_url: self.settings.callback_url.clone(),
+                stopped: stopped.clone(),
+                admission: Mutex::default(),
+            });
+            workers.spawn(run(worker, self.settings.clone(), self.unretired.clone()));
+        }
+        workers
+    }
+
+    /// Returns whether a worker lost its lease, or the first error.
+    async fn wait_for_workers(
+        &mut self,
+        mut workers: Workers,
+        stop: &watch::Sender<bool>,
+    ) -> Result<bool, Error> {
+        let mut result = Ok(false);
+        loop {
+            let signal = async {
+                match &mut self.stop {
+                    Some(signal) => signal.await,
+                    None => future::pending().await,
+                }
+            };
+            tokio::select! {
+                ended = workers.join_next() => match ended {
+                    Some(Ok(Ok(lost))) => result = result.map(|others| others || lost),
+                    Some(Ok(Err(error))) => result = result.and(Err(error)),
+                    Some(Err(error)) => panic::resume_unwind(error.into_panic()),
+                    None => return result,
+                },
+                () = signal => {
+                    self.stop = None;
+                    stop.send_replace(true);
+                }
+            }
+        }
+    }
+}
+
+/// The tasks of the workers. Each returns whether it lost its lease.
+type Workers = JoinSet<Result<bool, Error>>;
+
+/// Runs a worker, and continues as a new worker whenever it loses its lease.
+async fn run(worker: Arc<Worker>, settings: Settings, fleet: Fleet) -> Result<bool, Error> {
+    let mut lost_a_lease = false;
+    loop {
+        let registration = worker.ledger.register(settings.lease, worker.limits).await?;
+        fleet.add(registration.worker);
+        match Run::new(Arc::clone(&worker), registration, &settings).finish().await {
+            Err(error) if error.kind() == ErrorKind::Lease => {
+                tracing::warn!(%error, "continuing as a new worker");
+                lost_a_lease = true;
+            }
+            ended => return ended.map(|()| lost_a_lease),
+        }
+    }
+}

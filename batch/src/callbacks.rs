@@ -1,0 +1,84 @@
+//! Webhooks of jobs: they wake the waits for their tasks, and find tasks whose responses were lost.
+
+#[cfg(feature = "axum")]
+mod router;
+
+use std::time::Duration;
+
+use imagekiln::{Client, Task, TaskStatus, find_operation, webhook::Event};
+use tokio::time;
+
+use crate::{Error, ErrorKind, Ledger, ledger::CalledBack};
+
+/// The number of polls for a task that the service does not find, and the pause before the second
+/// one. Polls may lag behind webhooks.
+const MAX_POLLS: u32 = 6;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Receives the webhooks of a batch, returned by [`Batch::callbacks`](crate::Batch::callbacks).
+#[derive(Debug, Clone)]
+pub struct Callbacks {
+    client: Client,
+    ledger: Ledger,
+}
+
+impl Callbacks {
+    pub(crate) fn new(client: Client, ledger: Ledger) -> Self {
+        Self { client, ledger }
+    }
+
+    /// Handles a verified event that arrived at the URL with this token.
+    ///
+    /// If the ledger knows the task, this wakes the waits of this process for it. If the response
+    /// to the submission was lost, this polls the task that the event names. If the service knows
+    /// it, the ledger records it, and a run continues the job. In both cases, what the event says
+    /// about the task has no effect.
+    ///
+    /// # Errors
+    ///
+    /// - [`State`](ErrorKind::State): no submission has this token, or the task belongs to another
+    ///   one. Nothing was changed.
+    /// - [`Client`](ErrorKind::Client): the event has no task id, or a poll could not confirm that
+    ///   the task exists. Nothing was changed; handle the event again later.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be read or written.
+    pub async fn receive(&self, token: &str, event: &Event) -> Result<(), Error> {
+        let called_back = self.ledger.called_back(token).await?.ok_or_else(|| {
+            let message = "no submission of the ledger has the token of the webhook";
+            Error::new(ErrorKind::State, message)
+        })?;
+        if let Some(task) = &called_back.task {
+            let confirmed = self.client.confirm(event, task).await;
+            return confirmed.map(drop).map_err(unconfirmed);
+        }
+        let task = self.confirmed(&called_back, event).await?;
+        tracing::info!(task_id = task.id(), "a webhook found the task of a lost response");
+        self.ledger.adopt(&called_back, task.reference()).await
+    }
+
+    /// Returns the task that the event names, if the service knows it.
+    async fn confirmed(&self, lost: &CalledBack, event: &Event) -> Result<Task, Error> {
+        let operation = find_operation(&lost.operation).ok_or_else(|| {
+            let message = format!("this version does not know the operation {}", lost.operation);
+            Error::new(ErrorKind::Client, message)
+        })?;
+        let id = event.task_id().ok_or_else(|| {
+            Error::new(ErrorKind::Client, "the webhook contains no task id; nothing was changed")
+        })?;
+        let task = self.client.task_by_id(operation, id).map_err(unconfirmed)?;
+        for attempt in 1..=MAX_POLLS {
+            match self.client.confirm(event, task.reference()).await {
+                Ok(update) if *update.status() != TaskStatus::TaskNotFound => return Ok(task),
+                Err(error) if !error.is_transient() || attempt == MAX_POLLS => {
+                    return Err(unconfirmed(error));
+                }
+                _ => time::sleep(FIRST_PAUSE * 2_u32.pow(attempt - 1)).await,
+            }
+        }
+        let message = "the service does not know the task of the webhook; nothing was changed";
+        Err(Error::new(ErrorKind::Client, message))
+    }
+}
+
+fn unconfirmed(error: imagekiln::Error) -> Error {
+    Error::new(ErrorKind::Client, "could not confirm the webhook").with_source(error)
+}

@@ -1,0 +1,116 @@
+//! Claims: which worker continues a job.
+
+use super::{
+    Ledger,
+    database::{Database, Row, Value},
+    jobs::{STATUS, status_of},
+};
+use crate::{Error, JobStatus, State};
+
+/// A job that only this worker can change.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub(crate) id: i64,
+    pub(crate) worker: i64,
+    /// The job as this worker last wrote it.
+    pub(crate) status: JobStatus,
+}
+
+/// Which jobs a worker wants.
+#[derive(Debug, Clone)]
+pub(crate) struct Demand {
+    pub(crate) worker: i64,
+    /// The number of this demand, which identifies it if the connection breaks.
+    pub(crate) number: i64,
+    pub(crate) jobs: usize,
+    /// Jobs that were left after this time are not wanted.
+    pub(crate) started_at: i64,
+    /// Whether queued jobs are wanted.
+    pub(crate) queued: bool,
+    /// The operations of which no queued job is wanted.
+    pub(crate) blocked: Vec<String>,
+}
+
+impl Ledger {
+    /// Claims jobs that no worker has: first those that are paid.
+    pub(crate) async fn claim(&self, demand: Demand) -> Result<Vec<Claim>, Error> {
+        self.transaction(async move |database| {
+            database.lock().await?;
+            let claimed = claimed(database, &demand).await?;
+            if !claimed.is_empty() {
+                return Ok(claimed);
+            }
+            let mut left = demand.jobs as u64;
+            let queued = demand.queued.then_some(State::Queued);
+            for state in [State::Ready, State::Submitted].into_iter().chain(queued) {
+                if left > 0 {
+                    left -= claim(database, &demand, state, left).await?.min(left);
+                }
+            }
+            self::claimed(database, &demand).await
+        })
+        .await
+    }
+
+    /// Gives back a job that this worker cannot continue. Runs that start later try again.
+    pub(crate) async fn leave(&self, job: &Claim) -> Result<(), Error> {
+        self.give_back(job, true).await
+    }
+
+    /// Gives back a job that any worker can continue.
+    pub(crate) async fn release(&self, job: &Claim) -> Result<(), Error> {
+        self.give_back(job, false).await
+    }
+
+    async fn give_back(&self, job: &Claim, is_left: bool) -> Result<(), Error> {
+        let (id, worker) = (job.id, job.worker);
+        self.transaction(async move |database| {
+            let left_at = is_left.then_some(database.now().await?);
+            // Does nothing if it is repeated, or if the job was taken over.
+            let give_back = "UPDATE jobs SET worker = NULL, left_at = $1
+                WHERE id = $2 AND worker = $3 AND state IN ('queued', 'submitted', 'ready')";
+            database.execute(give_back, [left_at.into(), id.into(), worker.into()]).await?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+async fn claim(
+    database: &mut Database,
+    demand: &Demand,
+    state: State,
+    limit: u64,
+) -> Result<u64, Error> {
+    let mut values: Vec<Value> = vec![
+        demand.worker.into(),
+        demand.number.into(),
+        state.as_str().into(),
+        demand.started_at.into(),
+        i64::try_from(limit).unwrap_or(i64::MAX).into(),
+    ];
+    let blocked: &[String] = if state == State::Queued { &demand.blocked } else { &[] };
+    let mut unwanted = String::new();
+    for operation in blocked {
+        values.push(operation.into());
+        unwanted.push_str(&format!(" AND operation <> ${}", values.len()));
+    }
+    // The worker must not have been taken over in the meantime.
+    let sql = format!(
+        "UPDATE jobs SET worker = $1, claim = $2, left_at = NULL
+         WHERE EXISTS (SELECT 1 FROM workers WHERE id = $1 AND ended_at IS NULL)
+         AND id IN (
+            SELECT id FROM jobs WHERE worker IS NULL AND state = $3
+            AND (left_at IS NULL OR left_at < $4){unwanted} ORDER BY id LIMIT $5)"
+    );
+    Ok(database.execute(&sql, values).await?)
+}
+
+async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {
+    let sql = format!("{STATUS} WHERE j.worker = $1 AND j.claim = $2 ORDER BY j.id");
+    let rows = database.rows(&sql, [demand.worker.into(), demand.number.into()]).await?;
+    let claim = |row: &Row| {
+        Ok(Claim { id: row.get("id")?, worker: demand.worker, status: status_of(row)? })
+    };
+    rows.iter().map(claim).collect()
+}

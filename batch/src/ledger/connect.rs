@@ -1,0 +1,95 @@
+//! Opens the database of a ledger, and brings its tables up to date.
+
+use std::path::Path;
+
+use sqlx::{
+    Connection as _, SqliteConnection,
+    migrate::{MigrateError, Migrator},
+    sqlite::SqliteConnectOptions,
+};
+#[cfg(feature = "postgres")]
+use sqlx::{PgConnection, postgres::PgConnectOptions};
+
+use super::{APPLICATION_ID, database::Database, file::LockedFile};
+
+static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+#[cfg(feature = "postgres")]
+static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Where the database is.
+pub(super) enum Source {
+    File(LockedFile),
+    /// Not `Debug`, because it contains the password.
+    #[cfg(feature = "postgres")]
+    Server(Box<PgConnectOptions>),
+}
+
+impl Source {
+    pub(super) async fn connect(&self) -> Result<Database, BoxError> {
+        match self {
+            Self::File(file) => open_file(&file.path).await.map(Database::Sqlite),
+            #[cfg(feature = "postgres")]
+            Self::Server(options) => open_server(options).await.map(Database::Postgres),
+        }
+    }
+
+    /// Returns the place of the database, without secrets.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::File(file) => file.path.display().to_string(),
+            #[cfg(feature = "postgres")]
+            Self::Server(options) => {
+                let database = options.get_database().unwrap_or_else(|| options.get_username());
+                format!("postgres://{}:{}/{database}", options.get_host(), options.get_port())
+            }
+        }
+    }
+}
+
+/// Changes nothing in a database of another program.
+async fn open_file(path: &Path) -> Result<SqliteConnection, BoxError> {
+    let options = SqliteConnectOptions::new().filename(path).foreign_keys(true);
+    let mut connection = SqliteConnection::connect_with(&options).await?;
+    let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut connection).await?;
+    // sqlx creates its own table before the first migration.
+    let others = "SELECT COUNT(*) FROM sqlite_schema WHERE tbl_name <> '_sqlx_migrations'";
+    let others: i64 = sqlx::query_scalar(others).fetch_one(&mut connection).await?;
+    if id != APPLICATION_ID && (id != 0 || others != 0) {
+        return Err("the file is the database of another program".into());
+    }
+    let mode: String =
+        sqlx::query_scalar("PRAGMA journal_mode = WAL").fetch_one(&mut connection).await?;
+    if mode != "wal" {
+        return Err("SQLite could not turn on its write-ahead log for this file".into());
+    }
+    sqlx::query("PRAGMA synchronous = FULL").execute(&mut connection).await?;
+    SQLITE.run(&mut connection).await.map_err(explain)?;
+    Ok(connection)
+}
+
+/// Uses a schema of its own, because other tables of the program may be in the same database.
+#[cfg(feature = "postgres")]
+async fn open_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
+    let mut connection = PgConnection::connect_with(options).await?;
+    // The first workers of a fleet may create it at the same time.
+    let schema = "SELECT pg_advisory_lock($1)";
+    sqlx::query(schema).bind(APPLICATION_ID).execute(&mut connection).await?;
+    for statement in ["CREATE SCHEMA IF NOT EXISTS imagekiln", "SET search_path TO imagekiln"] {
+        sqlx::query(statement).execute(&mut connection).await?;
+    }
+    // A commit must survive a crash of the server, whatever its settings are.
+    sqlx::query("SET synchronous_commit TO on").execute(&mut connection).await?;
+    POSTGRES.run(&mut connection).await.map_err(explain)?;
+    let unlock = "SELECT pg_advisory_unlock($1)";
+    sqlx::query(unlock).bind(APPLICATION_ID).execute(&mut connection).await?;
+    Ok(connection)
+}
+
+fn explain(error: MigrateError) -> BoxError {
+    match error {
+        MigrateError::VersionMissing(_) => "a later version of this program wrote it".into(),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,137 @@
+//! Whether the cap on active tasks and the budget allow another submission. Both hold for the whole
+//! ledger.
+
+use std::{error, fmt};
+
+use super::{Ledger, database::Database};
+use crate::{Error, ErrorKind};
+
+/// Sums of prices such as 0.1 are inexact.
+const TOLERANCE: f64 = 1e-6;
+
+/// The limits of a batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// The maximum number of jobs between their submission and the saved picture.
+    pub(crate) max_active: usize,
+    /// The credits that all submissions may cost.
+    pub(crate) budget: Option<f64>,
+    /// The price of a submission whose operation has no known price, in credits.
+    pub(crate) price: Option<f64>,
+}
+
+/// The submissions of an operation that were not withdrawn.
+struct Spending {
+    operation: String,
+    /// The highest known cost of a submission, in credits.
+    price: Option<f64>,
+    /// The sum of the known costs.
+    known: f64,
+    /// The number of submissions without a known cost.
+    unpriced: i64,
+    /// The number of submissions without a response.
+    open: i64,
+}
+
+/// Whether a submission may start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admission {
+    Allowed,
+    /// Its price is not known, and no other submission of its operation is open.
+    Alone,
+    /// It has to wait for other jobs, or for a larger limit.
+    Refused(LimitReached),
+}
+
+/// The ledger refused a submission because of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitReached {
+    ActiveTasks,
+    Budget,
+}
+
+impl fmt::Display for LimitReached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ActiveTasks => "the cap on active tasks does not allow the submission",
+            Self::Budget => "the budget does not allow the submission",
+        })
+    }
+}
+
+impl error::Error for LimitReached {}
+
+impl LimitReached {
+    pub(super) fn into_error(self) -> Error {
+        Error::new(ErrorKind::Limit, "the ledger refused the submission").with_source(self)
+    }
+
+    /// Returns the limit that caused an error of a submission.
+    pub(crate) fn of(error: &imagekiln::Error) -> Option<Self> {
+        let first = error::Error::source(error);
+        std::iter::successors(first, |cause| cause.source())
+            .find_map(|cause| cause.downcast_ref().copied())
+    }
+}
+
+impl Ledger {
+    /// Returns what the limits allow now. The decision is made again when the intent is written.
+    pub(crate) async fn admission(
+        &self,
+        operation: &str,
+        limits: Limits,
+    ) -> Result<Admission, Error> {
+        let operation = operation.to_owned();
+        self.transaction(async move |database| admission(database, &operation, limits).await).await
+    }
+}
+
+pub(super) async fn admission(
+    database: &mut Database,
+    operation: &str,
+    limits: Limits,
+) -> Result<Admission, Error> {
+    if active(database).await? >= limits.max_active as u64 {
+        return Ok(Admission::Refused(LimitReached::ActiveTasks));
+    }
+    let Some(budget) = limits.budget else { return Ok(Admission::Allowed) };
+    let spending = spending(database).await?;
+    let price_of = |of: &Spending| of.price.or(limits.price);
+    let committed: f64 = spending
+        .iter()
+        .map(|of| of.known + of.unpriced as f64 * price_of(of).unwrap_or_default())
+        .sum();
+    let of = spending.iter().find(|of| of.operation == operation);
+    Ok(match of.map_or(limits.price, price_of) {
+        Some(price) if committed + price <= budget + TOLERANCE => Admission::Allowed,
+        None if committed < budget && of.is_none_or(|of| of.open == 0) => Admission::Alone,
+        _ => Admission::Refused(LimitReached::Budget),
+    })
+}
+
+/// Returns the number of jobs between their submission and the saved picture. Jobs that a worker
+/// left do not count: their tasks may never become final.
+async fn active(database: &mut Database) -> Result<u64, Error> {
+    let active = "SELECT COUNT(*) AS active FROM jobs
+        WHERE state IN ('submitting', 'submitted', 'ready') AND left_at IS NULL";
+    let row = database.row(active, []).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(row.get::<i64>("active")?.unsigned_abs())
+}
+
+async fn spending(database: &mut Database) -> Result<Vec<Spending>, Error> {
+    let spending = "SELECT operation, MAX(cost) AS price,
+            COALESCE(SUM(cost), CAST(0 AS DOUBLE PRECISION)) AS known,
+            COUNT(*) - COUNT(cost) AS unpriced, COUNT(*) FILTER (WHERE state = 'open') AS open
+        FROM submissions WHERE state <> 'withdrawn' GROUP BY operation";
+    let rows = database.rows(spending, []).await?;
+    let spending = rows.iter().map(|row| {
+        Ok(Spending {
+            operation: row.get("operation")?,
+            price: row.get("price")?,
+            known: row.get("known")?,
+            unpriced: row.get("unpriced")?,
+            open: row.get("open")?,
+        })
+    });
+    spending.collect()
+}

@@ -1,0 +1,195 @@
+//! Workers: their leases, and what happens to the jobs of a worker that ended.
+
+use std::time::Duration;
+
+use super::{Ledger, database::Database, lease::Lease, limits::Limits};
+use crate::{Error, ErrorKind};
+
+/// How long a request may be on its way after the lease of its worker has expired. The worker may
+/// have been suspended between the check of its lease and the first byte, and the operating system
+/// resends lost packets for about this long.
+const HOLD: Duration = Duration::from_secs(15 * 60);
+
+/// A worker of this process.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LocalWorker {
+    pub(super) lease: Lease,
+    pub(super) limits: Limits,
+}
+
+/// A worker that was registered, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Registration {
+    pub(crate) worker: i64,
+    /// The time of the database in milliseconds since the Unix epoch.
+    pub(crate) started_at: i64,
+}
+
+/// Why a worker ended.
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    /// Its process ended, or all of its submissions did.
+    Certain(&'static str),
+    /// It did not renew its lease. It may still run.
+    LeaseExpired,
+}
+
+impl Ledger {
+    /// Registers a worker, and takes over the jobs of workers whose leases expired.
+    pub(crate) async fn register(
+        &self,
+        lease: Duration,
+        limits: Limits,
+    ) -> Result<Registration, Error> {
+        let name = format!("{} {}", host(), std::process::id());
+        let local = Lease::starting_now(lease);
+        let registration = self
+            .transaction(async move |database| {
+                let now = database.now().await?;
+                let row = database
+                    .row(
+                        "INSERT INTO workers (name, started_at, lease_until)
+                         VALUES ($1, $2, $3) RETURNING id",
+                        [(&name).into(), now.into(), (now + milliseconds(lease)).into()],
+                    )
+                    .await?;
+                let worker = row.ok_or(sqlx::Error::RowNotFound)?.get("id")?;
+                Ok(Registration { worker, started_at: now })
+            })
+            .await?;
+        self.set_local(registration.worker, Some(LocalWorker { lease: local, limits }));
+        self.take_over().await?;
+        Ok(registration)
+    }
+
+    /// Renews the lease of a worker.
+    ///
+    /// Fails with kind [`Lease`](ErrorKind::Lease) if another worker has taken over its jobs.
+    pub(crate) async fn renew(&self, worker: i64, lease: Duration) -> Result<(), Error> {
+        let local = Lease::starting_now(lease);
+        let renewed = self
+            .transaction(async move |database| {
+                let until = database.now().await? + milliseconds(lease);
+                let renew =
+                    "UPDATE workers SET lease_until = $1 WHERE id = $2 AND ended_at IS NULL";
+                Ok(database.execute(renew, [until.into(), worker.into()]).await?)
+            })
+            .await?;
+        let known = self.local(worker);
+        match known.filter(|_| renewed == 1) {
+            Some(known) => {
+                self.set_local(worker, Some(LocalWorker { lease: local, ..known }));
+                Ok(())
+            }
+            None => Err(lease_lost()),
+        }
+    }
+
+    /// Ends a worker of this process. Other workers can claim its jobs. Jobs that it was submitting
+    /// become unknown.
+    pub(crate) async fn retire(&self, worker: i64) -> Result<(), Error> {
+        let ending = Ending::Certain("the submission ended without a known outcome");
+        self.transaction(async move |database| {
+            database.lock().await?;
+            end(database, worker, ending).await
+        })
+        .await?;
+        self.set_local(worker, None);
+        self.0.changed.notify_waiters();
+        Ok(())
+    }
+
+    /// Ends the workers whose leases expired.
+    pub(crate) async fn take_over(&self) -> Result<(), Error> {
+        let ended = self
+            .transaction(async |database| {
+                database.lock().await?;
+                let now = database.now().await?;
+                let expired = "SELECT id FROM workers WHERE ended_at IS NULL AND lease_until < $1";
+                let expired = database.rows(expired, [now.into()]).await?;
+                for row in &expired {
+                    end(database, row.get("id")?, Ending::LeaseExpired).await?;
+                }
+                Ok(expired.len())
+            })
+            .await?;
+        if ended > 0 {
+            tracing::warn!(workers = ended, "took over the jobs of workers with expired leases");
+            self.0.changed.notify_waiters();
+        }
+        Ok(())
+    }
+
+    /// Ends all workers. Their processes must have ended.
+    pub(super) async fn end_all_workers(&self) -> Result<(), Error> {
+        let ending = Ending::Certain("the process ended before the response arrived");
+        self.transaction(async move |database| {
+            let alive = database.rows("SELECT id FROM workers WHERE ended_at IS NULL", []).await?;
+            for row in &alive {
+                end(database, row.get("id")?, ending).await?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Whether another worker, which may be dead, still has jobs to continue.
+    pub(crate) async fn has_other_workers(&self, worker: i64) -> Result<bool, Error> {
+        self.transaction(async move |database| {
+            let row = database
+                .row(
+                    "SELECT 1 AS found FROM jobs WHERE worker <> $1
+                     AND state IN ('queued', 'submitting', 'submitted', 'ready') LIMIT 1",
+                    [worker.into()],
+                )
+                .await?;
+            Ok(row.is_some())
+        })
+        .await
+    }
+}
+
+/// Ends a worker, and frees its jobs.
+async fn end(database: &mut Database, worker: i64, ending: Ending) -> Result<(), Error> {
+    let now = database.now().await?;
+    let (reason, hold_until) = match ending {
+        Ending::Certain(reason) => (reason, None),
+        Ending::LeaseExpired => (
+            "the worker did not respond before the response arrived",
+            Some(now + milliseconds(HOLD)),
+        ),
+    };
+    let hold = "UPDATE submissions SET hold_until = $1 WHERE state = 'open' AND id IN
+        (SELECT submission FROM jobs WHERE worker = $2 AND state = 'submitting')";
+    database.execute(hold, [hold_until.into(), worker.into()]).await?;
+    let unknown = "UPDATE jobs SET state = 'unknown', reason = $1, changed_at = $2, worker = NULL
+        WHERE worker = $3 AND state = 'submitting'";
+    database.execute(unknown, [reason.into(), now.into(), worker.into()]).await?;
+    let free = "UPDATE jobs SET worker = NULL
+        WHERE worker = $1 AND state IN ('queued', 'submitted', 'ready')";
+    database.execute(free, [worker.into()]).await?;
+    let ended = "UPDATE workers SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL";
+    database.execute(ended, [now.into(), worker.into()]).await?;
+    Ok(())
+}
+
+/// The worker can change its jobs no more.
+pub(super) fn lease_lost() -> Error {
+    let message = "the lease of the worker expired, and another worker took over its jobs; run \
+                   the batch again to continue";
+    Error::new(ErrorKind::Lease, message)
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2)
+}
+
+#[cfg(unix)]
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}

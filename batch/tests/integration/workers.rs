@@ -1,0 +1,215 @@
+//! Several workers: leases, take-overs, and limits that hold for all of them.
+
+use std::{sync::Arc, time::Duration};
+
+use imagekiln_batch::{Batch, ErrorKind, JobStatus, Ledger, Report, Resolution, State};
+use imagekiln_simulator::Config;
+use imagekiln_testbed::Trial;
+use tokio::{sync::Notify, task::JoinSet, time};
+
+use crate::support::{
+    Backend, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, reason, state,
+};
+
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(the_cap_holds_for_all_workers),
+        both(the_budget_holds_for_all_workers),
+        both(a_batch_can_have_several_workers),
+        both(the_jobs_of_a_dead_worker_are_taken_over),
+        both(a_worker_that_lost_its_lease_writes_nothing),
+        both(a_lost_response_that_arrives_after_all_is_recorded),
+        both(a_stopped_run_ends_its_active_jobs),
+        both(a_batch_waits_for_more_jobs),
+        both(events_follow_each_job),
+    ];
+    tests.into_iter().flatten().collect()
+}
+
+/// Runs so many batches at the same time, and returns the report of the last one.
+async fn run_all(
+    fixture: &Fixture,
+    ledger: &Ledger,
+    count: usize,
+    configure: impl Fn(Batch) -> Batch,
+) -> Report {
+    let mut runs = JoinSet::new();
+    for _ in 0..count {
+        let mut batch = configure(fixture.batch(&fixture.another(ledger).await));
+        runs.spawn(async move { batch.resume().await.unwrap() });
+    }
+    runs.join_all().await.pop().unwrap()
+}
+
+async fn the_cap_holds_for_all_workers(backend: Backend) {
+    let config = Config { max_active_tasks: 4, ..Config::default() };
+    let fixture = Fixture::with(backend, config).await;
+    let ledger = fixture.ledger().await;
+    ledger.add(jobs(30)).await.unwrap();
+    let report = run_all(&fixture, &ledger, 3, |batch| batch.max_active(4)).await;
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (30, 30));
+    assert!(fixture.simulator.counts().refused.is_empty(), "more than 4 active tasks");
+}
+
+async fn the_budget_holds_for_all_workers(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add(jobs(20)).await.unwrap();
+    let report = run_all(&fixture, &ledger, 3, |batch| batch.budget(7.5 * PRICE)).await;
+    assert_eq!((report.count(State::Saved), report.count(State::Queued)), (7, 13));
+    assert_equal(fixture.charged(), 7.0 * PRICE);
+    let report = run_all(&fixture, &ledger, 3, |batch| batch.budget(9.0 * PRICE)).await;
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (9, 9));
+}
+
+async fn a_batch_can_have_several_workers(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).jobs(jobs(20)).workers(3).max_active(5);
+    let report = batch.run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (20, 20));
+}
+
+/// Runs the batch until a job reaches the state, and stops the run then.
+async fn run_until(batch: Batch, wanted: State) -> Batch {
+    let reached = Arc::new(Notify::new());
+    let is_reached = Arc::clone(&reached);
+    let mut batch = batch.on_change(move |job: &JobStatus| {
+        if job.state == wanted {
+            is_reached.notify_one();
+        }
+    });
+    tokio::select! {
+        biased;
+        () = reached.notified() => {}
+        ended = batch.resume() => panic!("the run was not interrupted: {ended:?}"),
+    }
+    batch
+}
+
+/// A lease that its worker does not renew during a test.
+const SELDOM: Duration = Duration::from_secs(86_400);
+
+const EXPIRE: &str = "UPDATE imagekiln.workers SET lease_until = 0";
+
+async fn the_jobs_of_a_dead_worker_are_taken_over(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add([job("paid", "a fox")]).await.unwrap();
+    let first = fixture.batch(&fixture.another(&ledger).await);
+    let _dead = run_until(first, State::Submitted).await;
+    // The second worker waits for the lease of the first.
+    let mut second = fixture.batch(&fixture.another(&ledger).await);
+    let waiting = time::timeout(Duration::from_secs(300), second.resume()).await;
+    assert!(waiting.is_err(), "it did not wait");
+    fixture.execute(EXPIRE).await;
+    let report = second.resume().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+}
+
+async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add([job("fox", "a fox")]).await.unwrap();
+    let (first, other) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
+    let submitted = Arc::new(Notify::new());
+    let is_submitted = Arc::clone(&submitted);
+    let mut stale = fixture.batch(&first).lease(SELDOM).on_change(move |job: &JobStatus| {
+        if job.state == State::Submitted {
+            is_submitted.notify_one();
+        }
+    });
+    fixture.simulator.clock().set_speed(0.0);
+    let stale = tokio::spawn(async move { stale.resume().await });
+    submitted.notified().await;
+    fixture.execute(EXPIRE).await;
+    let mut taker = fixture.batch(&other);
+    let taker = tokio::spawn(async move { taker.resume().await });
+    fixture.simulator.clock().set_speed(1.0);
+    for run in [stale, taker] {
+        assert_eq!(run.await.unwrap().unwrap().count(State::Saved), 1);
+    }
+    assert_eq!(fixture.accepted(), 1);
+    let status = ledger.job("fox").await.unwrap().unwrap();
+    assert!(is_picture(&status.path.unwrap()));
+}
+
+/// The worker is taken for dead while it waits for the response.
+async fn a_lost_response_that_arrives_after_all_is_recorded(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add([job("fox", "a fox")]).await.unwrap();
+    fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
+    let (first, second) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
+    let mut slow = fixture.batch(&first).lease(SELDOM);
+    let slow = tokio::spawn(async move { slow.resume().await });
+    while fixture.accepted() == 0 {
+        tokio::task::yield_now().await;
+    }
+    fixture.execute(EXPIRE).await;
+    let mut taker = fixture.batch(&second);
+    taker.resume().await.unwrap();
+    assert_eq!(state(&ledger, "fox").await, State::Unknown);
+    assert!(reason(&ledger, "fox").await.contains("did not respond"));
+    let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Hold);
+    assert!(error.to_string().contains("try again in 900 s"), "{error}");
+    let report = slow.await.unwrap().unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+}
+
+async fn a_stopped_run_ends_its_active_jobs(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add(jobs(10)).await.unwrap();
+    let submitted = Arc::new(Notify::new());
+    let is_submitted = Arc::clone(&submitted);
+    let mut batch = fixture
+        .batch(&ledger)
+        .max_active(3)
+        .on_change(move |job: &JobStatus| {
+            if job.state == State::Submitted {
+                is_submitted.notify_one();
+            }
+        })
+        .stop_when(async move { submitted.notified().await });
+    let report = batch.resume().await.unwrap();
+    let saved = report.count(State::Saved);
+    assert!((1..=3).contains(&saved), "{report}");
+    assert_eq!((saved, report.count(State::Queued)), (fixture.accepted(), 10 - saved));
+    assert_eq!(batch.resume().await.unwrap().count(State::Saved), 10);
+}
+
+async fn a_batch_waits_for_more_jobs(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let mut batch = fixture.batch(&ledger).wait_for_jobs().stop_when(async {
+        let _ = stopped.await;
+    });
+    let mut events = batch.events();
+    let run = tokio::spawn(async move { batch.resume().await });
+    for number in 0..3 {
+        ledger.add([job(&format!("{number}"), "a fox")]).await.unwrap();
+        while events.next().await.unwrap().state != State::Saved {}
+    }
+    stop.send(()).unwrap();
+    assert_eq!(run.await.unwrap().unwrap().count(State::Saved), 3);
+}
+
+async fn events_follow_each_job(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).jobs(jobs(1));
+    let mut events = batch.events();
+    batch.run().await.unwrap();
+    let status = ledger.job("0").await.unwrap().unwrap();
+    drop(batch);
+    let mut states = Vec::new();
+    while let Some(event) = events.next().await {
+        assert_eq!((&event.name, event.number), (&status.name, 1));
+        assert_eq!((&event.task_id, event.credits), (&status.task_id, status.credits));
+        states.push(event.state);
+    }
+    assert_eq!(states, [State::Submitted, State::Ready, State::Saved]);
+}

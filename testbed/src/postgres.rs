@@ -1,0 +1,169 @@
+//! A private PostgreSQL server for the tests of a binary, with a database for each test.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use tempfile::TempDir;
+
+use crate::Requirement;
+
+/// A PostgreSQL server that tests can start.
+pub const POSTGRES: Requirement = Requirement {
+    name: "PostgreSQL",
+    find: || programs().is_some() && (!is_root() || user_id().is_some()),
+    advice: "apt-get install postgresql",
+    variable: "IMAGEKILN_POSTGRES_TESTS",
+};
+
+/// The user that runs the server if the tests run as root, which PostgreSQL refuses.
+const USER: &str = "postgres";
+
+/// A server in a temporary directory. It listens on a Unix socket there, so it needs no port.
+pub struct Cluster {
+    directory: TempDir,
+    programs: PathBuf,
+    databases: AtomicU32,
+    /// Stops the server when this process ends, however it ends.
+    _guardian: Child,
+}
+
+/// Returns the server of this process, and starts it when it is first needed.
+///
+/// # Panics
+///
+/// If [`POSTGRES`] is missing or the server does not start.
+pub fn cluster() -> &'static Cluster {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    CLUSTER.get_or_init(Cluster::start)
+}
+
+impl Cluster {
+    /// Starts a server.
+    ///
+    /// # Panics
+    ///
+    /// If [`POSTGRES`] is missing or the server does not start.
+    pub fn start() -> Self {
+        let programs = programs().expect("PostgreSQL is missing");
+        let directory = tempfile::tempdir().unwrap();
+        if let Some(user) = user_id().filter(|_| is_root()) {
+            std::os::unix::fs::chown(directory.path(), Some(user), None).unwrap();
+        }
+        let data = directory.path().join("data");
+        let sockets = directory.path().to_str().unwrap().to_owned();
+        let initdb = command(&programs.join("initdb"))
+            .args(["--auth=trust", "--no-sync", "--encoding=UTF8", "--username=postgres", "-D"])
+            .arg(&data)
+            .output();
+        assert_success(initdb);
+        let settings = format!(
+            "listen_addresses = ''\nunix_socket_directories = '{sockets}'\nmax_connections = 200\n\
+             fsync = off\n"
+        );
+        let file = data.join("postgresql.conf");
+        fs::write(&file, fs::read_to_string(&file).unwrap() + &settings).unwrap();
+        let guardian = guard(&programs, &data);
+        let cluster =
+            Self { directory, programs, databases: AtomicU32::new(0), _guardian: guardian };
+        cluster.control(&["-l", "/dev/null", "start"]);
+        cluster
+    }
+
+    /// Creates a database, and returns its URL.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses it.
+    pub fn create_database(&self) -> String {
+        let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        let created = command(&self.programs.join("createdb"))
+            .args(["--username=postgres", "--host"])
+            .arg(self.directory.path())
+            .arg(&name)
+            .output();
+        assert_success(created);
+        let host = self.directory.path().to_str().unwrap().replace('/', "%2F");
+        format!("postgres://postgres@{host}/{name}")
+    }
+
+    /// Restarts the server without giving its clients notice.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not start again.
+    pub fn restart(&self) {
+        self.control(&["-l", "/dev/null", "--mode=immediate", "restart"]);
+    }
+
+    fn control(&self, arguments: &[&str]) {
+        let mut control = command(&self.programs.join("pg_ctl"));
+        control.arg("-D").arg(self.directory.path().join("data")).arg("--wait").args(arguments);
+        // The server would keep a pipe open.
+        control.stdout(Stdio::null()).stderr(Stdio::null());
+        assert!(control.status().unwrap().success(), "could not {arguments:?} PostgreSQL");
+    }
+}
+
+/// Starts a process that stops the server when its standard input closes.
+fn guard(programs: &Path, data: &Path) -> Child {
+    let script = "trap '' INT TERM HUP; cat >/dev/null; \"$0\" -D \"$1\" --mode=immediate stop; \
+                  rm -rf \"$1\"";
+    command(Path::new("sh"))
+        .args(["-c", script])
+        .arg(programs.join("pg_ctl"))
+        .arg(data)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Returns a command that runs as the user of the server.
+fn command(program: &Path) -> Command {
+    let mut command = match is_root() {
+        true => Command::new("runuser"),
+        false => Command::new(program),
+    };
+    if is_root() {
+        command.args(["-u", USER, "--"]).arg(program);
+    }
+    command.current_dir("/");
+    command
+}
+
+fn assert_success(output: std::io::Result<std::process::Output>) {
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Returns the directory of PostgreSQL's programs. Debian keeps them out of `PATH`.
+fn programs() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let debian = versions.map(|version| version.path().join("bin"));
+    let is_complete = |directory: &PathBuf| {
+        ["initdb", "pg_ctl", "createdb"].iter().all(|name| directory.join(name).is_file())
+    };
+    env::split_paths(&path).chain(debian).find(is_complete)
+}
+
+fn is_root() -> bool {
+    id(&["-u"]) == Some(0)
+}
+
+fn user_id() -> Option<u32> {
+    id(&["-u", USER])
+}
+
+fn id(arguments: &[&str]) -> Option<u32> {
+    let output = Command::new("id").args(arguments).output().ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+}
