@@ -27,8 +27,13 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Detects the format from the first [`HEAD`] bytes of a file.
-    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+    /// Detects the format from the first bytes of a file. 64 bytes are always enough.
+    ///
+    /// ```
+    /// assert_eq!(imagekiln::FileKind::of(b"GIF89a"), Some(imagekiln::FileKind::Gif));
+    /// assert_eq!(imagekiln::FileKind::of(b"<html>"), None);
+    /// ```
+    pub fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
