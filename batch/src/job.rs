@@ -7,7 +7,7 @@ use std::{
 
 use imagekiln::{Request, Submit};
 
-use crate::{Error, ErrorKind, State};
+use crate::{Error, ErrorKind, State, Template};
 
 /// A request, a name, and the file for its picture.
 ///
@@ -27,7 +27,7 @@ pub struct Job {
 
 impl Job {
     /// Creates a job. `name` is unique within the ledger. `target` is the path of the picture below
-    /// the output directory, with its extension.
+    /// the output, with its extension. It may contain the fields of a [`Template`].
     pub fn new(name: impl Into<String>, target: impl Into<PathBuf>, request: impl Submit) -> Self {
         Self { name: name.into(), target: target.into(), request: request.into_request() }
     }
@@ -47,7 +47,9 @@ impl Job {
         if !is_below(&self.target) || self.target.file_name().is_none() {
             return Err(refuse("is not a path below the output directory"));
         }
-        self.target.to_str().ok_or_else(|| refuse("is not valid Unicode"))
+        let target = self.target.to_str().ok_or_else(|| refuse("is not valid Unicode"))?;
+        Template::parse(target).map_err(|error| refuse("is invalid").with_source(error))?;
+        Ok(target)
     }
 }
 
@@ -61,7 +63,7 @@ pub struct JobStatus {
     pub number: u64,
     /// The name of the operation, such as `gen-2-pro`.
     pub operation: String,
-    /// The path of the picture below the output directory.
+    /// The path of the picture below the output, or its template.
     pub target: PathBuf,
     /// The state of the job.
     pub state: State,

@@ -1,0 +1,13 @@
+//! SHA-256 digests as hexadecimal text.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// Returns the digest in lower-case hexadecimal.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

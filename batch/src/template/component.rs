@@ -1,0 +1,116 @@
+//! The components of paths: what they cannot contain, and how values are made safe.
+
+/// The maximum length in bytes. Filesystems allow 255, and the files next to a picture have longer
+/// names.
+pub(crate) const LONGEST: usize = 200;
+
+/// The maximum length of an extension that is kept when a name is shortened.
+const LONGEST_EXTENSION: usize = 16;
+
+/// Characters that file names cannot contain on Windows, except for control characters.
+pub(super) const FORBIDDEN: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|'];
+
+/// The names of devices on Windows, with any extension. `1` stands for any digit.
+const DEVICES: [&str; 8] = ["con", "prn", "aux", "nul", "com1", "lpt1", "conin$", "conout$"];
+
+/// Files with this prefix may be deleted as leftover temporary files.
+const TEMPORARY: &str = ".imagekiln-";
+
+/// Refuses components that would lead elsewhere, or that a file cannot have.
+pub(crate) fn check(component: &str) -> Result<(), String> {
+    let problem = match component {
+        "" => "it has an empty component",
+        "." | ".." => "it contains `.` or `..` as a component",
+        text if text.chars().any(char::is_control) => "it contains a control character",
+        text if text.len() > LONGEST => "it has a component of more than 200 bytes",
+        text if text.starts_with(TEMPORARY) => {
+            "names that start with `.imagekiln-` are those of temporary files"
+        }
+        _ => return Ok(()),
+    };
+    Err(problem.to_owned())
+}
+
+pub(super) fn is_json(path: &str) -> bool {
+    path.len() >= 5 && path.as_bytes()[path.len() - 5..].eq_ignore_ascii_case(b".json")
+}
+
+/// Makes a component of a rendered name safe.
+pub(super) fn safe(component: &str) -> String {
+    let mut name = trimmed(component).to_owned();
+    let stem = name.find('.').unwrap_or(name.len());
+    if is_device(name[..stem].trim_end()) {
+        name.insert(stem, '_');
+    }
+    if name.starts_with(TEMPORARY) {
+        name.replace_range(..1, "_");
+    }
+    let mut name = shortened(&name, LONGEST);
+    if is_json(&name) {
+        let dot = name.len() - ".json".len();
+        name.replace_range(dot..=dot, "-");
+    }
+    if name.is_empty() { "_".to_owned() } else { name }
+}
+
+/// Windows removes dots and spaces at the end of names.
+fn trimmed(name: &str) -> &str {
+    name.trim_end_matches(['.', ' ']).trim_start_matches(' ')
+}
+
+fn is_device(stem: &str) -> bool {
+    let stem = stem.to_lowercase();
+    // Windows also accepts superscript digits.
+    let digit = |c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³');
+    let stem = match stem.strip_suffix(digit) {
+        Some(port) => format!("{port}1"),
+        None => stem,
+    };
+    DEVICES.contains(&stem.as_str())
+}
+
+/// Shortens a file name to `longest` bytes, and keeps its extension.
+pub(crate) fn shortened(name: &str, longest: usize) -> String {
+    if name.len() <= longest {
+        return name.to_owned();
+    }
+    let (stem, extension) = match name.rfind('.') {
+        Some(dot) if name.len() - dot <= LONGEST_EXTENSION => name.split_at(dot),
+        _ => (name, ""),
+    };
+    let stem = start(stem, longest - extension.len());
+    format!("{}{extension}", trimmed(stem))
+}
+
+/// Makes a value safe, and keeps letters of all languages.
+pub(super) fn text(value: &str, longest: usize, otherwise: &str) -> String {
+    let is_safe = |c: char| !c.is_control() && !is_directional(c) && !FORBIDDEN.contains(&c);
+    let value = value.chars().map(|c| if is_safe(c) { c } else { '-' });
+    bounded(value.collect(), longest, otherwise)
+}
+
+/// Makes a value safe, and keeps only ASCII letters, digits, `-`, `_` and `.`.
+pub(super) fn plain(value: &str, longest: usize, otherwise: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let value = value.chars().map(|c| if is_plain(c) { c } else { '-' });
+    bounded(value.collect(), longest, otherwise)
+}
+
+fn bounded(value: String, longest: usize, otherwise: &str) -> String {
+    // A dot at the start hides a file on Unix.
+    let ends = ['.', ' ', '-'];
+    let value = value.trim_matches(ends);
+    let value = start(value, longest).trim_end_matches(ends);
+    if value.is_empty() { otherwise.to_owned() } else { value.to_owned() }
+}
+
+/// Returns at most `longest` bytes of the text, without a part of a character.
+fn start(text: &str, longest: usize) -> &str {
+    let end = (0..=longest.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or_default()]
+}
+
+/// Whether a character changes the direction of text, so that another extension could be shown.
+fn is_directional(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}

@@ -1,0 +1,159 @@
+//! Templates for the names of pictures.
+
+mod component;
+mod parse;
+mod slug;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, str::FromStr};
+
+pub(crate) use self::component::{LONGEST, check, shortened};
+use self::{
+    component::{plain, safe, text},
+    parse::{Field, Part},
+    slug::slug,
+};
+use crate::Error;
+
+/// The maximum lengths of values in bytes. Together they leave room for the other parts of a name.
+const LONGEST_NAME: usize = 100;
+const LONGEST_MODEL: usize = 60;
+const LONGEST_ID: usize = 100;
+const LONGEST_EXTENSION: usize = 10;
+
+/// The target of a job: the path of its picture below the output, with fields that are filled in
+/// when the picture has arrived.
+///
+/// ```
+/// use imagekiln_batch::{Template, TemplateFields};
+///
+/// # fn main() -> Result<(), imagekiln_batch::Error> {
+/// let template = Template::parse("{model}/{index:04}-{slug}.{ext}")?;
+/// let fields = TemplateFields {
+///     index: 7,
+///     prompt: "A red fox, running",
+///     model: "gen-2-pro",
+///     ext: "jpg",
+///     ..TemplateFields::default()
+/// };
+/// assert_eq!(template.render(&fields), "gen-2-pro/0007-a-red-fox-running.jpg");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// | field | value |
+/// |---|---|
+/// | `{index}` | the position of the job; `{index:04}` pads it with zeros to four digits |
+/// | `{name}` | the name of the job |
+/// | `{slug}` | the ASCII letters and digits of the prompt as words, up to 60 bytes |
+/// | `{seed}` | the seed of the request, or `random` if it has none |
+/// | `{model}` | the name of the operation |
+/// | `{id}` | the id of the task |
+/// | `{ext}` | the usual extension of the format in which the picture arrived |
+///
+/// `{{` and `}}` are braces. The slug of a prompt without ASCII letters and digits, for example in
+/// Chinese, is `prompt-` and eight digits of its SHA-256 digest.
+///
+/// A rendered name is a relative path with `/` between its components, and valid on Unix and
+/// Windows. Values cannot add components: characters that file names cannot contain become `-`.
+/// Components are at most 200 bytes long.
+///
+/// A target without fields is used as it is, even if its extension is not that of the picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// No text is empty or next to another one.
+    parts: Vec<Part>,
+}
+
+/// The values for the fields of a [`Template`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TemplateFields<'a> {
+    /// The position of the job.
+    pub index: u64,
+    /// The name of the job.
+    pub name: &'a str,
+    /// The prompt of the request, or an empty text.
+    pub prompt: &'a str,
+    /// The seed of the request.
+    pub seed: Option<i64>,
+    /// The name of the operation, such as `gen-2-pro`.
+    pub model: &'a str,
+    /// The id of the task.
+    pub id: &'a str,
+    /// The extension of the picture, without the dot.
+    pub ext: &'a str,
+}
+
+impl Template {
+    /// Parses a target.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Job`](crate::ErrorKind::Job): a field is not known, a brace has no partner, or the
+    /// target is not a path below the output. Targets also cannot end with `.json`, because a file
+    /// with this extension describes each picture. The error names the position, and lists the
+    /// fields.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        parse::parse(text).map(|parts| Self { parts })
+    }
+
+    /// Whether the target has no fields.
+    pub fn is_plain(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Text(_)))
+    }
+
+    /// Whether the name depends on the picture: its format has to be known to render it.
+    pub(crate) fn has_extension_field(&self) -> bool {
+        self.parts.contains(&Part::Field(Field::Ext))
+    }
+
+    /// Returns the path of a picture below the output, with `/` between its components. The same
+    /// fields give the same path.
+    pub fn render(&self, fields: &TemplateFields<'_>) -> String {
+        let is_plain = self.is_plain();
+        let path: String = self.parts.iter().map(|part| part.render(fields)).collect();
+        match is_plain {
+            true => path,
+            false => path.split('/').map(safe).collect::<Vec<_>>().join("/"),
+        }
+    }
+}
+
+impl Part {
+    fn render(&self, fields: &TemplateFields<'_>) -> String {
+        let field = match self {
+            Self::Text(text) => return text.clone(),
+            Self::Field(field) => field,
+        };
+        match *field {
+            Field::Index { width } => {
+                format!("{:0width$}", fields.index, width = usize::from(width))
+            }
+            Field::Name => text(fields.name, LONGEST_NAME, "job"),
+            Field::Slug => slug(fields.prompt),
+            Field::Seed => fields.seed.map_or("random".to_owned(), |seed| seed.to_string()),
+            Field::Model => plain(fields.model, LONGEST_MODEL, "model"),
+            Field::Id => plain(fields.id, LONGEST_ID, "task"),
+            Field::Ext => plain(fields.ext, LONGEST_EXTENSION, "bin"),
+        }
+    }
+}
+
+/// Writes the text that [`Template::parse`] reads.
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts.iter().try_for_each(|part| match part {
+            Part::Text(text) => f.write_str(&text.replace('{', "{{").replace('}', "}}")),
+            Part::Field(field) => write!(f, "{{{field}}}"),
+        })
+    }
+}
+
+impl FromStr for Template {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::parse(text)
+    }
+}
