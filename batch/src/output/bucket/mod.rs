@@ -1,0 +1,137 @@
+//! A bucket of S3, Google Cloud Storage or Azure Blob Storage.
+//!
+//! An upload is one conditional PUT: it creates the whole object, or nothing. There are no
+//! multipart uploads, which could be left incomplete: a PUT accepts pictures of the size that the
+//! client accepts.
+
+mod connect;
+mod failure;
+
+use std::{fmt, future::poll_fn, sync::Arc};
+
+use bytes::Bytes;
+use imagekiln::{FileKind, Picture};
+use object_store::{
+    Attribute, Attributes, Error as StoreError, ObjectStore, ObjectStoreExt as _, PutMode,
+    PutOptions, path::Path,
+};
+
+use self::failure::Failure;
+use super::{SaveError, SavedPicture, target::BucketUrl};
+use crate::Error;
+
+#[derive(Clone)]
+pub(crate) struct Bucket {
+    store: Arc<dyn ObjectStore>,
+    url: BucketUrl,
+}
+
+impl Bucket {
+    pub(super) fn new(url: &BucketUrl) -> Result<Self, Error> {
+        let store = connect::connect(url)?;
+        Ok(Self { store, url: url.clone() })
+    }
+
+    /// Lists the bucket: the response to any other request that changes nothing is the same for a
+    /// missing bucket and a missing object.
+    pub(super) async fn check(&self) -> Result<(), Error> {
+        let prefix = self.path("").ok().filter(|prefix| !prefix.is_root());
+        let mut objects = self.store.list(prefix.as_ref());
+        match poll_fn(|context| objects.as_mut().poll_next(context)).await {
+            Some(Err(error)) => Err(self.failed("list", "", &error).into_error()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) async fn exists(&self, key: &str) -> Result<bool, Error> {
+        match self.store.head(&self.path(key)?).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::NotFound { .. }) => Ok(false),
+            Err(error) => Err(self.failed("look for", key, &error).into_error()),
+        }
+    }
+
+    pub(super) async fn save(
+        &self,
+        key: &str,
+        picture: &Picture,
+    ) -> Result<SavedPicture, SaveError> {
+        let bytes = picture.bytes().await.map_err(SaveError::Client)?;
+        let media_type = FileKind::of(&bytes).map(FileKind::media_type);
+        match self.put(key, &bytes, media_type, PutMode::Create).await {
+            Ok(()) => {}
+            // An earlier attempt of this upload may have succeeded although its response was lost.
+            Err(failure) if failure.exists => match self.read(key).await {
+                Ok(Some(existing)) if existing == bytes => {}
+                Ok(Some(_)) => return Err(SaveError::Exists),
+                // Deleted in between, or a concurrent request failed.
+                Ok(None) => return Err(failure.into()),
+                Err(failure) => return Err(failure.into()),
+            },
+            Err(failure) => return Err(failure.into()),
+        }
+        tracing::info!(task_id = picture.task().id(), bytes = bytes.len(), "picture saved");
+        Ok(SavedPicture::new(&bytes, self.location(key)))
+    }
+
+    pub(super) async fn find(&self, key: &str) -> Result<Option<SavedPicture>, Error> {
+        let bytes = self.read(key).await.map_err(Failure::into_error)?;
+        Ok(bytes.map(|bytes| SavedPicture::new(&bytes, self.location(key))))
+    }
+
+    pub(super) async fn write(&self, key: &str, json: &[u8]) -> Result<(), Error> {
+        let json = Bytes::copy_from_slice(json);
+        let written = self.put(key, &json, Some("application/json"), PutMode::Overwrite).await;
+        written.map_err(Failure::into_error)
+    }
+
+    async fn put(
+        &self,
+        key: &str,
+        content: &Bytes,
+        media_type: Option<&'static str>,
+        mode: PutMode,
+    ) -> Result<(), Failure> {
+        let path = self.path(key)?;
+        let attributes = media_type.map(|value| (Attribute::ContentType, value));
+        let attributes = Attributes::from_iter(attributes);
+        let options = PutOptions { mode, attributes, ..PutOptions::default() };
+        match self.store.put_opts(&path, content.clone().into(), options).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.failed("write", key, &error)),
+        }
+    }
+
+    async fn read(&self, key: &str) -> Result<Option<Bytes>, Failure> {
+        let path = self.path(key)?;
+        let read = async { self.store.get(&path).await?.bytes().await };
+        match read.await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.failed("read", key, &error)),
+        }
+    }
+
+    pub(super) fn location(&self, key: &str) -> String {
+        format!("{}/{key}", self.url)
+    }
+
+    fn path(&self, key: &str) -> Result<Path, Error> {
+        let path = match &*self.url.prefix {
+            "" => key.to_owned(),
+            prefix => format!("{prefix}/{key}"),
+        };
+        Path::parse(path).map_err(|_| failure::invalid_key(&self.location(key)))
+    }
+
+    fn failed(&self, what: &str, key: &str, error: &StoreError) -> Failure {
+        Failure::new(what, &self.location(key), self.url.scheme, error)
+    }
+}
+
+/// The store contains the credentials.
+impl fmt::Debug for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bucket").field("url", &self.url.to_string()).finish_non_exhaustive()
+    }
+}

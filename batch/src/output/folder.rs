@@ -1,0 +1,162 @@
+//! A folder of this machine.
+//!
+//! Pictures are saved by the client and not by `object_store`, whose local store does not flush
+//! files, and does not check pictures while they arrive.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use imagekiln::{ErrorKind as Kind, Picture, SaveOptions};
+use tokio::task;
+
+use super::{SaveError, SavedPicture};
+use crate::{Error, ErrorKind};
+
+/// The attempts to write a file. Another process may delete a temporary file before it is locked.
+const MAX_WRITES: u32 = 3;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Folder {
+    /// Absolute.
+    root: PathBuf,
+}
+
+impl Folder {
+    pub(super) fn new(path: &Path) -> Result<Self, Error> {
+        let root = std::path::absolute(path).map_err(|error| unusable(path, error))?;
+        // The ledger contains paths as text.
+        match root.to_str() {
+            Some(_) => Ok(Self { root }),
+            None => Err(unusable(path, io::Error::other("the path is not valid Unicode"))),
+        }
+    }
+
+    pub(super) async fn create(&self) -> Result<(), Error> {
+        self.create_durably(self.root.clone()).await
+    }
+
+    pub(super) async fn prepare(&self, key: &str) -> Result<(), Error> {
+        let path = self.path(key);
+        self.create_durably(path.parent().unwrap_or(&self.root).to_owned()).await
+    }
+
+    async fn create_durably(&self, directory: PathBuf) -> Result<(), Error> {
+        let name = directory.clone();
+        let create = move || create_durably(&directory);
+        blocking(create).await.map_err(|error| unusable(&name, error))
+    }
+
+    /// Whether a file, a directory or a link has this key.
+    pub(super) async fn exists(&self, key: &str) -> bool {
+        let path = self.path(key);
+        blocking(move || fs::symlink_metadata(path)).await.is_ok()
+    }
+
+    pub(super) async fn save(
+        &self,
+        key: &str,
+        picture: &Picture,
+    ) -> Result<SavedPicture, SaveError> {
+        let options = SaveOptions::default().overwrite(false).follow_symlinks(false);
+        if let Err(error) = picture.save_with(self.path(key), options).await {
+            let exists = error.kind() == Kind::File && self.exists(key).await;
+            return Err(if exists { SaveError::Exists } else { SaveError::Client(error) });
+        }
+        let found = match self.find(key).await {
+            Ok(Some(saved)) => return Ok(saved),
+            Ok(None) => unusable(&self.path(key), io::ErrorKind::NotFound.into()),
+            Err(error) => error,
+        };
+        Err(SaveError::Output { error: found, is_transient: false })
+    }
+
+    pub(super) async fn find(&self, key: &str) -> Result<Option<SavedPicture>, Error> {
+        let (path, name, location) = (self.path(key), self.path(key), self.location(key));
+        let read = move || match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => {
+                Ok(Some(SavedPicture::new(&fs::read(path)?, location)))
+            }
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        };
+        blocking(read).await.map_err(|error| unusable(&name, error))
+    }
+
+    /// Replaces a file atomically and durably.
+    pub(super) async fn write(&self, key: &str, content: &[u8]) -> Result<(), Error> {
+        let (path, name, content) = (self.path(key), self.path(key), content.to_owned());
+        let write = move || {
+            let mut attempt = 1;
+            loop {
+                match write(&path, &content) {
+                    Err(error)
+                        if error.kind() == io::ErrorKind::NotFound && attempt < MAX_WRITES =>
+                    {
+                        attempt += 1;
+                    }
+                    written => return written,
+                }
+            }
+        };
+        blocking(write).await.map_err(|error| unusable(&name, error))
+    }
+
+    pub(super) fn location(&self, key: &str) -> String {
+        self.path(key).to_string_lossy().into_owned()
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        // On Windows, the ledger contains paths in the form of the system.
+        key.split('/').fold(self.root.clone(), |path, component| path.join(component))
+    }
+}
+
+/// Creates a directory, and flushes the names of new directories to disk.
+fn create_durably(directory: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.is_dir()).collect();
+    fs::create_dir_all(directory)?;
+    for parent in missing.into_iter().filter_map(Path::parent) {
+        sync_directory(parent)?;
+    }
+    Ok(())
+}
+
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    match File::open(directory) {
+        Ok(directory) if cfg!(unix) => directory.sync_all(),
+        // A writable directory may not be readable.
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    // Named and locked like the temporary files of the client, which deletes those of killed
+    // processes.
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".imagekiln-").suffix(".part");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(directory)?;
+    // Some filesystems have no locks, and nothing is deleted there.
+    let _ = file.as_file().try_lock();
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    let _file = file.persist(path).map_err(|error| error.error)?;
+    sync_directory(directory)
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    task::spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+fn unusable(path: &Path, error: io::Error) -> Error {
+    let message = format!("could not use {} for pictures; check its permissions", path.display());
+    Error::new(ErrorKind::File, message).with_source(error)
+}

@@ -1,0 +1,167 @@
+//! Where pictures are saved: a folder of this machine, or a bucket.
+//!
+//! A key is the path of a picture below the output, with `/` between its components.
+
+#[cfg(bucket)]
+mod bucket;
+mod folder;
+mod name;
+mod target;
+
+use imagekiln::{FileKind, Picture};
+
+#[cfg(bucket)]
+use self::bucket::Bucket;
+use self::folder::Folder;
+pub(crate) use self::{name::beside, target::OutputTarget};
+use crate::Error;
+
+#[derive(Debug, Clone)]
+pub(crate) enum Output {
+    Folder(Folder),
+    #[cfg(bucket)]
+    Bucket(Bucket),
+}
+
+/// A picture that cannot be lost any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SavedPicture {
+    /// The size in bytes.
+    pub(crate) bytes: u64,
+    /// The SHA-256 digest in hexadecimal.
+    pub(crate) sha256: String,
+    /// The format, if it is known.
+    pub(crate) kind: Option<FileKind>,
+    /// The absolute path or the URL.
+    pub(crate) location: String,
+}
+
+/// Why a picture was not saved.
+#[derive(Debug)]
+pub(crate) enum SaveError {
+    /// Something else has this key. It was not changed.
+    Exists,
+    /// The picture could not be downloaded, or its file could not be written.
+    Client(imagekiln::Error),
+    /// The output failed.
+    Output {
+        error: Error,
+        /// Whether another attempt may succeed.
+        is_transient: bool,
+    },
+}
+
+impl From<Error> for SaveError {
+    fn from(error: Error) -> Self {
+        Self::Output { error, is_transient: false }
+    }
+}
+
+impl Output {
+    /// Returns the output without using it. Credentials of buckets are those of the environment.
+    pub(crate) fn new(target: &OutputTarget) -> Result<Self, Error> {
+        match target {
+            OutputTarget::Folder(path) => Ok(Self::Folder(Folder::new(path)?)),
+            #[cfg(bucket)]
+            OutputTarget::Bucket(url) => Ok(Self::Bucket(Bucket::new(url)?)),
+            #[cfg(not(bucket))]
+            OutputTarget::Bucket(url) => Err(url.scheme.without_feature()),
+        }
+    }
+
+    /// Creates the folder, or checks that the bucket exists and accepts the credentials: found out
+    /// before anything is paid for.
+    pub(crate) async fn open(target: &OutputTarget) -> Result<Self, Error> {
+        let output = Self::new(target)?;
+        match &output {
+            Self::Folder(folder) => folder.create().await?,
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.check().await?,
+        }
+        Ok(output)
+    }
+
+    /// Whether a picture, or anything else, has this key.
+    pub(crate) async fn exists(&self, key: &str) -> Result<bool, Error> {
+        match self {
+            Self::Folder(folder) => Ok(folder.exists(key).await),
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.exists(key).await,
+        }
+    }
+
+    /// Creates the directory of a key, and makes its name durable: a picture that the ledger calls
+    /// saved must not be lost with its directory. Buckets have no directories.
+    pub(crate) async fn prepare(&self, key: &str) -> Result<(), Error> {
+        match self {
+            Self::Folder(folder) => folder.prepare(key).await,
+            #[cfg(bucket)]
+            Self::Bucket(_) => Ok(()),
+        }
+    }
+
+    /// Downloads and checks a picture, and saves it atomically and durably. Never overwrites.
+    pub(crate) async fn save(
+        &self,
+        key: &str,
+        picture: &Picture,
+    ) -> Result<SavedPicture, SaveError> {
+        match self {
+            Self::Folder(folder) => folder.save(key, picture).await,
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.save(key, picture).await,
+        }
+    }
+
+    /// Returns the picture at a key, if there is one.
+    pub(crate) async fn find(&self, key: &str) -> Result<Option<SavedPicture>, Error> {
+        match self {
+            Self::Folder(folder) => folder.find(key).await,
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.find(key).await,
+        }
+    }
+
+    /// Writes the JSON that describes the picture at `key`, next to it. Replaces an earlier one.
+    pub(crate) async fn write_beside(&self, key: &str, json: &[u8]) -> Result<(), Error> {
+        let key = format!("{key}.json");
+        match self {
+            Self::Folder(folder) => folder.write(&key, json).await,
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.write(&key, json).await,
+        }
+    }
+
+    /// Returns the absolute path or the URL of a key. It contains no credentials.
+    pub(crate) fn location(&self, key: &str) -> String {
+        match self {
+            Self::Folder(folder) => folder.location(key),
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.location(key),
+        }
+    }
+
+    /// Returns the output and the key of a location. It may be that of an earlier run, which saved
+    /// to another output.
+    pub(crate) fn locate(&self, location: &str) -> Result<(Self, String), Error> {
+        let root = self.location("");
+        match location.strip_prefix(&root) {
+            Some(key) => Ok((self.clone(), key.to_owned())),
+            None => {
+                let (target, key) = OutputTarget::of_location(location)?;
+                Ok((Self::new(&target)?, key))
+            }
+        }
+    }
+}
+
+impl SavedPicture {
+    fn new(bytes: &[u8], location: String) -> Self {
+        Self {
+            bytes: bytes.len() as u64,
+            sha256: crate::digest::sha256(bytes),
+            kind: FileKind::of(bytes),
+            location,
+        }
+    }
+}
