@@ -64,7 +64,7 @@ pub struct JobStatus {
     /// The name of the operation, such as `gen-2-pro`.
     pub operation: String,
     /// The path of the picture below the output, or its template.
-    pub target: PathBuf,
+    pub target: String,
     /// The state of the job.
     pub state: State,
     /// Why the job is in this state, or why it could not leave it.
@@ -73,8 +73,9 @@ pub struct JobStatus {
     pub task_id: Option<String>,
     /// The cost in credits, if the service reported it.
     pub credits: Option<f64>,
-    /// The file of the picture, if the job is [`Ready`](State::Ready) or [`Saved`](State::Saved).
-    pub path: Option<PathBuf>,
+    /// The absolute path or the URL of the picture, if the job is [`Ready`](State::Ready) or
+    /// [`Saved`](State::Saved).
+    pub location: Option<String>,
     /// When the job was added.
     pub added_at: SystemTime,
     /// When the ledger recorded its task.

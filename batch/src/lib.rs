@@ -3,11 +3,16 @@
 mod batch;
 #[cfg(feature = "webhook")]
 mod callbacks;
+mod digest;
 mod error;
 mod job;
 mod ledger;
+mod output;
+mod provenance;
 mod report;
 mod state;
+mod stored_request;
+mod template;
 
 pub use self::batch::{Batch, Events};
 #[cfg(feature = "webhook")]
@@ -17,3 +22,4 @@ pub use self::job::{Job, JobStatus};
 pub use self::ledger::{Ledger, Resolution};
 pub use self::report::{Report, ReportRow};
 pub use self::state::State;
+pub use self::template::{Template, TemplateFields};

@@ -42,7 +42,7 @@ CREATE TABLE jobs (
     name TEXT NOT NULL UNIQUE,
     -- The position of the job in the ledger, starting at 1.
     number BIGINT NOT NULL UNIQUE,
-    -- A path below the output, or a template for one.
+    -- The template of a path below the output.
     target TEXT NOT NULL,
     operation TEXT NOT NULL,
     -- The request as JSON, without secrets.
@@ -54,9 +54,9 @@ CREATE TABLE jobs (
     reason TEXT,
     -- The current submission. Earlier ones were not billed.
     submission BIGINT UNIQUE REFERENCES submissions (id),
-    -- The picture that is being saved or was saved: a key below the output. No other picture was
-    -- there when the job became ready.
-    path TEXT,
+    -- The path or the URL of the picture that is being saved or was saved. Nothing was there when
+    -- the job became ready.
+    location TEXT,
     -- The only worker that can change the job, or the last one. NULL: any worker can claim it.
     worker BIGINT REFERENCES workers (id),
     -- The number of the claim of this worker.
@@ -69,13 +69,14 @@ CREATE TABLE jobs (
     changed_at BIGINT NOT NULL,
     CHECK (state IN ('queued', 'failed') OR submission IS NOT NULL),
     CHECK (state <> 'queued' OR submission IS NULL),
-    CHECK (state NOT IN ('ready', 'saved') OR path IS NOT NULL),
+    CHECK (state NOT IN ('ready', 'saved') OR location IS NOT NULL),
     CHECK (state NOT IN ('submitting') OR worker IS NOT NULL)
 );
 
 CREATE INDEX jobs_by_state ON jobs (state, left_at);
 CREATE INDEX jobs_to_claim ON jobs (worker, state, id);
 CREATE INDEX jobs_by_claim ON jobs (worker, claim);
+CREATE UNIQUE INDEX jobs_by_location ON jobs (LOWER(location));
 -- Names of files that do not depend on the job must be different.
 CREATE UNIQUE INDEX jobs_by_plain_target ON jobs (target) WHERE target NOT LIKE '%{%';
 

@@ -2,7 +2,6 @@
 
 use std::{
     future, panic,
-    path::Path,
     sync::{self, Arc, PoisonError},
 };
 
@@ -13,7 +12,7 @@ use tokio::{
 };
 
 use super::{Batch, LONGEST_SUBMISSION, Settings, run::Run, worker::Worker};
-use crate::{Error, ErrorKind, Ledger};
+use crate::{Error, ErrorKind, Ledger, output::Output};
 
 /// Workers that were registered and not retired.
 #[derive(Clone, Default)]
@@ -45,10 +44,10 @@ impl Fleet {
 
 impl Batch {
     /// Runs the workers to their ends. Dropping the future stops them.
-    pub(super) async fn run_workers(&mut self, directory: &Path) -> Result<(), Error> {
+    pub(super) async fn run_workers(&mut self, output: &Output) -> Result<(), Error> {
         let (stop, stopped) = watch::channel(false);
         loop {
-            let workers = self.start_workers(directory, &stopped);
+            let workers = self.start_workers(output, &stopped);
             let ended = self.wait_for_workers(workers, &stop).await;
             // Also records the responses that were on their way.
             let retired = self.unretired.retire(&self.client, &self.ledger).await;
@@ -60,13 +59,13 @@ impl Batch {
         }
     }
 
-    fn start_workers(&self, directory: &Path, stopped: &watch::Receiver<bool>) -> Workers {
+    fn start_workers(&self, output: &Output, stopped: &watch::Receiver<bool>) -> Workers {
         let mut workers = JoinSet::new();
         for _ in 0..self.settings.workers {
             let worker = Arc::new(Worker {
                 client: self.client.clone(),
                 ledger: self.ledger.clone(),
-                directory: directory.to_owned(),
+                output: output.clone(),
                 sinks: self.sinks.clone(),
                 limits: self.limits,
                 callback_url: self.settings.callback_url.clone(),

@@ -2,7 +2,6 @@
 
 mod events;
 mod fleet;
-mod output;
 mod pause;
 mod run;
 mod save;
@@ -15,7 +14,11 @@ use imagekiln::{Client, ClientBuilder};
 
 pub use self::events::Events;
 use self::{events::Sinks, fleet::Fleet};
-use crate::{Error, ErrorKind, Job, JobStatus, Ledger, Report, ledger::Limits};
+use crate::{
+    Error, ErrorKind, Job, JobStatus, Ledger, Report,
+    ledger::Limits,
+    output::{Output, OutputTarget},
+};
 
 /// How long a run waits for the submissions of an earlier run that was dropped.
 const LONGEST_SUBMISSION: Duration = Duration::from_secs(600);
@@ -51,7 +54,7 @@ pub struct Batch {
     ledger: Ledger,
     jobs: Vec<Job>,
     limits: Limits,
-    directory: PathBuf,
+    output: PathBuf,
     sinks: Sinks,
     settings: Settings,
     stop: Option<Signal>,
@@ -84,7 +87,7 @@ impl Batch {
             ledger,
             jobs: Vec::new(),
             limits: Limits { max_active: 24, budget: None, price: None },
-            directory: PathBuf::from("."),
+            output: PathBuf::from("."),
             sinks: Sinks::default(),
             settings: Settings {
                 workers: 1,
@@ -139,10 +142,11 @@ impl Batch {
         self
     }
 
-    /// Sets the output directory. The default is the working directory. The batch creates it, and
-    /// the directories of the targets.
-    pub fn save_to(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.directory = directory.into();
+    /// Sets where pictures are saved: a directory, which the batch creates, or the URL of a bucket,
+    /// such as `s3://bucket/prefix`. The default is the working directory. The section on buckets
+    /// of the [front page](crate) lists the URLs and their Cargo features.
+    pub fn save_to(mut self, output: impl Into<PathBuf>) -> Self {
+        self.output = output.into();
         self
     }
 
@@ -265,9 +269,9 @@ impl Batch {
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
     pub async fn resume(&mut self) -> Result<Report, Error> {
-        let directory = output::prepare(self.directory.clone()).await?;
+        let output = Output::open(&OutputTarget::new(self.output.clone())?).await?;
         self.unretired.retire(&self.client, &self.ledger).await?;
-        self.run_workers(&directory).await?;
+        self.run_workers(&output).await?;
         self.ledger.report().await
     }
 }
@@ -277,7 +281,7 @@ impl fmt::Debug for Batch {
         f.debug_struct("Batch")
             .field("ledger", &self.ledger)
             .field("limits", &self.limits)
-            .field("directory", &self.directory)
+            .field("output", &self.output)
             .field("settings", &self.settings)
             .finish_non_exhaustive()
     }

@@ -1,83 +1,219 @@
 //! Saves the picture of a job.
 
-use std::{path::PathBuf, time::Duration};
+use std::{future::poll_fn, pin::pin, time::Duration};
 
-use imagekiln::{ErrorKind as Kind, Picture, SaveOptions, Task};
+use futures_core::Stream as _;
+use imagekiln::{ErrorKind as Kind, FileKind, Picture, Request, Task, TaskRef};
 use tokio::time;
 
-use super::{
-    output,
-    worker::{End, Worker, stop},
+use super::worker::{End, Worker, stop};
+use crate::{
+    Error, ErrorKind, State, Template, TemplateFields,
+    ledger::Claim,
+    output::{Output, SaveError, SavedPicture, beside},
+    provenance::{Provenance, Times},
+    stored_request::StoredRequest,
 };
-use crate::{Error, State, ledger::Claim};
 
 /// The number of times that a picture is saved, and the pause before the second time. The client
 /// also retries each download.
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 
+/// The number of names for a picture, if others are taken.
+const MAX_NAMES: u32 = 5;
+
+/// The number of bytes that are enough to detect a format.
+const HEAD: usize = 64;
+
+/// Where a picture is saved. The ledger contains it.
+struct Place {
+    output: Output,
+    key: String,
+}
+
 impl Worker {
     /// Whether a run was interrupted after it saved the picture and before it recorded that. No
-    /// file existed at this path when the job became ready, and pictures are saved atomically.
-    pub(super) async fn was_saved(&self, job: &mut Claim) -> Result<bool, Error> {
-        let Some(path) = job.status.path.clone().filter(|_| job.status.state == State::Ready)
-        else {
+    /// picture had this place when the job became ready, and pictures are saved atomically.
+    pub(super) async fn was_saved(&self, job: &mut Claim, open: &OpenJob) -> Result<bool, Error> {
+        let (Some(place), Some(task)) = (self.announced(job, open)?, &open.task) else {
             return Ok(false);
         };
-        let is_saved = output::exists(&path).await;
-        if is_saved {
-            self.set_state(job, State::Saved, None).await?;
-        }
-        Ok(is_saved)
+        let Some(saved) = place.output.find(&place.key).await? else { return Ok(false) };
+        self.finish(job, open, task, &place, &saved).await?;
+        Ok(true)
     }
 
-    /// Saves the picture without overwriting a file.
+    /// Saves the picture without overwriting another one.
     pub(super) async fn save(
         &self,
         job: &mut Claim,
         task: &Task,
         mut picture: Picture,
     ) -> Result<(), End> {
-        let options = SaveOptions::default().overwrite(false).follow_symlinks(false);
-        let mut path = self.announce(job, task).await?;
+        let mut place = None;
         for attempt in 1.. {
-            let error = match picture.save_with(&path, options.clone()).await {
-                Ok(_) => return Ok(self.set_state(job, State::Saved, None).await?),
+            let error = match self.try_save(job, &picture, &mut place).await {
+                Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            if error.kind() == Kind::File && attempt < MAX_ATTEMPTS && output::exists(&path).await {
-                path = output::beside(&path, task.id());
-                self.ledger.set_ready(job, &path).await?;
-                continue;
-            }
-            // The client has already polled for a new delivery URL.
-            let state = if error.kind() == Kind::Expired { State::Expired } else { State::Ready };
-            self.set_state(job, state, Some(&error.to_string())).await?;
-            if state == State::Expired {
-                return Err(End::Finished);
-            }
-            if !error.is_transient() || attempt == MAX_ATTEMPTS {
-                return Err(stop(job, "could not save the picture", error));
-            }
+            self.not_saved(job, error, attempt == MAX_ATTEMPTS).await?;
             time::sleep(FIRST_PAUSE * 2_u32.pow(attempt - 1)).await;
             picture = self.wait(job, task).await?;
         }
         Ok(())
     }
 
-    /// Makes the job ready, and returns the path for its picture.
-    async fn announce(&self, job: &mut Claim, task: &Task) -> Result<PathBuf, End> {
-        if let (State::Ready, Some(path)) = (job.status.state, &job.status.path) {
-            return Ok(path.clone());
+    async fn try_save(
+        &self,
+        job: &mut Claim,
+        picture: &Picture,
+        place: &mut Option<Place>,
+    ) -> Result<(), SaveError> {
+        let place = match place {
+            Some(place) => place,
+            None => place.insert(self.announce(job, picture).await?),
+        };
+        let mut names = 1;
+        let saved = loop {
+            match place.output.save(&place.key, picture).await {
+                Err(SaveError::Exists) if names < MAX_NAMES => names += 1,
+                saved => break saved?,
+            }
+            place.key = beside(&place.key, picture.task().id());
+            self.set_ready(job, place, picture.task()).await?;
+        };
+        let request = self.ledger.open_job(job.id).await?.request;
+        Ok(self.finish(job, &request, picture.task(), place, &saved).await?)
+    }
+
+    /// Records why the picture was not saved. Returns if another attempt may succeed.
+    async fn not_saved(&self, job: &mut Claim, error: SaveError, is_last: bool) -> Result<(), End> {
+        let error = match error {
+            SaveError::Client(error) => error,
+            SaveError::Exists => {
+                let message = format!("other files have the names for job `{}`", job.status.name);
+                return Err(Error::new(ErrorKind::File, message).into());
+            }
+            SaveError::Output { error, is_transient } => {
+                self.set_state(job, job.status.state, Some(&error.to_string())).await?;
+                return if is_transient && !is_last { Ok(()) } else { Err(error.into()) };
+            }
+        };
+        // The client has already polled for a new delivery URL.
+        let state = if error.kind() == Kind::Expired { State::Expired } else { job.status.state };
+        self.set_state(job, state, Some(&error.to_string())).await?;
+        match state {
+            State::Expired => Err(End::Finished),
+            _ if !error.is_transient() || is_last => {
+                Err(stop(job, "could not save the picture", error))
+            }
+            _ => Ok(()),
         }
-        let target = self.directory.join(&job.status.target);
-        output::prepare_parent(&self.directory, &target).await?;
-        let path = match output::exists(&target).await {
-            true => output::beside(&target, task.id()),
+    }
+
+    /// Returns the place that the ledger already contains.
+    fn announced(&self, job: &Claim) -> Result<Option<Place>, Error> {
+        let (State::Ready, Some(location)) = (job.status.state, &job.status.location) else {
+            return Ok(None);
+        };
+        let (output, key) = self.output.locate(location)?;
+        Ok(Some(Place { output, key }))
+    }
+
+    /// Makes the job ready, and returns the place for its picture.
+    async fn announce(&self, job: &mut Claim, picture: &Picture) -> Result<Place, SaveError> {
+        if let Some(place) = self.announced(job)? {
+            return Ok(place);
+        }
+        let target = self.key(job, picture).await?;
+        self.output.prepare(&target).await?;
+        let key = match self.output.exists(&target).await? {
+            true => beside(&target, picture.task().id()),
             false => target,
         };
-        self.ledger.set_ready(job, &path).await?;
+        let mut place = Place { output: self.output.clone(), key };
+        self.set_ready(job, &mut place, picture.task()).await?;
         self.sinks.changed(&job.status);
-        Ok(path)
+        Ok(place)
     }
+
+    /// Announces the place of the picture, or another one if a job has announced it already.
+    async fn set_ready(
+        &self,
+        job: &mut Claim,
+        place: &mut Place,
+        task: &TaskRef,
+    ) -> Result<(), SaveError> {
+        for _ in 0..MAX_NAMES {
+            if self.ledger.set_ready(job, place.output.location(&place.key)).await? {
+                return Ok(());
+            }
+            place.key = beside(&place.key, task.id());
+        }
+        Err(SaveError::Exists)
+    }
+
+    /// Describes the saved picture, and records that it is saved. If the run is interrupted in
+    /// between, the next one describes it again.
+    async fn finish(
+        &self,
+        job: &mut Claim,
+        request: &Request,
+        task: &TaskRef,
+        place: &Place,
+        saved: &SavedPicture,
+    ) -> Result<(), Error> {
+        let times = Times {
+            added: Some(job.status.added_at),
+            submitted: job.status.submitted_at.or(task.submitted_at()),
+            ready: job.status.ready_at,
+            saved: None,
+        };
+        let provenance = Provenance {
+            job: &job.status.name,
+            request,
+            task_id: task.id(),
+            credits: task.cost(),
+            times,
+            picture: saved,
+        };
+        place.output.write_beside(&place.key, &provenance.to_json()?).await?;
+        self.set_state(job, State::Saved, None).await
+    }
+
+    /// Returns the key for a picture.
+    async fn key(&self, job: &Claim, picture: &Picture) -> Result<String, SaveError> {
+        let template = Template::parse(&job.status.target)?;
+        if template.is_plain() {
+            return Ok(template.render(&TemplateFields::default()));
+        }
+        let request = self.ledger.open_job(job.id).await?.request;
+        let stored = StoredRequest::new(&request).map_err(SaveError::Client)?;
+        let ext = match template.has_extension_field() {
+            true => extension(picture).await.map_err(SaveError::Client)?,
+            false => "",
+        };
+        Ok(template.render(&TemplateFields {
+            index: job.status.number,
+            name: &job.status.name,
+            prompt: stored.prompt(),
+            seed: stored.seed(),
+            model: request.operation().name,
+            id: picture.task().id(),
+            ext,
+        }))
+    }
+}
+
+/// Downloads the start of a picture, because the ledger contains its name before it is saved.
+async fn extension(picture: &Picture) -> Result<&'static str, imagekiln::Error> {
+    let mut stream = pin!(picture.stream().await?);
+    let mut head = Vec::new();
+    while head.len() < HEAD
+        && let Some(chunk) = poll_fn(|context| stream.as_mut().poll_next(context)).await
+    {
+        head.extend_from_slice(&chunk?);
+    }
+    Ok(FileKind::of(&head).map_or("bin", FileKind::extension))
 }

@@ -4,11 +4,11 @@ use imagekiln::{Billing, ErrorKind as Kind, Request, Task};
 use tokio::sync::MutexGuard;
 
 use super::{
-    LONGEST_SUBMISSION, output,
+    LONGEST_SUBMISSION,
     worker::{End, Worker, stop},
 };
 use crate::{
-    Error, ErrorKind, State,
+    Error, ErrorKind, State, Template, TemplateFields,
     ledger::{Admission, Claim, LimitReached, Ticket},
 };
 
@@ -18,14 +18,7 @@ const WEBHOOK_URL: &str = "webhook_url";
 impl Worker {
     /// Submits a queued job. The journal of the client changes its state.
     pub(super) async fn submit(&self, job: &mut Claim, request: Request) -> Result<Task, End> {
-        // Found out before it is paid for.
-        let target = self.directory.join(&job.status.target);
-        if output::exists(&target).await {
-            let reason = "the target exists; move the file, and add the job with another name";
-            self.set_state(job, State::Failed, Some(reason)).await?;
-            return Err(End::Finished);
-        }
-        output::prepare_parent(&self.directory, &target).await?;
+        self.check_target(job).await?;
         let _alone = self.admit(job).await?;
         let (request, token) = self.with_callback(request)?;
         let ticket = Ticket { job: job.id, worker: job.worker, token };
@@ -36,6 +29,22 @@ impl Worker {
             }
             Err(error) => self.submission_failed(job, error).await,
         }
+    }
+
+    /// Finds out before the job is paid for whether its picture can be saved. Names that depend on
+    /// the picture are not known yet.
+    async fn check_target(&self, job: &mut Claim) -> Result<(), End> {
+        let template = Template::parse(&job.status.target)?;
+        if !template.is_plain() {
+            return Ok(());
+        }
+        let target = template.render(&TemplateFields::default());
+        if self.output.exists(&target).await? {
+            let reason = "the target exists; move the file, and add the job with another name";
+            self.set_state(job, State::Failed, Some(reason)).await?;
+            return Err(End::Finished);
+        }
+        Ok(self.output.prepare(&target).await?)
     }
 
     /// Gives the request a webhook URL of its own, if the batch has callbacks, the operation has

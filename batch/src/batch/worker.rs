@@ -1,7 +1,5 @@
 //! Takes one job from its state to the end.
 
-use std::path::PathBuf;
-
 use imagekiln::{Client, Picture, Task};
 use tokio::sync::{Mutex, watch};
 
@@ -9,12 +7,13 @@ use super::events::Sinks;
 use crate::{
     Error, ErrorKind, Ledger, State,
     ledger::{Claim, LimitReached, Limits},
+    output::Output,
 };
 
 pub(super) struct Worker {
     pub(super) client: Client,
     pub(super) ledger: Ledger,
-    pub(super) directory: PathBuf,
+    pub(super) output: Output,
     pub(super) sinks: Sinks,
     pub(super) limits: Limits,
     pub(super) callback_url: Option<String>,

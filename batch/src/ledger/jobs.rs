@@ -1,9 +1,6 @@
 //! Adds jobs, and reads what became of them.
 
-use std::{
-    path::PathBuf,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use imagekiln::Request;
 
@@ -15,7 +12,7 @@ use crate::{Error, ErrorKind, Job, JobStatus, Report, ReportRow, State};
 
 /// The columns that [`status_of`] reads.
 pub(super) const STATUS: &str = "SELECT j.id, j.name, j.number, j.operation, j.target, j.state,
-    j.reason, j.path, j.added_at, j.ready_at, j.changed_at, s.task_id, s.cost, s.accepted_at
+    j.reason, j.location, j.added_at, j.ready_at, j.changed_at, s.task_id, s.cost, s.accepted_at
     FROM jobs j LEFT JOIN submissions s ON s.id = j.submission";
 
 impl Ledger {
@@ -166,12 +163,12 @@ pub(super) fn status_of(row: &Row) -> Result<JobStatus, Error> {
         name: row.get("name")?,
         number: row.get::<i64>("number")?.unsigned_abs(),
         operation: row.get("operation")?,
-        target: row.get::<String>("target")?.into(),
+        target: row.get("target")?,
         state: state_of(row)?,
         reason: row.get("reason")?,
         task_id: row.get("task_id")?,
         credits: row.get("cost")?,
-        path: row.get::<Option<String>>("path")?.map(PathBuf::from),
+        location: row.get("location")?,
         added_at: time(row.get("added_at")?),
         submitted_at: row.get::<Option<i64>>("accepted_at")?.map(time),
         ready_at: row.get::<Option<i64>>("ready_at")?.map(time),
@@ -190,7 +187,7 @@ fn report_row_of(row: &Row) -> Result<ReportRow, Error> {
     })
 }
 
-fn time(milliseconds: i64) -> SystemTime {
+pub(super) fn time(milliseconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(milliseconds.unsigned_abs())
 }
 

@@ -1,7 +1,7 @@
 //! The steps of a job outside of its submission. Each is one statement that names the expected
 //! state and the worker.
 
-use std::path::Path;
+use std::time::SystemTime;
 
 use imagekiln::{Request, TaskRef};
 
@@ -9,6 +9,7 @@ use super::{
     Ledger,
     claims::Claim,
     database::{Database, Value},
+    jobs::time,
     workers::lease_lost,
 };
 use crate::{Error, ErrorKind, State};
@@ -47,24 +48,39 @@ impl Ledger {
         to: State,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        let change = Change { to, reason: reason.map(str::to_owned), path: None };
-        self.change(job, change).await?;
+        let change = Change { to, reason: reason.map(str::to_owned), location: None };
+        job.status.changed_at = self.change(job, change).await?;
         job.status.state = to;
         job.status.reason = reason.map(str::to_owned);
         Ok(())
     }
 
-    /// Announces that the picture will be saved at `path`, where no file exists.
-    pub(crate) async fn set_ready(&self, job: &mut Claim, path: &Path) -> Result<(), Error> {
-        let text = path.to_str().map(str::to_owned).ok_or_else(|| {
-            Error::new(ErrorKind::File, "the output directory is not valid Unicode")
-        })?;
-        let change = Change { to: State::Ready, reason: None, path: Some(text) };
-        self.change(job, change).await?;
+    /// Announces that the picture will be saved at `location`, where nothing exists. Returns `false`
+    /// if this is the location of another job: after a crash, its picture would be taken for the
+    /// picture of this job.
+    pub(crate) async fn set_ready(&self, job: &mut Claim, location: String) -> Result<bool, Error> {
+        let (id, worker, from) = (job.id, job.worker, job.status.state);
+        let change = Change { to: State::Ready, reason: None, location: Some(location.clone()) };
+        let ready_at = self
+            .transaction(async move |database| {
+                database.lock().await?;
+                // Some filesystems do not distinguish upper case and lower case.
+                let other = "SELECT 1 AS found FROM jobs
+                    WHERE LOWER(location) = LOWER($1) AND id <> $2";
+                let values = [change.location.clone().into(), id.into()];
+                match database.row(other, values).await? {
+                    None => change.write(database, id, worker, from).await.map(Some),
+                    Some(_) => Ok(None),
+                }
+            })
+            .await?;
+        let Some(ready_at) = ready_at else { return Ok(false) };
         job.status.state = State::Ready;
         job.status.reason = None;
-        job.status.path = Some(path.to_owned());
-        Ok(())
+        job.status.location = Some(location);
+        job.status.changed_at = ready_at;
+        job.status.ready_at.get_or_insert(ready_at);
+        Ok(true)
     }
 
     /// Makes a job unknown whose submission ended without a known outcome. Returns its task if the
@@ -82,7 +98,8 @@ impl Ledger {
         }
     }
 
-    async fn change(&self, job: &Claim, change: Change) -> Result<(), Error> {
+    /// Returns when the change was written.
+    async fn change(&self, job: &Claim, change: Change) -> Result<SystemTime, Error> {
         let (id, worker, from) = (job.id, job.worker, job.status.state);
         self.transaction(async move |database| change.write(database, id, worker, from).await).await
     }
@@ -92,8 +109,8 @@ impl Ledger {
 struct Change {
     to: State,
     reason: Option<String>,
-    /// `None` keeps the path.
-    path: Option<String>,
+    /// `None` keeps the location.
+    location: Option<String>,
 }
 
 impl Change {
@@ -103,30 +120,30 @@ impl Change {
         id: i64,
         worker: i64,
         from: State,
-    ) -> Result<(), Error> {
+    ) -> Result<SystemTime, Error> {
         let now = database.now().await?;
         let ready_at = (self.to == State::Ready && from != State::Ready).then_some(now);
         let values: [Value; 8] = [
             self.to.as_str().into(),
             self.reason.clone().into(),
-            self.path.clone().into(),
+            self.location.clone().into(),
             ready_at.into(),
             now.into(),
             id.into(),
             worker.into(),
             from.as_str().into(),
         ];
-        let change = "UPDATE jobs SET state = $1, reason = $2, path = COALESCE($3, path),
+        let change = "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),
             ready_at = COALESCE($4, ready_at), changed_at = $5
             WHERE id = $6 AND worker = $7 AND state = $8";
         if database.execute(change, values).await? == 1 {
-            return Ok(());
+            return Ok(time(now));
         }
         // The change may have been written before the connection broke.
         let written = "SELECT 1 AS written FROM jobs WHERE id = $1 AND worker = $2 AND state = $3";
         let values = [id.into(), worker.into(), self.to.as_str().into()];
         match database.row(written, values).await? {
-            Some(_) if self.to != from => Ok(()),
+            Some(_) if self.to != from => Ok(time(now)),
             _ => Err(lease_lost()),
         }
     }

@@ -141,13 +141,9 @@ async fn compare(fixture: &Fixture, lost: u64) {
     for job in ledger.jobs().await.unwrap() {
         if job.state == State::Saved {
             assert_eq!(job.task_id.as_ref(), billed.get(&job.name));
-            assert!(is_picture(&job.path.unwrap()));
+            assert!(is_picture(job.location.unwrap()));
         }
     }
-    let files = std::fs::read_dir(fixture.output()).unwrap();
-    let parts = files.filter(|file| {
-        let name = file.as_ref().unwrap().file_name();
-        !name.to_str().unwrap().ends_with(".jpg")
-    });
-    assert_eq!(parts.count(), 0, "temporary files are left");
+    let saved = report.count(State::Saved);
+    assert_eq!(fixture.files(), [saved, saved, 0], "pictures, descriptions, others");
 }

@@ -215,11 +215,11 @@ impl World {
         let billed = self.billed();
         let jobs = self
             .process(&Fuse::new(0), async { self.fixture.ledger().await.jobs().await.unwrap() });
-        for JobStatus { name, state, path, reason, .. } in jobs.unwrap() {
+        for JobStatus { name, state, location, reason, .. } in jobs.unwrap() {
             match state {
                 State::Queued => assert!(!billed.contains_key(&name), "job {name} is billed"),
                 State::Submitted | State::Ready => {}
-                State::Saved => assert!(is_picture(&path.unwrap()), "job {name} has no picture"),
+                State::Saved => assert!(is_picture(location.unwrap()), "job {name} has no picture"),
                 _ => assert!(reason.is_some(), "job {name} is {state} without a reason"),
             }
         }
@@ -255,8 +255,8 @@ impl World {
             }
         }
         assert_eq!(jobs.len(), self.faults.len());
-        let files = std::fs::read_dir(self.fixture.output()).unwrap().count();
-        assert_eq!(files as u64, report.count(State::Saved), "a picture was saved twice");
+        let saved = report.count(State::Saved);
+        assert_eq!(self.fixture.files(), [saved, saved, 0], "pictures, descriptions, others");
         assert_equal(report.credits() + lost, self.fixture.charged());
     }
 }

@@ -47,8 +47,9 @@ async fn all_pictures_are_saved_and_reported(backend: Backend) {
     assert_equal(report.credits(), fixture.charged());
     assert!(fixture.simulator.counts().refused.is_empty(), "more than 4 active tasks");
     for job in ledger.jobs().await.unwrap() {
-        assert_eq!(job.path.as_deref(), Some(&*fixture.output().join(&job.target)));
-        assert!(is_picture(&job.path.unwrap()));
+        let target = fixture.output().join(&job.target);
+        assert_eq!(job.location.as_deref(), target.to_str());
+        assert!(is_picture(job.location.unwrap()));
         let changes = changes.lock().unwrap();
         let states = changes.iter().filter(|(name, _)| *name == job.name).map(|(_, state)| *state);
         let expected = [State::Submitted, State::Ready, State::Saved];
@@ -112,9 +113,9 @@ async fn a_file_is_never_overwritten(backend: Backend) {
         let status = ledger.job(name).await.unwrap().unwrap();
         assert_eq!(status.state, State::Saved);
         assert_eq!(fs::read(&target).unwrap(), b"mine");
-        let path = status.path.unwrap();
-        assert!(is_picture(&path) && path != target);
-        assert!(path.to_str().unwrap().contains(&status.task_id.unwrap()), "{path:?}");
+        let location = status.location.unwrap();
+        assert!(is_picture(&location) && location != target.to_str().unwrap());
+        assert!(location.contains(&status.task_id.unwrap()), "{location}");
     }
 }
 
@@ -141,7 +142,7 @@ async fn a_file_of_another_program_is_not_taken_for_the_picture(backend: Backend
     fixture.batch(&ledger).run().await.unwrap();
     let status = ledger.job("fox").await.unwrap().unwrap();
     assert_eq!(fs::read(&target).unwrap(), b"mine");
-    assert!(is_picture(&status.path.unwrap()));
+    assert!(is_picture(status.location.unwrap()));
 }
 
 async fn a_refused_key_stops_the_batch_and_bills_nothing(backend: Backend) {

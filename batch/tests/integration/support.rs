@@ -152,6 +152,17 @@ impl Fixture {
         self.simulator.counts().accepted
     }
 
+    /// The numbers of pictures, of files that describe one, and of other files in the output.
+    pub fn files(&self) -> [u64; 3] {
+        let mut counts = [0; 3];
+        for file in std::fs::read_dir(self.output()).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            let kind = [".jpg", ".jpg.json"].iter().position(|end| name.ends_with(end));
+            counts[kind.unwrap_or(2)] += 1;
+        }
+        counts
+    }
+
     /// The credits that the service charged.
     pub fn charged(&self) -> f64 {
         self.simulator.counts().charged.hundredths() as f64 / 100.0
@@ -191,7 +202,7 @@ pub async fn reason(ledger: &Ledger, name: &str) -> String {
     ledger.job(name).await.unwrap().unwrap().reason.unwrap()
 }
 
-pub fn is_picture(path: &Path) -> bool {
+pub fn is_picture(path: impl AsRef<Path>) -> bool {
     std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\xff\xd8\xff"))
 }
 

@@ -71,7 +71,7 @@ async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
     }
     assert_eq!(unknown, 4);
     for job in ledger.jobs().await.unwrap() {
-        assert!(is_picture(&job.path.unwrap()));
+        assert!(is_picture(job.location.unwrap()));
     }
 }
 

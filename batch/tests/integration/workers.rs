@@ -131,7 +131,7 @@ async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
     }
     assert_eq!(fixture.accepted(), 1);
     let status = ledger.job("fox").await.unwrap().unwrap();
-    assert!(is_picture(&status.path.unwrap()));
+    assert!(is_picture(status.location.unwrap()));
 }
 
 /// The worker is taken for dead while it waits for the response.

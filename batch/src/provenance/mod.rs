@@ -1,0 +1,109 @@
+//! The JSON file next to a picture that describes how it was made.
+
+mod request;
+#[cfg(test)]
+mod tests;
+mod time;
+
+use std::time::SystemTime;
+
+use imagekiln::{FileKind, Request};
+use serde::Serialize;
+use serde_json::Value;
+
+use self::time::rfc3339;
+use crate::{Error, ErrorKind, output::SavedPicture, stored_request::StoredRequest};
+
+/// Increases when the meaning of a member changes. New members do not change it.
+const VERSION: u32 = 1;
+
+/// What is known about a saved picture.
+pub(crate) struct Provenance<'a> {
+    pub(crate) job: &'a str,
+    pub(crate) request: &'a Request,
+    pub(crate) task_id: &'a str,
+    /// The cost in credits.
+    pub(crate) credits: Option<f64>,
+    pub(crate) times: Times,
+    pub(crate) picture: &'a SavedPicture,
+}
+
+/// When the states of a job began, as far as it is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Times {
+    pub(crate) added: Option<SystemTime>,
+    pub(crate) submitted: Option<SystemTime>,
+    pub(crate) ready: Option<SystemTime>,
+    pub(crate) saved: Option<SystemTime>,
+}
+
+/// The members in the order of the file.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    job: &'a str,
+    model: &'static str,
+    task_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credits: Option<f64>,
+    times: TimesDocument,
+    picture: PictureDocument<'a>,
+    request: Value,
+}
+
+#[derive(Serialize)]
+struct TimesDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    added: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    submitted: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ready: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved: Option<String>,
+}
+
+#[derive(Serialize)]
+struct PictureDocument<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_type: Option<&'static str>,
+    bytes: u64,
+    sha256: &'a str,
+}
+
+impl Provenance<'_> {
+    /// Returns the content of the file. It contains no images, no secrets, and no queries of URLs.
+    pub(crate) fn to_json(&self) -> Result<Vec<u8>, Error> {
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+            let message = format!("could not describe the picture of job `{}`", self.job);
+            Error::new(ErrorKind::Job, message).with_source(error)
+        };
+        let stored = StoredRequest::new(self.request).map_err(|error| failed(error.into()))?;
+        let document = Document {
+            version: VERSION,
+            job: self.job,
+            model: self.request.operation().name,
+            task_id: self.task_id,
+            seed: stored.seed(),
+            credits: self.credits,
+            times: TimesDocument {
+                added: self.times.added.and_then(rfc3339),
+                submitted: self.times.submitted.and_then(rfc3339),
+                ready: self.times.ready.and_then(rfc3339),
+                saved: self.times.saved.and_then(rfc3339),
+            },
+            picture: PictureDocument {
+                media_type: self.picture.kind.map(FileKind::media_type),
+                bytes: self.picture.bytes,
+                sha256: &self.picture.sha256,
+            },
+            request: request::cleaned(stored.0, self.request.operation()),
+        };
+        let mut json =
+            serde_json::to_vec_pretty(&document).map_err(|error| failed(error.into()))?;
+        json.push(b'\n');
+        Ok(json)
+    }
+}

@@ -1,0 +1,123 @@
+//! Requests without images and without the queries of URLs, which may be signed.
+
+use std::collections::BTreeMap;
+
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use imagekiln::{Address, Field, FieldKind, Operation};
+use serde_json::{Map, Value, json};
+
+use crate::digest::sha256;
+
+/// Text of this length without whitespace is an image, even in a field that the contract does not
+/// define.
+const SHORTEST_IMAGE: usize = 1024;
+
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// Cleans a request in the form of [`imagekiln::Request::to_json`]. The members are sorted.
+pub(super) fn cleaned(stored: Value, operation: &Operation) -> Value {
+    let Value::Object(parts) = stored else { return stored };
+    sorted(parts, |part, value| match (part, value) {
+        ("fields", Value::Object(fields)) => sorted(fields, |name, value| {
+            cleaned_value(value, operation.field(name).map(|field| &field.kind))
+        }),
+        ("extra_images", Value::Object(images)) => sorted(images, |_, value| image(value)),
+        (_, value) => cleaned_value(value, None),
+    })
+}
+
+/// `serde_json` keeps the order of members only with a feature that another package may turn on.
+fn sorted(members: Map<String, Value>, clean: impl Fn(&str, Value) -> Value) -> Value {
+    let members: BTreeMap<String, Value> = members.into_iter().collect();
+    let members = members.into_iter().map(|(name, value)| {
+        let value = clean(&name, value);
+        (name, value)
+    });
+    Value::Object(members.collect())
+}
+
+fn cleaned_value(value: Value, kind: Option<&FieldKind>) -> Value {
+    match (kind, value) {
+        (Some(FieldKind::Image { .. }), value) => image(value),
+        (Some(FieldKind::List { items, .. }), Value::Array(values)) => {
+            values.into_iter().map(|value| cleaned_value(value, Some(&items.kind))).collect()
+        }
+        (Some(FieldKind::Object { fields, .. }), Value::Object(members)) => {
+            sorted(members, |name, value| cleaned_value(value, kind_of(fields, name)))
+        }
+        (_, Value::Array(values)) => {
+            values.into_iter().map(|value| cleaned_value(value, None)).collect()
+        }
+        (_, Value::Object(members)) => sorted(members, |_, value| cleaned_value(value, None)),
+        (_, Value::String(text)) => cleaned_text(text),
+        (_, value) => value,
+    }
+}
+
+fn kind_of<'a>(fields: &'a [Field], name: &str) -> Option<&'a FieldKind> {
+    fields.iter().find(|field| field.name == name).map(|field| &field.kind)
+}
+
+fn cleaned_text(text: String) -> Value {
+    let has_scheme = |scheme: &str| {
+        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    let is_one_word = !text.contains(char::is_whitespace);
+    if has_scheme("data:") || (is_one_word && text.len() >= SHORTEST_IMAGE) {
+        return omitted(&text);
+    }
+    // A prompt may start with a URL.
+    match is_one_word && (has_scheme("http://") || has_scheme("https://")) {
+        true => Address::from(text).to_string().into(),
+        false => text.into(),
+    }
+}
+
+/// Cleans the stored form of an image: text, or an object with one member.
+fn image(value: Value) -> Value {
+    let is_url = |text: &str| text.get(..4).is_some_and(|text| text.eq_ignore_ascii_case("http"));
+    match value {
+        Value::String(text) if is_url(&text) => cleaned_text(text),
+        Value::String(text) => omitted(&text),
+        Value::Object(members) => {
+            match members.iter().next().map(|(form, value)| (form.as_str(), value.as_str())) {
+                Some(("path", Some(_))) => Value::Object(members),
+                Some(("url", Some(url))) => Address::from(url).to_string().into(),
+                Some((_, Some(text))) => omitted(text),
+                _ => Value::Object(members),
+            }
+        }
+        Value::Array(values) => values.into_iter().map(image).collect(),
+        value => value,
+    }
+}
+
+/// Describes the bytes of an image, so that its file can be recognized.
+fn omitted(text: &str) -> Value {
+    let bytes = decoded(text);
+    json!({ "omitted": "image", "bytes": bytes.len(), "sha256": sha256(&bytes) })
+}
+
+/// Decodes base64 as the client does: in both alphabets, after an optional `data:TYPE;base64,`.
+/// Returns other text as it is.
+fn decoded(text: &str) -> Vec<u8> {
+    let payload = text.split_once(',').map_or(text, |(_, payload)| payload);
+    let payload: String = payload
+        .chars()
+        .filter(|c| !c.is_ascii_whitespace())
+        .map(|c| match c {
+            '-' => '+',
+            '_' => '/',
+            c => c,
+        })
+        .collect();
+    BASE64.decode(payload).unwrap_or_else(|_| text.as_bytes().to_owned())
+}

@@ -1,0 +1,22 @@
+//! The fields of requests, in their stored form.
+
+use imagekiln::Request;
+use serde_json::Value;
+
+/// A request as JSON; see [`Request::to_json`].
+pub(crate) struct StoredRequest(pub(crate) Value);
+
+impl StoredRequest {
+    pub(crate) fn new(request: &Request) -> Result<Self, imagekiln::Error> {
+        // It was valid JSON a moment ago.
+        Ok(Self(serde_json::from_str(&request.to_json()?).unwrap_or_default()))
+    }
+
+    pub(crate) fn prompt(&self) -> &str {
+        self.0["fields"]["prompt"].as_str().unwrap_or_default()
+    }
+
+    pub(crate) fn seed(&self) -> Option<i64> {
+        self.0["fields"]["seed"].as_i64()
+    }
+}
