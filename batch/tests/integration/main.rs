@@ -5,6 +5,7 @@ mod journal;
 mod killed;
 mod ledger;
 mod model;
+mod outputs;
 mod runs;
 mod support;
 mod webhooks;

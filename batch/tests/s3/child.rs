@@ -47,9 +47,11 @@ impl Fixture {
     }
 
     pub async fn run_with(&self, output: &str, target: &str, more: &[(&str, &str)]) -> String {
-        let mut child = self.command(output, target).envs(more.iter().copied()).spawn().unwrap();
-        let ended = tokio::task::spawn_blocking(move || child.wait()).await.unwrap();
-        assert!(ended.unwrap().success());
+        let mut command = self.command(output, target);
+        command.envs(more.iter().copied());
+        let ended = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+        let errors = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.success() && !errors.contains("panicked"), "{errors}");
         fs::read_to_string(self.directory.path().join("outcome")).unwrap()
     }
 

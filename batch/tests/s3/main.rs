@@ -134,6 +134,10 @@ async fn settings_are_checked_before_anything_is_paid_for() {
         ("s3://missing", ("A", ""), "the bucket does not exist (status code 404, NoSuchBucket)"),
         ("s3://pictures", ("AWS_ALLOW_HTTP", "false"), "the request failed"),
         ("s3://pictures", ("AWS_ENDPOINT", &closed), "the request failed (connection refused)"),
+        ("s3://pictures", ("AWS_ENDPOINT", "nonsense"), "AWS_ENDPOINT is not an http or https URL"),
+        ("s3://pictures", ("AWS_ENDPOINT", ""), "AWS_ENDPOINT is not an http or https URL"),
+        ("s3://pictures", ("AWS_SESSION_TOKEN", "a\nb"), "AWS_SESSION_TOKEN is not printable"),
+        ("s3://pictures", ("AWS_CONDITIONAL_PUT", "maybe"), "a setting is invalid"),
         ("gs://pictures", ("A", ""), "gs URLs need the Cargo feature `gcs`"),
     ] {
         let outcome = fixture.run_with(output, KEY, &[variable]).await;

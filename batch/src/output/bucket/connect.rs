@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use object_store::{ClientConfigKey, Error as StoreError, ObjectStore, RetryConfig};
+use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
 
 use super::{
     super::target::{BucketUrl, Scheme},
@@ -34,31 +34,55 @@ pub(super) fn connect(url: &BucketUrl) -> Result<Arc<dyn ObjectStore>, Error> {
         #[allow(unreachable_patterns, reason = "all features may be turned on")]
         scheme => return Err(scheme.without_feature()),
     };
-    connected.map_err(|error| failure::invalid_settings(url, &error))
+    connected.map_err(|problem| failure::invalid_settings(url, &problem))
 }
 
 #[cfg(feature = "s3")]
-fn s3(url: &BucketUrl) -> Result<Arc<dyn ObjectStore>, StoreError> {
+fn s3(url: &BucketUrl) -> Result<Arc<dyn ObjectStore>, String> {
     use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
     let builder = AmazonS3Builder::from_env()
         .with_bucket_name(&url.bucket)
         .with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), REQUEST_LIMIT)
         .with_retry(retries());
-    Ok(Arc::new(builder.build()?))
+    check_s3_settings(&builder)?;
+    Ok(Arc::new(builder.build().map_err(failure::problem)?))
+}
+
+/// Refuses settings with which `object_store` would panic when it signs a request.
+#[cfg(feature = "s3")]
+fn check_s3_settings(builder: &object_store::aws::AmazonS3Builder) -> Result<(), String> {
+    use object_store::aws::AmazonS3ConfigKey as Key;
+    let is_text = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_graphic());
+    let is_url = |text: &str| {
+        url::Url::parse(text)
+            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && is_text(text))
+    };
+    let check = |key: &Key, is_valid: &dyn Fn(&str) -> bool, expected: &str| {
+        let valid = builder.get_config_value(key).is_none_or(|value| is_valid(&value));
+        let name = key.as_ref().to_ascii_uppercase();
+        if valid { Ok(()) } else { Err(format!("{name} is not {expected}")) }
+    };
+    for key in [Key::AccessKeyId, Key::SecretAccessKey, Key::Token, Key::Region] {
+        check(&key, &is_text, "printable ASCII text")?;
+    }
+    for key in [Key::Endpoint, Key::S3Endpoint, Key::StsEndpoint, Key::MetadataEndpoint] {
+        check(&key, &is_url, "an http or https URL")?;
+    }
+    Ok(())
 }
 
 #[cfg(feature = "gcs")]
-fn gcs(url: &BucketUrl) -> Result<Arc<dyn ObjectStore>, StoreError> {
+fn gcs(url: &BucketUrl) -> Result<Arc<dyn ObjectStore>, String> {
     use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
     let builder = GoogleCloudStorageBuilder::from_env()
         .with_bucket_name(&url.bucket)
         .with_config(GoogleConfigKey::Client(ClientConfigKey::Timeout), REQUEST_LIMIT)
         .with_retry(retries());
-    Ok(Arc::new(builder.build()?))
+    Ok(Arc::new(builder.build().map_err(failure::problem)?))
 }
 
 #[cfg(feature = "azure")]
-fn azure(url: &BucketUrl) -> Result<Arc<dyn ObjectStore>, StoreError> {
+fn azure(url: &BucketUrl) -> Result<Arc<dyn ObjectStore>, String> {
     use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
     let builder = MicrosoftAzureBuilder::from_env()
         .with_config(AzureConfigKey::Client(ClientConfigKey::Timeout), REQUEST_LIMIT)
@@ -68,5 +92,5 @@ fn azure(url: &BucketUrl) -> Result<Arc<dyn ObjectStore>, StoreError> {
         Scheme::Abfss => builder.with_url(url.to_string()),
         _ => builder.with_container_name(&url.bucket),
     };
-    Ok(Arc::new(builder.build()?))
+    Ok(Arc::new(builder.build().map_err(failure::problem)?))
 }

@@ -87,7 +87,7 @@ fn explained(error: &StoreError, status: Option<u16>, text: &str) -> (&'static s
             "turn them on to keep objects from being overwritten",
         ),
         _ if text.contains("incorrectly configured region") => {
-            ("the bucket is in another region", "check its region")
+            ("the bucket is in another region", "set its region")
         }
         _ => ("the request failed", "check the network"),
     }
@@ -97,13 +97,18 @@ pub(super) fn invalid_key(location: &str) -> Error {
     Error::new(ErrorKind::File, format!("could not use {location}: it is not a valid name"))
 }
 
-pub(super) fn invalid_settings(url: &BucketUrl, error: &StoreError) -> Error {
+pub(super) fn invalid_settings(url: &BucketUrl, problem: &str) -> Error {
     let variables = variables(url.scheme);
+    let message = format!("could not use {url}: {problem}; check {variables} in the environment");
+    Error::new(ErrorKind::File, message)
+}
+
+/// Returns what is wrong with settings, without their values.
+pub(super) fn problem(error: StoreError) -> String {
     let text = error.to_string();
     let is_missing = text.contains("must be specified") || text.contains("Missing");
-    let cause = if is_missing { "a setting is missing" } else { "a setting is invalid" };
-    let message = format!("could not use {url}: {cause}; check {variables} in the environment");
-    Error::new(ErrorKind::File, message)
+    let problem = if is_missing { "a setting is missing" } else { "a setting is invalid" };
+    problem.to_owned()
 }
 
 fn variables(scheme: Scheme) -> &'static str {

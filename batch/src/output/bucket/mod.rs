@@ -37,9 +37,14 @@ impl Bucket {
     pub(super) async fn check(&self) -> Result<(), Error> {
         let prefix = self.path("").ok().filter(|prefix| !prefix.is_root());
         let mut objects = self.store.list(prefix.as_ref());
-        match poll_fn(|context| objects.as_mut().poll_next(context)).await {
-            Some(Err(error)) => Err(self.failed("list", "", &error).into_error()),
-            _ => Ok(()),
+        // A task, because `object_store` panics with some settings.
+        let first = tokio::spawn(async move {
+            poll_fn(|context| objects.as_mut().poll_next(context)).await.transpose()
+        });
+        match first.await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(self.failed("list", "", &error).into_error()),
+            Err(_) => Err(failure::invalid_settings(&self.url, "a setting is invalid")),
         }
     }
 

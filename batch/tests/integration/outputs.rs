@@ -1,0 +1,92 @@
+//! Where pictures are saved, under which names, and how they are described.
+
+use std::{fs, path::Path};
+
+use imagekiln::types::Gen2Pro;
+use imagekiln_batch::{Batch, ErrorKind, Job, State};
+
+use crate::support::{Fixture, is_picture, job, reason, state};
+
+#[tokio::test(start_paused = true)]
+async fn a_template_names_the_picture() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let request = |prompt: &str| Gen2Pro::new(prompt).width(64).height(64).seed(7);
+    let jobs = [
+        Job::new("one", "{model}/{index:03}-{slug}-{seed}.{ext}", request("A red fox!")),
+        Job::new("../two", "{{{name}}}-{id}.{ext}", request("红色的狐狸")),
+    ];
+    fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
+    let two = ledger.job("../two").await.unwrap().unwrap();
+    let two = format!("{{two}}-{}.jpg", two.task_id.unwrap());
+    for name in ["gen-2-pro/001-a-red-fox-7.jpg", &two] {
+        assert!(is_picture(&fixture.output().join(name)), "{name}");
+        assert!(fixture.output().join(format!("{name}.json")).is_file(), "{name}");
+    }
+    let top = fs::read_dir(fixture.output()).unwrap().count();
+    assert_eq!(top, 3, "the directory of the first picture, and the second with its description");
+}
+
+#[tokio::test]
+async fn an_invalid_template_is_refused() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let invalid = Job::new("fox", "{sed}.jpg", Gen2Pro::new("a fox"));
+    let error = ledger.add([invalid]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Job);
+    let error = error.to_string();
+    assert!(error.contains("job `fox`") && error.contains("`sed` is not a field"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_picture_is_saved_once_its_description_is() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let description = fixture.output().join("fox.jpg.json");
+    fs::create_dir_all(&description).unwrap();
+    let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]);
+    assert_eq!(batch.run().await.unwrap_err().kind(), ErrorKind::File);
+    assert_eq!(state(&ledger, "fox").await, State::Ready);
+    assert!(reason(&ledger, "fox").await.contains("fox.jpg.json"));
+    let picture = fixture.output().join("fox.jpg");
+    let written = fs::metadata(&picture).unwrap().modified().unwrap();
+
+    fs::remove_dir(&description).unwrap();
+    batch.run().await.unwrap();
+    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (State::Saved, 1));
+    assert_eq!(fixture.files(), [1, 1, 0]);
+    assert_eq!(fs::metadata(&picture).unwrap().modified().unwrap(), written);
+}
+
+#[tokio::test]
+async fn an_output_that_cannot_be_used_costs_nothing() {
+    let fixture = Fixture::new().await;
+    let ledger = fixture.ledger().await;
+    let file = fixture.directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    let mut ledger = ledger;
+    for (output, expected) in outputs(&file) {
+        let batch = Batch::open(fixture.client(), ledger.clone()).unwrap();
+        let error = batch.jobs([job("fox", "a fox")]).save_to(output).run().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::File);
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!(fixture.accepted(), 0);
+        ledger = fixture.reopen(ledger).await;
+    }
+}
+
+fn outputs(file: &Path) -> Vec<(std::path::PathBuf, &'static str)> {
+    let mut outputs = vec![
+        (file.join("pictures"), "check its permissions"),
+        ("ftp://user:SECRET@foxes/a".into(), "ftp URLs are not supported"),
+        ("s3://user:SECRET@foxes/a".into(), "it cannot contain credentials"),
+    ];
+    #[cfg(unix)]
+    {
+        let name = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
+        outputs.push((file.with_file_name::<&std::ffi::OsStr>(name), "not valid Unicode"));
+    }
+    #[cfg(not(feature = "s3"))]
+    outputs.push(("s3://foxes".into(), "s3 URLs need the Cargo feature `s3`"));
+    outputs
+}
