@@ -16,7 +16,7 @@ pub struct Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The ledger is already open, in this process or in another one, or it already has a batch.
+    /// The file of the ledger is already open, in this process or in another one.
     Locked,
     /// The ledger cannot be read or written, or the file is not a ledger.
     Ledger,
@@ -31,8 +31,8 @@ pub enum ErrorKind {
     Limit,
     /// A job cannot be resolved as not paid yet. Try again later.
     Hold,
-    /// The output directory cannot be used. Paid jobs keep their state, and the next run saves
-    /// them.
+    /// The output directory or the bucket cannot be used. Paid jobs keep their state, and the next
+    /// run saves them.
     File,
     /// The client failed. The source is an [`imagekiln::Error`].
     Client,

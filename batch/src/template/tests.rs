@@ -45,6 +45,7 @@ fn targets_without_fields_are_kept() {
         let template = Template::parse(target).unwrap();
         assert!(template.is_plain());
         assert_eq!(template.render(&fox()), target.replace("{{", "{").replace("}}", "}"));
+        assert_eq!(template.to_string(), target);
     }
 }
 
@@ -122,6 +123,8 @@ fn tricky() -> impl Strategy<Value = String> {
             "com1",
             "{",
             "}",
+            "{{",
+            "}}",
             "{seed}",
             "{name}",
             "{index:07}",

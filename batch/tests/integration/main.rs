@@ -21,6 +21,7 @@ fn main() {
         killed::tests(),
         ledger::tests(),
         model::tests(),
+        outputs::tests(),
         runs::tests(),
         webhooks::tests(),
         workers::tests(),

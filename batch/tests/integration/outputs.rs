@@ -4,12 +4,22 @@ use std::{fs, path::Path};
 
 use imagekiln::types::Gen2Pro;
 use imagekiln_batch::{Batch, ErrorKind, Job, State};
+use imagekiln_testbed::Trial;
 
-use crate::support::{Fixture, is_picture, job, reason, state};
+use crate::support::{Backend, Fixture, both, is_picture, job, reason, state};
 
-#[tokio::test(start_paused = true)]
-async fn a_template_names_the_picture() {
-    let fixture = Fixture::new().await;
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(a_template_names_the_picture),
+        both(an_invalid_template_is_refused),
+        both(a_picture_is_saved_once_its_description_is),
+        both(an_output_that_cannot_be_used_costs_nothing),
+    ];
+    tests.into_iter().flatten().collect()
+}
+
+async fn a_template_names_the_picture(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let request = |prompt: &str| Gen2Pro::new(prompt).width(64).height(64).seed(7);
     let jobs = [
@@ -20,16 +30,15 @@ async fn a_template_names_the_picture() {
     let two = ledger.job("../two").await.unwrap().unwrap();
     let two = format!("{{two}}-{}.jpg", two.task_id.unwrap());
     for name in ["gen-2-pro/001-a-red-fox-7.jpg", &two] {
-        assert!(is_picture(&fixture.output().join(name)), "{name}");
+        assert!(is_picture(fixture.output().join(name)), "{name}");
         assert!(fixture.output().join(format!("{name}.json")).is_file(), "{name}");
     }
     let top = fs::read_dir(fixture.output()).unwrap().count();
     assert_eq!(top, 3, "the directory of the first picture, and the second with its description");
 }
 
-#[tokio::test]
-async fn an_invalid_template_is_refused() {
-    let fixture = Fixture::new().await;
+async fn an_invalid_template_is_refused(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let invalid = Job::new("fox", "{sed}.jpg", Gen2Pro::new("a fox"));
     let error = ledger.add([invalid]).await.unwrap_err();
@@ -38,9 +47,8 @@ async fn an_invalid_template_is_refused() {
     assert!(error.contains("job `fox`") && error.contains("`sed` is not a field"), "{error}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_picture_is_saved_once_its_description_is() {
-    let fixture = Fixture::new().await;
+async fn a_picture_is_saved_once_its_description_is(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let description = fixture.output().join("fox.jpg.json");
     fs::create_dir_all(&description).unwrap();
@@ -51,20 +59,23 @@ async fn a_picture_is_saved_once_its_description_is() {
     let picture = fixture.output().join("fox.jpg");
     let written = fs::metadata(&picture).unwrap().modified().unwrap();
 
+    // The next run saves other pictures elsewhere.
     fs::remove_dir(&description).unwrap();
-    batch.run().await.unwrap();
+    drop(batch);
+    let ledger = fixture.reopen(ledger).await;
+    let elsewhere = fixture.directory.path().join("elsewhere");
+    fixture.batch(&ledger).save_to(&elsewhere).run().await.unwrap();
     assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (State::Saved, 1));
     assert_eq!(fixture.files(), [1, 1, 0]);
     assert_eq!(fs::metadata(&picture).unwrap().modified().unwrap(), written);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
 
-#[tokio::test]
-async fn an_output_that_cannot_be_used_costs_nothing() {
-    let fixture = Fixture::new().await;
-    let ledger = fixture.ledger().await;
+async fn an_output_that_cannot_be_used_costs_nothing(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let mut ledger = fixture.ledger().await;
     let file = fixture.directory.path().join("file");
     fs::write(&file, "").unwrap();
-    let mut ledger = ledger;
     for (output, expected) in outputs(&file) {
         let batch = Batch::open(fixture.client(), ledger.clone()).unwrap();
         let error = batch.jobs([job("fox", "a fox")]).save_to(output).run().await.unwrap_err();

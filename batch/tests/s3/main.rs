@@ -22,7 +22,7 @@ fn is_picture(bytes: &[u8]) -> bool {
 }
 
 fn path(status: &JobStatus) -> &str {
-    status.path.as_ref().unwrap().to_str().unwrap()
+    status.location.as_ref().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
