@@ -35,12 +35,12 @@ struct Place {
 impl Worker {
     /// Whether a run was interrupted after it saved the picture and before it recorded that. No
     /// picture had this place when the job became ready, and pictures are saved atomically.
-    pub(super) async fn was_saved(&self, job: &mut Claim, open: &OpenJob) -> Result<bool, Error> {
-        let (Some(place), Some(task)) = (self.announced(job, open)?, &open.task) else {
-            return Ok(false);
-        };
+    pub(super) async fn was_saved(&self, job: &mut Claim) -> Result<bool, Error> {
+        let Some(place) = self.announced(job)? else { return Ok(false) };
         let Some(saved) = place.output.find(&place.key).await? else { return Ok(false) };
-        self.finish(job, open, task, &place, &saved).await?;
+        let open = self.ledger.open_job(job.id).await?;
+        let Some(task) = &open.task else { return Ok(false) };
+        self.finish(job, &open.request, task, &place, &saved).await?;
         Ok(true)
     }
 
