@@ -7,7 +7,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-use crate::{exit::Exit, sanitize::one_line};
+use crate::{exit::Exit, jobs::LineProblem, sanitize::one_line};
 use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
 
 /// A failure: what happened, what to do about it, and whether anything was charged. Boxed to keep
@@ -24,6 +24,10 @@ pub struct Parts {
     pub causes: Vec<String>,
     pub advice: Option<String>,
     pub violations: Vec<Violation>,
+    /// The first problems of a job file.
+    pub problems: Vec<LineProblem>,
+    /// The number of problems of the job file that are not among them.
+    pub more_problems: usize,
     pub status: Option<u16>,
     pub request_id: Option<String>,
     pub billing_unknown: bool,
@@ -43,6 +47,8 @@ impl Failure {
             causes: Vec::new(),
             advice: None,
             violations: Vec::new(),
+            problems: Vec::new(),
+            more_problems: 0,
             status: None,
             request_id: None,
             billing_unknown: false,
@@ -60,6 +66,16 @@ impl Failure {
     /// A setting is missing or invalid.
     pub fn settings(message: impl Into<String>) -> Self {
         Self::new("settings", Exit::Usage, message)
+    }
+
+    /// Lines of a job file are invalid.
+    pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize) -> Self {
+        let plural = if count == 1 { "" } else { "s" };
+        let mut failure =
+            Self::new("validation", Exit::Usage, format!("{file} has {count} problem{plural}"));
+        failure.more_problems = count - problems.len();
+        failure.problems = problems;
+        failure.advise("nothing was sent; correct the lines, and run the command again")
     }
 
     /// A webhook delivery was rejected.

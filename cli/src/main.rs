@@ -9,6 +9,7 @@ mod context;
 mod exit;
 mod failure;
 mod interrupt;
+mod jobs;
 mod make;
 mod output;
 mod record;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, jobs::LineProblem};
 
 /// For people.
 pub fn to_people(failure: &Failure) -> String {
@@ -15,6 +15,12 @@ pub fn to_people(failure: &Failure) -> String {
     };
     for violation in &failure.violations {
         line(format!("  - {violation}"));
+    }
+    for problem in &failure.problems {
+        line(problem.to_string());
+    }
+    if failure.more_problems > 0 {
+        line(format!("and {} more", failure.more_problems));
     }
     for cause in &failure.causes {
         line(format!("caused by: {cause}"));
@@ -41,6 +47,8 @@ pub fn to_programs(failure: &Failure) -> Value {
         "causes": failure.causes,
         "advice": failure.advice,
         "violations": failure.violations,
+        "problems": failure.problems.iter().map(problem).collect::<Vec<_>>(),
+        "more_problems": failure.more_problems,
         "status": failure.status,
         "request_id": failure.request_id,
         "task": failure.task,
@@ -48,4 +56,8 @@ pub fn to_programs(failure: &Failure) -> Value {
         "may_have_been_billed": failure.billing_unknown,
         "exit_code": failure.exit.code(),
     })
+}
+
+fn problem(problem: &LineProblem) -> Value {
+    json!({ "file": problem.file, "line": problem.line, "message": problem.message })
 }

@@ -23,7 +23,8 @@ pub enum Stop {
 
 /// Parses in two steps, because the model decides which flags there are.
 pub fn parse(arguments: &[OsString]) -> Result<ArgMatches, Stop> {
-    let named = before::model(arguments);
+    // `kiln batch` accepts several models; its flags are the fields of the first one.
+    let named = before::model(arguments).and_then(|names| names.split(',').next());
     let default = || Stop::Wrong(format!("error: unknown model '{DEFAULT_MODEL}'"));
     let model =
         named.and_then(model::find).or_else(|| model::find(DEFAULT_MODEL)).ok_or_else(default)?;

@@ -66,7 +66,7 @@ fn from_file(path: &Path) -> Result<ImageInput, Failure> {
     fs::read(path).map(ImageInput::bytes).map_err(unreadable)
 }
 
-fn is_http_url(text: &str) -> bool {
+pub fn is_http_url(text: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
     })

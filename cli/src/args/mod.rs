@@ -39,6 +39,7 @@ pub fn grammar(chosen: &'static Operation) -> Command {
             commands::edit::command(chosen),
             commands::run::command(),
             commands::submit::command(),
+            commands::batch::command(chosen),
             commands::task::command(),
             commands::webhook::command(),
             commands::models::command(),

@@ -28,7 +28,7 @@ fn subcommand(model: &'static Operation, options: &[Arg]) -> Command {
     with_fields(command, model, &[], options)
         .help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
         .before_help(description(model))
-        .after_help(notes(model))
+        .after_help(notes(model, IMAGE))
 }
 
 /// A one-line summary of a model.
@@ -60,8 +60,12 @@ pub fn with_fields(
     command.args(parameters).args(fields).args(extra::args()).args(options)
 }
 
-/// Notes below the flags of a model, mainly on what the contract does not list.
-pub fn notes(model: &Operation) -> String {
+/// What an image on the command line is.
+pub const IMAGE: &str = "An IMAGE is a path, an http(s) URL, or `-` for standard input.";
+
+/// Notes below the flags of a model, mainly on what the contract does not list. `image` is what an
+/// image is.
+pub fn notes(model: &Operation, image: &str) -> String {
     let mut notes = Vec::new();
     if model.deprecated {
         notes.push("This model is deprecated but still available.".to_owned());
@@ -79,11 +83,7 @@ pub fn notes(model: &Operation) -> String {
         let list: String = model.not_shown.iter().map(|what| format!("\n  - {what}")).collect();
         notes.push(format!("Not listed in the contract:{list}"));
     }
-    notes.push(
-        "An IMAGE is a path, an http(s) URL, or `-` for standard input. Only the fields \
-         you set are sent."
-            .to_owned(),
-    );
+    notes.push(format!("{image} Only the fields you set are sent."));
     notes.join("\n")
 }
 

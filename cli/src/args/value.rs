@@ -29,6 +29,12 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "give a number of seconds, such as 90 or 0.5".to_owned())
 }
 
+/// A number of credits, such as `4` or `0.5`.
+pub fn credits(text: &str) -> Result<f64, String> {
+    let credits = text.parse().ok().filter(|credits: &f64| credits.is_finite() && *credits >= 0.0);
+    credits.ok_or_else(|| "give a number of credits, such as 4 or 0.5".to_owned())
+}
+
 /// Offers the values of a list for help and completion, and accepts any text.
 #[derive(Clone)]
 pub struct Offered(pub &'static [&'static str]);
@@ -74,6 +80,14 @@ mod tests {
             (FieldKind::Json, "left", json!("left")),
         ] {
             assert_eq!(super::json(&kind, text), sent, "{kind:?} {text}");
+        }
+    }
+
+    #[test]
+    fn credits_are_finite_and_not_negative() {
+        assert_eq!(credits("0.5"), Ok(0.5));
+        for text in ["-1", "inf", "NaN", "free", "", "1e999"] {
+            assert!(credits(text).is_err(), "{text}");
         }
     }
 

@@ -26,8 +26,9 @@ pub fn command(chosen: &'static Operation) -> Command {
 
 /// Adds the flags of the chosen model to a command that has a prompt argument.
 pub fn of_model(command: Command, chosen: &'static Operation) -> Command {
-    model::with_fields(command, chosen, &[PROMPT], &[make::output_arg(), model_arg()])
-        .after_help(format!("{}\n{}", model::description(chosen), model::notes(chosen)))
+    model::with_fields(command, chosen, &[PROMPT], &[make::output_arg(), model_arg()]).after_help(
+        format!("{}\n{}", model::description(chosen), model::notes(chosen, model::IMAGE)),
+    )
 }
 
 pub fn prompt_arg(help: &'static str) -> Arg {
@@ -41,10 +42,15 @@ fn model_arg() -> Arg {
         .value_name("MODEL")
         .help(format!("The model; its fields are the flags above [default: {DEFAULT_MODEL}]"))
         .hide_possible_values(true)
-        .value_parser(PossibleValuesParser::new(model::models().map(|model| {
-            clap::builder::PossibleValue::new(model.name)
-                .aliases([model.id, model.path].into_iter().filter(|alias| *alias != model.name))
-        })))
+        .value_parser(model_names())
+}
+
+/// Accepts the name, path or id of a model.
+pub fn model_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(model::models().map(|model| {
+        clap::builder::PossibleValue::new(model.name)
+            .aliases([model.id, model.path].into_iter().filter(|alias| *alias != model.name))
+    }))
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {

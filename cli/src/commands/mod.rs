@@ -1,5 +1,6 @@
 //! The commands, one per file: their arguments and what they do.
 
+pub mod batch;
 pub mod completions;
 pub mod edit;
 pub mod generate;
@@ -25,6 +26,7 @@ pub async fn execute(
         edit::NAME => edit::execute(context, matches).await,
         run::NAME => run::execute(context, matches).await,
         submit::NAME => submit::execute(context, matches).await,
+        batch::NAME => batch::execute(context, matches),
         task::NAME => task::execute(context, matches).await,
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context),

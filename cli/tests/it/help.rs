@@ -16,6 +16,7 @@ fn each_command() {
         "edit",
         "run",
         "submit",
+        "batch",
         "task",
         "webhook",
         "models",
@@ -31,6 +32,8 @@ fn each_command() {
             place.run(&["task", action, "--help"]).ok().text()
         );
     }
+    let help = place.run(&["batch", "run", "--help"]).ok().text();
+    assert_shown!("help_batch_run", help);
     for action in ["listen", "verify"] {
         let help = place.run(&["webhook", action, "--help"]).ok().text();
         assert_shown!(format!("help_webhook_{action}"), help);

@@ -1,5 +1,6 @@
 //! Runs the program against a real simulator or a scripted server.
 
+mod batch;
 mod bench;
 mod completions;
 mod errors;

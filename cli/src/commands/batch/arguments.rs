@@ -1,0 +1,173 @@
+//! The arguments that name the jobs of a batch.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
+use serde_json::Value;
+
+use crate::{
+    args::{extra, model, value},
+    commands::generate::{DEFAULT_MODEL, model_names},
+    failure::Failure,
+    jobs::{Cell, DEFAULT_TARGET, Defaults, Format, Matrix, Part, Setting, Source, seeds},
+};
+use imagekiln::{Field, FieldKind, Operation};
+
+/// The fields without a flag of their own: two have flags for several values, and a ledger does not
+/// store secrets.
+const ELSEWHERE: [&str; 3] = ["prompt", SEED, "webhook_secret"];
+
+const SEED: &str = "seed";
+
+/// Adds the arguments to a command, with the flags of the chosen model and `options`.
+pub fn of_model(command: Command, chosen: &'static Operation, options: &[Arg]) -> Command {
+    let options = [&own()[..], options].concat();
+    let command =
+        command
+            .arg(Arg::new("jobs").value_name("JOBS").value_parser(value_parser!(OsString)).help(
+            "A file of jobs: .jsonl has a JSON object per line, .csv a header with the names of \
+             fields, .txt a prompt per line; `-` is standard input",
+        ));
+    model::with_fields(command, chosen, &ELSEWHERE, &options)
+}
+
+fn own() -> [Arg; 6] {
+    let jobs = |name: &'static str| Arg::new(name).long(name).help_heading("Jobs");
+    [
+        jobs("format")
+            .value_name("FORMAT")
+            .value_parser(PossibleValuesParser::new(Format::NAMES))
+            .help("The format of JOBS, if its extension does not tell it"),
+        jobs("prompt")
+            .value_name("TEXT")
+            .action(ArgAction::Append)
+            .conflicts_with("jobs")
+            .help("Without JOBS: a prompt; each prompt is combined with each seed and each model"),
+        jobs("prompt-file")
+            .value_name("FILE")
+            .value_parser(value_parser!(PathBuf))
+            .conflicts_with_all(["jobs", "format"])
+            .help("Without JOBS: a file with a prompt per line"),
+        jobs(SEED)
+            .value_name("SEEDS")
+            .value_parser(seeds)
+            .allow_hyphen_values(true)
+            .help("The seed; without JOBS, also inclusive ranges and lists, such as 1..8 or 1,5,9"),
+        jobs("model")
+            .value_name("MODELS")
+            .value_delimiter(',')
+            .hide_possible_values(true)
+            .value_parser(model_names())
+            .help(format!(
+                "The model of jobs that do not set one; the fields of the first one are the flags \
+                 above. Without JOBS, also a list [default: {DEFAULT_MODEL}]"
+            )),
+        jobs("names")
+            .value_name("TEMPLATE")
+            .default_value(DEFAULT_TARGET)
+            .help("The path of each picture below the output, for jobs that do not set a target"),
+    ]
+}
+
+/// The jobs that the arguments name.
+pub fn source(matches: &ArgMatches) -> Result<Source, Failure> {
+    let texts = |id| -> Vec<String> {
+        matches.get_many::<String>(id).into_iter().flatten().cloned().collect()
+    };
+    let seeds = matches.get_one::<Vec<i64>>(SEED).cloned().unwrap_or_default();
+    let mut models = Vec::new();
+    for model in texts("model") {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    if let Some(jobs) = matches.get_one::<OsString>("jobs") {
+        if seeds.len() > 1 || models.len() > 1 {
+            return Err(Failure::usage("several seeds or models are given with a job file").advise(
+                "nothing was sent; set them in the file, or pass the prompts with --prompt-file",
+            ));
+        }
+        let format = matches.get_one::<String>("format").and_then(|name| Format::named(name));
+        return Source::of(jobs, format);
+    }
+    let prompt_file = matches.get_one::<PathBuf>("prompt-file").cloned();
+    let prompts = texts("prompt");
+    if prompts.is_empty() && prompt_file.is_none() {
+        return Err(Failure::usage("no jobs given")
+            .advise("nothing was sent; pass a job file, --prompt-file or --prompt"));
+    }
+    Ok(Source::Matrix(Matrix { prompts, prompt_file, seeds, models }))
+}
+
+/// What the flags set for every job.
+pub fn defaults(matches: &ArgMatches, source: &Source) -> Result<Defaults, Failure> {
+    let name = matches.get_one::<String>("model").map_or(DEFAULT_MODEL, String::as_str);
+    let model =
+        model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
+    let mut settings = Vec::new();
+    for parameter in model.path_parameters {
+        let text = matches.get_one::<String>(&model::parameter_id(parameter.name));
+        settings.extend(text.map(|text| listed(parameter.name, text)));
+    }
+    let fields = model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name));
+    for field in fields {
+        settings.extend(flag(matches, field)?);
+    }
+    if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
+        (source, matches.get_one::<Vec<i64>>(SEED).map(Vec::as_slice))
+    {
+        settings.push(Setting::listed(SEED, Cell::Json(Value::from(*seed))));
+    }
+    for (id, part) in [("extra", Part::Extra), ("extra-image", Part::ExtraImage)] {
+        for extra::Setting { name, value } in
+            matches.get_many::<extra::Setting>(id).into_iter().flatten()
+        {
+            let value = Cell::Text(text(name, value)?.to_owned());
+            settings.push(Setting { part, name: name.clone(), value });
+        }
+    }
+    let target = matches.get_one::<String>("names").map_or(DEFAULT_TARGET, String::as_str);
+    Ok(Defaults { model, settings, target: target.to_owned() })
+}
+
+/// The setting of a field's flag, if it is given.
+fn flag(matches: &ArgMatches, field: &Field) -> Result<Option<Setting>, Failure> {
+    let id = model::field_id(field.name);
+    if !matches.try_contains_id(&id).unwrap_or_default() {
+        return Ok(None);
+    }
+    let value = match &field.kind {
+        FieldKind::Image { .. } => match matches.get_one::<OsString>(&id) {
+            Some(image) => Cell::Text(text(field.name, image)?.to_owned()),
+            None => return Ok(None),
+        },
+        FieldKind::List { items, .. } if matches!(items.kind, FieldKind::Image { .. }) => {
+            let images = matches.get_many::<OsString>(&id).into_iter().flatten();
+            let images = images.map(|image| Ok(Value::from(text(field.name, image)?)));
+            Cell::Json(images.collect::<Result<_, Failure>>()?)
+        }
+        FieldKind::List { items, .. } => {
+            let values = matches.get_many::<String>(&id).into_iter().flatten();
+            Cell::Json(values.map(|text| value::json(&items.kind, text)).collect())
+        }
+        _ => match matches.get_one::<String>(&id) {
+            Some(text) => Cell::Text(text.clone()),
+            None => return Ok(None),
+        },
+    };
+    Ok(Some(Setting::listed(field.name, value)))
+}
+
+fn listed(name: &str, text: &str) -> Setting {
+    Setting::listed(name, Cell::Text(text.to_owned()))
+}
+
+/// A ledger stores paths as text.
+fn text<'a>(name: &str, value: &'a OsStr) -> Result<&'a str, Failure> {
+    value
+        .to_str()
+        .ok_or_else(|| Failure::usage(format!("the value of `{name}` is not valid Unicode")))
+}

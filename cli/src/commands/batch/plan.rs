@@ -1,0 +1,137 @@
+//! What a batch would do, for `--dry-run`.
+
+use serde_json::{Value, json};
+
+use crate::{
+    context::Context,
+    failure::Failure,
+    jobs::{PlannedJob, Source},
+    sanitize::one_line,
+};
+use imagekiln::Operation;
+
+/// The number of jobs that the plan names.
+const MOST_NAMED: usize = 5;
+
+/// The jobs of a model.
+struct Row {
+    model: &'static Operation,
+    jobs: usize,
+    /// The price of each, if it is known.
+    price: Option<f64>,
+}
+
+/// Prints the plan. `price` returns the price of a job in credits, if it is known.
+pub fn print(
+    context: &Context,
+    source: &Source,
+    jobs: &[PlannedJob],
+    output: &str,
+    price: impl Fn(&Operation) -> Option<f64>,
+) -> Result<(), Failure> {
+    let output = without_secrets(output);
+    let rows = rows(jobs, price);
+    context
+        .output
+        .result(|| for_people(source, jobs, &rows, &output), || for_programs(jobs, &rows, &output))
+}
+
+/// The models in the order of their first jobs.
+fn rows(jobs: &[PlannedJob], price: impl Fn(&Operation) -> Option<f64>) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for job in jobs {
+        let model = job.request.operation();
+        match rows.iter_mut().find(|row| row.model.id == model.id) {
+            Some(row) => row.jobs += 1,
+            None => rows.push(Row { model, jobs: 1, price: price(model) }),
+        }
+    }
+    rows
+}
+
+impl Row {
+    fn credits(&self) -> Option<f64> {
+        self.price.map(|price| price * self.jobs as f64)
+    }
+}
+
+/// The total, if all prices are known.
+fn total(rows: &[Row]) -> Option<f64> {
+    rows.iter().map(Row::credits).sum()
+}
+
+fn for_people(source: &Source, jobs: &[PlannedJob], rows: &[Row], output: &str) -> String {
+    let plural = |count: usize| if count == 1 { "job" } else { "jobs" };
+    let credits = |credits: Option<f64>| match credits {
+        Some(credits) => format!("{credits} credits"),
+        None => "price not known".to_owned(),
+    };
+    let mut lines = vec![format!(
+        "{} {} from {source}, {}; nothing was sent\n",
+        jobs.len(),
+        plural(jobs.len()),
+        credits(total(rows))
+    )];
+    let width = rows.iter().map(|row| row.model.name.len()).max().unwrap_or_default();
+    for row in rows {
+        let (name, price) = (row.model.name, credits(row.credits()));
+        lines.push(format!("  {name:width$}  {} {}, {price}", row.jobs, plural(row.jobs)));
+    }
+    lines.push(format!("\npictures are saved to {output}:\n"));
+    let named = || jobs.iter().take(MOST_NAMED);
+    let width = named().map(|job| one_line(&job.name).chars().count()).max().unwrap_or_default();
+    lines.extend(
+        named().map(|job| format!("  {:width$}  {}", one_line(&job.name), one_line(&job.target))),
+    );
+    if let more @ 1.. = jobs.len().saturating_sub(MOST_NAMED) {
+        lines.push(format!("  and {more} more"));
+    }
+    lines.join("\n")
+}
+
+fn for_programs(jobs: &[PlannedJob], rows: &[Row], output: &str) -> Value {
+    let model =
+        |row: &Row| json!({ "model": row.model.name, "jobs": row.jobs, "credits": row.credits() });
+    let job = |job: &PlannedJob| {
+        json!({
+            "line": job.line,
+            "name": job.name,
+            "model": job.request.operation().name,
+            "target": job.target,
+        })
+    };
+    json!({
+        "jobs": jobs.len(),
+        "credits": total(rows),
+        "output": output,
+        "models": rows.iter().map(model).collect::<Vec<_>>(),
+        "first": jobs.iter().take(MOST_NAMED).map(job).collect::<Vec<_>>(),
+    })
+}
+
+/// The URL of a bucket may contain credentials.
+fn without_secrets(output: &str) -> String {
+    let Some((scheme, rest)) = output.split_once("://") else { return output.to_owned() };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_is_printed_without_secrets() {
+        for (output, shown) in [
+            ("pictures", "pictures"),
+            ("a@b?c", "a@b?c"),
+            ("s3://bucket/a@b", "s3://bucket/a@b"),
+            ("s3://key:sec@ret@bucket", "s3://bucket"),
+            ("az://bucket/a?sig=secret#secret", "az://bucket/a"),
+        ] {
+            assert_eq!(without_secrets(output), shown);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A job as its line describes it.
+
+use serde_json::Value;
+
+use super::similar::hint;
+use crate::{args::model, sanitize::one_line};
+
+/// The members of a job that are not fields of its model.
+pub const OWN: [&str; 5] = ["model", "name", "target", EXTRA, EXTRA_IMAGES];
+
+const EXTRA: &str = "extra";
+const EXTRA_IMAGES: &str = "extra_images";
+
+/// A job before its model is looked up and its fields are converted.
+#[derive(Default)]
+pub struct Draft {
+    pub line: u64,
+    pub model: Option<String>,
+    pub name: Option<String>,
+    pub target: Option<String>,
+    pub settings: Vec<Setting>,
+}
+
+/// A field and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    pub part: Part,
+    pub name: String,
+    pub value: Cell,
+}
+
+/// Which fields a setting can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Fields and path parameters that the contract lists.
+    Listed,
+    /// Fields that the contract does not list.
+    Extra,
+    /// Images in fields that the contract does not list.
+    ExtraImage,
+}
+
+/// A value as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    Json(Value),
+    /// Text without a type. The contract's type of the field decides how it is read.
+    Text(String),
+}
+
+impl Setting {
+    /// A field that the contract lists.
+    pub fn listed(name: &str, value: Cell) -> Self {
+        Self { part: Part::Listed, name: name.to_owned(), value }
+    }
+
+    /// Reads the key of a field: `width`, `extra.width` or `extra_images.person`.
+    fn new(key: &str, value: Cell) -> Self {
+        let (part, name) = match key.split_once('.') {
+            Some((EXTRA, name)) => (Part::Extra, name),
+            Some((EXTRA_IMAGES, name)) => (Part::ExtraImage, name),
+            _ => (Part::Listed, key),
+        };
+        Self { part, name: name.to_owned(), value }
+    }
+}
+
+impl Draft {
+    pub fn new(line: u64) -> Self {
+        Self { line, ..Self::default() }
+    }
+
+    /// Sets the model, the name, the target, or a field.
+    pub fn set(&mut self, key: &str, value: Cell) -> Result<(), String> {
+        let slot = match key {
+            "model" => &mut self.model,
+            "name" => &mut self.name,
+            "target" => &mut self.target,
+            EXTRA | EXTRA_IMAGES => {
+                let Cell::Json(Value::Object(members)) = value else {
+                    return Err(format!("{key}: must be an object"));
+                };
+                let members = members.into_iter().map(|(name, value)| Setting {
+                    name,
+                    value: Cell::Json(value),
+                    part: if key == EXTRA { Part::Extra } else { Part::ExtraImage },
+                });
+                self.settings.extend(members);
+                return Ok(());
+            }
+            _ => {
+                self.settings.push(Setting::new(key, value));
+                return Ok(());
+            }
+        };
+        match value {
+            Cell::Json(Value::String(text)) | Cell::Text(text) if !text.is_empty() => {
+                match slot.replace(text) {
+                    None => Ok(()),
+                    Some(_) => Err(format!("{key}: is set twice; set it once")),
+                }
+            }
+            _ => Err(format!("{key}: must be text, and not empty")),
+        }
+    }
+}
+
+/// What is wrong with a key that no model has.
+pub fn check_key(key: &str) -> Result<(), String> {
+    let fields = || model::models().flat_map(|model| model.fields).map(|field| field.name);
+    let parameters =
+        || model::models().flat_map(|model| model.path_parameters).map(|parameter| parameter.name);
+    let known = || fields().chain(parameters()).chain(OWN);
+    let is_extra = Setting::new(key, Cell::Json(Value::Null)).part != Part::Listed;
+    match is_extra || known().any(|name| name == key) {
+        true => Ok(()),
+        false => {
+            let (shown, hint) = (one_line(key), hint(key, known()));
+            Err(format!("`{shown}` is not a field of any model{hint}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_field_has_the_name_of_a_member_of_jobs() {
+        for model in model::models() {
+            let parameters = model.path_parameters.iter().map(|parameter| parameter.name);
+            for name in model.fields.iter().map(|field| field.name).chain(parameters) {
+                assert!(!OWN.contains(&name) && !name.contains('.'), "{model}: {name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Converts the values of job files by the contract's types of their fields. All formats share
+//! this.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{
+    draft::{Cell, OWN, Part, Setting},
+    image::image,
+    similar::hint,
+    text::PROMPT,
+};
+use crate::{args::value, sanitize::one_line};
+use imagekiln::{Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE};
+
+/// The field that a ledger does not store.
+const SECRET: &str = "webhook_secret";
+
+/// A value that a request can be given.
+pub enum Converted {
+    Json(Value),
+    Image(ImageInput),
+    Images(Vec<ImageInput>),
+    PathParameter(String),
+}
+
+/// Converts the value of a setting, or returns what is wrong with it. Limits are not checked here.
+pub fn convert(
+    operation: &'static Operation,
+    setting: &Setting,
+    folder: &Path,
+) -> Result<Converted, String> {
+    let Setting { part, name, value } = setting;
+    let prefixed = |problem: String| format!("{}: {problem}", one_line(name));
+    if name == SECRET {
+        let problem = "is a secret, which jobs cannot contain";
+        return Err(prefixed(format!("{problem}; set {WEBHOOK_SECRET_VARIABLE} instead")));
+    }
+    match part {
+        Part::Extra => Ok(Converted::Json(match value {
+            Cell::Json(value) => value.clone(),
+            Cell::Text(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
+        })),
+        Part::ExtraImage => match text_of(value) {
+            Some(text) => image(text, folder).map(Converted::Image).map_err(prefixed),
+            None => Err(prefixed("must be an image".to_owned())),
+        },
+        Part::Listed => {
+            if operation.path_parameters.iter().any(|parameter| parameter.name == name) {
+                let text = text_of(value).ok_or_else(|| prefixed("must be text".to_owned()))?;
+                return Ok(Converted::PathParameter(text.to_owned()));
+            }
+            match operation.field(name) {
+                Some(field) => listed(field, value, folder).map_err(prefixed),
+                // As in `kiln generate`: every model may have a prompt.
+                None if name == PROMPT && !operation.all_fields_shown => text_of(value)
+                    .map(|text| Converted::Json(text.into()))
+                    .ok_or_else(|| prefixed("must be text".to_owned())),
+                None => Err(unknown(operation, name)),
+            }
+        }
+    }
+}
+
+impl Converted {
+    pub fn set(self, request: Request, name: &str) -> Request {
+        match self {
+            Self::Json(value) => request.field(name, value),
+            Self::Image(image) => request.image(name, image),
+            Self::Images(images) => request.images(name, images),
+            Self::PathParameter(text) => request.parameter(name, text),
+        }
+    }
+}
+
+fn listed(field: &Field, value: &Cell, folder: &Path) -> Result<Converted, String> {
+    let json = match (&field.kind, value) {
+        (FieldKind::Image { .. }, value) => match text_of(value) {
+            Some(text) => return image(text, folder).map(Converted::Image),
+            None => json_of(&field.kind, value),
+        },
+        (_, value) => json_of(&field.kind, value),
+    };
+    if let (FieldKind::List { items, .. }, Value::Array(values)) = (&field.kind, &json)
+        && matches!(items.kind, FieldKind::Image { .. })
+        && let Some(texts) = values.iter().map(Value::as_str).collect::<Option<Vec<_>>>()
+    {
+        let images = texts.into_iter().map(|text| image(text, folder));
+        return images.collect::<Result<_, _>>().map(Converted::Images);
+    }
+    Ok(Converted::Json(json))
+}
+
+/// Spreadsheets write `TRUE` and `FALSE`.
+fn json_of(kind: &FieldKind, value: &Cell) -> Value {
+    match (kind, value) {
+        (_, Cell::Json(value)) => value.clone(),
+        (FieldKind::Boolean, Cell::Text(text)) => value::json(kind, &text.to_ascii_lowercase()),
+        (FieldKind::List { .. }, Cell::Text(text)) => value::json(&FieldKind::Json, text),
+        (_, Cell::Text(text)) => value::json(kind, text),
+    }
+}
+
+fn text_of(value: &Cell) -> Option<&str> {
+    match value {
+        Cell::Text(text) => Some(text),
+        Cell::Json(value) => value.as_str(),
+    }
+}
+
+fn unknown(operation: &Operation, name: &str) -> String {
+    let fields = operation.fields.iter().map(|field| field.name);
+    let parameters = operation.path_parameters.iter().map(|parameter| parameter.name);
+    let hint = hint(name, fields.chain(parameters).chain(OWN));
+    let name = one_line(name);
+    match operation.all_fields_shown {
+        true => format!("`{name}` is not a field of {operation}{hint}"),
+        false => format!(
+            "the contract lists no field `{name}` of {operation}{hint}; `extra` and \
+             `extra_images` send it"
+        ),
+    }
+}

@@ -1,0 +1,132 @@
+//! `kiln batch run --dry-run`: reads jobs and prints the plan.
+
+use crate::{
+    assert_shown,
+    bench::{Bench, Outcome, Place, png},
+};
+
+const PLAN: [&str; 5] = ["batch", "run", "--dry-run", "--output", "pictures"];
+
+/// Neither a key nor a service is set, so nothing can be sent.
+fn plan(place: &Place, arguments: &[&str]) -> Outcome {
+    place.run(&[&PLAN[..], arguments].concat())
+}
+
+#[test]
+fn the_plan_of_a_file() {
+    let place = Place::new();
+    place.write("cat.png", png(64, 64));
+    place.write(
+        "jobs.jsonl",
+        "{\"prompt\":\"a red fox\",\"seed\":1}\n\
+         {\"prompt\":\"a hat\",\"input_image\":\"cat.png\",\"model\":\"gen-2-flex\"}\n\
+         {\"prompt\":\"a red fox\",\"seed\":2,\"name\":\"fox\",\"target\":\"foxes/2.{ext}\"}\n",
+    );
+    assert_shown!("plan", plan(&place, &["jobs.jsonl", "--width", "128"]).ok().text());
+    let priced = plan(&place, &["jobs.jsonl", "--price", "4", "--json"]).ok().json();
+    assert_shown!("plan_json", format!("{priced:#}"));
+    assert_eq!(place.files(), ["cat.png", "jobs.jsonl"], "a plan changes nothing");
+}
+
+#[test]
+fn the_plan_of_a_matrix() {
+    let place = Place::new();
+    place.write("prompts.txt", "a red fox\na cat\n");
+    let words = [
+        "--prompt-file",
+        "prompts.txt",
+        "--prompt",
+        "a dog",
+        "--seed",
+        "1..8",
+        "--model",
+        "gen-2-pro,gen-2-flex",
+        "--output-format",
+        "png",
+        "--names",
+        "{model}/{slug}.{ext}",
+        "--price",
+        "0.5",
+    ];
+    assert_shown!("plan_matrix", plan(&place, &words).ok().text());
+}
+
+#[test]
+fn standard_input_needs_a_format() {
+    let bench = Bench::new();
+    let words = |more: &[&'static str]| [&PLAN[..], &["-"], more].concat();
+    let jobs = b"prompt,seed\na red fox,1\n\"a\ncat\",\n";
+    let plan = bench.run_with_stdin(&words(&["--format", "csv", "--json"]), jobs).ok().json();
+    assert_eq!(plan["jobs"], 2);
+    let failure = bench.run_with_stdin(&words(&[]), jobs).fails(2);
+    assert_eq!(
+        failure.stderr,
+        "error: the format of standard input is not known\n\
+         advice: nothing was sent; add --format jsonl, csv or text\n"
+    );
+}
+
+#[test]
+fn bad_lines_are_reported_together() {
+    let place = Place::new();
+    let lines = "{\"prompt\":\"a\"}\n{\"promt\":\"a\",\"width\":16}\nfox\n".to_owned();
+    place.write("jobs.jsonl", lines + &"{}\n".repeat(20));
+    let outcome = plan(&place, &["jobs.jsonl"]).fails(2);
+    assert_eq!(outcome.text(), "");
+    assert_shown!("bad_lines", outcome.stderr);
+    let error = plan(&place, &["jobs.jsonl", "--json"]).fails(2).error();
+    assert_eq!(error["kind"], "validation");
+    assert_eq!(error["problems"].as_array().unwrap().len(), 20);
+    assert_eq!(error["more_problems"], 4);
+    assert_eq!(
+        error["problems"][2],
+        serde_json::json!({
+            "file": "jobs.jsonl",
+            "line": 2,
+            "message": "width: is 16; must be at least 64",
+        })
+    );
+}
+
+#[test]
+fn arguments_that_contradict_each_other() {
+    let place = Place::new();
+    place.write("jobs.txt", "a red fox\n");
+    place.write("jobs.json", "{}\n");
+    for (words, problem) in [
+        (&["jobs.txt", "--seed", "1..2"][..], "several seeds or models are given with a job file"),
+        (&["jobs.txt", "--model", "gen-2-pro,gen-2-flex"], "several seeds or models"),
+        (&["jobs.txt", "--prompt", "a"], "cannot be used with"),
+        (&["jobs.json"], "the format of jobs.json is not known"),
+        (&["nothing.txt"], "could not open nothing.txt"),
+        (&[], "no jobs given"),
+        (&["--prompt", "a", "--seed", "3..1"], "use numbers and ranges"),
+        (&["--prompt", "a", "--model", "gen-2-pro,gen-2-por"], "invalid value 'gen-2-por'"),
+        (&["--prompt", "a", "--model", "gen-2-por,gen-2-pro"], "unknown model 'gen-2-por'"),
+        (&["--prompt", "a", "--price", "free"], "give a number of credits"),
+    ] {
+        let outcome = plan(&place, words);
+        assert!(outcome.stderr.contains(problem), "{words:?} {}", outcome.stderr);
+        assert_ne!(outcome.code, 0);
+    }
+}
+
+#[test]
+fn flags_are_defaults_of_a_file() {
+    let place = Place::new();
+    place.write("jobs.txt", "a red fox\n");
+    let names = |words: &[&str]| plan(&place, words).ok().json()["first"][0]["name"].clone();
+    let plain = names(&["jobs.txt", "--json"]);
+    for flags in [
+        &["--seed", "7"][..],
+        &["--seed=-7"],
+        &["--width", "64"],
+        &["--disable-pup", "true"],
+        &["--extra", "steps=3"],
+    ] {
+        let words = [&["jobs.txt", "--json"], flags].concat();
+        assert_ne!(names(&words), plain, "{flags:?}");
+    }
+    let outcome = plan(&place, &["jobs.txt", "--input-image", "cat.png"]).fails(2);
+    assert!(outcome.stderr.contains("could not read the image cat.png"), "{}", outcome.stderr);
+}
