@@ -54,7 +54,7 @@ fn own() -> [Arg; 6] {
         jobs(SEED)
             .value_name("SEEDS")
             .value_parser(seeds)
-            .allow_hyphen_values(true)
+            .allow_negative_numbers(true)
             .help("The seed; without JOBS, also inclusive ranges and lists, such as 1..8 or 1,5,9"),
         jobs("model")
             .value_name("MODELS")

@@ -124,6 +124,13 @@ fn every_bad_record_of_csv() {
 }
 
 #[test]
+fn a_record_ends_only_at_a_line_feed() {
+    let jobs = Bench::new().jobs("a.csv", "prompt\n\u{feff}a\rb\n");
+    let request = "{\"operation\":\"gen-2-pro\",\"fields\":{\"prompt\":\"\u{feff}a\\rb\"}}";
+    assert_eq!(requests(&jobs), [request]);
+}
+
+#[test]
 fn a_bad_header_is_reported_once() {
     let bench = Bench::new();
     for (header, problem) in [
