@@ -18,8 +18,9 @@ use imagekiln::{Task, TaskRef};
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
     pub json: bool,
-    quiet: bool,
-    spins: bool,
+    pub quiet: bool,
+    /// Whether progress is shown on a terminal.
+    pub spins: bool,
 }
 
 impl Output {

@@ -2,6 +2,8 @@
 
 mod arguments;
 mod plan;
+#[expect(dead_code, reason = "no command runs batches yet")]
+mod progress;
 mod run;
 
 use clap::{ArgMatches, Command};

@@ -1,0 +1,55 @@
+//! The progress on a terminal.
+
+use std::time::Duration;
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::counts::{Counts, has_ended};
+use crate::sanitize::one_line;
+use imagekiln_batch::{JobStatus, State};
+
+/// A bar with the jobs that ended, and a line with the number of jobs in each state.
+pub struct Bars(ProgressBar);
+
+impl Bars {
+    pub fn new(target: ProgressDrawTarget) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {bar:24} {msg}") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    /// Shows that the program is alive while no job changes.
+    pub fn ticking(self) -> Self {
+        self.0.enable_steady_tick(Duration::from_millis(100));
+        self
+    }
+
+    pub fn show(&self, counts: &Counts) {
+        let (ended, jobs, credits) = (counts.ended(), counts.jobs(), counts.credits());
+        let left = counts.time_left().map(|left| format!(", {:#} left", HumanDuration(left)));
+        let left = left.unwrap_or_default();
+        let states = counts.states().map(|(state, jobs)| format!("{state} {jobs}"));
+        let states = states.collect::<Vec<_>>().join(", ");
+        // Each of these calls draws.
+        if self.0.length() != Some(jobs) {
+            self.0.set_length(jobs);
+        }
+        self.0.set_position(ended);
+        self.0.set_message(format!("{ended}/{jobs} jobs, {credits:.2} credits{left}\n  {states}"));
+    }
+
+    /// Prints above the bar why a job ended without a picture.
+    pub fn print_failure(&self, job: &JobStatus) {
+        if has_ended(job.state) && job.state != State::Saved {
+            let (name, state) = (one_line(&job.name), job.state);
+            let reason = job.reason.as_deref().map(|reason| format!(": {}", one_line(reason)));
+            self.0.println(format!("{name}: {state}{}", reason.unwrap_or_default()));
+        }
+    }
+
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}

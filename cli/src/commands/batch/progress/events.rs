@@ -1,0 +1,47 @@
+//! The progress for programs, one JSON object per event.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use imagekiln_batch::{JobStatus, ReportRow, State};
+
+/// A job changed.
+pub fn job(job: &JobStatus) -> Value {
+    json!({
+        "event": "job",
+        "name": job.name,
+        "model": job.operation,
+        "state": job.state.as_str(),
+        "reason": job.reason,
+        "task_id": job.task_id,
+        "credits": job.credits,
+        "path": job.path.as_ref().map(|path| path.to_string_lossy()),
+    })
+}
+
+/// The batch ended.
+pub fn report(rows: &[ReportRow]) -> Value {
+    let mut states: BTreeMap<State, u64> = BTreeMap::new();
+    for row in rows {
+        *states.entry(row.state).or_default() += row.jobs;
+    }
+    let states: serde_json::Map<String, Value> =
+        states.into_iter().map(|(state, jobs)| (state.to_string(), jobs.into())).collect();
+    let row = |row: &ReportRow| {
+        json!({
+            "state": row.state.as_str(),
+            "model": row.operation,
+            "jobs": row.jobs,
+            "credits": row.credits,
+            "without_cost": row.without_cost,
+        })
+    };
+    json!({
+        "event": "report",
+        "jobs": rows.iter().map(|row| row.jobs).sum::<u64>(),
+        "credits": rows.iter().map(|row| row.credits).sum::<f64>(),
+        "states": states,
+        "rows": rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}

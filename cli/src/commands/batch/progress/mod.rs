@@ -1,0 +1,103 @@
+//! The progress of a batch: bars on a terminal, JSON lines elsewhere.
+
+mod bars;
+mod counts;
+mod events;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+
+use indicatif::ProgressDrawTarget;
+
+use self::{bars::Bars, counts::Counts};
+use crate::{
+    failure::Failure,
+    output::{Output, write_failed},
+    sanitize::json_line,
+};
+use imagekiln_batch::{JobStatus, Report};
+
+/// Shows each change of a job, and the report at the end.
+pub struct Progress {
+    counts: Counts,
+    display: Display,
+    /// Standard output.
+    out: Box<dyn Write + Send>,
+    /// Why writing failed. The batch continues, and [`finish`](Self::finish) returns the error.
+    error: Option<io::Error>,
+}
+
+/// What is shown while the batch runs.
+enum Display {
+    /// Bars on standard error.
+    Bars(Bars),
+    /// A JSON line on standard output for each change.
+    Events,
+    /// Nothing, because of `--quiet`.
+    Nothing { json: bool },
+}
+
+impl Progress {
+    /// Starts with the jobs of the ledger.
+    pub fn new<'a>(output: Output, jobs: impl IntoIterator<Item = &'a JobStatus>) -> Self {
+        let display = match () {
+            () if output.spins => Display::Bars(Bars::new(ProgressDrawTarget::stderr()).ticking()),
+            () if output.quiet => Display::Nothing { json: output.json },
+            () => Display::Events,
+        };
+        Self::with(display, Box::new(io::stdout()), jobs)
+    }
+
+    fn with<'a>(
+        display: Display,
+        out: Box<dyn Write + Send>,
+        jobs: impl IntoIterator<Item = &'a JobStatus>,
+    ) -> Self {
+        let counts = Counts::new(jobs);
+        if let Display::Bars(bars) = &display {
+            bars.show(&counts);
+        }
+        Self { counts, display, out, error: None }
+    }
+
+    /// Shows the new status of a job.
+    pub fn changed(&mut self, job: &JobStatus) {
+        self.counts.change(job);
+        match &self.display {
+            Display::Bars(bars) => {
+                bars.print_failure(job);
+                bars.show(&self.counts);
+            }
+            Display::Events => {
+                let line = json_line(&events::job(job));
+                self.write(&line);
+            }
+            Display::Nothing { .. } => {}
+        }
+    }
+
+    /// Removes the bars, and writes the report.
+    pub fn finish(mut self, report: &Report) -> Result<(), Failure> {
+        if let Display::Bars(bars) = &self.display {
+            bars.clear();
+        }
+        let text = match self.display {
+            Display::Events | Display::Nothing { json: true } => {
+                json_line(&events::report(report.rows()))
+            }
+            _ => report.to_string().trim_end().to_owned(),
+        };
+        self.write(&text);
+        self.error.map_or(Ok(()), write_failed)
+    }
+
+    /// Writes a line. After an error, nothing more is written.
+    fn write(&mut self, line: &str) {
+        if self.error.is_none() {
+            let written = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
+            self.error = written.err();
+        }
+    }
+}
