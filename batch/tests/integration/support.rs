@@ -14,6 +14,7 @@ use imagekiln_testbed::{
     test,
 };
 use sqlx::{ConnectOptions as _, postgres::PgConnectOptions, sqlite::SqliteConnectOptions};
+use tokio::runtime::Handle;
 
 /// The cost of a request of [`job`] in credits.
 pub const PRICE: f64 = 3.0;
@@ -110,19 +111,23 @@ impl Fixture {
         self.execute("UPDATE imagekiln.submissions SET hold_until = NULL").await;
     }
 
-    /// Changes the ledger behind the back of its workers. Tables have no schema in SQLite.
-    pub async fn execute(&self, sql: &str) {
-        match &self.url {
-            Some(url) => {
-                let options: PgConnectOptions = url.parse().unwrap();
-                sqlx::query(sql).execute(&mut options.connect().await.unwrap()).await.unwrap();
+    /// Changes the ledger behind the back of its workers, while the paused clock stands still.
+    pub async fn execute(&self, sql: &'static str) {
+        let (url, file, runtime) = (self.url.clone(), self.ledger_name(), Handle::current());
+        let execute = async move {
+            match url.map(|url| url.parse::<PgConnectOptions>().unwrap()) {
+                Some(options) => {
+                    sqlx::query(sql).execute(&mut options.connect().await.unwrap()).await.unwrap();
+                }
+                None => {
+                    let options = SqliteConnectOptions::new().filename(file);
+                    // SQLite has no schemas.
+                    let sql = sql.replace("imagekiln.", "");
+                    sqlx::query(&sql).execute(&mut options.connect().await.unwrap()).await.unwrap();
+                }
             }
-            None => {
-                let options = SqliteConnectOptions::new().filename(self.ledger_name());
-                let sql = sql.replace("imagekiln.", "");
-                sqlx::query(&sql).execute(&mut options.connect().await.unwrap()).await.unwrap();
-            }
-        }
+        };
+        tokio::task::spawn_blocking(move || runtime.block_on(execute)).await.unwrap();
     }
 
     /// Opens the ledger for another worker: on PostgreSQL with another connection, as another
