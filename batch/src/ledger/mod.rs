@@ -10,6 +10,7 @@ mod jobs;
 mod journal;
 mod lease;
 mod limits;
+mod manage;
 mod resolve;
 mod steps;
 mod ticket;

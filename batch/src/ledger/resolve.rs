@@ -1,6 +1,6 @@
 //! Decisions of a person about submissions with unknown billing.
 
-use super::{Ledger, database::Database, exactly_one};
+use super::{Ledger, database::Database, exactly_one, manage::must_have_changed};
 use crate::{Error, ErrorKind, JobStatus, State};
 
 /// What a person found out about the submission of an [`Unknown`](State::Unknown) job, for example
@@ -35,9 +35,7 @@ impl Ledger {
         if resolution == Resolution::NotPaid {
             self.0.changed.notify_waiters();
         }
-        self.job(name)
-            .await?
-            .ok_or_else(|| Error::new(ErrorKind::State, format!("the ledger has no job `{name}`")))
+        self.existing(name).await
     }
 }
 
@@ -64,7 +62,7 @@ async fn resolve(database: &mut Database, name: &str, resolution: Resolution) ->
          WHERE name = $3 AND state = 'unknown'"
     );
     let changed = database.execute(&change, [reason.into(), now.into(), name.into()]).await?;
-    exactly_one(changed, format!("job `{name}`"), State::Unknown)?;
+    must_have_changed(database, name, changed, "unknown").await?;
     if let Some(left) = hold_until.map(|until| until - now).filter(|left| *left > 0)
         && resolution == Resolution::NotPaid
     {

@@ -85,7 +85,7 @@ async fn a_person_resolves_an_unknown_job(backend: Backend) {
     assert_eq!((status.state, status.task_id), (State::Queued, None));
     let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
-    assert_eq!(error.to_string(), "job `fox` is not unknown; nothing was changed");
+    assert_eq!(error.to_string(), "job `fox` is queued, not unknown; nothing was changed");
     fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(state(&ledger, "fox").await, State::Saved);
     let error = ledger.resolve("wolf", Resolution::Paid).await.unwrap_err();

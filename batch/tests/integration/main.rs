@@ -4,6 +4,7 @@ mod budget;
 mod journal;
 mod killed;
 mod ledger;
+mod manage;
 mod model;
 mod outputs;
 mod runs;
@@ -20,6 +21,7 @@ fn main() {
         journal::tests(),
         killed::tests(),
         ledger::tests(),
+        manage::tests(),
         model::tests(),
         outputs::tests(),
         runs::tests(),

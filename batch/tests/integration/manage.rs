@@ -1,0 +1,87 @@
+//! Jobs that a person queues again or removes.
+
+use imagekiln_batch::{ErrorKind, State};
+use imagekiln_testbed::Trial;
+
+use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, state};
+
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(a_failed_job_is_retried),
+        both(only_jobs_that_ended_are_retried),
+        both(a_job_is_forgotten_but_not_its_cost),
+        both(a_job_that_may_be_billed_is_not_forgotten),
+        both(the_ledger_knows_requests_and_prices),
+    ];
+    tests.into_iter().flatten().collect()
+}
+
+async fn a_failed_job_is_retried(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox [[error]]")]);
+    for times in 1..=2 {
+        assert_eq!(batch.run().await.unwrap().count(State::Failed), 1);
+        assert_eq!(fixture.accepted(), times);
+        let status = ledger.retry("fox").await.unwrap();
+        assert_eq!((status.state, status.reason, status.task_id), (State::Queued, None, None));
+    }
+    // The budget counts both submissions.
+    let report = batch.budget(2.5 * PRICE).run().await.unwrap();
+    assert_eq!((report.count(State::Queued), fixture.accepted()), (1, 2));
+}
+
+async fn only_jobs_that_ended_are_retried(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
+    let error = ledger.retry("0").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::State);
+    let expected = "job `0` is saved, not failed, moderated or expired; nothing was changed";
+    assert_eq!(error.to_string(), expected);
+    let error = ledger.retry("wolf").await.unwrap_err();
+    assert_eq!(error.to_string(), "the ledger has no job `wolf`");
+}
+
+async fn a_job_is_forgotten_but_not_its_cost(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).budget(2.0 * PRICE).jobs([job("saved", "a fox")]);
+    batch.run().await.unwrap();
+    ledger.add(jobs(2)).await.unwrap();
+    for name in ["saved", "0"] {
+        ledger.forget(name).await.unwrap();
+        assert_eq!(ledger.job(name).await.unwrap(), None);
+    }
+    ledger.add([job("again", "another fox"), job("more", "more foxes")]).await.unwrap();
+    let report = batch.resume().await.unwrap();
+    assert_eq!((report.count(State::Saved), report.count(State::Queued)), (1, 2));
+    assert_equal(fixture.charged(), 2.0 * PRICE);
+    // The client does not resume what belonged to a job.
+    let client = fixture.client().journal(ledger).build().unwrap();
+    assert!(client.resume().await.unwrap().is_empty());
+}
+
+async fn a_job_that_may_be_billed_is_not_forgotten(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let lost = [job("lost", "a fox [[reply-lost]]"), job("missing", "a fox [[not-found]]")];
+    fixture.batch(&ledger).jobs(lost).run().await.unwrap();
+    for (name, expected) in [("lost", State::Unknown), ("missing", State::Submitted)] {
+        let error = ledger.forget(name).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::State);
+        assert!(error.to_string().contains(expected.as_str()), "{error}");
+        assert_eq!(state(&ledger, name).await, expected);
+    }
+}
+
+async fn the_ledger_knows_requests_and_prices(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    assert!(ledger.prices().await.unwrap().is_empty());
+    fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
+    assert_eq!(ledger.prices().await.unwrap(), [("gen-2-pro".to_owned(), PRICE)].into());
+    let request = ledger.request("0").await.unwrap().unwrap();
+    assert!(request.to_json().unwrap().contains("fox 0"));
+    assert!(ledger.request("wolf").await.unwrap().is_none());
+}
