@@ -1,4 +1,6 @@
-//! Two hundred pictures with a cap on tasks and credits. Run it again to resume.
+//! Two hundred pictures with a cap, a budget and progress. Run it again to resume.
+//!
+//!     cargo run --package imagekiln-batch --example prompts
 
 use imagekiln::{ClientBuilder, types::Gen2Pro};
 use imagekiln_batch::{Batch, Job, Ledger};
@@ -7,15 +9,16 @@ use imagekiln_batch::{Batch, Job, Ledger};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let foxes = (1..=200).map(|number| {
         let request = Gen2Pro::new("a red fox in the snow").seed(number).width(64).height(64);
-        Job::new(format!("fox-{number}"), format!("fox-{number}.jpg"), request)
+        Job::new(format!("fox-{number}"), "{index:03}-{slug}-{seed}.{ext}", request)
     });
-    let ledger = Ledger::open("foxes.db").await?;
-    let report = Batch::open(ClientBuilder::from_env()?, ledger)?
+    let report = Batch::open(ClientBuilder::from_env()?, Ledger::open("foxes.db").await?)?
         .jobs(foxes)
         .max_active(24)
         .budget(1000.0)
         .save_to("foxes")
-        .on_change(|job| println!("{} {} {:?}", job.name, job.state, job.reason))
+        .on_change(|job| {
+            println!("{} {} {}", job.name, job.state, job.reason.as_deref().unwrap_or(""))
+        })
         .run()
         .await?;
     print!("{report}");

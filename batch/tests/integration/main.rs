@@ -1,6 +1,7 @@
 //! The ledger and the batch over real HTTP, against the simulator, on SQLite and on PostgreSQL.
 
 mod budget;
+mod examples;
 mod journal;
 mod killed;
 mod ledger;
@@ -18,6 +19,7 @@ fn main() {
     }
     let tests = [
         budget::tests(),
+        examples::tests(),
         journal::tests(),
         killed::tests(),
         ledger::tests(),
