@@ -72,7 +72,7 @@ mod tests {
 
     const MISSING: Requirement = Requirement {
         name: "a unicorn",
-        find: || false,
+        is_present: || false,
         advice: "look in the forest",
         variable: "IMAGEKILN_UNICORN_TESTS",
     };

@@ -11,7 +11,7 @@
 //!
 //! const SHELL: Requirement = Requirement {
 //!     name: "a shell",
-//!     find: || std::path::Path::new("/bin/sh").exists(),
+//!     is_present: || std::path::Path::new("/bin/sh").exists(),
 //!     advice: "apt-get install dash",
 //!     variable: "SHELL_TESTS",
 //! };

@@ -17,7 +17,7 @@ use crate::Requirement;
 /// A PostgreSQL server that tests can start.
 pub const POSTGRES: Requirement = Requirement {
     name: "PostgreSQL",
-    find: || programs().is_some() && (!is_root() || user_id().is_some()),
+    is_present: || programs().is_some() && (!is_root() || user_id().is_some()),
     advice: "apt-get install postgresql",
     variable: "IMAGEKILN_POSTGRES_TESTS",
 };

@@ -8,7 +8,7 @@ pub struct Requirement {
     /// What is needed, for messages: `Chromium and chromedriver`.
     pub name: &'static str,
     /// Returns whether the machine has it. Called once per test.
-    pub find: fn() -> bool,
+    pub is_present: fn() -> bool,
     /// How to install it.
     pub advice: &'static str,
     /// If this environment variable is `required`, tests fail instead of being ignored.
@@ -24,7 +24,7 @@ pub(crate) struct Missing {
 
 impl Requirement {
     pub(crate) fn check(&self) -> Result<(), Missing> {
-        if (self.find)() {
+        if (self.is_present)() {
             return Ok(());
         }
         let reason = format!("needs {}: {}", self.name, self.advice);

@@ -2,7 +2,7 @@
 
 use std::{
     env, fs,
-    io::{BufRead as _, BufReader},
+    io::{self, BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -41,9 +41,9 @@ impl Example {
         Self { name, simulator, directory: tempfile::tempdir().unwrap(), address }
     }
 
-    fn start(&self) -> Child {
+    fn start(&self) -> Process {
         let webhooks = format!("http://{}/webhooks", self.address);
-        Command::new(program(self.name))
+        let child = Command::new(program(self.name))
             .arg(&self.address)
             .current_dir(&self.directory)
             .env("IMAGEKILN_API_KEY", self.simulator.api_key())
@@ -52,13 +52,14 @@ impl Example {
             .env("IMAGEKILN_WEBHOOK_SECRET", "a secret of the tests")
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap()
+            .unwrap();
+        Process(child)
     }
 
     /// Starts the web application, and waits until it listens.
-    async fn serve(&self) -> Child {
+    async fn serve(&self) -> Process {
         let mut child = self.start();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut output = BufReader::new(child.0.stdout.take().unwrap());
         let line = task::spawn_blocking(move || {
             let mut line = String::new();
             output.read_line(&mut line).unwrap();
@@ -113,9 +114,15 @@ fn program(name: &str) -> PathBuf {
     tests.ancestors().nth(2).unwrap().join("examples").join(name)
 }
 
-fn kill(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
+/// A process that is killed when the test ends.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Fails only if it has already exited.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 async fn the_batch() {
@@ -124,10 +131,14 @@ async fn the_batch() {
     while example.accepted() < 60 {
         time::sleep(Duration::from_millis(1)).await;
     }
-    kill(killed);
-    let resumed = example.start();
-    let output = task::spawn_blocking(move || resumed.wait_with_output()).await.unwrap().unwrap();
-    assert!(output.status.success());
+    drop(killed);
+    let mut resumed = example.start();
+    // Reads what it prints, so that the pipe never fills up.
+    let finish = move || {
+        io::copy(resumed.0.stdout.as_mut().unwrap(), &mut io::sink()).unwrap();
+        resumed.0.wait().unwrap()
+    };
+    assert!(task::spawn_blocking(finish).await.unwrap().success());
     let ledger = example.ledger("foxes.db").await;
     let report = ledger.report().await.unwrap();
     // The kill may have lost responses.
@@ -153,7 +164,7 @@ async fn the_web_application() {
     while example.accepted() < 2 {
         time::sleep(Duration::from_millis(1)).await;
     }
-    kill(killed);
+    drop(killed);
     let resumed = example.serve().await;
     example.simulator.clock().set_speed(1.0);
     // The webhook finds the task whose response was lost.
@@ -164,7 +175,7 @@ async fn the_web_application() {
         assert!(response.bytes().await.unwrap().starts_with(b"\x89PNG"));
     }
     assert_eq!(example.accepted(), 2);
-    kill(resumed);
+    drop(resumed);
 }
 
 async fn bad_orders_cost_nothing() {
@@ -180,5 +191,5 @@ async fn bad_orders_cost_nothing() {
         assert_eq!(example.get(path).await.status().as_u16(), 404);
     }
     assert_eq!(example.accepted(), 0);
-    kill(server);
+    drop(server);
 }

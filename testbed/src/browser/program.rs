@@ -10,7 +10,7 @@ pub(super) const DRIVER: &str = "chromedriver";
 /// A browser, for tests of pages.
 pub const BROWSER: Requirement = Requirement {
     name: "Chromium and chromedriver",
-    find: || find(CHROMIUM).is_some() && find(DRIVER).is_some(),
+    is_present: || find(CHROMIUM).is_some() && find(DRIVER).is_some(),
     advice: "apt-get install chromium chromium-driver",
     variable: "IMAGEKILN_BROWSER_TESTS",
 };
