@@ -10,6 +10,8 @@ mod ledger;
 mod output;
 mod provenance;
 mod report;
+#[cfg(feature = "sheet")]
+mod sheet;
 mod state;
 mod stored_request;
 mod template;
@@ -21,5 +23,7 @@ pub use self::error::{Error, ErrorKind};
 pub use self::job::{Job, JobStatus};
 pub use self::ledger::{Ledger, Resolution};
 pub use self::report::{Report, ReportRow};
+#[cfg(feature = "sheet")]
+pub use self::sheet::{Sheet, SheetEntry};
 pub use self::state::State;
 pub use self::template::{Template, TemplateFields};

@@ -65,20 +65,18 @@ impl Folder {
             let exists = error.kind() == Kind::File && self.exists(key).await;
             return Err(if exists { SaveError::Exists } else { SaveError::Client(error) });
         }
-        let found = match self.find(key).await {
-            Ok(Some(saved)) => return Ok(saved),
+        let found = match self.read(key).await {
+            Ok(Some(bytes)) => return Ok(SavedPicture::new(&bytes, self.location(key))),
             Ok(None) => unusable(&self.path(key), io::ErrorKind::NotFound.into()),
             Err(error) => error,
         };
         Err(SaveError::Output { error: found, is_transient: false })
     }
 
-    pub(super) async fn find(&self, key: &str) -> Result<Option<SavedPicture>, Error> {
-        let (path, name, location) = (self.path(key), self.path(key), self.location(key));
+    pub(super) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
+        let (path, name) = (self.path(key), self.path(key));
         let read = move || match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => {
-                Ok(Some(SavedPicture::new(&fs::read(path)?, location)))
-            }
+            Ok(metadata) if metadata.is_file() => fs::read(path).map(Some),
             Ok(_) => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

@@ -115,10 +115,16 @@ impl Output {
 
     /// Returns the picture at a key, if there is one.
     pub(crate) async fn find(&self, key: &str) -> Result<Option<SavedPicture>, Error> {
+        let bytes = self.read(key).await?;
+        Ok(bytes.map(|bytes| SavedPicture::new(&bytes, self.location(key))))
+    }
+
+    /// Returns the content of the file or the object at a key, if there is one.
+    pub(crate) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
         match self {
-            Self::Folder(folder) => folder.find(key).await,
+            Self::Folder(folder) => folder.read(key).await,
             #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.find(key).await,
+            Self::Bucket(bucket) => bucket.content(key).await,
         }
     }
 

@@ -9,6 +9,7 @@ mod manage;
 mod model;
 mod outputs;
 mod runs;
+mod sheets;
 mod support;
 mod webhooks;
 mod workers;
@@ -27,6 +28,7 @@ fn main() {
         model::tests(),
         outputs::tests(),
         runs::tests(),
+        sheets::tests(),
         webhooks::tests(),
         workers::tests(),
     ];

@@ -79,9 +79,9 @@ impl Bucket {
         Ok(SavedPicture::new(&bytes, self.location(key)))
     }
 
-    pub(super) async fn find(&self, key: &str) -> Result<Option<SavedPicture>, Error> {
+    pub(super) async fn content(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
         let bytes = self.read(key).await.map_err(Failure::into_error)?;
-        Ok(bytes.map(|bytes| SavedPicture::new(&bytes, self.location(key))))
+        Ok(bytes.map(|bytes| bytes.to_vec()))
     }
 
     pub(super) async fn write(&self, key: &str, json: &[u8]) -> Result<(), Error> {

@@ -1,0 +1,145 @@
+//! The HTML of one job.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::{
+    SheetEntry,
+    preview::{Preview, Thumbnail},
+    template::{
+        Value::{Html, Text},
+        fill,
+    },
+};
+use crate::State;
+
+/// What is escaped in a path that becomes a relative URL. A colon could end a scheme.
+const ESCAPED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
+
+pub(super) fn html(entry: &SheetEntry) -> String {
+    let preview = entry.picture.as_deref().map(Preview::of);
+    let credits = entry.credits.map(|credits| credits.to_string()).unwrap_or_default();
+    let values = [
+        ("name", Text(&entry.name)),
+        ("state", Text(entry.state.as_str())),
+        ("model", Text(&entry.model)),
+        ("credits", Text(&credits)),
+        ("frame", Html(&frame(entry, preview.as_ref()))),
+        ("prompt", Html(&optional(PROMPT, entry.prompt.as_deref()))),
+        ("reason", Html(&optional(REASON, entry.reason.as_deref()))),
+        ("facts", Html(&facts(entry, preview.as_ref()))),
+        ("link", Html(&optional(LINK, entry.link.as_deref().map(url).as_deref()))),
+    ];
+    fill(include_str!("assets/job.html"), &values)
+}
+
+const PROMPT: &str = "<p class=\"prompt\" dir=\"auto\">{{value}}</p>\n";
+const REASON: &str = "<p class=\"reason\" dir=\"auto\">{{value}}</p>\n";
+const LINK: &str = "<a class=\"more\" href=\"{{value}}\" target=\"_blank\">Open the file</a>\n";
+
+fn optional(template: &str, value: Option<&str>) -> String {
+    value.map(|value| fill(template, &[("value", Text(value))])).unwrap_or_default()
+}
+
+/// The thumbnail, or a note instead of it.
+fn frame(entry: &SheetEntry, preview: Option<&Preview>) -> String {
+    match preview {
+        Some(Preview::Thumbnail(Thumbnail { jpeg, width, height })) => {
+            let values = [
+                ("jpeg", Html(&STANDARD.encode(jpeg))),
+                ("width", Text(&width.to_string())),
+                ("height", Text(&height.to_string())),
+            ];
+            // The text beside the picture describes it.
+            let image = concat!(
+                r#"<img src="data:image/jpeg;base64,{{jpeg}}" width="{{width}}" "#,
+                r#"height="{{height}}" alt="" loading="lazy" decoding="async">"#,
+            );
+            fill(image, &values)
+        }
+        Some(Preview::Note(note)) => fill("<span>{{note}}</span>", &[("note", Text(note))]),
+        None => {
+            let note = match entry.state {
+                State::Saved => "the file was not found",
+                _ => "no picture",
+            };
+            fill("<span>{{note}}</span>", &[("note", Text(note))])
+        }
+    }
+}
+
+fn facts(entry: &SheetEntry, preview: Option<&Preview>) -> String {
+    let size = match preview {
+        Some(Preview::Thumbnail(picture)) => {
+            Some(format!("{} × {}", picture.width, picture.height))
+        }
+        _ => None,
+    };
+    let cost = match entry.credits {
+        Some(credits) => ("plain", Some(format!("{credits:.2} credits"))),
+        None => ("", entry.is_without_cost().then(|| "unknown".to_owned())),
+    };
+    let seed = entry.seed.map(|seed| seed.to_string());
+    let facts = [
+        ("plain", "Model", Some(&entry.model)),
+        ("", "Seed", seed.as_ref()),
+        (cost.0, "Cost", cost.1.as_ref()),
+        ("more", "Size", size.as_ref()),
+        ("more", "Task", entry.task_id.as_ref()),
+    ];
+    let rows = facts.into_iter().filter_map(|(class, label, value)| {
+        let values = [("class", Text(class)), ("label", Text(label)), ("value", Text(value?))];
+        Some(fill(
+            "<div class=\"{{class}}\"><dt>{{label}}</dt> <dd>{{value}}</dd></div>\n",
+            &values,
+        ))
+    });
+    rows.collect()
+}
+
+/// A relative URL for a path, whatever the names of its files are.
+fn url(path: &str) -> String {
+    format!("./{}", utf8_percent_encode(path, ESCAPED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_stays_beside_the_sheet() {
+        assert_eq!(url("foxes/1 é.png"), "./foxes/1%20%C3%A9.png");
+        assert_eq!(url("javascript:alert(1)"), "./javascript%3Aalert%281%29");
+        assert_eq!(url("//example.com/x?#"), ".///example.com/x%3F%23");
+        assert_eq!(url("a\\b"), "./a%5Cb");
+    }
+
+    #[test]
+    fn text_of_a_job_cannot_become_markup() {
+        let hostile = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
+        let mut entry = SheetEntry::new(hostile, hostile, State::Failed);
+        entry.prompt = Some(hostile.to_owned());
+        entry.reason = Some(hostile.to_owned());
+        entry.task_id = Some(hostile.to_owned());
+        entry.link = Some(hostile.to_owned());
+        entry.picture = Some(hostile.into());
+        let html = html(&entry);
+        assert!(!html.contains("<script") && !html.contains("<img"), "{html}");
+        let escaped = "&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x";
+        // The name twice, the model twice, and the prompt, the reason and the task once.
+        assert_eq!(html.matches(escaped).count(), 7, "{html}");
+    }
+
+    #[test]
+    fn a_cost_is_unknown_only_if_the_job_may_have_been_billed() {
+        let is_unknown = |entry| html(&entry).contains("<dt>Cost</dt> <dd>unknown</dd>");
+        let mut entry = SheetEntry::new("a", "gen-2-pro", State::Failed);
+        assert!(!is_unknown(entry.clone()));
+        entry.task_id = Some("t-1".to_owned());
+        assert!(is_unknown(entry.clone()));
+        entry.credits = Some(3.0);
+        assert!(!is_unknown(entry));
+        assert!(is_unknown(SheetEntry::new("b", "gen-2-pro", State::Unknown)));
+    }
+}
