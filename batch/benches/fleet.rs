@@ -1,0 +1,177 @@
+//! Jobs per second, memory and the time to resume, against a simulator in another process.
+//!
+//!     cargo bench --package imagekiln-batch --bench fleet
+
+use std::{
+    env, fs,
+    path::Path,
+    process::{Child, Command},
+    time::{Duration, Instant},
+};
+
+use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
+use imagekiln_batch::{Batch, Job, Ledger};
+use imagekiln_simulator::{Config, Simulator};
+use imagekiln_testbed::postgres::cluster;
+use tokio::{runtime::Runtime, task::JoinSet};
+
+const JOBS: usize = 2_000;
+const ACTIVE: usize = 24;
+const MANY: usize = 10_000;
+
+const LEDGER: &str = "IMAGEKILN_BENCH_LEDGER";
+const OUTPUT: &str = "IMAGEKILN_BENCH_OUTPUT";
+const MAX_ACTIVE: &str = "IMAGEKILN_BENCH_ACTIVE";
+
+fn main() {
+    let runtime = Runtime::new().unwrap();
+    match env::var(LEDGER) {
+        Ok(ledger) => runtime.block_on(run_batch(&ledger)),
+        Err(_) => runtime.block_on(measure()),
+    }
+}
+
+/// The child: runs the jobs of a ledger, or submits without a ledger if the name is empty.
+async fn run_batch(ledger: &str) {
+    let output = env::var(OUTPUT).unwrap();
+    let active = env::var(MAX_ACTIVE).unwrap().parse().unwrap();
+    let client = ClientBuilder::from_env().unwrap();
+    if ledger.is_empty() {
+        return run_client(client.build().unwrap(), Path::new(&output)).await;
+    }
+    let batch = Batch::open(client, open(ledger).await).unwrap();
+    batch.max_active(active).save_to(output).resume().await.unwrap();
+}
+
+/// The baseline: the same requests with the client alone.
+async fn run_client(client: Client, output: &Path) {
+    fs::create_dir_all(output).unwrap();
+    let mut active = JoinSet::new();
+    for number in 0..JOBS {
+        if active.len() == ACTIVE {
+            active.join_next().await.unwrap().unwrap();
+        }
+        let (client, path) = (client.clone(), output.join(format!("{number}.jpg")));
+        active.spawn(async move {
+            let task = client.submit(request(number)).await.unwrap();
+            task.wait().await.unwrap().save(path).await.unwrap();
+        });
+    }
+    active.join_all().await;
+}
+
+fn request(number: usize) -> Gen2Pro {
+    Gen2Pro::new(format!("fox {number}")).width(64).height(64)
+}
+
+async fn open(name: &str) -> Ledger {
+    match name.starts_with("postgres:") {
+        true => Ledger::connect(name).await.unwrap(),
+        false => Ledger::open(name).await.unwrap(),
+    }
+}
+
+async fn add_jobs(ledger: &str, count: usize) {
+    let job = |number| Job::new(format!("{number}"), format!("{number}.jpg"), request(number));
+    open(ledger).await.add((0..count).map(job)).await.unwrap();
+}
+
+/// A simulator, and processes that run batches.
+struct Bench {
+    simulator: Simulator,
+    directory: tempfile::TempDir,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let config =
+            Config { ready_after: Duration::ZERO, max_active_tasks: MANY, ..Config::default() };
+        let simulator = Simulator::start(config).await.unwrap();
+        Self { simulator, directory: tempfile::tempdir().unwrap() }
+    }
+
+    fn sqlite(&self) -> String {
+        self.directory.path().join("ledger.db").to_str().unwrap().to_owned()
+    }
+
+    fn start(&self, ledger: &str, active: usize) -> Child {
+        Command::new(env::current_exe().unwrap())
+            .env(LEDGER, ledger)
+            .env(OUTPUT, self.directory.path().join("pictures"))
+            .env(MAX_ACTIVE, active.to_string())
+            .env("IMAGEKILN_API_KEY", self.simulator.api_key())
+            .env("IMAGEKILN_BASE_URL", self.simulator.base_url())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Runs so many workers to their end, and returns the jobs per second.
+    async fn jobs_per_second(&self, ledger: &str, workers: usize) -> f64 {
+        let started = Instant::now();
+        let children: Vec<Child> = (0..workers).map(|_| self.start(ledger, ACTIVE)).collect();
+        for mut child in children {
+            let ended = tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
+            assert!(ended.success());
+        }
+        JOBS as f64 / started.elapsed().as_secs_f64()
+    }
+
+    async fn wait_for(&self, reached: impl Fn(&Simulator) -> bool) {
+        while !reached(&self.simulator) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+async fn measure() {
+    let baseline = Bench::new().await.jobs_per_second("", 1).await;
+    println!("| what | jobs per second | ratio |\n|---|---|---|");
+    println!("| the client alone | {baseline:.0} | 1 |");
+    let ledgers =
+        [("SQLite, 1 worker", 1), ("PostgreSQL, 1 worker", 1), ("PostgreSQL, 3 workers", 3)];
+    for (name, workers) in ledgers {
+        let bench = Bench::new().await;
+        let ledger = match name.starts_with("SQLite") {
+            true => bench.sqlite(),
+            false => cluster().create_database(),
+        };
+        add_jobs(&ledger, JOBS).await;
+        let speed = bench.jobs_per_second(&ledger, workers).await;
+        println!("| {name} | {speed:.0} | {:.2} |", speed / baseline);
+    }
+    many_active_jobs().await;
+}
+
+/// Measures 10,000 jobs whose tasks are not ready, and resuming them.
+async fn many_active_jobs() {
+    let bench = Bench::new().await;
+    bench.simulator.clock().set_speed(0.0);
+    let ledger = bench.sqlite();
+    add_jobs(&ledger, MANY).await;
+    let mut child = bench.start(&ledger, MANY);
+    bench.wait_for(|simulator| simulator.counts().accepted >= 100).await;
+    let few = resident(&child);
+    bench.wait_for(|simulator| simulator.counts().accepted >= MANY as u64).await;
+    let polls = bench.simulator.counts().polls;
+    bench.wait_for(|simulator| simulator.counts().polls >= polls + MANY as u64).await;
+    let many = resident(&child);
+    println!("\nresident memory: {few:.1} MiB with 100 active jobs, {many:.1} MiB with {MANY}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let polls = bench.simulator.counts().polls;
+    let started = Instant::now();
+    let mut child = bench.start(&ledger, MANY);
+    bench.wait_for(|simulator| simulator.counts().polls >= polls + MANY as u64).await;
+    let seconds = started.elapsed().as_secs_f64();
+    println!("resuming {MANY} jobs, until each was polled: {seconds:.1} s");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Returns the resident memory of a process in MiB.
+fn resident(child: &Child) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let kib: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib / 1024.0
+}
