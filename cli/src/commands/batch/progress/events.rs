@@ -16,7 +16,7 @@ pub fn job(job: &JobStatus) -> Value {
         "reason": job.reason,
         "task_id": job.task_id,
         "credits": job.credits,
-        "path": job.path.as_ref().map(|path| path.to_string_lossy()),
+        "location": job.location,
     })
 }
 

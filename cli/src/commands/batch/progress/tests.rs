@@ -83,7 +83,7 @@ fn saved(job: &JobStatus) -> JobStatus {
     let mut job = in_state(job, State::Saved);
     job.task_id = Some(format!("task-of-{}", job.name));
     job.credits = Some(4.5);
-    job.path = Some(format!("/pictures/{}", job.target.display()).into());
+    job.location = Some(format!("/pictures/{}", job.target));
     job
 }
 
