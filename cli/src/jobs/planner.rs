@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{args::model, failure::Failure, sanitize::one_line};
 use imagekiln::{Operation, Request};
+use imagekiln_batch::Template;
 
 pub struct Planner<'a> {
     source: &'a Source,
@@ -80,6 +81,9 @@ impl<'a> Planner<'a> {
         self.take(Taken::Name, &name, line);
         if let Some(target) = draft.target.as_deref().filter(|target| !target.contains('{')) {
             self.take(Taken::Target, target, line);
+        }
+        if let Some(Err(problem)) = draft.target.as_deref().map(Template::parse) {
+            return self.problem(line, problem.to_string());
         }
         let target = draft.target.unwrap_or_else(|| self.defaults.target.clone());
         self.jobs.push(PlannedJob { line, name, target, request });

@@ -77,6 +77,7 @@ fn every_bad_line_of_json() {
             "{\"name\":\"n\",\"target\":\"x.png\",\"prompt\":\"a\"}\n",
             "{\"name\":\"n\",\"target\":\"x.png\",\"prompt\":\"b\"}\n",
             "{\"prompt\":\"a\",\"extra\":7}\n",
+            "{\"prompt\":\"a\",\"target\":\"../x.png\"}\n",
         ),
     );
     assert_eq!(
@@ -97,6 +98,8 @@ fn every_bad_line_of_json() {
             "a.jsonl:10: name: `n` is the name of line 9 too",
             "a.jsonl:10: target: `x.png` is the target of line 9 too",
             "a.jsonl:11: extra: must be an object",
+            "a.jsonl:12: could not parse the target \"../x.png\": it contains `.` or `..` as a \
+             component",
         ]
     );
 }
