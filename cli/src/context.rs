@@ -41,7 +41,7 @@ impl Context {
     }
 
     fn resume_command(&self, task: &TaskRef, output: Option<&str>) -> String {
-        let mut words = vec![self.program.as_str(), "task", "save"];
+        let mut words = vec!["task", "save"];
         // Enough to resume the task, and short enough for a command line.
         let operation = task.operation().map(str::to_owned);
         let task = TaskRef::new(task.id(), task.polling_url().clone(), operation);
@@ -50,18 +50,27 @@ impl Context {
         if let Some(output) = output {
             words.extend(["--output", output]);
         }
+        self.command_line(words)
+    }
+
+    /// The command with the global options that it needs, quoted for a POSIX shell.
+    pub fn command_line<'a>(&'a self, mut words: Vec<&'a str>) -> String {
         for host in &self.globals.allow_polling_host {
             words.extend(["--allow-polling-host", host]);
         }
         for host in &self.globals.allow_delivery_host {
             words.extend(["--allow-delivery-host", host]);
         }
+        if self.globals.simulate {
+            words.push("--simulate");
+        }
+        words.insert(0, &self.program);
         words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 }
 
 /// Quotes a word for a POSIX shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),

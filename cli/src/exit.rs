@@ -15,11 +15,12 @@ pub enum Exit {
     Network = 7,
     BillingUnknown = 8,
     WebhookRefused = 9,
+    JobsLeft = 10,
     Interrupted = 130,
 }
 
 impl Exit {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Success,
         Self::Other,
         Self::Usage,
@@ -30,6 +31,7 @@ impl Exit {
         Self::Network,
         Self::BillingUnknown,
         Self::WebhookRefused,
+        Self::JobsLeft,
         Self::Interrupted,
     ];
 
@@ -43,7 +45,7 @@ impl Exit {
             Self::Other => "a file could not be read or written, or another local error",
             Self::Usage => "invalid usage, settings or request; nothing was charged",
             Self::KeyRefused => "the service rejected the API key",
-            Self::TaskFailed => "the task failed or was not found",
+            Self::TaskFailed => "the task, or a job of a batch, failed or was not found",
             Self::Moderated => "the task was stopped by moderation",
             Self::Deadline => "the deadline passed; the task continues",
             Self::Network => {
@@ -51,6 +53,7 @@ impl Exit {
             }
             Self::BillingUnknown => "unknown whether a task was created and charged",
             Self::WebhookRefused => "a webhook delivery was rejected",
+            Self::JobsLeft => "jobs of a batch are left; run it again to continue",
             Self::Interrupted => "interrupted; a submitted task continues",
         }
     }

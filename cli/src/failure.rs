@@ -1,5 +1,7 @@
 //! Why a command failed, with everything that a report needs.
 
+mod batch;
+
 use std::{
     error,
     fmt::Display,
@@ -134,13 +136,19 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
         let exit = match error.billing() {
             Billing::Unknown => Exit::BillingUnknown,
             _ => exit_of(error.kind()),
         };
-        let mut failure = Self::new(error.kind().as_str(), exit, message(&error));
-        failure.causes = causes(error::Error::source(&error));
-        failure.advice = advice(&error);
+        let mut failure = Self::new(error.kind().as_str(), exit, message(error));
+        failure.causes = causes(error::Error::source(error));
+        failure.advice = advice(error);
         failure.violations = error.violations().to_vec();
         failure.status = error.status();
         failure.request_id = error.request_id().map(str::to_owned);

@@ -5,10 +5,11 @@
 
 use std::{
     io::{self, IsTerminal, Write},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle, WeakProgressBar};
 use serde_json::{Value, json};
 
 use crate::{args::globals::Globals, failure::Failure, sanitize::json_line};
@@ -59,6 +60,22 @@ impl Output {
         self.event("finishing", || text.to_owned(), || json!({ "message": text }));
     }
 
+    /// Reports, even with `--quiet`, that Ctrl-C waits for the active jobs of a batch.
+    pub fn stopping(&self) {
+        let text = "stopping: no more jobs are submitted, and the active ones continue to their \
+                    end; press Ctrl-C again to stop at once";
+        self.event("stopping", || text.to_owned(), || json!({ "message": text }));
+    }
+
+    /// Reports, even with `--quiet`, that a stopped batch waits for its last responses.
+    pub fn last_responses(&self, limit: Duration) {
+        let text = format!(
+            "stopping now: waiting up to {} s for the responses to submissions in flight",
+            limit.as_secs()
+        );
+        self.event("stopping_now", || text.clone(), || json!({ "message": text }));
+    }
+
     fn event(
         &self,
         event: &str,
@@ -100,9 +117,24 @@ impl Output {
     }
 }
 
+/// The bar on the terminal, if there is one.
+static BAR: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
+
+/// Lets lines on standard error appear above this bar.
+pub fn write_above(bar: &ProgressBar) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.downgrade());
+}
+
 /// Writes a line to standard error.
 pub fn line_on_stderr(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let write = || {
+        let _ = writeln!(io::stderr(), "{line}");
+    };
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar.and_then(|bar| bar.upgrade()) {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
 }
 
 /// Writes a line to standard output, which may be closed.

@@ -10,12 +10,15 @@ const LONGEST: usize = 100;
 
 /// The first 100 characters of a text, without control characters.
 pub fn one_line(text: &str) -> String {
-    let mut shown: String =
-        text.chars().take(LONGEST).map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        shown.push_str("...");
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => printable(&text[..end]) + "...",
+        None => printable(text),
     }
-    shown
+}
+
+/// The whole text, without control characters.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if is_unsafe(c) { ' ' } else { c }).collect()
 }
 
 /// Complete JSON on one line, with the characters escaped that [`one_line`] replaces.

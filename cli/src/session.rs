@@ -16,30 +16,37 @@ pub struct Session {
 impl Session {
     /// Creates the client; nothing is sent.
     pub async fn open(context: &Context) -> Result<Self, Failure> {
-        let globals = &context.globals;
-        let (builder, simulator) = match globals.simulate {
-            true => {
-                let simulator = simulator(Config::default()).await?;
-                let builder = Client::builder()
-                    .api_key(simulator.api_key())
-                    .base_url(simulator.base_url())
-                    .regional_base_url(simulator.regional_base_url());
-                (builder, Some(simulator))
-            }
-            false => (from_environment()?, None),
-        };
-        let hosts = globals.allow_polling_host.iter();
-        let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
-        let hosts = globals.allow_delivery_host.iter();
-        let builder = hosts.fold(builder, |builder, host| builder.allow_delivery_host(host));
-        let builder = match &globals.record {
-            Some(path) => builder.recorder(Directory::create(path, context.output)?),
-            None => builder,
-        };
-        let tls = tls::config(!globals.simulate)?;
-        let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
+        let (builder, simulator) = client(context).await?;
         Ok(Self { client: builder.build()?, _simulator: simulator })
     }
+}
+
+/// Returns the settings of a client, and the simulator that must exist as long as the client.
+/// Nothing is sent.
+pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulator>), Failure> {
+    let globals = &context.globals;
+    let (builder, simulator) = match globals.simulate {
+        true => {
+            let simulator = simulator(Config::default()).await?;
+            let builder = Client::builder()
+                .api_key(simulator.api_key())
+                .base_url(simulator.base_url())
+                .regional_base_url(simulator.regional_base_url());
+            (builder, Some(simulator))
+        }
+        false => (from_environment()?, None),
+    };
+    let hosts = globals.allow_polling_host.iter();
+    let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
+    let hosts = globals.allow_delivery_host.iter();
+    let builder = hosts.fold(builder, |builder, host| builder.allow_delivery_host(host));
+    let builder = match &globals.record {
+        Some(path) => builder.recorder(Directory::create(path, context.output)?),
+        None => builder,
+    };
+    let tls = tls::config(!globals.simulate)?;
+    let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
+    Ok((builder, simulator))
 }
 
 /// Starts a simulator. Without a seed its ids are unique across runs, so that a task kept from an

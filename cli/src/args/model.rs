@@ -87,6 +87,11 @@ pub fn notes(model: &Operation, image: &str) -> String {
     notes.join("\n")
 }
 
+/// Whether this is the id of a field or a path parameter.
+pub fn is_of_request(id: &str) -> bool {
+    id.starts_with("field ") || id.starts_with("parameter ")
+}
+
 /// The id of a field among the matches. The prefix avoids conflicts with the program's own options.
 pub fn field_id(name: &str) -> String {
     format!("field {name}")

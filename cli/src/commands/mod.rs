@@ -26,7 +26,7 @@ pub async fn execute(
         edit::NAME => edit::execute(context, matches).await,
         run::NAME => run::execute(context, matches).await,
         submit::NAME => submit::execute(context, matches).await,
-        batch::NAME => batch::execute(context, matches),
+        batch::NAME => batch::execute(context, matches).await,
         task::NAME => task::execute(context, matches).await,
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context),

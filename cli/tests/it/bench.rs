@@ -130,12 +130,17 @@ impl Bench {
 
     /// Runs a shell script in which `kiln` is the program.
     pub fn shell(&self, line: &str) -> Outcome {
+        Outcome::of(self.shell_command(line).output().unwrap())
+    }
+
+    pub fn shell_command(&self, line: &str) -> Command {
         let mut command = self.place.command("sh");
         self.point(&mut command);
         let program = PathBuf::from(env!("CARGO_BIN_EXE_kiln"));
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
-        Outcome::of(command.args(["-euc", line]).output().unwrap())
+        command.args(["-euc", line]);
+        command
     }
 
     /// The body of the last request that the simulator accepted.

@@ -34,6 +34,10 @@ fn each_command() {
     }
     let help = place.run(&["batch", "run", "--help"]).ok().text();
     assert_shown!("help_batch_run", help);
+    for action in ["status", "retry", "resolve", "forget"] {
+        let help = place.run(&["batch", action, "--help"]).ok().text();
+        assert_shown!(format!("help_batch_{action}"), help);
+    }
     for action in ["listen", "verify"] {
         let help = place.run(&["webhook", action, "--help"]).ok().text();
         assert_shown!(format!("help_webhook_{action}"), help);

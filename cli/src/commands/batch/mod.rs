@@ -1,10 +1,13 @@
-//! `kiln batch`: many jobs from a file.
+//! `kiln batch`: many jobs from a file, and the ledger that records them.
 
-mod arguments;
-mod plan;
-#[expect(dead_code, reason = "no command runs batches yet")]
+mod forget;
+mod place;
 mod progress;
+mod resolve;
+mod retry;
 mod run;
+mod select;
+mod status;
 
 use clap::{ArgMatches, Command};
 
@@ -15,16 +18,26 @@ pub const NAME: &str = "batch";
 
 pub fn command(chosen: &'static Operation) -> Command {
     Command::new(NAME)
-        .about("Run many jobs from a file or a matrix")
+        .about("Run many jobs from a file or a matrix, and resume them")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        .subcommand(run::command(chosen))
+        .subcommands([
+            run::command(chosen),
+            status::command(),
+            retry::command(),
+            resolve::command(),
+            forget::command(),
+        ])
 }
 
-pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     match matches.subcommand() {
-        Some((run::NAME, matches)) => run::execute(context, matches),
-        _ => Err(Failure::usage("use `kiln batch run`")),
+        Some((run::NAME, matches)) => run::execute(context, matches).await,
+        Some((status::NAME, matches)) => status::execute(context, matches).await,
+        Some((retry::NAME, matches)) => retry::execute(context, matches).await,
+        Some((resolve::NAME, matches)) => resolve::execute(context, matches).await,
+        Some((forget::NAME, matches)) => forget::execute(context, matches).await,
+        _ => Err(Failure::usage("use `kiln batch run`, `status`, `retry`, `resolve` or `forget`")),
     }
 }

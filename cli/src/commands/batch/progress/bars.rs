@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::counts::{Counts, has_ended};
-use crate::sanitize::one_line;
+use crate::{output::write_above, sanitize::one_line};
 use imagekiln_batch::{JobStatus, State};
 
 /// A bar with the jobs that ended, and a line with the number of jobs in each state.
@@ -20,8 +20,9 @@ impl Bars {
         Self(bar)
     }
 
-    /// Shows that the program is alive while no job changes.
+    /// Shows that the program is alive while no job changes, and lets its messages appear above.
     pub fn ticking(self) -> Self {
+        write_above(&self.0);
         self.0.enable_steady_tick(Duration::from_millis(100));
         self
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use imagekiln_batch::{JobStatus, ReportRow, State};
+use imagekiln_batch::{JobStatus, Report, ReportRow, State};
 
 /// A job changed.
 pub fn job(job: &JobStatus) -> Value {
@@ -21,7 +21,11 @@ pub fn job(job: &JobStatus) -> Value {
 }
 
 /// The batch ended.
-pub fn report(rows: &[ReportRow]) -> Value {
+pub fn report(report: &Report) -> Value {
+    of_rows(report.rows())
+}
+
+pub fn of_rows(rows: &[ReportRow]) -> Value {
     let mut states: BTreeMap<State, u64> = BTreeMap::new();
     for row in rows {
         *states.entry(row.state).or_default() += row.jobs;

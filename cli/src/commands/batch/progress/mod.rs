@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 use indicatif::ProgressDrawTarget;
 
+pub use self::events::{job as job_event, report as report_event};
 use self::{bars::Bars, counts::Counts};
 use crate::{
     failure::Failure,
@@ -71,7 +72,7 @@ impl Progress {
                 bars.show(&self.counts);
             }
             Display::Events => {
-                let line = json_line(&events::job(job));
+                let line = json_line(&job_event(job));
                 self.write(&line);
             }
             Display::Nothing { .. } => {}
@@ -84,9 +85,7 @@ impl Progress {
             bars.clear();
         }
         let text = match self.display {
-            Display::Events | Display::Nothing { json: true } => {
-                json_line(&events::report(report.rows()))
-            }
+            Display::Events | Display::Nothing { json: true } => json_line(&report_event(report)),
             _ => report.to_string().trim_end().to_owned(),
         };
         self.write(&text);

@@ -166,13 +166,13 @@ async fn a_report_for_programs() {
         row(State::Saved, "gen-2-pro", 7, 31.5, 1),
         row(State::Unknown, "gen-2-pro", 1, 0.0, 1),
     ];
-    insta::assert_snapshot!("report", format!("{:#}", events::report(&rows)));
+    insta::assert_snapshot!("report", format!("{:#}", events::of_rows(&rows)));
 }
 
 #[tokio::test]
 async fn only_the_report_if_quiet() {
     let (jobs, report) = queued().await;
-    let json = format!("{}\n", events::report(report.rows()));
+    let json = format!("{}\n", events::report(&report));
     for (display, text) in [
         (Display::Nothing { json: false }, report.to_string()),
         (Display::Nothing { json: true }, json),

@@ -5,7 +5,10 @@ use std::{
     path::PathBuf,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
+use clap::{
+    Arg, ArgAction, ArgMatches, Command, Id, builder::PossibleValuesParser, parser::ValueSource,
+    value_parser,
+};
 use serde_json::Value;
 
 use crate::{
@@ -15,6 +18,7 @@ use crate::{
     jobs::{Cell, DEFAULT_TARGET, Defaults, Format, Matrix, Part, Setting, Source, seeds},
 };
 use imagekiln::{Field, FieldKind, Operation};
+use imagekiln_batch::Template;
 
 /// The fields without a flag of their own: two have flags for several values, and a ledger does not
 /// store secrets.
@@ -72,8 +76,8 @@ fn own() -> [Arg; 6] {
     ]
 }
 
-/// The jobs that the arguments name.
-pub fn source(matches: &ArgMatches) -> Result<Source, Failure> {
+/// The jobs that the arguments name. `None` if they name none.
+pub fn source(matches: &ArgMatches) -> Result<Option<Source>, Failure> {
     let texts = |id| -> Vec<String> {
         matches.get_many::<String>(id).into_iter().flatten().cloned().collect()
     };
@@ -91,15 +95,24 @@ pub fn source(matches: &ArgMatches) -> Result<Source, Failure> {
             ));
         }
         let format = matches.get_one::<String>("format").and_then(|name| Format::named(name));
-        return Source::of(jobs, format);
+        return Source::of(jobs, format).map(Some);
     }
     let prompt_file = matches.get_one::<PathBuf>("prompt-file").cloned();
     let prompts = texts("prompt");
     if prompts.is_empty() && prompt_file.is_none() {
-        return Err(Failure::usage("no jobs given")
-            .advise("nothing was sent; pass a job file, --prompt-file or --prompt"));
+        return Ok(None);
     }
-    Ok(Source::Matrix(Matrix { prompts, prompt_file, seeds, models }))
+    Ok(Some(Source::Matrix(Matrix { prompts, prompt_file, seeds, models })))
+}
+
+/// Whether arguments are given that only apply to new jobs.
+pub fn describe_jobs(matches: &ArgMatches) -> bool {
+    let describes = |id: &str| {
+        ["format", SEED, "model", "names", "extra", "extra-image"].contains(&id)
+            || model::is_of_request(id)
+    };
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    matches.ids().map(Id::as_str).any(|id| describes(id) && is_given(id))
 }
 
 /// What the flags set for every job.
@@ -130,6 +143,9 @@ pub fn defaults(matches: &ArgMatches, source: &Source) -> Result<Defaults, Failu
         }
     }
     let target = matches.get_one::<String>("names").map_or(DEFAULT_TARGET, String::as_str);
+    Template::parse(target).map_err(|error| {
+        Failure::usage(format!("invalid --names: {error}")).advise("nothing was sent")
+    })?;
     Ok(Defaults { model, settings, target: target.to_owned() })
 }
 

@@ -1,4 +1,9 @@
-//! `kiln batch run --dry-run`: reads jobs and prints the plan.
+//! `kiln batch`. This file has the tests of `run --dry-run`, which reads jobs and prints the plan.
+
+mod ledgers;
+mod runs;
+#[cfg(unix)]
+mod stopping;
 
 use crate::{
     assert_shown,

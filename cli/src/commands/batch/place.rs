@@ -1,0 +1,166 @@
+//! `--ledger`: where the ledger of a batch is.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use clap::{Arg, ArgMatches};
+use reqwest::Url;
+
+use crate::failure::Failure;
+use imagekiln_batch::Ledger;
+
+/// The name of the ledger in a directory. It is hidden, because the directory contains pictures.
+const FILE_NAME: &str = ".kiln-batch.db";
+
+/// The place of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    File(PathBuf),
+    Server(ServerUrl),
+}
+
+/// A URL that may contain a password, which is not printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerUrl(String);
+
+pub fn arg(default: &str) -> Arg {
+    Arg::new("ledger").long("ledger").value_name("PLACE").help_heading("Ledger").help(format!(
+        "The ledger: a SQLite file, a directory that contains {FILE_NAME}, or a postgres:// URL; \
+         PGPASSWORD sets its password [default: {default}]"
+    ))
+}
+
+/// The place that `--ledger` names.
+pub fn given(matches: &ArgMatches) -> Result<Option<Place>, Failure> {
+    matches.get_one::<String>("ledger").map(|text| Place::parse(text)).transpose()
+}
+
+/// Opens the ledger that `--ledger` names, or the one in the working directory. It must exist.
+pub async fn open(matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
+    let place = given(matches)?.unwrap_or_else(|| Place::in_directory(Path::new("")));
+    match place.open_existing().await? {
+        Some(ledger) => Ok((place, ledger)),
+        None => Err(Failure::usage(format!("there is no ledger at {place}"))
+            .advise("pass the output directory of a batch, or its ledger, to --ledger")),
+    }
+}
+
+impl Place {
+    fn parse(text: &str) -> Result<Self, Failure> {
+        match text.split_once("://").map(|(scheme, _)| scheme) {
+            Some("postgres" | "postgresql") => Ok(Self::Server(ServerUrl(text.to_owned()))),
+            // The URL is not printed, because it may contain a password.
+            Some(_) => Err(Failure::usage("the URL of the ledger is not a postgres:// URL")
+                .advise("pass a file, a directory, or a postgres:// URL to --ledger")),
+            None if Path::new(text).is_dir() => Ok(Self::in_directory(Path::new(text))),
+            None => Ok(Self::File(text.into())),
+        }
+    }
+
+    pub fn in_directory(directory: &Path) -> Self {
+        Self::File(directory.join(FILE_NAME))
+    }
+
+    /// Whether the ledger exists, as far as the name tells.
+    pub fn may_exist(&self) -> bool {
+        match self {
+            Self::File(path) => path.exists(),
+            Self::Server(_) => true,
+        }
+    }
+
+    /// Opens the ledger, or creates it.
+    pub async fn open(&self) -> Result<Ledger, Failure> {
+        match self {
+            Self::File(path) => Ok(Ledger::open(path).await?),
+            Self::Server(url) => connect(&url.0).await,
+        }
+    }
+
+    /// Opens the ledger if it exists. A database without a ledger gets an empty one.
+    pub async fn open_existing(&self) -> Result<Option<Ledger>, Failure> {
+        match self.may_exist() {
+            true => self.open().await.map(Some),
+            false => Ok(None),
+        }
+    }
+}
+
+/// The value for `--ledger`, without the password.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Server(url) => url.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ok(mut url) = Url::parse(&self.0) else { return f.write_str("postgres://...") };
+        let query: Vec<_> =
+            url.query_pairs().into_owned().filter(|(name, _)| name != "password").collect();
+        match query.is_empty() {
+            true => url.set_query(None),
+            false => _ = url.query_pairs_mut().clear().extend_pairs(query),
+        }
+        url.set_fragment(None);
+        // Fails only for URLs without a host, which have no password either.
+        let _ = url.set_password(None);
+        f.write_str(url.as_str())
+    }
+}
+
+impl fmt::Debug for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(feature = "postgres")]
+async fn connect(url: &str) -> Result<Ledger, Failure> {
+    Ok(Ledger::connect(url).await?)
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn connect(_: &str) -> Result<Ledger, Failure> {
+    Err(Failure::usage("this build of kiln cannot use ledgers in PostgreSQL").advise(
+        "turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_printed() {
+        for (url, shown) in [
+            ("postgres://ann:SECRET@host:5432/foxes", "postgres://ann@host:5432/foxes"),
+            (
+                "postgresql://host/foxes?user=ann&password=SECRET&host=%2Ftmp",
+                "postgresql://host/foxes?user=ann&host=%2Ftmp",
+            ),
+            ("postgres://ann:SECRET@ho st/foxes", "postgres://..."),
+            ("postgres://ann:SECRET@h/foxes?password=SECRET#SECRET", "postgres://ann@h/foxes"),
+        ] {
+            let place = Place::parse(url).unwrap();
+            assert_eq!(place.to_string(), shown);
+            assert!(!format!("{place:?}").contains("SECRET"));
+        }
+        let failure = Place::parse("mysql://ann:SECRET@host").unwrap_err();
+        assert!(!format!("{failure:?}").contains("SECRET"));
+    }
+
+    #[test]
+    fn a_directory_contains_its_ledger() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_str().unwrap();
+        let ledger = directory.path().join(FILE_NAME);
+        assert_eq!(Place::parse(path).unwrap(), Place::File(ledger));
+        assert_eq!(Place::parse("a.db").unwrap(), Place::File("a.db".into()));
+    }
+}

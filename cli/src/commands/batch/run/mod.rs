@@ -1,0 +1,193 @@
+//! `kiln batch run [JOBS]`: adds jobs to a ledger, and runs all jobs of the ledger.
+
+mod arguments;
+mod drive;
+mod outcome;
+mod plan;
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+
+use self::{drive::drive, outcome::Resume};
+use super::place::{self, Place};
+use crate::{
+    args::{model, value::credits},
+    context::Context,
+    failure::Failure,
+    interrupt::Interrupts,
+    jobs::{self, PlannedJob},
+    session,
+};
+use imagekiln::Operation;
+use imagekiln_batch::{Batch, Job, Ledger, State};
+
+pub const NAME: &str = "run";
+
+const IMAGE: &str = "An IMAGE is a path or an http(s) URL.";
+
+const NOTES: &str = "\
+    Without jobs, the command continues the jobs of the ledger. After Ctrl-C it submits no more \
+    jobs, and waits for the active ones; a second Ctrl-C stops at once. Run it again to continue.";
+
+pub fn command(chosen: &'static Operation) -> Command {
+    let command = Command::new(NAME)
+        .about("Run the jobs of a file or a matrix, or continue those of a ledger")
+        .after_help(format!(
+            "{}\n{}\n\n{NOTES}",
+            model::description(chosen),
+            model::notes(chosen, IMAGE)
+        ));
+    arguments::of_model(command, chosen, &options())
+}
+
+fn options() -> [Arg; 7] {
+    let option = |name: &'static str| Arg::new(name).long(name).help_heading("Run");
+    let count = |name| option(name).value_name("N").value_parser(value_parser!(u16).range(1..));
+    [
+        option("output")
+            .short('o')
+            .value_name("DIR-OR-URL")
+            .required(true)
+            .help("Where to save the pictures: a directory, or the URL of a bucket")
+            .help_heading("Output"),
+        place::arg("in the directory of --output; required for a bucket"),
+        count("max-active")
+            .help("The maximum number of jobs between submission and saved picture [default: 24]"),
+        option("budget")
+            .value_name("CREDITS")
+            .value_parser(credits)
+            .help("What all submissions of the ledger may cost, including those of earlier runs"),
+        option("price")
+            .value_name("CREDITS")
+            .value_parser(credits)
+            .help("The price of a job, for --budget and --dry-run, until the ledger contains one"),
+        count("workers").help("The number of workers in this process [default: 1]"),
+        option("dry-run")
+            .action(ArgAction::SetTrue)
+            .help("Validate all jobs and print what would run; sends nothing, and needs no key"),
+    ]
+}
+
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let output = matches.get_one::<String>("output").map(String::as_str).unwrap_or_default();
+    let place = place_of(matches, output)?;
+    let Some(source) = arguments::source(matches)? else {
+        return resume(context, matches, output, place).await;
+    };
+    let jobs = jobs::read(&source, &arguments::defaults(matches, &source)?)?;
+    if matches.get_flag("dry-run") {
+        let prices = prices(place.as_ref()).await?;
+        let price = |model: &Operation| {
+            prices.get(model.name).or_else(|| matches.get_one::<f64>("price")).copied()
+        };
+        return plan::print(context, &source, &jobs, output, price);
+    }
+    run(context, matches, output, place, jobs).await
+}
+
+/// Continues the jobs of an existing ledger.
+async fn resume(
+    context: &Context,
+    matches: &ArgMatches,
+    output: &str,
+    place: Option<Place>,
+) -> Result<(), Failure> {
+    let has_ledger = place.as_ref().is_some_and(Place::may_exist);
+    if !has_ledger || arguments::describe_jobs(matches) || matches.get_flag("dry-run") {
+        return Err(Failure::usage("no jobs given")
+            .advise("nothing was sent; pass a job file, --prompt-file or --prompt"));
+    }
+    run(context, matches, output, place, Vec::new()).await
+}
+
+async fn run(
+    context: &Context,
+    matches: &ArgMatches,
+    output: &str,
+    place: Option<Place>,
+    jobs: Vec<PlannedJob>,
+) -> Result<(), Failure> {
+    if context.globals.deadline.is_some() {
+        return Err(Failure::usage("--deadline does not apply to batches").advise(
+            "nothing was sent; a run waits ten minutes for each task, and the next one continues",
+        ));
+    }
+    let place = place.ok_or_else(|| {
+        Failure::usage("no ledger given")
+            .advise("nothing was sent; pass a file or a postgres:// URL to --ledger")
+    })?;
+    let (client, _simulator) = session::client(context).await?;
+    let ledger = open(&place, matches, output).await?;
+    let batch = Batch::open(client, ledger.clone())?;
+    let new = jobs.into_iter().map(|job| Job::new(job.name, job.target, job.request));
+    ledger.add(new).await?;
+    check_simulated(context, &ledger).await?;
+    let interrupts = Interrupts::listen()?;
+    let signal = interrupts.clone();
+    let batch =
+        with_options(batch, matches).save_to(output).stop_when(async move { signal.first().await });
+    let resume = Resume { context, matches, output, place: &place };
+    outcome::check(drive(context, batch, &interrupts).await?, &resume)
+}
+
+fn place_of(matches: &ArgMatches, output: &str) -> Result<Option<Place>, Failure> {
+    let in_output = || (!is_url(output)).then(|| Place::in_directory(Path::new(output)));
+    Ok(place::given(matches)?.or_else(in_output))
+}
+
+fn is_url(output: &str) -> bool {
+    output.contains("://")
+}
+
+/// Opens the ledger, and creates its directory if that is the output.
+async fn open(place: &Place, matches: &ArgMatches, output: &str) -> Result<Ledger, Failure> {
+    if !matches.contains_id("ledger") {
+        fs::create_dir_all(output).map_err(|error| {
+            Failure::file(format!("could not create the directory {output}"), error)
+                .advise("nothing was sent; pass another --output")
+        })?;
+    }
+    place.open().await
+}
+
+fn with_options(mut batch: Batch, matches: &ArgMatches) -> Batch {
+    if let Some(jobs) = matches.get_one::<u16>("max-active") {
+        batch = batch.max_active((*jobs).into());
+    }
+    if let Some(credits) = matches.get_one::<f64>("budget") {
+        batch = batch.budget(*credits);
+    }
+    if let Some(credits) = matches.get_one::<f64>("price") {
+        batch = batch.price(*credits);
+    }
+    if let Some(workers) = matches.get_one::<u16>("workers") {
+        batch = batch.workers((*workers).into());
+    }
+    batch
+}
+
+/// Refuses a ledger with tasks that an in-process simulator cannot have: each of them would be
+/// polled in vain until its deadline.
+async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
+    let report = ledger.report().await?;
+    let active = report.count(State::Submitted) + report.count(State::Ready);
+    if !context.globals.simulate || active == 0 {
+        return Ok(());
+    }
+    let plural = if active == 1 { "job waits for a task" } else { "jobs wait for tasks" };
+    let problem = format!("{active} {plural} that a new in-process simulator does not have");
+    Err(Failure::usage(problem).advise(
+        "nothing was sent; remove --simulate if the service has the tasks, or start a new ledger; \
+         `kiln simulate` in another terminal keeps the tasks of several runs",
+    ))
+}
+
+/// The prices in an existing ledger, by model.
+async fn prices(place: Option<&Place>) -> Result<BTreeMap<String, f64>, Failure> {
+    let Some(place) = place else { return Ok(BTreeMap::new()) };
+    match place.open_existing().await? {
+        Some(ledger) => Ok(ledger.prices().await?),
+        None => Ok(BTreeMap::new()),
+    }
+}

@@ -1,0 +1,107 @@
+//! What a run leaves: its exit code, and the command that continues it.
+
+use clap::ArgMatches;
+
+use super::{super::place::Place, drive::Ended};
+use crate::{
+    context::{Context, quoted},
+    exit::Exit,
+    failure::Failure,
+};
+use imagekiln_batch::{Report, State};
+
+/// The states that the next run continues.
+const LEFT: [State; 4] = [State::Queued, State::Submitting, State::Submitted, State::Ready];
+
+/// What the command that continues a run contains.
+pub struct Resume<'a> {
+    pub context: &'a Context,
+    pub matches: &'a ArgMatches,
+    pub output: &'a str,
+    pub place: &'a Place,
+}
+
+/// Succeeds if every job is saved.
+pub fn check(ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
+    let report = &ended.report;
+    let mut failure = match ended.error {
+        Some(error) => Failure::from(error),
+        None => match unsaved(report) {
+            Some(message) => reason(report, ended.was_interrupted, message, resume),
+            None => return Ok(()),
+        },
+    };
+    // The same command cannot continue jobs that the budget does not allow.
+    let queued = if failure.exit == Exit::JobsLeft { 0 } else { report.count(State::Queued) };
+    let active: u64 = LEFT[1..].iter().map(|state| report.count(*state)).sum();
+    if queued + active > 0 {
+        failure.resume_command = Some(resume.command());
+    }
+    Err(failure)
+}
+
+/// Describes the jobs that are not saved, for example `3 of 9 jobs are not saved: 2 failed, 1
+/// unknown`.
+fn unsaved(report: &Report) -> Option<String> {
+    let states = State::ALL.into_iter().filter(|state| *state != State::Saved);
+    let counts: Vec<_> =
+        states.map(|state| (state, report.count(state))).filter(|(_, jobs)| *jobs > 0).collect();
+    let unsaved: u64 = counts.iter().map(|(_, jobs)| jobs).sum();
+    let all = unsaved + report.count(State::Saved);
+    let verb = if unsaved == 1 { "is" } else { "are" };
+    let counts: Vec<_> = counts.iter().map(|(state, jobs)| format!("{jobs} {state}")).collect();
+    let jobs = if all == 1 { "job" } else { "jobs" };
+    (unsaved > 0)
+        .then(|| format!("{unsaved} of {all} {jobs} {verb} not saved: {}", counts.join(", ")))
+}
+
+/// The failure of a run without an error.
+fn reason(report: &Report, was_interrupted: bool, message: String, resume: &Resume<'_>) -> Failure {
+    let has = |state| report.count(state) > 0;
+    let ledger = quoted(&resume.place.to_string());
+    let status = format!("kiln batch status --ledger {ledger}");
+    let unknown = format!(
+        "check your usage with the service before you resolve unknown jobs; `{status}` lists them"
+    );
+    // Submissions that a second Ctrl-C abandoned become unknown when the ledger is opened again.
+    if has(State::Submitting) {
+        let failure = Failure::billing_unknown("jobs_unknown", message);
+        return failure.advise(format!(
+            "these submissions have no response; `{status}` lists those that become unknown"
+        ));
+    }
+    if was_interrupted {
+        return Failure::jobs("interrupted", Exit::Interrupted, format!("interrupted: {message}"));
+    }
+    if has(State::Unknown) {
+        return Failure::billing_unknown("jobs_unknown", message).advise(unknown);
+    }
+    if LEFT.into_iter().any(has) {
+        let advice = match has(State::Queued) && resume.matches.contains_id("budget") {
+            true => "the budget does not allow the queued jobs; raise --budget to continue",
+            false => "their tasks continue; run the batch again later",
+        };
+        return Failure::jobs("jobs_left", Exit::JobsLeft, message).advise(advice);
+    }
+    Failure::jobs("jobs_failed", Exit::TaskFailed, message)
+        .advise(format!("`{status}` says why; `kiln batch retry` queues jobs again"))
+}
+
+impl Resume<'_> {
+    /// The command without the jobs, which are in the ledger.
+    fn command(&self) -> String {
+        let place = self.place.to_string();
+        let mut words = vec!["batch", "run", "--output", self.output];
+        if self.matches.contains_id("ledger") {
+            words.extend(["--ledger", &place]);
+        }
+        let options = ["max-active", "budget", "price", "workers"].map(|name| {
+            let mut values = self.matches.get_raw(name).into_iter().flatten();
+            values.next().map(|value| (format!("--{name}"), value.to_string_lossy().into_owned()))
+        });
+        for (name, value) in options.iter().flatten() {
+            words.extend([name.as_str(), value]);
+        }
+        self.context.command_line(words)
+    }
+}

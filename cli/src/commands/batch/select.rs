@@ -1,0 +1,41 @@
+//! The jobs that a command changes: their names, or all jobs in some states.
+
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+
+use crate::failure::Failure;
+use imagekiln_batch::{JobStatus, Ledger, State};
+
+/// Adds the arguments to a command that accepts jobs in these states.
+pub fn of_states(command: Command, states: &'static [State]) -> Command {
+    let names = Arg::new("names")
+        .value_name("NAME")
+        .action(ArgAction::Append)
+        .required_unless_present("state")
+        .conflicts_with("state")
+        .help("The names of jobs");
+    command.arg(names).arg(state_arg(states).help("All jobs in this state; repeat it for several"))
+}
+
+pub fn state_arg(states: &'static [State]) -> Arg {
+    Arg::new("state")
+        .long("state")
+        .value_name("STATE")
+        .action(ArgAction::Append)
+        .value_delimiter(',')
+        .value_parser(PossibleValuesParser::new(states.iter().map(|state| state.as_str())))
+}
+
+/// Whether `--state` names the state of a job.
+pub fn has_state(matches: &ArgMatches, job: &JobStatus) -> bool {
+    let states = matches.get_many::<String>("state");
+    states.into_iter().flatten().any(|state| state == job.state.as_str())
+}
+
+/// The names of the selected jobs.
+pub async fn names(ledger: &Ledger, matches: &ArgMatches) -> Result<Vec<String>, Failure> {
+    if let Some(names) = matches.get_many::<String>("names") {
+        return Ok(names.cloned().collect());
+    }
+    let jobs = ledger.jobs().await?.into_iter();
+    Ok(jobs.filter(|job| has_state(matches, job)).map(|job| job.name).collect())
+}

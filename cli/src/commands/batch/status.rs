@@ -1,0 +1,103 @@
+//! `kiln batch status`: what became of the jobs of a ledger.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::Value;
+
+use super::{
+    place::{self, Place},
+    progress::{job_event, report_event},
+    select,
+};
+use crate::{
+    context::{Context, quoted},
+    failure::Failure,
+    sanitize::{one_line, printable},
+};
+use imagekiln_batch::{JobStatus, Report, State};
+
+pub const NAME: &str = "status";
+
+/// The states in which a person decides what happens next.
+const NEEDS_ATTENTION: [State; 4] =
+    [State::Failed, State::Moderated, State::Expired, State::Unknown];
+
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("Show the jobs of a ledger by state, and list those that need attention")
+        .arg(place::arg("the working directory"))
+        .arg(
+            select::state_arg(&State::ALL)
+                .help("List the jobs in this state instead; repeat it for several"),
+        )
+        .arg(
+            Arg::new("all")
+                .long("all")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("state")
+                .help("List all jobs"),
+        )
+        .after_help("The ledger in a file cannot be read while a run has opened it.")
+}
+
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let (place, ledger) = place::open(matches).await?;
+    let is_listed = |job: &JobStatus| {
+        if matches.contains_id("state") {
+            return select::has_state(matches, job);
+        }
+        matches.get_flag("all") || NEEDS_ATTENTION.contains(&job.state)
+    };
+    let jobs: Vec<JobStatus> = ledger.jobs().await?.into_iter().filter(is_listed).collect();
+    let report = ledger.report().await?;
+    context
+        .output
+        .result(|| for_people(&place, &report, &jobs), || for_programs(&place, &report, &jobs))
+}
+
+fn for_people(place: &Place, report: &Report, jobs: &[JobStatus]) -> String {
+    if report.rows().is_empty() {
+        return "the ledger contains no jobs".to_owned();
+    }
+    let mut text = report.to_string().trim_end().to_owned();
+    if !jobs.is_empty() {
+        text += "\n";
+    }
+    for job in jobs {
+        text += &format!("\n{}: {}", one_line(&job.name), job.state);
+        let details = job.reason.as_deref().or(job.location.as_deref());
+        text += &details.map(|text| format!(": {}", printable(text))).unwrap_or_default();
+    }
+    for line in hints(place, jobs) {
+        text += &format!("\n\n{line}");
+    }
+    text
+}
+
+/// What to do with the listed jobs.
+fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
+    let with_state = |states: &[State]| jobs.iter().any(|job| states.contains(&job.state));
+    let ledger = quoted(&place.to_string());
+    let mut hints = Vec::new();
+    if with_state(&[State::Unknown]) {
+        hints.push(format!(
+            "unknown jobs may have been billed: check your usage with the service, then run\n  \
+             kiln batch resolve NAME --paid --ledger {ledger}\n  \
+             kiln batch resolve NAME --not-paid --ledger {ledger}"
+        ));
+    }
+    if with_state(&[State::Failed, State::Moderated, State::Expired]) {
+        hints.push(format!(
+            "to queue jobs again that ended without a picture, and pay for them again, run\n  \
+             kiln batch retry NAME --ledger {ledger}"
+        ));
+    }
+    hints
+}
+
+fn for_programs(place: &Place, report: &Report, jobs: &[JobStatus]) -> Value {
+    let mut status = report_event(report);
+    status["event"] = "status".into();
+    status["ledger"] = place.to_string().into();
+    status["listed"] = jobs.iter().map(job_event).collect();
+    status
+}

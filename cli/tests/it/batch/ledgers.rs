@@ -1,0 +1,100 @@
+//! `kiln batch status`, `retry`, `resolve` and `forget`.
+
+use super::runs::{events, run};
+use crate::{assert_shown, bench::Bench};
+
+/// Runs a command on the ledger of the pictures.
+fn batch(bench: &Bench, words: &[&str]) -> crate::bench::Outcome {
+    bench.run(&[&["batch"], words, &["--ledger", "pictures"]].concat())
+}
+
+/// The names of the jobs in a state.
+fn named(bench: &Bench, state: &str) -> Vec<String> {
+    let status = batch(bench, &["status", "--json", "--state", state]).ok().json();
+    let jobs = status["listed"].as_array().unwrap();
+    jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn an_unknown_job_runs_again_after_it_is_resolved() {
+    let bench = Bench::new();
+    bench.simulator.faults().add("reset@submission:2x").unwrap();
+    run(&bench, &["a fox", "a wolf"], &["--max-active", "1"]).fails(8);
+    let unknown = named(&bench, "unknown");
+    let [fox, wolf] = &unknown[..] else { panic!("{unknown:?}") };
+    assert_shown!("unknown", batch(&bench, &["status"]).ok().text());
+    batch(&bench, &["resolve", fox]).fails(2);
+    batch(&bench, &["resolve", fox, "--paid", "--not-paid"]).fails(2);
+    let resolved = batch(&bench, &["resolve", fox, "--not-paid"]).ok();
+    assert_eq!(resolved.text(), format!("{fox}: queued\n"));
+    let resolved = batch(&bench, &["resolve", wolf, "--paid", "--json"]).ok().json();
+    assert_eq!((&resolved["name"], &resolved["state"]), (&wolf[..].into(), &"failed".into()));
+    let again = batch(&bench, &["resolve", fox, "--paid"]).fails(2);
+    assert_eq!(
+        again.stderr,
+        format!("error: job `{fox}` is queued, not unknown; nothing was changed\n")
+    );
+    bench.run(&["batch", "run", "--output", "pictures"]).fails(4);
+    assert_eq!(bench.simulator.counts().accepted, 1);
+    assert_eq!(named(&bench, "saved"), [&fox[..]]);
+}
+
+#[test]
+fn jobs_are_retried_by_name_or_state() {
+    let bench = Bench::new();
+    let prompts = ["a fox", "a wolf [[error]]", "an owl [[error]]", "a hare [[request-moderated]]"];
+    run(&bench, &prompts, &[]).fails(4);
+    let failed = named(&bench, "failed");
+    let queued = batch(&bench, &["retry", &failed[1]]).ok();
+    assert_eq!(queued.text(), format!("{}: queued\n", failed[1]));
+    let queued = batch(&bench, &["retry", "--state", "failed,moderated", "--json"]).ok().text();
+    assert_eq!(events(&queued).len(), 2);
+    assert_eq!(named(&bench, "queued").len(), 3);
+    let refused = batch(&bench, &["retry", &named(&bench, "saved")[0]]).fails(2);
+    assert!(refused.stderr.contains("is saved, not failed"), "{}", refused.stderr);
+    batch(&bench, &["retry", "--state", "saved"]).fails(2);
+    batch(&bench, &["retry"]).fails(2);
+    run(&bench, &prompts, &[]).fails(4);
+    assert_eq!(bench.simulator.counts().accepted, 7);
+}
+
+#[test]
+fn forgotten_jobs_leave_the_ledger_and_keep_their_pictures() {
+    let bench = Bench::new();
+    run(&bench, &["a fox", "a wolf", "an owl [[error]]"], &[]).fails(4);
+    let failed = named(&bench, "failed");
+    let removed = batch(&bench, &["forget", &failed[0]]).ok();
+    assert_eq!(removed.text(), format!("{}: removed\n", failed[0]));
+    bench.run(&["batch", "run", "--output", "pictures"]).ok();
+    let removed = batch(&bench, &["forget", "--state", "saved", "--json"]).ok().text();
+    assert!(events(&removed).iter().all(|event| event["event"] == "removed"));
+    assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
+    assert!(bench.place.path("pictures/2.jpg").is_file());
+    let unknown = batch(&bench, &["forget", "fox"]).fails(2);
+    assert_eq!(unknown.stderr, "error: the ledger has no job `fox`\n");
+}
+
+#[test]
+fn the_status_lists_what_is_selected() {
+    let bench = Bench::new();
+    run(&bench, &["a fox", "a wolf [[error]]"], &[]).fails(4);
+    let all = batch(&bench, &["status", "--all", "--json"]).ok().json();
+    assert_eq!(all["listed"].as_array().unwrap().len(), 2);
+    assert_eq!((&all["jobs"], &all["credits"]), (&2.into(), &6.0.into()));
+    let saved = batch(&bench, &["status", "--state", "saved"]).ok().text();
+    assert!(saved.contains("/pictures/1.jpg"), "{saved}");
+    assert!(!saved.contains("retry"), "{saved}");
+}
+
+#[test]
+fn a_ledger_that_does_not_exist_is_not_created() {
+    let bench = Bench::new();
+    for words in [&["status"][..], &["retry", "a"], &["forget", "a"], &["resolve", "a", "--paid"]] {
+        let outcome = batch(&bench, words).fails(2);
+        assert!(outcome.stderr.contains("there is no ledger at pictures"), "{}", outcome.stderr);
+    }
+    assert_eq!(bench.place.files(), [""; 0]);
+    bench.place.write("fox.png", "not a ledger");
+    let outcome = bench.run(&["batch", "status", "--ledger", "fox.png"]).fails(1);
+    assert!(outcome.stderr.contains("could not open the ledger"), "{}", outcome.stderr);
+}

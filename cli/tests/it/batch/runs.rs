@@ -1,0 +1,180 @@
+//! `kiln batch run`, to its end.
+
+use serde_json::Value;
+
+use crate::{
+    assert_shown,
+    bench::{Bench, Outcome, kind_of},
+};
+
+const RUN: [&str; 10] = [
+    "batch",
+    "run",
+    "--output",
+    "pictures",
+    "--names",
+    "{index}.{ext}",
+    "--width",
+    "64",
+    "--height",
+    "64",
+];
+
+/// The events on standard output.
+#[track_caller]
+pub fn events(text: &str) -> Vec<Value> {
+    let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    text.lines().map(parse).collect()
+}
+
+/// A file with these prompts, and the words that run it.
+pub fn run(bench: &Bench, prompts: &[&str], more: &[&str]) -> Outcome {
+    bench.place.write("jobs.txt", prompts.join("\n"));
+    bench.run(&[&RUN[..], &["jobs.txt"], more].concat())
+}
+
+#[test]
+fn every_picture_is_saved_once() {
+    let bench = Bench::new();
+    let foxes = ["a red fox", "a red fox", "a grey fox"];
+    let outcome = run(&bench, &foxes, &["--quiet"]).ok();
+    assert_shown!("report", outcome.text());
+    assert_eq!(outcome.stderr, "");
+    let outcome = run(&bench, &[&foxes[..], &["a wolf"]].concat(), &["--json"]).ok();
+    let events = events(&outcome.text());
+    assert!(events.iter().all(|event| event["event"].is_string()));
+    let (report, jobs) = events.split_last().unwrap();
+    assert_eq!((&report["event"], &report["states"]["saved"]), (&"report".into(), &4.into()));
+    let states: Vec<_> = jobs.iter().map(|job| job["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["submitted", "ready", "saved"], "only the new job runs");
+    for index in 1..=4 {
+        kind_of(&std::fs::read(bench.place.path(&format!("pictures/{index}.jpg"))).unwrap());
+    }
+    assert_eq!(bench.simulator.counts().accepted, 4);
+}
+
+#[test]
+fn the_options_reach_the_batch() {
+    let bench = Bench::new();
+    let words = ["--max-active", "1", "--workers", "2", "--ledger", "foxes.db"];
+    run(&bench, &["a fox", "a wolf"], &words).ok();
+    assert!(bench.place.path("foxes.db").is_file());
+    assert!(!bench.place.path("pictures/.kiln-batch.db").exists());
+    for (option, value) in [("--max-active", "0"), ("--workers", "0"), ("--budget", "-1")] {
+        run(&bench, &["an owl"], &[option, value]).fails(2);
+    }
+    let refused = run(&bench, &["an owl"], &["--deadline", "5"]).fails(2);
+    assert!(refused.stderr.contains("--deadline does not apply to batches"), "{}", refused.stderr);
+    assert_eq!(bench.simulator.counts().accepted, 2);
+}
+
+#[test]
+fn jobs_that_end_without_a_picture() {
+    let bench = Bench::new();
+    let prompts = ["a fox", "a wolf [[error]]", "an owl [[request-moderated]]"];
+    let outcome = run(&bench, &prompts, &[]).fails(4);
+    assert_shown!("failed", outcome.stderr);
+    assert_shown!("status", bench.run(&["batch", "status", "--ledger", "pictures"]).ok().text());
+    let error = run(&bench, &prompts, &["--json"]).fails(4).error();
+    assert_eq!((&error["kind"], &error["resume"]), (&"jobs_failed".into(), &Value::Null));
+    assert_eq!(bench.simulator.counts().accepted, 3, "no job is paid for again");
+}
+
+#[test]
+fn a_budget_leaves_jobs_for_later_runs() {
+    let bench = Bench::new();
+    let prompts = ["a fox", "a wolf", "an owl"];
+    let outcome = run(&bench, &prompts, &["--budget", "7", "--price", "3"]).fails(10);
+    assert_shown!("budget", outcome.stderr);
+    assert_eq!(bench.simulator.counts().accepted, 2);
+    let more = ["batch", "run", "--output", "pictures", "--budget", "9"];
+    bench.run(&more).ok();
+    assert_eq!(bench.simulator.counts().accepted, 3);
+}
+
+#[test]
+fn nothing_runs_if_a_line_is_invalid() {
+    let bench = Bench::new();
+    bench.place.write(
+        "jobs.jsonl",
+        "{\"prompt\":\"a fox\"}\n{\"prompt\":\"a fox\",\"target\":\"{sed}.png\"}\n\
+         {\"prompt\":\"a fox\",\"target\":\"../fox.png\"}\n{\"prompt\":7}\n",
+    );
+    let outcome = bench.run(&[&RUN[..], &["jobs.jsonl"]].concat()).fails(2);
+    assert_shown!("bad_targets", outcome.stderr);
+    let words = ["batch", "run", "--output", "pictures", "--prompt", "a", "--names", "a{"];
+    let outcome = bench.run(&words).fails(2);
+    assert!(outcome.stderr.contains("invalid --names: could not parse"), "{}", outcome.stderr);
+    let words =
+        ["batch", "run", "-o", "pictures", "--prompt", "a", "--seed", "1,2", "--names", "a"];
+    let outcome = bench.run(&words).fails(2);
+    assert!(outcome.stderr.contains("has the target of another job"), "{}", outcome.stderr);
+    assert_eq!(bench.simulator.counts().accepted, 0);
+}
+
+#[test]
+fn a_run_without_jobs_continues_a_ledger() {
+    let bench = Bench::new();
+    bench.place.write("jobs.txt", "a fox\na wolf\n");
+    let words = [&RUN[..], &["jobs.txt"]].concat();
+    let refused = bench.kiln(&words).env("IMAGEKILN_API_KEY", "wrong").output().unwrap();
+    let refused = Outcome::of(refused).fails(3);
+    assert_shown!("wrong_key", refused.stderr);
+    bench.run(&["batch", "run", "--output", "pictures"]).ok();
+    assert_eq!(bench.simulator.counts().accepted, 2);
+    for words in [&["--width", "64"][..], &["--seed", "1"], &["--dry-run"], &["--names", "a.png"]] {
+        let outcome = bench.run(&[&["batch", "run", "--output", "pictures"], words].concat());
+        assert!(outcome.fails(2).stderr.contains("no jobs given"), "{words:?}");
+    }
+    let outcome = bench.run(&["batch", "run", "--output", "elsewhere"]).fails(2);
+    assert!(outcome.stderr.contains("no jobs given"), "{}", outcome.stderr);
+    assert!(!bench.place.path("elsewhere").exists());
+}
+
+#[test]
+fn settings_are_checked_before_the_ledger_is_created() {
+    let bench = Bench::new();
+    let words = [&RUN[..], &["--prompt", "a fox"]].concat();
+    let outcome = bench.place.run(&words).fails(2);
+    assert!(outcome.stderr.contains("the API key and the base URL are not set"));
+    assert_eq!(bench.place.files(), [""; 0]);
+    let bucket = ["batch", "run", "--prompt", "a fox", "--output", "s3://foxes"];
+    let outcome = bench.run(&bucket).fails(2);
+    assert!(outcome.stderr.contains("no ledger given"), "{}", outcome.stderr);
+    assert_eq!(bench.place.files(), [""; 0]);
+}
+
+#[test]
+fn a_plan_uses_the_prices_of_the_ledger() {
+    let bench = Bench::new();
+    let plan = |more: &[&str]| run(&bench, &["a fox", "a wolf"], more).ok().json();
+    let dry_run = ["--dry-run", "--json", "--price", "1"];
+    assert_eq!(plan(&dry_run)["credits"], 2.0);
+    assert_eq!(bench.place.files(), ["jobs.txt"]);
+    run(&bench, &["a fox"], &[]).ok();
+    assert_eq!(plan(&dry_run)["credits"], 6.0);
+}
+
+#[test]
+fn a_simulated_batch() {
+    let bench = Bench::new();
+    bench.place.run(&[&RUN[..], &["--prompt", "a fox", "--simulate"]].concat()).ok();
+    kind_of(&bench.place.read("pictures/1.jpg"));
+    // Its task is not ready at once, so the job stays submitted.
+    let prompts = ["a fox [[spurious-not-found@poll:always]]"];
+    run(&bench, &prompts, &[]).fails(10);
+    let words = ["batch", "run", "--output", "pictures", "--simulate"];
+    assert_shown!("simulated_again", bench.run(&words).fails(2).stderr);
+}
+
+#[cfg(not(any(feature = "postgres", feature = "s3")))]
+#[test]
+fn missing_features_are_named() {
+    let bench = Bench::new();
+    let words = |ledger| ["batch", "run", "--prompt", "a", "-o", "s3://foxes", "--ledger", ledger];
+    let outcome = bench.run(&words("postgres://ann:SECRET@localhost/foxes")).fails(2);
+    assert!(outcome.stderr.contains("Cargo feature `postgres`"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("SECRET"), "{}", outcome.stderr);
+    let outcome = bench.run(&words("foxes.db")).fails(1);
+    assert!(outcome.stderr.contains("Cargo feature `s3`"), "{}", outcome.stderr);
+}
