@@ -103,21 +103,29 @@ impl Ledger {
     }
 }
 
-/// Explains why a job was not changed.
-pub(super) async fn must_have_changed(
+async fn must_have_changed(
     database: &mut Database,
     name: &str,
     changed: u64,
     expected: &str,
 ) -> Result<(), Error> {
-    if changed == 1 {
-        return Ok(());
+    match changed {
+        1 => Ok(()),
+        _ => Err(why_unchanged(database, name, expected).await?),
     }
+}
+
+/// Returns the error for a job that is not in the expected state.
+pub(super) async fn why_unchanged(
+    database: &mut Database,
+    name: &str,
+    expected: &str,
+) -> Result<Error, Error> {
     let state = "SELECT state FROM jobs WHERE name = $1";
-    let Some(row) = database.row(state, [name.into()]).await? else { return Err(no_job(name)) };
+    let Some(row) = database.row(state, [name.into()]).await? else { return Ok(no_job(name)) };
     let state: String = row.get("state")?;
     let message = format!("job `{name}` is {state}, not {expected}; nothing was changed");
-    Err(Error::new(ErrorKind::State, message))
+    Ok(Error::new(ErrorKind::State, message))
 }
 
 fn no_job(name: &str) -> Error {

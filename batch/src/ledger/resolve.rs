@@ -1,7 +1,9 @@
 //! Decisions of a person about submissions with unknown billing.
 
-use super::{Ledger, database::Database, exactly_one, manage::must_have_changed};
-use crate::{Error, ErrorKind, JobStatus, State};
+use super::{Ledger, database::Database, manage::why_unchanged};
+#[cfg(doc)]
+use crate::State;
+use crate::{Error, ErrorKind, JobStatus};
 
 /// What a person found out about the submission of an [`Unknown`](State::Unknown) job, for example
 /// from the usage that the service reports.
@@ -30,8 +32,13 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn resolve(&self, name: &str, resolution: Resolution) -> Result<JobStatus, Error> {
         let wanted = name.to_owned();
-        self.transaction(async move |database| resolve(database, &wanted, resolution).await)
-            .await?;
+        let submission =
+            self.transaction(async move |database| unknown(database, &wanted).await).await?;
+        let wanted = name.to_owned();
+        let resolve = async move |database: &mut Database| {
+            resolve(database, &wanted, submission, resolution).await
+        };
+        self.transaction(resolve).await?;
         if resolution == Resolution::NotPaid {
             self.0.changed.notify_waiters();
         }
@@ -39,7 +46,26 @@ impl Ledger {
     }
 }
 
-async fn resolve(database: &mut Database, name: &str, resolution: Resolution) -> Result<(), Error> {
+/// The state of jobs that can be resolved, for messages.
+const UNKNOWN: &str = "unknown";
+
+/// Returns the submission of an unknown job.
+async fn unknown(database: &mut Database, name: &str) -> Result<i64, Error> {
+    let find = "SELECT submission FROM jobs WHERE name = $1 AND state = 'unknown'";
+    match database.row(find, [name.into()]).await? {
+        Some(row) => Ok(row.get("submission")?),
+        None => Err(why_unchanged(database, name, UNKNOWN).await?),
+    }
+}
+
+/// Resolves this submission, and no later one: if the connection breaks after the commit, the job
+/// may be submitted again before this runs the second time.
+async fn resolve(
+    database: &mut Database,
+    name: &str,
+    submission: i64,
+    resolution: Resolution,
+) -> Result<(), Error> {
     let (job, reason, submission_state) = match resolution {
         Resolution::Paid => {
             ("state = 'failed'", "it was billed, but its response was lost", "lost")
@@ -50,27 +76,31 @@ async fn resolve(database: &mut Database, name: &str, resolution: Resolution) ->
             "withdrawn",
         ),
     };
+    // A worker that takes over the job at this moment holds its submission first.
+    database.lock().await?;
     let now = database.now().await?;
-    let find = "SELECT j.submission, s.hold_until FROM jobs j
-        JOIN submissions s ON s.id = j.submission WHERE j.name = $1";
-    let (submission, hold_until) = match database.row(find, [name.into()]).await? {
-        Some(row) => (row.get("submission")?, row.get::<Option<i64>>("hold_until")?),
-        None => (None::<i64>, None),
-    };
-    let change = format!(
-        "UPDATE jobs SET {job}, reason = $1, changed_at = $2
-         WHERE name = $3 AND state = 'unknown'"
-    );
-    let changed = database.execute(&change, [reason.into(), now.into(), name.into()]).await?;
-    must_have_changed(database, name, changed, "unknown").await?;
-    if let Some(left) = hold_until.map(|until| until - now).filter(|left| *left > 0)
+    let find = "SELECT state, hold_until FROM submissions WHERE id = $1";
+    let row = database.row(find, [submission.into()]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    if row.get::<String>("state")? == submission_state {
+        return Ok(());
+    }
+    let left = row.get::<Option<i64>>("hold_until")?.map(|until| until - now);
+    if let Some(left) = left.filter(|left| *left > 0)
         && resolution == Resolution::NotPaid
     {
         return Err(held(name, left));
     }
+    let change = format!(
+        "UPDATE jobs SET {job}, reason = $1, changed_at = $2
+         WHERE submission = $3 AND state = 'unknown'"
+    );
+    let changed = database.execute(&change, [reason.into(), now.into(), submission.into()]).await?;
     let close = "UPDATE submissions SET state = $1 WHERE id = $2 AND state = 'open'";
     let closed = database.execute(close, [submission_state.into(), submission.into()]).await?;
-    exactly_one(closed, format!("job `{name}`"), State::Unknown)
+    match (changed, closed) {
+        (1, 1) => Ok(()),
+        _ => Err(why_unchanged(database, name, UNKNOWN).await?),
+    }
 }
 
 /// `left` is in milliseconds.
