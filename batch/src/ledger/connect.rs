@@ -73,6 +73,10 @@ async fn open_file(path: &Path) -> Result<SqliteConnection, BoxError> {
 #[cfg(feature = "postgres")]
 async fn open_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
     let mut connection = PgConnection::connect_with(options).await?;
+    // A process that is suspended while it holds a lock must not stop all other workers.
+    for setting in ["idle_in_transaction_session_timeout", "idle_session_timeout"] {
+        sqlx::query(&format!("SET {setting} TO '5s'")).execute(&mut connection).await?;
+    }
     // The first workers of a fleet may create it at the same time.
     let schema = "SELECT pg_advisory_lock($1)";
     sqlx::query(schema).bind(APPLICATION_ID).execute(&mut connection).await?;
@@ -84,6 +88,8 @@ async fn open_server(options: &PgConnectOptions) -> Result<PgConnection, BoxErro
     POSTGRES.run(&mut connection).await.map_err(explain)?;
     let unlock = "SELECT pg_advisory_unlock($1)";
     sqlx::query(unlock).bind(APPLICATION_ID).execute(&mut connection).await?;
+    // Outside of transactions, the connection holds no more locks.
+    sqlx::query("SET idle_session_timeout TO 0").execute(&mut connection).await?;
     Ok(connection)
 }
 

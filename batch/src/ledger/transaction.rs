@@ -125,7 +125,8 @@ fn is_disconnection(error: &Error) -> bool {
         Some(sqlx::Error::Io(_) | sqlx::Error::Tls(_)) => true,
         Some(sqlx::Error::Database(error)) => error.code().is_some_and(|code| {
             // Classes of PostgreSQL: connection exceptions, operator interventions, and rollbacks.
-            ["08", "57P", "40"].iter().any(|class| code.starts_with(class))
+            // 25P03: this process was suspended during the transaction.
+            ["08", "57P", "40", "25P03"].iter().any(|class| code.starts_with(class))
         }),
         _ => false,
     }
