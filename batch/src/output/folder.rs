@@ -13,7 +13,7 @@ use imagekiln::{ErrorKind as Kind, Picture, SaveOptions};
 use tokio::task;
 
 use super::{SaveError, SavedPicture};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, digest::sha256};
 
 /// The attempts to write a file. Another process may delete a temporary file before it is locked.
 const MAX_WRITES: u32 = 3;
@@ -62,8 +62,10 @@ impl Folder {
     ) -> Result<SavedPicture, SaveError> {
         let options = SaveOptions::default().overwrite(false).follow_symlinks(false);
         if let Err(error) = picture.save_with(self.path(key), options).await {
-            let exists = error.kind() == Kind::File && self.exists(key).await;
-            return Err(if exists { SaveError::Exists } else { SaveError::Client(error) });
+            return match error.kind() == Kind::File && self.exists(key).await {
+                true => self.saved_before(key, picture).await,
+                false => Err(SaveError::Client(error)),
+            };
         }
         let found = match self.read(key).await {
             Ok(Some(bytes)) => return Ok(SavedPicture::new(&bytes, self.location(key))),
@@ -71,6 +73,17 @@ impl Folder {
             Err(error) => error,
         };
         Err(SaveError::Output { error: found, is_transient: false })
+    }
+
+    /// Returns the picture if the existing file contains it: a worker that lost its lease may have
+    /// saved it after all.
+    async fn saved_before(&self, key: &str, picture: &Picture) -> Result<SavedPicture, SaveError> {
+        let Some(existing) = self.read(key).await? else { return Err(SaveError::Exists) };
+        let bytes = picture.bytes().await.map_err(SaveError::Client)?;
+        match existing == bytes {
+            true => Ok(SavedPicture::new(&existing, self.location(key))),
+            false => Err(SaveError::Exists),
+        }
     }
 
     pub(super) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {

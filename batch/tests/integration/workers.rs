@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         both(the_jobs_of_a_dead_worker_are_taken_over),
         both(a_worker_that_lost_its_lease_writes_nothing),
         both(a_lost_response_that_arrives_after_all_is_recorded),
+        both(a_worker_that_lost_its_lease_saves_no_second_picture),
         both(a_stopped_run_ends_its_active_jobs),
         both(a_batch_waits_for_more_jobs),
         both(events_follow_each_job),
@@ -156,6 +157,30 @@ async fn a_lost_response_that_arrives_after_all_is_recorded(backend: Backend) {
     assert!(error.to_string().contains("try again in 900 s"), "{error}");
     let report = slow.await.unwrap().unwrap();
     assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+}
+
+async fn a_worker_that_lost_its_lease_saves_no_second_picture(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add([job("fox", "a fox [[slow-headers@delivery=9:2x]]")]).await.unwrap();
+    let first = fixture.another(&ledger).await;
+    let second = fixture.another(&ledger).await;
+    let is_saving = Arc::new(Notify::new());
+    let saving = Arc::clone(&is_saving);
+    let mut slow = fixture.batch(&first).lease(SELDOM).on_change(move |job: &JobStatus| {
+        if job.state == State::Ready {
+            saving.notify_one();
+        }
+    });
+    let slow = tokio::spawn(async move { slow.resume().await });
+    is_saving.notified().await;
+    time::sleep(Duration::from_secs(3)).await;
+    fixture.execute(EXPIRE).await;
+    // Both download the picture. The first worker has it first.
+    let report = fixture.batch(&second).resume().await.unwrap();
+    slow.await.unwrap().unwrap();
+    assert_eq!(report.count(State::Saved), 1);
+    assert_eq!(fixture.files(), [1, 1, 0], "pictures, descriptions, others");
 }
 
 async fn a_stopped_run_ends_its_active_jobs(backend: Backend) {
