@@ -180,7 +180,9 @@ pub(super) async fn accept(
     task: &TaskRef,
 ) -> Result<(), Error> {
     let open = match submission(database, intent_id).await? {
-        Some(known) if known.task_id.as_deref() == Some(task.id()) => return Ok(()),
+        Some(known) if known.task_id.as_deref() == Some(task.id()) => {
+            return complete(database, known.id, task).await;
+        }
         Some(open) if ["open", "lost"].contains(&&*open.state) => open,
         _ => return Err(not_open()),
     };
@@ -199,6 +201,16 @@ pub(super) async fn accept(
         worker = CASE WHEN state = 'submitting' THEN worker END
         WHERE id = $2 AND submission = $3 AND state IN ('submitting', 'unknown', 'failed')";
     change_job(database, job, now, &open).await
+}
+
+/// Adds what the response says about a task that a webhook found before the response arrived.
+async fn complete(database: &mut Database, submission: i64, task: &TaskRef) -> Result<(), Error> {
+    // Webhooks contain no cost.
+    let Some(cost) = task.cost() else { return Ok(()) };
+    let text = serde_json::to_string(task).map_err(|error| unwritable("the task", error))?;
+    let complete = "UPDATE submissions SET task = $1, cost = $2 WHERE id = $3 AND cost IS NULL";
+    database.execute(complete, [(&text).into(), Some(cost).into(), submission.into()]).await?;
+    Ok(())
 }
 
 async fn withdraw(database: &mut Database, intent_id: &str) -> Result<(), Error> {

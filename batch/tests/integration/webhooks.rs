@@ -9,13 +9,14 @@ use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 use tokio::{net::TcpListener, sync::Notify};
 
-use crate::support::{Backend, Fixture, both, is_picture, job, jobs, state};
+use crate::support::{Backend, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, state};
 
 const SECRET: &str = "a webhook secret of the tests";
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
         both(a_lost_response_is_found_by_its_webhook),
+        both(a_response_completes_what_its_webhook_found),
         both(bad_webhooks_change_nothing),
         both(an_event_cannot_claim_the_task_of_another_job),
     ];
@@ -75,8 +76,19 @@ async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
     }
 }
 
+async fn a_response_completes_what_its_webhook_found(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    // The webhook arrives after a second.
+    let slow = job("slow", "a fox [[slow-headers=9]]");
+    let mut batch = receiving_batch(&fixture, &ledger, 1).await.jobs([slow]);
+    let report = batch.run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+    assert_equal(report.credits(), PRICE);
+}
+
 /// A webhook of the task with this id, as the service signs it.
-fn event(id: &str) -> Event {
+pub fn event(id: &str) -> Event {
     let body = format!(r#"{{"id":"{id}","status":"Error"}}"#);
     let mut headers = axum::http::HeaderMap::new();
     headers.insert("x-secret", SECRET.parse().unwrap());
