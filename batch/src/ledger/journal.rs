@@ -179,6 +179,8 @@ pub(super) async fn accept(
     intent_id: &str,
     task: &TaskRef,
 ) -> Result<(), Error> {
+    // A webhook may find the same task at the same time.
+    database.lock().await?;
     let open = match submission(database, intent_id).await? {
         Some(known) if known.task_id.as_deref() == Some(task.id()) => {
             return complete(database, known.id, task).await;
@@ -214,6 +216,7 @@ async fn complete(database: &mut Database, submission: i64, task: &TaskRef) -> R
 }
 
 async fn withdraw(database: &mut Database, intent_id: &str) -> Result<(), Error> {
+    database.lock().await?;
     let open = match submission(database, intent_id).await? {
         Some(known) if known.state == "withdrawn" => return Ok(()),
         Some(open) if open.state == "open" => open,
