@@ -13,7 +13,7 @@ use imagekiln::{ErrorKind as Kind, Picture, SaveOptions};
 use tokio::task;
 
 use super::{SaveError, SavedPicture};
-use crate::{Error, ErrorKind, digest::sha256};
+use crate::{Error, ErrorKind};
 
 /// The attempts to write a file. Another process may delete a temporary file before it is locked.
 const MAX_WRITES: u32 = 3;
