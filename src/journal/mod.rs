@@ -58,8 +58,8 @@ pub trait Journal: Send + Sync {
     /// example to enforce a budget.
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
 
-    /// Permits an attempt to send the submission. The client calls this after it has connected, just
-    /// before it sends the first byte of the body, and again for each retry.
+    /// Permits an attempt to send the submission. The client calls this after it has connected,
+    /// just before it sends the first byte of the body, and again for each retry.
     ///
     /// If this method fails, the attempt is cancelled and nothing is billed. A journal that several
     /// processes share can use this to stop a process that was suspended since

@@ -11,10 +11,12 @@ use tokio::sync::mpsc;
 
 use crate::JobStatus;
 
+type OnChange = Arc<dyn Fn(&JobStatus) + Send + Sync>;
+
 /// The receivers of changes.
 #[derive(Clone, Default)]
 pub(super) struct Sinks {
-    pub(super) call: Option<Arc<dyn Fn(&JobStatus) + Send + Sync>>,
+    pub(super) call: Option<OnChange>,
     streams: Vec<mpsc::UnboundedSender<JobStatus>>,
 }
 

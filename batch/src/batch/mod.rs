@@ -178,8 +178,8 @@ impl Batch {
         self
     }
 
-    /// Gives each job a webhook URL: `url` followed by a token of the job. Receive the webhooks with
-    /// [`callbacks`](Self::callbacks), and sign them with
+    /// Gives each job a webhook URL: `url` followed by a token of the job. Receive the webhooks
+    /// with [`callbacks`](Self::callbacks), and sign them with
     /// [`ClientBuilder::webhook_secret`](imagekiln::ClientBuilder::webhook_secret).
     ///
     /// A webhook ends the wait for its task. It also finds the task of a job whose submission had

@@ -68,8 +68,8 @@ impl Worker {
         self.sinks.changed(&job.status);
     }
 
-    /// Waits until the limits allow the job. While the returned guard exists, this worker submits no
-    /// other job.
+    /// Waits until the limits allow the job. While the returned guard exists, this worker submits
+    /// no other job.
     async fn admit(&self, job: &Claim) -> Result<Option<MutexGuard<'_, ()>>, End> {
         let guard = self.admission.lock().await;
         if self.is_stopping() {

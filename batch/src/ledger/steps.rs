@@ -55,9 +55,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// Announces that the picture will be saved at `location`, where nothing exists. Returns `false`
-    /// if this is the location of another job: after a crash, its picture would be taken for the
-    /// picture of this job.
+    /// Announces that the picture will be saved at `location`, where nothing exists. Returns
+    /// `false` if this is the location of another job: after a crash, its picture would be taken
+    /// for the picture of this job.
     pub(crate) async fn set_ready(&self, job: &mut Claim, location: String) -> Result<bool, Error> {
         let (id, worker, from) = (job.id, job.worker, job.status.state);
         let change = Change { to: State::Ready, reason: None, location: Some(location.clone()) };

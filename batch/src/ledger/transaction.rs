@@ -1,10 +1,6 @@
 //! Runs a transaction, again if the connection to the database breaks.
 
-use std::{
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use tokio::{runtime::Handle, task};
 
@@ -50,8 +46,7 @@ impl Ledger {
     where
         W: AsyncFn(&mut Database) -> Result<T, Error>,
     {
-        let started = Instant::now();
-        let mut pause = FIRST_PAUSE;
+        let (mut waited, mut pause) = (Duration::ZERO, FIRST_PAUSE);
         loop {
             let error = match self.attempt(database, work).await {
                 Err(Failure::Disconnected(error)) => error,
@@ -61,12 +56,13 @@ impl Ledger {
             *database = None;
             // While the runtime shuts down, no connection works.
             let is_shutting_down = task::spawn(async {}).await.is_err();
-            if is_shutting_down || started.elapsed() + pause > OUTAGE {
+            if is_shutting_down || waited + pause > OUTAGE {
                 return Err(error);
             }
             tracing::warn!(%error, "the ledger is not available; trying again");
             // This is a blocking thread, and the paused clock of a test would not advance.
             thread::sleep(pause);
+            waited += pause;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
