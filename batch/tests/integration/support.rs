@@ -79,8 +79,17 @@ impl Fixture {
     }
 
     pub async fn with(backend: Backend, config: Config) -> Self {
-        let simulator = Simulator::start(config).await.unwrap();
         let url = (backend == Backend::Postgres).then(|| cluster().create_database());
+        Self::start(url, config).await
+    }
+
+    /// Uses this database in PostgreSQL.
+    pub async fn on(url: String, config: Config) -> Self {
+        Self::start(Some(url), config).await
+    }
+
+    async fn start(url: Option<String>, config: Config) -> Self {
+        let simulator = Simulator::start(config).await.unwrap();
         Self { simulator, directory: tempfile::tempdir().unwrap(), url }
     }
 
@@ -128,6 +137,13 @@ impl Fixture {
             }
         };
         tokio::task::spawn_blocking(move || runtime.block_on(execute)).await.unwrap();
+    }
+
+    /// Returns the number that a query of PostgreSQL returns.
+    pub async fn count(&self, sql: &str) -> i64 {
+        let options: PgConnectOptions = self.url.as_ref().unwrap().parse().unwrap();
+        let mut database = options.connect().await.unwrap();
+        sqlx::query_scalar(sql).fetch_one(&mut database).await.unwrap()
     }
 
     /// Opens the ledger for another worker: on PostgreSQL with another connection, as another

@@ -1,0 +1,126 @@
+//! The end of a scenario: the remaining unknown jobs are found or resolved, and the ledger is
+//! compared with the simulator.
+
+use std::{collections::HashMap, fs, path::Path};
+
+use imagekiln_batch::{JobStatus, Ledger, Resolution, State};
+use imagekiln_simulator::TaskView;
+use serde_json::Value;
+
+use super::{child::is_lost, scenario::Scenario};
+use crate::support::{PRICE, assert_equal, is_picture};
+use crate::webhooks::event;
+
+/// The number of tasks that webhooks found after their responses were lost.
+pub struct Found {
+    pub by_workers: u64,
+}
+
+impl Scenario {
+    /// Continues until no job is unknown.
+    pub async fn settle(&mut self) {
+        loop {
+            let ledger = self.fixture.ledger().await;
+            let unknown = self.settle_once(&ledger).await;
+            drop(ledger);
+            self.fixture.simulator.faults().clear();
+            let child = self.start();
+            child.finish().await;
+            if unknown == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Returns the number of unknown jobs.
+    async fn settle_once(&mut self, ledger: &Ledger) -> u64 {
+        let billed = self.billed();
+        let batch = self.fixture.batch(ledger);
+        let mut unknown = 0;
+        for JobStatus { name, .. } in jobs_in(ledger, State::Unknown).await {
+            unknown += 1;
+            let resolution = match billed.get(&name) {
+                Some(task) if !is_lost(webhook_url(task)) => {
+                    // A worker acknowledged the event, and was killed before it handled it.
+                    let token = webhook_url(task).rsplit('/').next().unwrap();
+                    batch.callbacks().receive(token, &event(&task.id)).await.unwrap();
+                    self.passed_on += 1;
+                    continue;
+                }
+                Some(_) => Resolution::Paid,
+                None => Resolution::NotPaid,
+            };
+            ledger.resolve(&name, resolution).await.unwrap();
+            self.resolved += 1;
+        }
+        unknown
+    }
+
+    /// The billed tasks by the name of their job, of which there is at most one.
+    fn billed(&self) -> HashMap<String, TaskView> {
+        let mut billed = HashMap::new();
+        for task in self.fixture.simulator.tasks() {
+            let prompt = task.request["prompt"].as_str().unwrap();
+            let name = prompt.split(' ').nth(1).unwrap().to_owned();
+            assert!(billed.insert(name, task).is_none(), "a job was submitted twice");
+        }
+        billed
+    }
+
+    /// Compares the ledger, the service and the files, and prints a summary.
+    pub async fn compare(self, name: &str) -> Found {
+        let ledger = self.fixture.ledger().await;
+        let billed = self.billed();
+        let jobs = ledger.jobs().await.unwrap();
+        let saved = jobs_in(&ledger, State::Saved).await;
+        let failed = jobs_in(&ledger, State::Failed).await;
+        assert_eq!((jobs.len(), billed.len()), (self.sizes.jobs as usize, jobs.len()));
+        assert_eq!(saved.len() + failed.len(), jobs.len(), "{}", ledger.report().await.unwrap());
+        for job in &failed {
+            assert!(is_lost(webhook_url(&billed[&job.name])), "{job:?}");
+            assert!(job.reason.is_some() && job.task_id.is_none(), "{job:?}");
+        }
+        for job in &saved {
+            assert_eq!(job.task_id.as_ref(), Some(&billed[&job.name].id), "{job:?}");
+            assert_described(job);
+        }
+        let found = saved.iter().filter(|job| job.credits.is_none()).count() as u64;
+        let known: f64 = saved.iter().filter_map(|job| job.credits).sum();
+        let unknown = PRICE * (found + failed.len() as u64) as f64;
+        assert_equal(known + unknown, self.fixture.charged());
+        let count = saved.len() as u64;
+        assert_eq!(self.fixture.files(), [count, count, 0], "pictures, descriptions, others");
+        println!(
+            "kill-test {name:<8} {:>5} jobs {:>3} kills {:>3} restarts {count:>5} saved \
+             {found:>3} found by webhooks {:>3} resolved {:>3} failed {:>8.2} credits {:>4} s",
+            self.sizes.jobs,
+            self.kills,
+            self.starts - 1,
+            self.resolved,
+            failed.len(),
+            self.fixture.charged(),
+            self.started_at.elapsed().as_secs(),
+        );
+        Found { by_workers: found - self.passed_on.min(found) }
+    }
+}
+
+async fn jobs_in(ledger: &Ledger, state: State) -> Vec<JobStatus> {
+    let jobs = ledger.jobs().await.unwrap();
+    jobs.into_iter().filter(|job| job.state == state).collect()
+}
+
+fn webhook_url(task: &TaskView) -> &str {
+    task.request["webhook_url"].as_str().unwrap()
+}
+
+/// The picture of a saved job is complete, and the file next to it describes it.
+fn assert_described(job: &JobStatus) {
+    let location = job.location.as_deref().unwrap();
+    assert!(is_picture(location), "{job:?}");
+    let description = fs::read(format!("{location}.json")).unwrap();
+    let description: Value = serde_json::from_slice(&description).unwrap();
+    let size = fs::metadata(Path::new(location)).unwrap().len();
+    assert_eq!(description["task_id"].as_str(), job.task_id.as_deref());
+    assert_eq!(description["picture"]["bytes"].as_u64(), Some(size));
+}

@@ -1,0 +1,59 @@
+//! Worker processes that are killed at random moments and restarted. At the end, the ledger and the
+//! simulator must agree about every task.
+//!
+//! `cargo xtask kill-test` runs these tests with more jobs and kills.
+
+mod child;
+mod end;
+mod fleet;
+mod process;
+mod scenario;
+mod sizes;
+
+use imagekiln_testbed::{Runtime, Trial, postgres::POSTGRES, test};
+
+pub use self::child::{is_child, run_child};
+use self::scenario::Scenario;
+use crate::support::Backend;
+
+/// What a single worker has to cope with.
+const FAULTS: [&str; 10] = [
+    "reply-lost:0.1",
+    "error-after:0.05",
+    "error-before@submission:0.05",
+    "rate-limited@submission:0.01",
+    "slow-headers@submission=0.1:0.1",
+    "html-502@poll:0.1",
+    "truncated:0.1",
+    "webhook-late=1:0.1",
+    "webhook-forged:0.1",
+    "webhook-duplicate:0.1",
+];
+
+pub fn tests() -> Vec<Trial> {
+    let single = |backend: Backend| {
+        let name = format!("killed::a_killed_process_loses_no_billed_task::{backend}");
+        test(name, backend.requirements(), Runtime::MultiThread, async move || {
+            a_killed_process_loses_no_billed_task(backend).await;
+        })
+    };
+    let fleet = "killed::a_fleet_loses_no_billed_task";
+    let mut tests = Vec::from(Backend::ALL.map(single));
+    let run = async || fleet::a_fleet_loses_no_billed_task().await;
+    tests.push(test(fleet, &[POSTGRES], Runtime::MultiThread, run));
+    tests
+}
+
+async fn a_killed_process_loses_no_billed_task(backend: Backend) {
+    let mut scenario = Scenario::new(backend, FAULTS.map(str::to_owned).into()).await;
+    for kill in 1..=scenario.sizes.kills {
+        let mut child = scenario.start();
+        scenario.reach(kill, &mut [&mut child]).await;
+        scenario.kill(child);
+    }
+    let child = scenario.start();
+    child.finish().await;
+    scenario.settle().await;
+    let found = scenario.compare(&backend.to_string()).await;
+    assert!(found.by_workers > 0, "no worker received the webhook of a lost response");
+}

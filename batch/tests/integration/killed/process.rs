@@ -1,0 +1,68 @@
+//! A child process that ends with the test.
+
+use std::process::{Child, Command};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+pub struct Process {
+    child: Child,
+}
+
+impl Process {
+    pub fn start(command: &mut Command) -> Self {
+        Self { child: command.spawn().unwrap() }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether the process still runs. If it has exited, it must have succeeded.
+    pub fn is_running(&mut self) -> bool {
+        match self.child.try_wait().unwrap() {
+            Some(status) => {
+                assert!(status.success(), "process {} failed: {status}", self.id());
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Kills the process, and returns whether it was running.
+    pub fn kill(mut self) -> bool {
+        let was_running = self.is_running();
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        was_running
+    }
+
+    /// Suspends the process until [`resume`](Self::resume).
+    pub fn suspend(&self) {
+        kill_process(self.pid(), Signal::STOP).unwrap();
+    }
+
+    pub fn resume(&self) {
+        kill_process(self.pid(), Signal::CONT).unwrap();
+    }
+
+    /// Waits until the process exits, without blocking the simulator.
+    pub async fn finish(mut self) {
+        let wait = move || {
+            let status = self.child.wait().unwrap();
+            assert!(status.success(), "process {} failed: {status}", self.id());
+        };
+        tokio::task::spawn_blocking(wait).await.unwrap();
+    }
+
+    fn pid(&self) -> Pid {
+        // Not waited for, so no other process can have this id.
+        Pid::from_child(&self.child)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

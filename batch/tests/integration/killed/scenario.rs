@@ -1,0 +1,89 @@
+//! What all scenarios do: start workers, and kill them when the service has accepted some jobs.
+
+use std::{
+    net::TcpListener,
+    time::{Duration, Instant},
+};
+
+use imagekiln_simulator::{Config, WebhookSettings};
+
+use super::{child, process::Process, sizes::Sizes};
+use crate::support::{Backend, Fixture};
+
+/// The longest time between reaching a number of accepted jobs and the kill, in microseconds.
+const LONGEST_DELAY: u64 = 100_000;
+
+pub struct Scenario {
+    pub fixture: Fixture,
+    pub sizes: Sizes,
+    pub started_at: Instant,
+    pub starts: u64,
+    pub kills: u64,
+    /// The number of unknown jobs that a person resolved.
+    pub resolved: u64,
+    /// The number of events that arrived only after all workers had ended.
+    pub passed_on: u64,
+    random: fastrand::Rng,
+    /// Webhooks arrive here. All workers share it.
+    listener: TcpListener,
+}
+
+impl Scenario {
+    pub async fn new(backend: Backend, faults: Vec<String>) -> Self {
+        let sizes = Sizes::of_environment();
+        let config = config(sizes, faults);
+        Self::with(Fixture::with(backend, config).await, sizes)
+    }
+
+    pub fn with(fixture: Fixture, sizes: Sizes) -> Self {
+        println!("seed {}", sizes.seed);
+        Self {
+            fixture,
+            sizes,
+            started_at: Instant::now(),
+            starts: 0,
+            kills: 0,
+            resolved: 0,
+            passed_on: 0,
+            random: fastrand::Rng::with_seed(sizes.seed),
+            listener: TcpListener::bind("127.0.0.1:0").unwrap(),
+        }
+    }
+
+    pub fn start(&mut self) -> Process {
+        self.starts += 1;
+        let max_active = self.sizes.max_active();
+        child::start(&self.fixture, &self.listener, self.sizes.jobs, max_active)
+    }
+
+    pub fn kill(&mut self, process: Process) {
+        self.kills += u64::from(process.kill());
+    }
+
+    /// Waits until this kill is due. Returns `false` if all processes ended before.
+    pub async fn reach(&mut self, kill: u64, processes: &mut [&mut Process]) -> bool {
+        let accepted = kill * self.sizes.jobs / (self.sizes.kills + 1);
+        let delay = Duration::from_micros(self.random.u64(..LONGEST_DELAY));
+        while self.fixture.accepted() < accepted {
+            if !processes.iter_mut().any(|process| process.is_running()) {
+                return false;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(delay).await;
+        true
+    }
+}
+
+pub fn config(sizes: Sizes, faults: Vec<String>) -> Config {
+    // The service repeats the webhooks of killed and suspended workers soon.
+    let retry_after = [200, 500, 1000, 2000, 5000].map(Duration::from_millis).into();
+    let timeout = Duration::from_secs(2);
+    Config {
+        ready_after: Duration::from_millis(50),
+        webhooks: WebhookSettings { retry_after, timeout, ..WebhookSettings::default() },
+        faults,
+        seed: Some(sizes.seed),
+        ..Config::default()
+    }
+}
