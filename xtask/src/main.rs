@@ -9,6 +9,7 @@ mod diff;
 mod exercise;
 mod generators;
 mod interface;
+mod kill_test;
 #[cfg(test)]
 mod mutations;
 mod outline;
@@ -29,6 +30,7 @@ enum Command {
     Conformance(conformance::Arguments),
     Exercise(exercise::Arguments),
     Generators(generators::Arguments),
+    KillTest(kill_test::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Exercise(arguments) => exercise::run(&arguments),
         Command::Generators(arguments) => generators::run(&arguments),
+        Command::KillTest(arguments) => kill_test::run(&arguments),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
