@@ -110,7 +110,8 @@ impl Batch {
     /// workers of the ledger. The default is 24; 0 means 1.
     ///
     /// If that many jobs are active, a job is submitted only when the picture of another one has
-    /// been saved. Slow downloads or a slow disk therefore slow down the submissions.
+    /// been saved. Slow downloads or a slow disk therefore slow down the submissions. An
+    /// [`Unknown`](crate::State::Unknown) job is not active, although the service may process it.
     pub fn max_active(mut self, jobs: usize) -> Self {
         self.limits.max_active = jobs.max(1);
         self
@@ -129,7 +130,8 @@ impl Batch {
     /// - a job costs more than every earlier one of its operation, for example because its picture
     ///   is larger: by the difference, for each job in flight;
     /// - the first job of an operation costs more than what is left;
-    /// - responses contain no cost: such operations run one job at a time, and are not counted.
+    /// - responses contain no cost: such operations run one job at a time, and are not counted;
+    /// - responses are lost, and webhooks find their tasks, before any price is known.
     pub fn budget(mut self, credits: f64) -> Self {
         self.limits.budget = Some(credits);
         self
