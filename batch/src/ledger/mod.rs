@@ -86,7 +86,8 @@ impl Ledger {
     }
 
     /// Opens the ledger in a PostgreSQL database, or creates an empty one in the schema
-    /// `imagekiln`. Many processes on many machines can share it.
+    /// `imagekiln`. Many processes on many machines can share it. The server must be PostgreSQL 14
+    /// or later.
     ///
     /// `url` has the form `postgres://user:password@host:port/database`. Missing parts are read
     /// from the environment variables of PostgreSQL, such as `PGPASSWORD`. Everyone who can read
