@@ -8,8 +8,10 @@ use imagekiln_simulator::TaskView;
 use serde_json::Value;
 
 use super::{child::is_lost, scenario::Scenario};
-use crate::support::{PRICE, assert_equal, is_picture};
-use crate::webhooks::event;
+use crate::{
+    support::{PRICE, assert_equal, is_picture},
+    webhooks::event,
+};
 
 /// The number of tasks that webhooks found after their responses were lost.
 pub struct Found {

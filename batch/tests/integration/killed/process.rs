@@ -36,13 +36,20 @@ impl Process {
         was_running
     }
 
-    /// Suspends the process until [`resume`](Self::resume).
-    pub fn suspend(&self) {
-        kill_process(self.pid(), Signal::STOP).unwrap();
+    /// Suspends the process until [`resume`](Self::resume), if it still runs.
+    pub fn suspend(&mut self) {
+        self.signal(Signal::STOP);
     }
 
-    pub fn resume(&self) {
-        kill_process(self.pid(), Signal::CONT).unwrap();
+    pub fn resume(&mut self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        // A process that was not waited for keeps its id.
+        if self.is_running() {
+            kill_process(Pid::from_child(&self.child), signal).unwrap();
+        }
     }
 
     /// Waits until the process exits, without blocking the simulator.
@@ -52,11 +59,6 @@ impl Process {
             assert!(status.success(), "process {} failed: {status}", self.id());
         };
         tokio::task::spawn_blocking(wait).await.unwrap();
-    }
-
-    fn pid(&self) -> Pid {
-        // Not waited for, so no other process can have this id.
-        Pid::from_child(&self.child)
     }
 }
 
