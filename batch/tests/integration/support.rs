@@ -124,19 +124,21 @@ impl Fixture {
     pub async fn execute(&self, sql: &'static str) {
         let (url, file, runtime) = (self.url.clone(), self.ledger_name(), Handle::current());
         let execute = async move {
-            match url.map(|url| url.parse::<PgConnectOptions>().unwrap()) {
+            match url.map(|url| url.parse::<PgConnectOptions>()) {
                 Some(options) => {
-                    sqlx::query(sql).execute(&mut options.connect().await.unwrap()).await.unwrap();
+                    sqlx::query(sql).execute(&mut options?.connect().await?).await?;
                 }
                 None => {
                     let options = SqliteConnectOptions::new().filename(file);
                     // SQLite has no schemas.
                     let sql = sql.replace("imagekiln.", "");
-                    sqlx::query(&sql).execute(&mut options.connect().await.unwrap()).await.unwrap();
+                    sqlx::query(&sql).execute(&mut options.connect().await?).await?;
                 }
             }
+            Ok::<_, sqlx::Error>(())
         };
-        tokio::task::spawn_blocking(move || runtime.block_on(execute)).await.unwrap();
+        // If the test drops the runtime meanwhile, nobody sees the error.
+        tokio::task::spawn_blocking(move || runtime.block_on(execute)).await.unwrap().unwrap();
     }
 
     /// Returns the number that a query of PostgreSQL returns.

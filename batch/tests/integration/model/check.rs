@@ -1,0 +1,84 @@
+//! What holds after every step, and at the end.
+
+use std::collections::HashMap;
+
+use imagekiln_batch::{JobStatus, Ledger, Resolution, State};
+use imagekiln_simulator::TaskView;
+
+use super::{fuse::Fuses, world::World};
+use crate::support::{assert_equal, is_picture};
+
+impl World {
+    /// The billed tasks by the name of their job, of which there is at most one.
+    fn billed(&self) -> HashMap<String, TaskView> {
+        let mut billed = HashMap::new();
+        for task in self.fixture.simulator.tasks() {
+            let prompt = task.request["prompt"].as_str().unwrap();
+            let name = prompt.split(' ').nth(1).unwrap().to_owned();
+            let twice = billed.insert(name, task);
+            assert!(twice.is_none(), "submitted twice: {twice:?}");
+        }
+        billed
+    }
+
+    pub async fn resolve(&self, ledger: &Ledger) {
+        // The processes have ended: their submissions are on their way no more.
+        self.fixture.execute("UPDATE imagekiln.submissions SET hold_until = NULL").await;
+        let billed = self.billed();
+        for JobStatus { name, state, .. } in ledger.jobs().await.unwrap() {
+            if state == State::Unknown {
+                let paid = billed.contains_key(&name);
+                let resolution = if paid { Resolution::Paid } else { Resolution::NotPaid };
+                ledger.resolve(&name, resolution).await.unwrap();
+            }
+        }
+    }
+
+    /// What holds after every step.
+    pub fn check(&self) {
+        let billed = self.billed();
+        let jobs = self.look(async { self.fixture.ledger().await.jobs().await.unwrap() });
+        for JobStatus { name, state, location, reason, .. } in jobs {
+            match state {
+                State::Queued => assert!(!billed.contains_key(&name), "job {name} is billed"),
+                State::Submitted | State::Ready => {}
+                State::Saved => assert!(is_picture(location.unwrap()), "job {name} has no picture"),
+                _ => assert!(reason.is_some(), "job {name} is {state} without a reason"),
+            }
+        }
+    }
+
+    /// Runs and resolves until all jobs are final, and compares the totals.
+    pub fn finish(&self) {
+        let (jobs, report) = self.look(async {
+            let ledger = self.fixture.ledger().await;
+            let mut batch = self.batch(&Fuses::none(), ledger.clone());
+            for _ in 0..2 {
+                batch.run().await.unwrap();
+                self.resolve(&ledger).await;
+            }
+            batch.run().await.unwrap();
+            (ledger.jobs().await.unwrap(), ledger.report().await.unwrap())
+        });
+        let billed = self.billed();
+        // Webhooks and persons do not know the cost.
+        let mut unknown = 0.0;
+        for JobStatus { name, state, task_id, reason, credits, .. } in &jobs {
+            let task = billed.get(name);
+            let is_lost = state == &State::Failed && task_id.is_none();
+            let is_missing = state == &State::Submitted;
+            let is_final = matches!(state, State::Failed | State::Moderated | State::Expired);
+            assert!(is_final || is_missing || state == &State::Saved, "job {name} is {state}");
+            assert!(state == &State::Saved || reason.is_some(), "job {name} is {state}");
+            assert!(!is_missing || self.faults[name.parse::<usize>().unwrap()].contains("found"));
+            assert!(is_lost || task_id.as_ref() == task.map(|task| &task.id), "job {name}");
+            if credits.is_none() {
+                unknown += task.unwrap().cost.hundredths() as f64 / 100.0;
+            }
+        }
+        assert_eq!(jobs.len(), self.faults.len());
+        let saved = report.count(State::Saved);
+        assert_eq!(self.fixture.files(), [saved, saved, 0], "pictures, descriptions, others");
+        assert_equal(report.credits() + unknown, self.fixture.charged());
+    }
+}
