@@ -1,9 +1,9 @@
 //! `cargo xtask kill-test`: kills workers at random moments, with many jobs.
 
 use std::{
+    hash::{BuildHasher, Hasher, RandomState},
     io::{BufRead, BufReader},
     process::{Command, ExitCode, Stdio},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result};
@@ -59,8 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The time in milliseconds, which is short enough to type.
+/// The standard library seeds its hash maps at random.
 fn seed() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or_default()
+    RandomState::new().build_hasher().finish()
 }
