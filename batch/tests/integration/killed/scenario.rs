@@ -1,11 +1,9 @@
 //! What all scenarios do: start workers, and kill them when the service has accepted some jobs.
 
-use std::{
-    net::TcpListener,
-    time::{Duration, Instant},
-};
+use std::{net::TcpListener, time::Duration};
 
 use imagekiln_simulator::{Config, WebhookSettings};
+use tokio::time::Instant;
 
 use super::{child, process::Process, sizes::Sizes};
 use crate::support::{Backend, Fixture};
