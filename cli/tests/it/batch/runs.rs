@@ -116,7 +116,7 @@ fn nothing_runs_if_a_line_is_invalid() {
 fn a_run_without_jobs_continues_a_ledger() {
     let bench = Bench::new();
     bench.place.write("jobs.txt", "a fox\na wolf\n");
-    let words = [&RUN[..], &["jobs.txt"]].concat();
+    let words = [&RUN[..], &["jobs.txt", "--max-active", "1"]].concat();
     let refused = bench.kiln(&words).env("IMAGEKILN_API_KEY", "wrong").output().unwrap();
     let refused = Outcome::of(refused).fails(3);
     assert_shown!("wrong_key", refused.stderr);
@@ -152,7 +152,9 @@ fn a_plan_uses_the_prices_of_the_ledger() {
     assert_eq!(plan(&dry_run)["credits"], 2.0);
     assert_eq!(bench.place.files(), ["jobs.txt"]);
     run(&bench, &["a fox"], &[]).ok();
-    assert_eq!(plan(&dry_run)["credits"], 6.0);
+    let second = plan(&dry_run);
+    assert_eq!((&second["credits"], &second["submitted_before"]), (&3.0.into(), &1.into()));
+    assert_shown!("plan_of_the_rest", run(&bench, &["a fox", "a wolf"], &["--dry-run"]).text());
 }
 
 #[test]

@@ -5,7 +5,11 @@ mod drive;
 mod outcome;
 mod plan;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+    path::Path,
+};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
@@ -77,11 +81,15 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     };
     let jobs = jobs::read(&source, &arguments::defaults(matches, &source)?)?;
     if matches.get_flag("dry-run") {
-        let prices = prices(place.as_ref()).await?;
+        let known = Known::read(place.as_ref()).await?;
         let price = |model: &Operation| {
-            prices.get(model.name).or_else(|| matches.get_one::<f64>("price")).copied()
+            known.prices.get(model.name).or_else(|| matches.get_one::<f64>("price")).copied()
         };
-        return plan::print(context, &source, &jobs, output, price);
+        let all = jobs.len();
+        let jobs: Vec<_> =
+            jobs.into_iter().filter(|job| !known.submitted.contains(&job.name)).collect();
+        let plan = plan::Plan { source: &source, jobs: &jobs, submitted: all - jobs.len(), output };
+        return plan.print(context, price);
     }
     run(context, matches, output, place, jobs).await
 }
@@ -183,11 +191,22 @@ async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failu
     ))
 }
 
-/// The prices in an existing ledger, by model.
-async fn prices(place: Option<&Place>) -> Result<BTreeMap<String, f64>, Failure> {
-    let Some(place) = place else { return Ok(BTreeMap::new()) };
-    match place.open_existing().await? {
-        Some(ledger) => Ok(ledger.prices().await?),
-        None => Ok(BTreeMap::new()),
+/// What a plan needs from the ledger.
+#[derive(Default)]
+struct Known {
+    /// The prices by model.
+    prices: BTreeMap<String, f64>,
+    /// The names of the jobs that are not queued.
+    submitted: HashSet<String>,
+}
+
+impl Known {
+    /// Reads the ledger, if it exists.
+    async fn read(place: Option<&Place>) -> Result<Self, Failure> {
+        let Some(place) = place else { return Ok(Self::default()) };
+        let Some(ledger) = place.open_existing().await? else { return Ok(Self::default()) };
+        let jobs = ledger.jobs().await?.into_iter().filter(|job| job.state != State::Queued);
+        let submitted = jobs.map(|job| job.name).collect();
+        Ok(Self { prices: ledger.prices().await?, submitted })
     }
 }

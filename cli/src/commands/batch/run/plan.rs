@@ -21,19 +21,25 @@ struct Row {
     price: Option<f64>,
 }
 
-/// Prints the plan. `price` returns the price of a job in credits, if it is known.
-pub fn print(
-    context: &Context,
-    source: &Source,
-    jobs: &[PlannedJob],
-    output: &str,
-    price: impl Fn(&Operation) -> Option<f64>,
-) -> Result<(), Failure> {
-    let output = without_secrets(output);
-    let rows = rows(jobs, price);
-    context
-        .output
-        .result(|| for_people(source, jobs, &rows, &output), || for_programs(jobs, &rows, &output))
+/// The jobs that a run would submit.
+pub struct Plan<'a> {
+    pub source: &'a Source,
+    pub jobs: &'a [PlannedJob],
+    /// The number of other jobs of the source, which were submitted before.
+    pub submitted: usize,
+    pub output: &'a str,
+}
+
+impl Plan<'_> {
+    /// Prints the plan. `price` returns the price of a job in credits, if it is known.
+    pub fn print(
+        &self,
+        context: &Context,
+        price: impl Fn(&Operation) -> Option<f64>,
+    ) -> Result<(), Failure> {
+        let rows = rows(self.jobs, price);
+        context.output.result(|| for_people(self, &rows), || for_programs(self, &rows))
+    }
 }
 
 /// The models in the order of their first jobs.
@@ -60,7 +66,8 @@ fn total(rows: &[Row]) -> Option<f64> {
     rows.iter().map(Row::credits).sum()
 }
 
-fn for_people(source: &Source, jobs: &[PlannedJob], rows: &[Row], output: &str) -> String {
+fn for_people(plan: &Plan<'_>, rows: &[Row]) -> String {
+    let Plan { source, jobs, submitted, output } = *plan;
     let plural = |count: usize| if count == 1 { "job" } else { "jobs" };
     let credits = |credits: Option<f64>| match credits {
         Some(credits) => format!("{credits} credits"),
@@ -72,12 +79,27 @@ fn for_people(source: &Source, jobs: &[PlannedJob], rows: &[Row], output: &str) 
         plural(jobs.len()),
         credits(total(rows))
     )];
+    if submitted > 0 {
+        lines.push(format!(
+            "  {submitted} other {} submitted in earlier runs\n",
+            if submitted == 1 { "job was" } else { "jobs were" }
+        ));
+    }
     let width = rows.iter().map(|row| row.model.name.len()).max().unwrap_or_default();
     for row in rows {
         let (name, price) = (row.model.name, credits(row.credits()));
         lines.push(format!("  {name:width$}  {} {}, {price}", row.jobs, plural(row.jobs)));
     }
-    lines.push(format!("\npictures are saved to {output}:\n"));
+    if jobs.is_empty() {
+        return lines.join("\n").trim_end().to_owned();
+    }
+    lines.extend(targets(jobs, output));
+    lines.join("\n")
+}
+
+/// Where the pictures of the first jobs go.
+fn targets(jobs: &[PlannedJob], output: &str) -> Vec<String> {
+    let mut lines = vec![format!("\npictures are saved to {}:\n", without_secrets(output))];
     let named = || jobs.iter().take(MOST_NAMED);
     let width = named().map(|job| one_line(&job.name).chars().count()).max().unwrap_or_default();
     lines.extend(
@@ -86,10 +108,11 @@ fn for_people(source: &Source, jobs: &[PlannedJob], rows: &[Row], output: &str) 
     if let more @ 1.. = jobs.len().saturating_sub(MOST_NAMED) {
         lines.push(format!("  and {more} more"));
     }
-    lines.join("\n")
+    lines
 }
 
-fn for_programs(jobs: &[PlannedJob], rows: &[Row], output: &str) -> Value {
+fn for_programs(plan: &Plan<'_>, rows: &[Row]) -> Value {
+    let Plan { jobs, submitted, output, .. } = *plan;
     let model =
         |row: &Row| json!({ "model": row.model.name, "jobs": row.jobs, "credits": row.credits() });
     let job = |job: &PlannedJob| {
@@ -102,8 +125,9 @@ fn for_programs(jobs: &[PlannedJob], rows: &[Row], output: &str) -> Value {
     };
     json!({
         "jobs": jobs.len(),
+        "submitted_before": submitted,
         "credits": total(rows),
-        "output": output,
+        "output": without_secrets(output),
         "models": rows.iter().map(model).collect::<Vec<_>>(),
         "first": jobs.iter().take(MOST_NAMED).map(job).collect::<Vec<_>>(),
     })
