@@ -34,7 +34,7 @@ fn each_command() {
     }
     let help = place.run(&["batch", "run", "--help"]).ok().text();
     assert_shown!("help_batch_run", help);
-    for action in ["status", "retry", "resolve", "forget"] {
+    for action in ["status", "retry", "resolve", "forget", "report"] {
         let help = place.run(&["batch", action, "--help"]).ok().text();
         assert_shown!(format!("help_batch_{action}"), help);
     }

@@ -3,6 +3,7 @@
 mod forget;
 mod place;
 mod progress;
+mod report;
 mod resolve;
 mod retry;
 mod run;
@@ -28,6 +29,7 @@ pub fn command(chosen: &'static Operation) -> Command {
             retry::command(),
             resolve::command(),
             forget::command(),
+            report::command(),
         ])
 }
 
@@ -38,6 +40,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Some((retry::NAME, matches)) => retry::execute(context, matches).await,
         Some((resolve::NAME, matches)) => resolve::execute(context, matches).await,
         Some((forget::NAME, matches)) => forget::execute(context, matches).await,
-        _ => Err(Failure::usage("use `kiln batch run`, `status`, `retry`, `resolve` or `forget`")),
+        Some((report::NAME, matches)) => report::execute(context, matches).await,
+        _ => Err(Failure::usage("use `kiln batch run`; `kiln batch --help` lists the others")),
     }
 }

@@ -63,6 +63,15 @@ impl Place {
         Self::File(directory.join(FILE_NAME))
     }
 
+    /// The directory of the ledger, or the working directory.
+    pub fn directory(&self) -> &Path {
+        match self {
+            Self::File(path) => path.parent().filter(|parent| *parent != Path::new("")),
+            Self::Server(_) => None,
+        }
+        .unwrap_or(Path::new("."))
+    }
+
     /// Whether the ledger exists, as far as the name tells.
     pub fn may_exist(&self) -> bool {
         match self {

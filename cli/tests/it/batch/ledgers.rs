@@ -98,3 +98,24 @@ fn a_ledger_that_does_not_exist_is_not_created() {
     let outcome = bench.run(&["batch", "status", "--ledger", "fox.png"]).fails(1);
     assert!(outcome.stderr.contains("could not open the ledger"), "{}", outcome.stderr);
 }
+
+#[test]
+fn the_report_links_the_pictures() {
+    let bench = Bench::new();
+    run(&bench, &["a <fox>", "a wolf [[error]]"], &[]).fails(4);
+    let written = batch(&bench, &["report"]).ok();
+    assert_eq!(written.text(), "pictures/report.html\n");
+    let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
+    for part in ["<title>pictures", "a &lt;fox&gt;", "href=\"./1.jpg\"", "data:image/", "failed"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let written = batch(&bench, &["report", "-o", "page.html", "--json"]).ok().json();
+    assert_eq!(written["path"], "page.html");
+    let page = String::from_utf8(bench.place.read("page.html")).unwrap();
+    assert!(page.contains("href=\"./pictures/1.jpg\""));
+    let outcome = batch(&bench, &["report", "-o", "nowhere/page.html"]).fails(1);
+    assert!(outcome.stderr.contains("could not write nowhere/page.html"), "{}", outcome.stderr);
+    let mut files = bench.place.files();
+    files.retain(|name| name != "jobs.txt");
+    assert_eq!(files, ["page.html", "pictures"]);
+}

@@ -1,0 +1,89 @@
+//! `kiln batch report`: writes the contact sheet of a ledger.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use serde_json::json;
+use tempfile::NamedTempFile;
+use time::UtcDateTime;
+
+use super::place::{self, Place};
+use crate::{context::Context, failure::Failure};
+
+pub const NAME: &str = "report";
+
+const FILE_NAME: &str = "report.html";
+
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("Write an HTML page with all pictures and jobs of a ledger")
+        .arg(place::arg("the working directory"))
+        .arg(
+            Arg::new("output")
+                .long("output")
+                .short('o')
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help(format!(
+                    "Where to write the page; an existing file is replaced [default: {FILE_NAME} \
+                     next to the ledger]"
+                )),
+        )
+        .after_help(
+            "The page contains prompts and thumbnails, and loads nothing from the network. Pictures \
+             below its directory are linked.",
+        )
+}
+
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let (place, ledger) = place::open(matches).await?;
+    let path = matches.get_one::<PathBuf>("output").cloned();
+    let path = path.unwrap_or_else(|| place.directory().join(FILE_NAME));
+    let failed = |error: io::Error| {
+        Failure::file(format!("could not write {}", path.display()), error)
+            .advise("pass another file to --output")
+    };
+    // Locations in the ledger have no symbolic links.
+    let directory = fs::canonicalize(directory_of(&path)).map_err(failed)?;
+    let file = temporary_file(&directory).map_err(failed)?;
+    let spinner = context.output.spin("writing the report");
+    let title = title(&place);
+    let file = ledger.write_sheet(file, &title, &now(), &directory).await?;
+    drop(spinner);
+    file.persist(&path).map_err(|error| failed(error.error))?;
+    context.output.result(|| path.display().to_string(), || json!({ "path": path }))
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A file that other users may read, as far as the user's file mode creation mask allows.
+fn temporary_file(directory: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".report-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(directory)
+}
+
+/// The name of the directory that contains the ledger.
+fn title(place: &Place) -> String {
+    let directory = fs::canonicalize(place.directory()).ok();
+    let name = directory.as_deref().and_then(Path::file_name);
+    name.map_or("Batch".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// For example `2026-11-22 15:00 UTC`.
+fn now() -> String {
+    let now = UtcDateTime::now();
+    let (year, month, day) = now.to_calendar_date();
+    let (hour, minute, _) = now.as_hms();
+    format!("{year:04}-{:02}-{day:02} {hour:02}:{minute:02} UTC", u8::from(month))
+}

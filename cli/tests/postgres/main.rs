@@ -1,0 +1,42 @@
+//! Batches whose ledgers are in PostgreSQL.
+
+use std::process::{Command, Output};
+
+use imagekiln_simulator::{Config, Simulator};
+use imagekiln_testbed::{
+    Runtime, name_of,
+    postgres::{POSTGRES, cluster},
+    run, test,
+};
+
+fn main() {
+    let name = name_of(&a_ledger_is_shared_and_its_password_is_not_printed);
+    let shared = a_ledger_is_shared_and_its_password_is_not_printed;
+    run(vec![test(name, &[POSTGRES], Runtime::MultiThread, shared)]);
+}
+
+async fn a_ledger_is_shared_and_its_password_is_not_printed() {
+    let simulator = Simulator::start(Config::default()).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let url = cluster().create_database().replace("postgres@", "postgres:SECRET@");
+    let kiln = |words: &[&str]| -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kiln"));
+        command.arg("batch").args(words).args(["--ledger", &url]).current_dir(directory.path());
+        command.env("IMAGEKILN_API_KEY", simulator.api_key());
+        command.env("IMAGEKILN_BASE_URL", simulator.base_url());
+        let output = command.output().unwrap();
+        for text in [&output.stdout, &output.stderr] {
+            let text = String::from_utf8_lossy(text);
+            assert!(!text.contains("SECRET"), "{text}");
+        }
+        output
+    };
+    let fox = ["run", "--prompt", "a fox", "--prompt", "a wolf", "--width", "64", "--height", "64"];
+    let stopped = kiln(&[&fox[..], &["-o", "one", "--budget", "3", "--price", "3"]].concat());
+    assert_eq!(stopped.status.code(), Some(10), "{stopped:?}");
+    assert!(kiln(&["run", "-o", "two"]).status.success());
+    let status = kiln(&["status", "--all"]);
+    let status = String::from_utf8(status.stdout).unwrap();
+    assert!(status.contains("/one/") && status.contains("/two/"), "{status}");
+    assert_eq!(simulator.counts().accepted, 2);
+}
