@@ -173,10 +173,11 @@ fn a_simulated_batch() {
 #[test]
 fn missing_features_are_named() {
     let bench = Bench::new();
-    let words = |ledger| ["batch", "run", "--prompt", "a", "-o", "s3://foxes", "--ledger", ledger];
-    let outcome = bench.run(&words("postgres://ann:SECRET@localhost/foxes")).fails(2);
+    let words =
+        |output, ledger| ["batch", "run", "--prompt", "a", "-o", output, "--ledger", ledger];
+    let outcome = bench.run(&words("foxes", "postgres://ann:SECRET@localhost/foxes")).fails(2);
     assert!(outcome.stderr.contains("Cargo feature `postgres`"), "{}", outcome.stderr);
     assert!(!outcome.stderr.contains("SECRET"), "{}", outcome.stderr);
-    let outcome = bench.run(&words("foxes.db")).fails(1);
+    let outcome = bench.run(&words("s3://foxes", "foxes.db")).fails(2);
     assert!(outcome.stderr.contains("Cargo feature `s3`"), "{}", outcome.stderr);
 }

@@ -125,6 +125,7 @@ async fn run(
         Failure::usage("no ledger given")
             .advise("nothing was sent; pass a file or a postgres:// URL to --ledger")
     })?;
+    check_features(output)?;
     let (client, _simulator) = session::client(context).await?;
     let ledger = open(&place, matches, output).await?;
     let batch = Batch::open(client, ledger.clone())?;
@@ -142,6 +143,24 @@ async fn run(
 fn place_of(matches: &ArgMatches, output: &str) -> Result<Option<Place>, Failure> {
     let in_output = || (!is_url(output)).then(|| Place::in_directory(Path::new(output)));
     Ok(place::given(matches)?.or_else(in_output))
+}
+
+/// Finds out before the ledger is created whether this program can save to the output.
+fn check_features(output: &str) -> Result<(), Failure> {
+    let buckets = [
+        ("s3", "s3", cfg!(feature = "s3")),
+        ("gs", "gcs", cfg!(feature = "gcs")),
+        ("az", "azure", cfg!(feature = "azure")),
+        ("abfss", "azure", cfg!(feature = "azure")),
+    ];
+    let scheme = output.split_once("://").map(|(scheme, _)| scheme);
+    match buckets.iter().find(|(name, ..)| Some(*name) == scheme) {
+        Some((name, feature, false)) => {
+            Err(Failure::usage(format!("this build of kiln cannot save to {name}:// URLs"))
+                .advise(format!("install it with the Cargo feature `{feature}`")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn is_url(output: &str) -> bool {
