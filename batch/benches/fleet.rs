@@ -6,14 +6,14 @@ use std::{
     env, fs,
     path::Path,
     process::{Child, Command},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
 use imagekiln_batch::{Batch, Job, Ledger};
 use imagekiln_simulator::{Config, Simulator};
 use imagekiln_testbed::postgres::cluster;
-use tokio::{runtime::Runtime, task::JoinSet};
+use tokio::{runtime::Runtime, task::JoinSet, time::Instant};
 
 const JOBS: usize = 2_000;
 const ACTIVE: usize = 24;
