@@ -33,8 +33,8 @@ pub fn command() -> Command {
                 )),
         )
         .after_help(
-            "The page contains prompts and thumbnails, and loads nothing from the network. Pictures \
-             below its directory are linked.",
+            "The page contains prompts and thumbnails, and loads nothing from the network. \
+             Pictures below its directory are linked.",
         )
 }
 
