@@ -46,6 +46,8 @@ pub(super) struct Run {
     /// The number of jobs that ended.
     ended: u64,
     pause: Pause,
+    /// Changes when this process adds jobs.
+    changes: watch::Receiver<()>,
     stopped_by: Option<Error>,
 }
 
@@ -64,6 +66,7 @@ impl Run {
         settings: &Settings,
     ) -> Self {
         Self {
+            changes: worker.ledger.changes(),
             worker,
             registration,
             lease: settings.lease,
@@ -89,12 +92,12 @@ impl Run {
             if self.active.is_empty() && self.is_done().await? {
                 break;
             }
-            let (worker, is_stopping) = (Arc::clone(&self.worker), self.is_stopping());
+            let is_stopping = self.is_stopping();
             let stopped = has_stopped(self.worker.stopped.clone());
             tokio::select! {
                 Some(joined) = self.active.join_next() => self.take(joined).await?,
                 () = self.pause.over() => self.may_have_jobs = true,
-                () = worker.ledger.changed() => self.may_have_jobs = true,
+                Ok(()) = self.changes.changed() => self.may_have_jobs = true,
                 _ = renewals.tick() => self.renew().await?,
                 () = stopped, if !is_stopping => {}
             }

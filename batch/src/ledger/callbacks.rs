@@ -48,7 +48,7 @@ impl Ledger {
             }
         })
         .await?;
-        self.0.changed.notify_waiters();
+        self.0.changes.send_replace(());
         Ok(())
     }
 }

@@ -44,7 +44,7 @@ impl Ledger {
             Ok(())
         })
         .await?;
-        self.0.changed.notify_waiters();
+        self.0.changes.send_replace(());
         Ok(())
     }
 

@@ -29,7 +29,7 @@ impl Ledger {
             must_have_changed(database, &wanted, changed, "failed, moderated or expired").await
         })
         .await?;
-        self.0.changed.notify_waiters();
+        self.0.changes.send_replace(());
         self.existing(name).await
     }
 

@@ -24,7 +24,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use tokio::sync::{self, Notify};
+use tokio::sync::{self, watch};
 
 #[cfg(feature = "webhook")]
 pub(crate) use self::callbacks::CalledBack;
@@ -56,8 +56,8 @@ struct Inner {
     database: Arc<sync::Mutex<Option<Database>>>,
     /// The workers of this process.
     workers: Mutex<HashMap<i64, LocalWorker>>,
-    /// Notified when this process adds a job or makes one claimable.
-    changed: Notify,
+    /// Changes when this process adds a job or makes one claimable.
+    changes: watch::Sender<()>,
     /// Dropped after the connection.
     source: Source,
 }
@@ -125,7 +125,7 @@ impl Ledger {
         Ok(Self(Arc::new(Inner {
             database: Arc::new(sync::Mutex::new(Some(database))),
             workers: Mutex::default(),
-            changed: Notify::new(),
+            changes: watch::Sender::new(()),
             source,
         })))
     }
@@ -134,9 +134,10 @@ impl Ledger {
         self.0.source.name()
     }
 
-    /// Returns when this process adds a job or makes one claimable. Other processes do not wake it.
-    pub(crate) async fn changed(&self) {
-        self.0.changed.notified().await;
+    /// Returns a receiver that changes when this process adds a job or makes one claimable, also
+    /// while nobody waits for it. Other processes do not change it.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.0.changes.subscribe()
     }
 
     /// Returns what this process knows about its worker, until the worker retires.

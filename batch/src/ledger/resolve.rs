@@ -40,7 +40,7 @@ impl Ledger {
         };
         self.transaction(resolve).await?;
         if resolution == Resolution::NotPaid {
-            self.0.changed.notify_waiters();
+            self.0.changes.send_replace(());
         }
         self.existing(name).await
     }

@@ -95,7 +95,7 @@ impl Ledger {
         })
         .await?;
         self.set_local(worker, None);
-        self.0.changed.notify_waiters();
+        self.0.changes.send_replace(());
         Ok(())
     }
 
@@ -115,7 +115,7 @@ impl Ledger {
             .await?;
         if ended > 0 {
             tracing::warn!(workers = ended, "took over the jobs of workers with expired leases");
-            self.0.changed.notify_waiters();
+            self.0.changes.send_replace(());
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ pub struct Fuse {
 }
 
 impl Fuse {
-    /// Never notifies if there is no number.
+    /// Without a length, the fuse never notifies.
     pub fn new(length: Option<i32>) -> Arc<Self> {
         Arc::new(Self { left: AtomicI32::new(length.unwrap_or_default()), blown: Notify::new() })
     }
