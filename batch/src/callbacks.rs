@@ -3,7 +3,7 @@
 #[cfg(feature = "axum")]
 mod router;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use imagekiln::{Client, Task, TaskStatus, find_operation, webhook::Event};
 use tokio::time;
@@ -20,19 +20,22 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 pub struct Callbacks {
     client: Client,
     ledger: Ledger,
+    /// Tells the batch that webhooks are received.
+    _receiver: Arc<()>,
 }
 
 impl Callbacks {
-    pub(crate) fn new(client: Client, ledger: Ledger) -> Self {
-        Self { client, ledger }
+    pub(crate) fn new(client: Client, ledger: Ledger, receiver: Arc<()>) -> Self {
+        Self { client, ledger, _receiver: receiver }
     }
 
     /// Handles a verified event that arrived at the URL with this token.
     ///
     /// If the ledger knows the task, this wakes the waits of this process for it. If the response
     /// to the submission was lost, this polls the task that the event names. If the service knows
-    /// it, the ledger records it, and a run continues the job. In both cases, what the event says
-    /// about the task has no effect.
+    /// it, the ledger records it, and a run continues the job, even if a person resolved it as not
+    /// billed in the meantime and it is queued again. In both cases, what the event says about the
+    /// task has no effect.
     ///
     /// # Errors
     ///

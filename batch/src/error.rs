@@ -18,6 +18,8 @@ pub struct Error {
 pub enum ErrorKind {
     /// The file of the ledger is already open, in this process or in another one.
     Locked,
+    /// There is no ledger at the path or the URL. Only opening a ledger to read it fails so.
+    Missing,
     /// The ledger cannot be read or written, or the file is not a ledger.
     Ledger,
     /// A job is invalid, or conflicts with a job of the ledger. No job of the call was added.

@@ -69,6 +69,8 @@ impl Batch {
                 sinks: self.sinks.clone(),
                 limits: self.limits,
                 callback_url: self.settings.callback_url.clone(),
+                callback_patience: self.settings.callback_patience,
+                receivers: Arc::downgrade(&self.receivers),
                 stopped: stopped.clone(),
                 admission: Mutex::default(),
             });

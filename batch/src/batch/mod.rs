@@ -6,6 +6,8 @@ mod pause;
 mod run;
 mod save;
 mod submit;
+#[cfg(feature = "webhook")]
+mod webhooks;
 mod worker;
 
 use std::{fmt, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
@@ -60,6 +62,8 @@ pub struct Batch {
     stop: Option<Signal>,
     /// The workers of a run that was dropped.
     unretired: Fleet,
+    /// Shared with each receiver of webhooks.
+    receivers: Arc<()>,
 }
 
 /// How the workers of a batch run.
@@ -70,6 +74,7 @@ struct Settings {
     waits_for_jobs: bool,
     /// Webhooks of a job go to this URL, with the token of the job as the last part of its path.
     callback_url: Option<String>,
+    callback_patience: Duration,
 }
 
 impl Batch {
@@ -94,9 +99,12 @@ impl Batch {
                 lease: Duration::from_secs(30),
                 waits_for_jobs: false,
                 callback_url: None,
+                // As long as a run waits for a task whose response arrived.
+                callback_patience: Duration::from_secs(600),
             },
             stop: None,
             unretired: Fleet::default(),
+            receivers: Arc::default(),
         })
     }
 
@@ -178,28 +186,6 @@ impl Batch {
     pub fn wait_for_jobs(mut self) -> Self {
         self.settings.waits_for_jobs = true;
         self
-    }
-
-    /// Gives each job a webhook URL: `url` followed by a token of the job. Receive the webhooks
-    /// with [`callbacks`](Self::callbacks), and sign them with
-    /// [`ClientBuilder::webhook_secret`](imagekiln::ClientBuilder::webhook_secret).
-    ///
-    /// A webhook ends the wait for its task. It also finds the task of a job whose submission had
-    /// no response: an [`Unknown`](crate::State::Unknown) job becomes
-    /// [`Submitted`](crate::State::Submitted), whatever the webhook says, as soon as a poll has
-    /// confirmed that the task exists.
-    ///
-    /// Requests with their own `webhook_url`, and operations without webhooks, are not changed.
-    #[cfg(feature = "webhook")]
-    pub fn callback_url(mut self, url: impl Into<String>) -> Self {
-        self.settings.callback_url = Some(url.into());
-        self
-    }
-
-    /// Returns the receiver of the webhooks of [`callback_url`](Self::callback_url).
-    #[cfg(feature = "webhook")]
-    pub fn callbacks(&self) -> crate::Callbacks {
-        crate::Callbacks::new(self.client.clone(), self.ledger.clone())
     }
 
     /// Sets a signal after which the next run submits no more jobs, and ends when the active jobs

@@ -179,8 +179,11 @@ impl Run {
         if self.stopped_by.is_some() || self.is_stopping() {
             return Ok(true);
         }
-        let is_waiting = self.pause.is_on() || self.waits_for_jobs;
-        Ok(!is_waiting && !self.worker.ledger.has_other_workers(self.registration.worker).await?)
+        // In this order: a webhook turns an unknown job into one that can be claimed.
+        Ok(!self.pause.is_on()
+            && !self.waits_for_jobs
+            && !self.worker.expects_callbacks().await?
+            && !self.worker.ledger.has_more_jobs(self.registration).await?)
     }
 
     async fn take(&mut self, joined: Result<Ended, JoinError>) -> Result<(), Error> {

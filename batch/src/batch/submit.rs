@@ -100,8 +100,11 @@ impl Worker {
         if let Some(limit) = LimitReached::of(&error) {
             return Err(End::Limit(limit));
         }
-        if is_about_the_lease(&error) {
-            return Err(End::NotNow);
+        match ledger_error(&error).map(Error::kind) {
+            Some(ErrorKind::Lease) => return Err(End::NotNow),
+            // A webhook found its task, or a person removed it.
+            Some(ErrorKind::State) => return Err(End::Finished),
+            _ => {}
         }
         let is_about_the_job = match error.kind() {
             Kind::Validation | Kind::File => true,
@@ -150,10 +153,7 @@ fn token() -> Result<String, Error> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether the ledger refused the submission because the lease has expired.
-fn is_about_the_lease(error: &imagekiln::Error) -> bool {
-    let source = std::error::Error::source(error);
-    source
-        .and_then(|source| source.downcast_ref::<crate::Error>())
-        .is_some_and(|error| error.kind() == ErrorKind::Lease)
+/// Returns the error with which the ledger refused the submission.
+fn ledger_error(error: &imagekiln::Error) -> Option<&Error> {
+    std::error::Error::source(error)?.downcast_ref()
 }

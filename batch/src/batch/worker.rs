@@ -1,5 +1,7 @@
 //! Takes one job from its state to the end.
 
+use std::{sync::Weak, time::Duration};
+
 use imagekiln::{Client, Picture, Task};
 use tokio::sync::{Mutex, watch};
 
@@ -17,6 +19,9 @@ pub(super) struct Worker {
     pub(super) sinks: Sinks,
     pub(super) limits: Limits,
     pub(super) callback_url: Option<String>,
+    pub(super) callback_patience: Duration,
+    /// Shared by the batch and its receivers of webhooks.
+    pub(super) receivers: Weak<()>,
     /// Changes to `true` when the run should submit no more jobs.
     pub(super) stopped: watch::Receiver<bool>,
     /// Held during the submission of a job whose price is not known.
@@ -50,6 +55,12 @@ impl Worker {
         *self.stopped.borrow()
     }
 
+    /// Whether this process may receive a webhook that finds the task of an unknown job.
+    pub(super) async fn expects_callbacks(&self) -> Result<bool, Error> {
+        let receives = self.receivers.strong_count() > 1;
+        Ok(receives && self.ledger.may_be_called_back(self.callback_patience).await?)
+    }
+
     /// Continues the job. The same code starts new jobs and resumes interrupted ones.
     pub(super) async fn advance(&self, job: &mut Claim) -> End {
         match self.try_advance(job).await {
@@ -64,7 +75,9 @@ impl Worker {
         }
         // Does not hold the request while it waits for the task.
         let task = {
-            let open = self.ledger.open_job(job.id).await?;
+            let Some(open) = self.ledger.claimed_job(job).await? else {
+                return Err(End::Finished);
+            };
             match open.task {
                 Some(task) => self.client.task(task),
                 None => self.submit(job, open.request).await?,

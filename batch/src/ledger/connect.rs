@@ -1,6 +1,6 @@
 //! Opens the database of a ledger, and brings its tables up to date.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sqlx::{
     Connection as _, SqliteConnection,
@@ -10,37 +10,47 @@ use sqlx::{
 #[cfg(feature = "postgres")]
 use sqlx::{PgConnection, postgres::PgConnectOptions};
 
-use super::{APPLICATION_ID, database::Database, file::LockedFile};
-
-static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+use super::{APPLICATION_ID, database::Database, file::LockedFile, read};
 #[cfg(feature = "postgres")]
-static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+use crate::{Error, ErrorKind};
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(super) static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+#[cfg(feature = "postgres")]
+pub(super) static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Where the database is.
 pub(super) enum Source {
     File(LockedFile),
+    FileToRead(PathBuf),
     /// Not `Debug`, because it contains the password.
     #[cfg(feature = "postgres")]
     Server(Box<PgConnectOptions>),
+    #[cfg(feature = "postgres")]
+    ServerToRead(Box<PgConnectOptions>),
 }
 
 impl Source {
     pub(super) async fn connect(&self) -> Result<Database, BoxError> {
         match self {
             Self::File(file) => open_file(&file.path).await.map(Database::Sqlite),
+            Self::FileToRead(path) => read::open_file(path).await,
             #[cfg(feature = "postgres")]
             Self::Server(options) => open_server(options).await.map(Database::Postgres),
+            #[cfg(feature = "postgres")]
+            Self::ServerToRead(options) => read::open_server(options).await,
         }
     }
 
     /// Returns the place of the database, without secrets.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::File(file) => file.path.display().to_string(),
+            Self::File(LockedFile { path, .. }) | Self::FileToRead(path) => {
+                path.display().to_string()
+            }
             #[cfg(feature = "postgres")]
-            Self::Server(options) => {
+            Self::Server(options) | Self::ServerToRead(options) => {
                 let database = options.get_database().unwrap_or_else(|| options.get_username());
                 format!("postgres://{}:{}/{database}", options.get_host(), options.get_port())
             }
@@ -52,13 +62,7 @@ impl Source {
 async fn open_file(path: &Path) -> Result<SqliteConnection, BoxError> {
     let options = SqliteConnectOptions::new().filename(path).foreign_keys(true);
     let mut connection = SqliteConnection::connect_with(&options).await?;
-    let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut connection).await?;
-    // sqlx creates its own table before the first migration.
-    let others = "SELECT COUNT(*) FROM sqlite_schema WHERE tbl_name <> '_sqlx_migrations'";
-    let others: i64 = sqlx::query_scalar(others).fetch_one(&mut connection).await?;
-    if id != APPLICATION_ID && (id != 0 || others != 0) {
-        return Err("the file is the database of another program".into());
-    }
+    is_empty_file(&mut connection).await?;
     let mode: String =
         sqlx::query_scalar("PRAGMA journal_mode = WAL").fetch_one(&mut connection).await?;
     if mode != "wal" {
@@ -67,6 +71,28 @@ async fn open_file(path: &Path) -> Result<SqliteConnection, BoxError> {
     sqlx::query("PRAGMA synchronous = FULL").execute(&mut connection).await?;
     SQLITE.run(&mut connection).await.map_err(explain)?;
     Ok(connection)
+}
+
+/// Whether the file contains no tables yet. Fails if it is the database of another program.
+pub(super) async fn is_empty_file(connection: &mut SqliteConnection) -> Result<bool, BoxError> {
+    let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await?;
+    // sqlx creates its own table before the first migration.
+    let others = "SELECT COUNT(*) FROM sqlite_schema WHERE tbl_name <> '_sqlx_migrations'";
+    let others: i64 = sqlx::query_scalar(others).fetch_one(connection).await?;
+    match (id, others) {
+        (APPLICATION_ID, _) => Ok(false),
+        (0, 0) => Ok(true),
+        _ => Err("the file is the database of another program".into()),
+    }
+}
+
+#[cfg(feature = "postgres")]
+pub(super) fn parse(url: &str) -> Result<Box<PgConnectOptions>, Error> {
+    url.parse().map(Box::new).map_err(|error: sqlx::Error| {
+        let message = "could not parse the URL of the ledger; use \
+                       postgres://user:password@host:port/database";
+        Error::new(ErrorKind::Ledger, message).with_source(error)
+    })
 }
 
 /// Uses a schema of its own, because other tables of the program may be in the same database.

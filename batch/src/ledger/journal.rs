@@ -147,8 +147,17 @@ async fn intend(
         .await?;
     match changed {
         1 => Ok(()),
-        _ => Err(lease_lost()),
+        _ => Err(why_refused(database, &ticket).await?),
     }
+}
+
+/// Returns the error for a submission of a job that its worker cannot change.
+async fn why_refused(database: &mut Database, ticket: &Ticket) -> Result<Error, Error> {
+    let alive = "SELECT 1 AS found FROM workers WHERE id = $1 AND ended_at IS NULL";
+    Ok(match database.row(alive, [ticket.worker.into()]).await? {
+        Some(_) => Error::new(ErrorKind::State, "the job is no longer queued; nothing was sent"),
+        None => lease_lost(),
+    })
 }
 
 /// A row of the submissions.

@@ -11,6 +11,7 @@ mod journal;
 mod lease;
 mod limits;
 mod manage;
+mod read;
 mod resolve;
 mod steps;
 mod ticket;
@@ -33,7 +34,9 @@ pub(crate) use self::limits::{Admission, LimitReached, Limits};
 pub use self::resolve::Resolution;
 pub(crate) use self::ticket::Ticket;
 pub(crate) use self::workers::Registration;
-use self::{connect::Source, database::Database, file::LockedFile, workers::LocalWorker};
+use self::{
+    connect::Source, database::Database, file::LockedFile, read::NoLedger, workers::LocalWorker,
+};
 use crate::{Error, ErrorKind, State};
 
 /// Identifies a database as a ledger: "IKLB". The first migration of SQLite sets it.
@@ -67,7 +70,7 @@ impl Ledger {
     ///
     /// - Only the user of the process can read the file (mode 0600).
     /// - Only one process can open the ledger. The file `PATH.lock` is locked while it is open.
-    ///   Other programs can still read the SQLite file.
+    ///   Other processes can still [read](Self::open_read_only) it.
     /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
     ///   network filesystems.
     ///
@@ -102,22 +105,21 @@ impl Ledger {
     /// later version wrote the ledger.
     #[cfg(feature = "postgres")]
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        let options = url.parse().map_err(|error: sqlx::Error| {
-            let message = "could not parse the URL of the ledger; use \
-                           postgres://user:password@host:port/database";
-            Error::new(ErrorKind::Ledger, message).with_source(error)
-        })?;
-        let ledger = Self::with(Source::Server(Box::new(options))).await?;
+        let ledger = Self::with(Source::Server(connect::parse(url)?)).await?;
         ledger.take_over().await?;
         Ok(ledger)
     }
 
     async fn with(source: Source) -> Result<Self, Error> {
         let database = source.connect().await.map_err(|error| {
+            if error.is::<NoLedger>() {
+                let message = format!("there is no ledger at {}", source.name());
+                return Error::new(ErrorKind::Missing, message);
+            }
             let advice = match source {
-                Source::File(_) => "move the file if it is not a ledger",
+                Source::File(_) | Source::FileToRead(_) => "move the file if it is not a ledger",
                 #[cfg(feature = "postgres")]
-                Source::Server(_) => "check the URL and the server",
+                Source::Server(_) | Source::ServerToRead(_) => "check the URL and the server",
             };
             let message = format!("could not open the ledger {}; {advice}", source.name());
             Error::new(ErrorKind::Ledger, message).with_source(error)

@@ -8,7 +8,7 @@ use imagekiln::{Request, TaskRef};
 use super::{
     Ledger,
     claims::Claim,
-    database::{Database, Value},
+    database::{Database, Row, Value},
     jobs::time,
     workers::lease_lost,
 };
@@ -21,24 +21,47 @@ pub(crate) struct OpenJob {
 }
 
 impl Ledger {
+    /// Returns a claimed job, unless it was changed since: a webhook may have found its task, or a
+    /// person may have removed it.
+    pub(crate) async fn claimed_job(&self, job: &Claim) -> Result<Option<OpenJob>, Error> {
+        let claim = [job.id.into(), job.worker.into(), job.status.state.as_str().into()];
+        self.find_job("j.id = $1 AND j.worker = $2 AND j.state = $3", claim).await
+    }
+
     pub(crate) async fn open_job(&self, id: i64) -> Result<OpenJob, Error> {
-        let (request, task) = self
+        let job = self.find_job("j.id = $1", [id.into()]).await?;
+        job.ok_or_else(|| sqlx::Error::RowNotFound.into())
+    }
+
+    async fn find_job<const N: usize>(
+        &self,
+        condition: &'static str,
+        values: [Value; N],
+    ) -> Result<Option<OpenJob>, Error> {
+        let found = self
             .transaction(async move |database| {
-                let job = "SELECT j.request, s.task FROM jobs j
-                    LEFT JOIN submissions s ON s.id = j.submission WHERE j.id = $1";
-                let row = database.row(job, [id.into()]).await?.ok_or(sqlx::Error::RowNotFound)?;
-                Ok((row.get::<String>("request")?, row.get::<Option<String>>("task")?))
+                let job = format!(
+                    "SELECT j.id, j.request, s.task FROM jobs j
+                     LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
+                );
+                let row = database.row(&job, values.clone()).await?;
+                let read = |row: Row| {
+                    let (id, request) = (row.get::<i64>("id")?, row.get::<String>("request")?);
+                    Ok((id, request, row.get::<Option<String>>("task")?))
+                };
+                row.map(read).transpose()
             })
             .await?;
+        let Some((id, request, task)) = found else { return Ok(None) };
         let unreadable = |what: &str| {
             Error::new(ErrorKind::Ledger, format!("could not read {what} of job number {id}"))
         };
         let task = task.map(|task| serde_json::from_str(&task)).transpose();
-        Ok(OpenJob {
+        Ok(Some(OpenJob {
             request: Request::from_json(&request)
                 .map_err(|error| unreadable("the request").with_source(error))?,
             task: task.map_err(|error| unreadable("the task").with_source(error))?,
-        })
+        }))
     }
 
     /// Changes the state of a job, or only its reason if both states are the same.

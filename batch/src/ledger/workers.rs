@@ -133,17 +133,32 @@ impl Ledger {
         .await
     }
 
-    /// Whether another worker, which may be dead, still has jobs to continue.
-    pub(crate) async fn has_other_workers(&self, worker: i64) -> Result<bool, Error> {
+    /// Whether another worker, which may be dead, still has jobs to continue, or a paid job can be
+    /// claimed, for example because a webhook has just found its task.
+    pub(crate) async fn has_more_jobs(&self, worker: Registration) -> Result<bool, Error> {
         self.transaction(async move |database| {
             let row = database
                 .row(
                     "SELECT 1 AS found FROM jobs WHERE worker <> $1
-                     AND state IN ('queued', 'submitting', 'submitted', 'ready') LIMIT 1",
-                    [worker.into()],
+                        AND state IN ('queued', 'submitting', 'submitted', 'ready')
+                     OR worker IS NULL AND state IN ('submitted', 'ready')
+                        AND (left_at IS NULL OR left_at < $2) LIMIT 1",
+                    [worker.worker.into(), worker.started_at.into()],
                 )
                 .await?;
             Ok(row.is_some())
+        })
+        .await
+    }
+
+    /// Whether a webhook may still find the task of an unknown job that was submitted less than
+    /// `patience` ago.
+    pub(crate) async fn may_be_called_back(&self, patience: Duration) -> Result<bool, Error> {
+        self.transaction(async move |database| {
+            let since = database.now().await? - milliseconds(patience);
+            let find = "SELECT 1 AS found FROM jobs j JOIN submissions s ON s.id = j.submission
+                WHERE j.state = 'unknown' AND s.token IS NOT NULL AND s.sent_at > $1 LIMIT 1";
+            Ok(database.row(find, [since.into()]).await?.is_some())
         })
         .await
     }

@@ -73,6 +73,7 @@ async fn a_file_that_is_not_a_ledger_is_not_changed() {
     for (path, reason) in [(text, "file is not a database"), (other, "another program")] {
         let before = fs::read(&path).unwrap();
         assert_kind(Ledger::open(&path).await, ErrorKind::Ledger, reason);
+        assert_kind(Ledger::open_read_only(&path).await, ErrorKind::Ledger, reason);
         assert_eq!(fs::read(&path).unwrap(), before);
     }
     assert_kind(Ledger::open(directory.path()).await, ErrorKind::Ledger, "could not open");
@@ -91,6 +92,7 @@ async fn a_ledger_of_a_later_version_is_refused() {
     .await
     .unwrap();
     assert_kind(Ledger::open(&path).await, ErrorKind::Ledger, "a later version");
+    assert_kind(Ledger::open_read_only(&path).await, ErrorKind::Ledger, "a later version");
 }
 
 async fn adding_the_same_jobs_again_changes_nothing(backend: Backend) {

@@ -8,6 +8,7 @@ mod ledger;
 mod manage;
 mod model;
 mod outputs;
+mod reading;
 mod runs;
 mod sheets;
 mod support;
@@ -27,6 +28,7 @@ fn main() {
         manage::tests(),
         model::tests(),
         outputs::tests(),
+        reading::tests(),
         runs::tests(),
         sheets::tests(),
         webhooks::tests(),

@@ -1,7 +1,10 @@
 //! Jobs that a person queues again or removes.
 
+use std::sync::Arc;
+
 use imagekiln_batch::{ErrorKind, State};
 use imagekiln_testbed::Trial;
+use tokio::{sync::Notify, time};
 
 use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, state};
 
@@ -10,6 +13,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_failed_job_is_retried),
         both(only_jobs_that_ended_are_retried),
         both(a_job_is_forgotten_but_not_its_cost),
+        both(a_claimed_job_can_be_forgotten),
         both(a_job_that_may_be_billed_is_not_forgotten),
         both(the_ledger_knows_requests_and_prices),
     ];
@@ -60,6 +64,29 @@ async fn a_job_is_forgotten_but_not_its_cost(backend: Backend) {
     // The client does not resume what belonged to a job.
     let client = fixture.client().journal(ledger).build().unwrap();
     assert!(client.resume().await.unwrap().is_empty());
+}
+
+/// The worker has claimed both jobs, and submits the second one when the first one is saved.
+async fn a_claimed_job_can_be_forgotten(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    time::resume();
+    fixture.simulator.clock().set_speed(0.0);
+    let is_active = Arc::new(Notify::new());
+    let active = Arc::clone(&is_active);
+    let batch = fixture.batch(&ledger).max_active(1).jobs(jobs(2));
+    let mut batch = batch.on_change(move |_| active.notify_one());
+    let (report, ()) = tokio::join!(batch.run(), async {
+        is_active.notified().await;
+        ledger.forget("1").await.unwrap();
+        fixture.simulator.clock().set_speed(1000.0);
+    });
+    assert_eq!((report.unwrap().count(State::Saved), fixture.accepted()), (1, 1));
+    assert_eq!(
+        fixture.count("SELECT COUNT(*) FROM imagekiln.workers").await,
+        1,
+        "no lease is lost"
+    );
 }
 
 async fn a_job_that_may_be_billed_is_not_forgotten(backend: Backend) {

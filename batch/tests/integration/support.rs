@@ -121,31 +121,36 @@ impl Fixture {
     }
 
     /// Changes the ledger behind the back of its workers, while the paused clock stands still.
-    pub async fn execute(&self, sql: &'static str) {
+    pub async fn execute(&self, sql: &str) {
+        self.query(sql).await;
+    }
+
+    /// Returns the number that a query of the ledger returns.
+    pub async fn count(&self, sql: &str) -> i64 {
+        self.query(sql).await.unwrap()
+    }
+
+    /// Returns the first number of the result, if there is one.
+    async fn query(&self, sql: &str) -> Option<i64> {
         let (url, file, runtime) = (self.url.clone(), self.ledger_name(), Handle::current());
-        let execute = async move {
+        let sql = sql.to_owned();
+        let query = async move {
             match url.map(|url| url.parse::<PgConnectOptions>()) {
                 Some(options) => {
-                    sqlx::query(sql).execute(&mut options?.connect().await?).await?;
+                    let mut database = options?.connect().await?;
+                    sqlx::query_scalar(&sql).fetch_optional(&mut database).await
                 }
                 None => {
                     let options = SqliteConnectOptions::new().filename(file);
                     // SQLite has no schemas.
                     let sql = sql.replace("imagekiln.", "");
-                    sqlx::query(&sql).execute(&mut options.connect().await?).await?;
+                    let mut database = options.connect().await?;
+                    sqlx::query_scalar(&sql).fetch_optional(&mut database).await
                 }
             }
-            Ok::<_, sqlx::Error>(())
         };
         // If the test drops the runtime meanwhile, nobody sees the error.
-        tokio::task::spawn_blocking(move || runtime.block_on(execute)).await.unwrap().unwrap();
-    }
-
-    /// Returns the number that a query of PostgreSQL returns.
-    pub async fn count(&self, sql: &str) -> i64 {
-        let options: PgConnectOptions = self.url.as_ref().unwrap().parse().unwrap();
-        let mut database = options.connect().await.unwrap();
-        sqlx::query_scalar(sql).fetch_one(&mut database).await.unwrap()
+        tokio::task::spawn_blocking(move || runtime.block_on(query)).await.unwrap().unwrap()
     }
 
     /// Opens the ledger for another worker: on PostgreSQL with another connection, as another

@@ -1,13 +1,13 @@
 //! Webhooks of jobs, each with a token of its own.
 
-use std::{sync::Arc, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use axum::Router;
 use imagekiln::webhook::{Event, Verifier};
-use imagekiln_batch::{Batch, ErrorKind, JobStatus, Ledger, State};
+use imagekiln_batch::{Batch, ErrorKind, JobStatus, Ledger, Resolution, State};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
-use tokio::{net::TcpListener, sync::Notify};
+use tokio::{net::TcpListener, sync::Notify, time};
 
 use crate::support::{Backend, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, state};
 
@@ -16,6 +16,10 @@ const SECRET: &str = "a webhook secret of the tests";
 pub fn tests() -> Vec<Trial> {
     let tests = [
         both(a_lost_response_is_found_by_its_webhook),
+        both(a_run_waits_for_webhooks_of_unknown_jobs),
+        both(a_run_waits_no_longer_than_its_patience),
+        both(a_webhook_proves_that_a_job_was_billed),
+        both(a_webhook_finds_a_job_that_waits_for_its_submission),
         both(a_response_completes_what_its_webhook_found),
         both(bad_webhooks_change_nothing),
         both(an_event_cannot_claim_the_task_of_another_job),
@@ -27,14 +31,19 @@ fn verifier() -> Verifier {
     Verifier::hmac_sha256(SECRET).header("x-webhook-signature")
 }
 
-/// A batch that receives webhooks, and waits until all of its jobs are saved.
-async fn receiving_batch(fixture: &Fixture, ledger: &Ledger, count: usize) -> Batch {
+/// A batch that receives webhooks.
+async fn receiving_batch(fixture: &Fixture, ledger: &Ledger) -> Batch {
     let client = fixture.client().webhook_secret(SECRET);
     let batch = Batch::open(client, ledger.clone()).unwrap().save_to(fixture.output());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hooks", listener.local_addr().unwrap());
     let app = Router::new().nest("/hooks", batch.callbacks().router(verifier()));
     tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    batch.callback_url(url)
+}
+
+/// Makes a batch run until so many jobs are saved.
+fn until_saved(batch: Batch, count: usize) -> Batch {
     let all_saved = Arc::new(Notify::new());
     let (is_saved, left) = (Arc::clone(&all_saved), std::sync::Mutex::new(count));
     let on_change = move |job: &JobStatus| {
@@ -44,11 +53,7 @@ async fn receiving_batch(fixture: &Fixture, ledger: &Ledger, count: usize) -> Ba
             is_saved.notify_one();
         }
     };
-    batch
-        .callback_url(url)
-        .wait_for_jobs()
-        .on_change(on_change)
-        .stop_when(async move { all_saved.notified().await })
+    batch.wait_for_jobs().on_change(on_change).stop_when(async move { all_saved.notified().await })
 }
 
 async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
@@ -61,7 +66,7 @@ async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
         job("forged", "a fox [[reply-lost]] [[webhook-forged]] [[webhook-duplicate]]"),
         job("fine", "a fox"),
     ];
-    let mut batch = receiving_batch(&fixture, &ledger, 5).await.jobs(jobs);
+    let mut batch = until_saved(receiving_batch(&fixture, &ledger).await, 5).jobs(jobs);
     let mut events = batch.events();
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(State::Saved), fixture.accepted()), (5, 5));
@@ -76,12 +81,91 @@ async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
     }
 }
 
+async fn a_run_waits_for_webhooks_of_unknown_jobs(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let late = job("late", "a fox [[reply-lost]] [[webhook-late=30]]");
+    let jobs = [job("soon", "a fox [[reply-lost]]"), late];
+    let mut batch = receiving_batch(&fixture, &ledger).await.jobs(jobs);
+    let report = batch.run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (2, 2));
+}
+
+async fn a_run_waits_no_longer_than_its_patience(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let lost = job("lost", "a fox [[reply-lost]] [[webhook-lost]]");
+    let batch = receiving_batch(&fixture, &ledger).await.jobs([lost]);
+    let report = batch.callback_patience(Duration::from_millis(1)).run().await.unwrap();
+    assert_eq!(report.count(State::Unknown), 1);
+}
+
+/// Returns the token in the webhook URL of the only task, and an event about it.
+fn delivery(fixture: &Fixture) -> (String, Event) {
+    let [task] = fixture.simulator.tasks().try_into().unwrap();
+    let url = task.request["webhook_url"].as_str().unwrap();
+    (url.rsplit('/').next().unwrap().to_owned(), event(&task.id))
+}
+
+async fn a_webhook_proves_that_a_job_was_billed(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
+    fixture.simulator.faults().add("reply-lost:once").unwrap();
+    batch = batch.jobs(jobs(1));
+    batch.run().await.unwrap();
+    ledger.resolve("0", Resolution::NotPaid).await.unwrap();
+    assert_eq!(state(&ledger, "0").await, State::Queued);
+    let (token, event) = delivery(&fixture);
+    batch.callbacks().receive(&token, &event).await.unwrap();
+    assert_eq!(state(&ledger, "0").await, State::Submitted);
+    let report = batch.run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+}
+
+/// A worker has claimed the job, and waits for a slot.
+async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let taken = fixture.output().join("first.jpg");
+    fs::create_dir_all(fixture.output()).unwrap();
+    fs::write(&taken, "").unwrap();
+    let both = [job("first", "a fox"), job("lost", "a lost fox [[reply-lost]]")];
+    let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks").jobs(both);
+    batch.run().await.unwrap();
+    fs::remove_file(taken).unwrap();
+    ledger.retry("first").await.unwrap();
+    ledger.resolve("lost", Resolution::NotPaid).await.unwrap();
+    let (token, event) = delivery(&fixture);
+    // The first job is active until the webhook was handled.
+    time::resume();
+    fixture.simulator.clock().set_speed(0.0);
+    let (callbacks, is_active) = (batch.callbacks(), Arc::new(Notify::new()));
+    let active = Arc::clone(&is_active);
+    let mut batch = batch.max_active(1).on_change(move |job| {
+        if job.state == State::Submitted {
+            active.notify_one();
+        }
+    });
+    let (report, ()) = tokio::join!(batch.resume(), async {
+        is_active.notified().await;
+        callbacks.receive(&token, &event).await.unwrap();
+        fixture.simulator.clock().set_speed(1000.0);
+    });
+    assert_eq!((report.unwrap().count(State::Saved), fixture.accepted()), (2, 2));
+    assert_eq!(
+        fixture.count("SELECT COUNT(*) FROM imagekiln.workers").await,
+        2,
+        "no lease is lost"
+    );
+}
+
 async fn a_response_completes_what_its_webhook_found(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     // The webhook arrives after a second.
     let slow = job("slow", "a fox [[slow-headers=9]]");
-    let mut batch = receiving_batch(&fixture, &ledger, 1).await.jobs([slow]);
+    let mut batch = until_saved(receiving_batch(&fixture, &ledger).await, 1).jobs([slow]);
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
     assert_equal(report.credits(), PRICE);
@@ -99,11 +183,11 @@ async fn bad_webhooks_change_nothing(backend: Backend) {
     let config = Config { ready_after: Duration::from_secs(5), ..Config::default() };
     let fixture = Fixture::with(backend, config).await;
     let ledger = fixture.ledger().await;
-    let batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
-    let callbacks = batch.callbacks();
+    let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks").jobs(jobs(1));
     fixture.simulator.faults().add("reply-lost:once").unwrap();
-    let report = batch.jobs(jobs(1)).run().await.unwrap();
+    let report = batch.run().await.unwrap();
     assert_eq!(report.count(State::Unknown), 1);
+    let callbacks = batch.callbacks();
     let [task] = fixture.simulator.tasks().try_into().unwrap();
     let url = task.request["webhook_url"].as_str().unwrap();
     let token = url.strip_prefix("http://127.0.0.1:9/hooks/").unwrap();

@@ -31,6 +31,9 @@ const MAX_ACTIVE: &str = "IMAGEKILN_TEST_MAX_ACTIVE";
 /// Short, because the tests wait until it expires. A busy machine must be able to renew it.
 const LEASE: Duration = Duration::from_secs(2);
 
+/// Short, because some webhooks never arrive.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// How often a worker tries to connect to a server.
 const CONNECTIONS: u32 = 200;
 
@@ -74,6 +77,7 @@ pub fn run_child() {
             .max_active(variable(MAX_ACTIVE).parse().unwrap())
             .lease(LEASE)
             .callback_url(url)
+            .callback_patience(PATIENCE)
             .save_to(variable(DIRECTORY))
             .run()
             .await

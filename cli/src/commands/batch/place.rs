@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches};
 use reqwest::Url;
 
 use crate::failure::Failure;
-use imagekiln_batch::Ledger;
+use imagekiln_batch::{Error, ErrorKind, Ledger};
 
 /// The name of the ledger in a directory. It is hidden, because the directory contains pictures.
 const FILE_NAME: &str = ".kiln-batch.db";
@@ -39,8 +39,24 @@ pub fn given(matches: &ArgMatches) -> Result<Option<Place>, Failure> {
 
 /// Opens the ledger that `--ledger` names, or the one in the working directory. It must exist.
 pub async fn open(matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
-    let place = given(matches)?.unwrap_or_else(|| Place::in_directory(Path::new("")));
-    match place.open_existing().await? {
+    let place = given_or_here(matches)?;
+    let ledger = place.open_existing().await?;
+    existing(place, ledger)
+}
+
+/// Opens the same ledger to read it, also while a run has opened it.
+pub async fn open_to_read(matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
+    let place = given_or_here(matches)?;
+    let ledger = place.open_to_read().await?;
+    existing(place, ledger)
+}
+
+fn given_or_here(matches: &ArgMatches) -> Result<Place, Failure> {
+    Ok(given(matches)?.unwrap_or_else(|| Place::in_directory(Path::new(""))))
+}
+
+fn existing(place: Place, ledger: Option<Ledger>) -> Result<(Place, Ledger), Failure> {
+    match ledger {
         Some(ledger) => Ok((place, ledger)),
         None => Err(Failure::usage(format!("there is no ledger at {place}"))
             .advise("pass the output directory of a batch, or its ledger, to --ledger")),
@@ -88,11 +104,32 @@ impl Place {
         }
     }
 
-    /// Opens the ledger if it exists. A database without a ledger gets an empty one.
+    /// Opens the ledger if it exists.
     pub async fn open_existing(&self) -> Result<Option<Ledger>, Failure> {
-        match self.may_exist() {
+        let exists = match self {
+            Self::File(path) => path.exists(),
+            Self::Server(url) => connect_read_only(&url.0).await?.is_some(),
+        };
+        match exists {
             true => self.open().await.map(Some),
             false => Ok(None),
+        }
+    }
+
+    /// Opens the ledger to read it, if it exists.
+    ///
+    /// If no process has opened the file, this opens it to write: jobs that an earlier process was
+    /// submitting when it ended become unknown.
+    pub async fn open_to_read(&self) -> Result<Option<Ledger>, Failure> {
+        match self {
+            Self::File(path) if path.exists() => match Ledger::open(path).await {
+                Err(error) if error.kind() == ErrorKind::Locked => {
+                    found(Ledger::open_read_only(path).await)
+                }
+                opened => Ok(Some(opened?)),
+            },
+            Self::File(_) => Ok(None),
+            Self::Server(_) => self.open_existing().await,
         }
     }
 }
@@ -134,11 +171,32 @@ async fn connect(url: &str) -> Result<Ledger, Failure> {
     Ok(Ledger::connect(url).await?)
 }
 
+#[cfg(feature = "postgres")]
+async fn connect_read_only(url: &str) -> Result<Option<Ledger>, Failure> {
+    found(Ledger::connect_read_only(url).await)
+}
+
 #[cfg(not(feature = "postgres"))]
 async fn connect(_: &str) -> Result<Ledger, Failure> {
-    Err(Failure::usage("this build of kiln cannot use ledgers in PostgreSQL").advise(
-        "turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger",
-    ))
+    Err(without_postgres())
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn connect_read_only(_: &str) -> Result<Option<Ledger>, Failure> {
+    Err(without_postgres())
+}
+
+#[cfg(not(feature = "postgres"))]
+fn without_postgres() -> Failure {
+    Failure::usage("this build of kiln cannot use ledgers in PostgreSQL")
+        .advise("turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger")
+}
+
+fn found(ledger: Result<Ledger, Error>) -> Result<Option<Ledger>, Failure> {
+    match ledger {
+        Err(error) if error.kind() == ErrorKind::Missing => Ok(None),
+        opened => Ok(Some(opened?)),
+    }
 }
 
 #[cfg(test)]

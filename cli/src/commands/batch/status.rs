@@ -36,11 +36,10 @@ pub fn command() -> Command {
                 .conflicts_with("state")
                 .help("List all jobs"),
         )
-        .after_help("The ledger in a file cannot be read while a run has opened it.")
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (place, ledger) = place::open(matches).await?;
+    let (place, ledger) = place::open_to_read(matches).await?;
     let is_listed = |job: &JobStatus| {
         if matches.contains_id("state") {
             return select::has_state(matches, job);

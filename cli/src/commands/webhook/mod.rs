@@ -1,10 +1,11 @@
 //! `kiln webhook listen|verify`: receives webhooks, or verifies a recorded one. It neither polls
 //! nor uses the API key.
 
+pub mod bind;
 mod claims;
 mod listen;
 mod rejection;
-mod scheme;
+pub mod scheme;
 mod secrets;
 mod verify;
 

@@ -62,6 +62,11 @@ enum SignatureEncoding {
 }
 
 impl SchemeOptions {
+    /// Returns the secret for the webhooks of new submissions, if one is set.
+    pub fn signing_secret(&self) -> Result<Option<WebhookSecret>, Failure> {
+        Ok(self.secrets.read()?.into_iter().next())
+    }
+
     /// Builds the verifier. The settings are checked even without a secret.
     pub fn reading(&self) -> Result<Reading, Failure> {
         let mut secrets = self.secrets.read()?.into_iter();

@@ -4,6 +4,7 @@ mod ledgers;
 mod runs;
 #[cfg(unix)]
 mod stopping;
+mod webhooks;
 
 use crate::{
     assert_shown,

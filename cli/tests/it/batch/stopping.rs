@@ -85,7 +85,9 @@ fn the_first_interruption_ends_the_active_jobs() {
     let bench = Bench::ready_after(AGES);
     let mut batch = RunningBatch::start(&mut bench.kiln(&RUN));
     batch.until("submitted");
-    let locked = bench.run(&["batch", "status", "--ledger", "pictures"]).fails(1);
+    let status = bench.run(&["batch", "status", "--ledger", "pictures"]).ok().text();
+    assert!(status.contains("submitted"), "{status}");
+    let locked = bench.run(&RUN).fails(1);
     assert!(locked.stderr.contains("is already open"), "{}", locked.stderr);
     batch.run.interrupt();
     batch.run.until("stopping:");

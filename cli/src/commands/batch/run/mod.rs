@@ -4,6 +4,7 @@ mod arguments;
 mod drive;
 mod outcome;
 mod plan;
+mod webhooks;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -13,7 +14,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-use self::{drive::drive, outcome::Resume};
+use self::{drive::drive, outcome::Resume, webhooks::Webhooks};
 use super::place::{self, Place};
 use crate::{
     args::{model, value::credits},
@@ -42,7 +43,8 @@ pub fn command(chosen: &'static Operation) -> Command {
             model::description(chosen),
             model::notes(chosen, IMAGE)
         ));
-    arguments::of_model(command, chosen, &options())
+    let options: Vec<Arg> = options().into_iter().chain(webhooks::args()).collect();
+    arguments::of_model(command, chosen, &options)
 }
 
 fn options() -> [Arg; 7] {
@@ -126,12 +128,19 @@ async fn run(
             .advise("nothing was sent; pass a file or a postgres:// URL to --ledger")
     })?;
     check_features(output)?;
-    let (client, _simulator) = session::client(context).await?;
+    let (mut client, _simulator) = session::client(context).await?;
+    let webhooks = Webhooks::listen(matches).await?;
+    if let Some(webhooks) = &webhooks {
+        client = webhooks.sign(client);
+    }
     let ledger = open(&place, matches, output).await?;
-    let batch = Batch::open(client, ledger.clone())?;
+    let mut batch = Batch::open(client, ledger.clone())?;
     let new = jobs.into_iter().map(|job| Job::new(job.name, job.target, job.request));
     ledger.add(new).await?;
     check_simulated(context, &ledger).await?;
+    if let Some(webhooks) = webhooks {
+        batch = webhooks.serve(batch);
+    }
     let interrupts = Interrupts::listen()?;
     let signal = interrupts.clone();
     let batch =
@@ -223,7 +232,7 @@ impl Known {
     /// Reads the ledger, if it exists.
     async fn read(place: Option<&Place>) -> Result<Self, Failure> {
         let Some(place) = place else { return Ok(Self::default()) };
-        let Some(ledger) = place.open_existing().await? else { return Ok(Self::default()) };
+        let Some(ledger) = place.open_to_read().await? else { return Ok(Self::default()) };
         let jobs = ledger.jobs().await?.into_iter().filter(|job| job.state != State::Queued);
         let submitted = jobs.map(|job| job.name).collect();
         Ok(Self { prices: ledger.prices().await?, submitted })

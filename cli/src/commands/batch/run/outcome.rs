@@ -1,8 +1,8 @@
 //! What a run leaves: its exit code, and the command that continues it.
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Id, parser::ValueSource};
 
-use super::{super::place::Place, drive::Ended};
+use super::{super::place::Place, drive::Ended, webhooks};
 use crate::{
     context::{Context, quoted},
     exit::Exit,
@@ -95,13 +95,28 @@ impl Resume<'_> {
         if self.matches.contains_id("ledger") {
             words.extend(["--ledger", &place]);
         }
-        let options = ["max-active", "budget", "price", "workers"].map(|name| {
-            let mut values = self.matches.get_raw(name).into_iter().flatten();
-            values.next().map(|value| (format!("--{name}"), value.to_string_lossy().into_owned()))
-        });
-        for (name, value) in options.iter().flatten() {
-            words.extend([name.as_str(), value]);
+        let options = self.options();
+        for (flag, value) in &options {
+            words.extend([flag.as_str(), value]);
         }
         self.context.command_line(words)
+    }
+
+    /// The given options that do not describe jobs.
+    fn options(&self) -> Vec<(String, String)> {
+        let limits = ["max-active", "budget", "price", "workers"].map(|name| (name.into(), name));
+        let webhooks: Vec<_> = webhooks::args().collect();
+        let webhooks =
+            webhooks.iter().filter_map(|arg| Some((arg.get_id().clone(), arg.get_long()?)));
+        let is_given =
+            |id: &Id| self.matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        let given = limits.into_iter().chain(webhooks).filter(|(id, _)| is_given(id));
+        given
+            .flat_map(|(id, flag)| {
+                let values = self.matches.get_raw(id.as_str()).into_iter().flatten();
+                let values = values.map(|value| value.to_string_lossy().into_owned());
+                values.map(move |value| (format!("--{flag}"), value)).collect::<Vec<_>>()
+            })
+            .collect()
     }
 }

@@ -7,10 +7,12 @@ use std::net::SocketAddr;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::json;
-use tokio::net::TcpListener;
 
 use self::server::Server;
-use super::scheme::{Reading, SchemeOptions};
+use super::{
+    bind::bind,
+    scheme::{Reading, SchemeOptions},
+};
 use crate::{context::Context, failure::Failure, interrupt::Interrupts, output::write_failed};
 use imagekiln::WEBHOOK_SECRET_VARIABLE;
 
@@ -69,18 +71,6 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Err(error) = server.serve(listener) => Err(Failure::other("the server stopped", &error)),
         else => Ok(()),
     }
-}
-
-async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
-    let bound = async {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    };
-    bound.await.map_err(|error| {
-        Failure::file(format!("could not listen on {address}"), error)
-            .advise("choose another address with --listen; port 0 picks a free port")
-    })
 }
 
 /// Parses a URL path in the form in which clients send it.

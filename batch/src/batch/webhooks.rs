@@ -1,0 +1,38 @@
+//! The settings of a batch for webhooks.
+
+use std::{sync::Arc, time::Duration};
+
+use super::Batch;
+use crate::Callbacks;
+
+impl Batch {
+    /// Gives each job a webhook URL: `url` followed by a token of the job. Receive the webhooks
+    /// with [`callbacks`](Self::callbacks), and sign them with
+    /// [`ClientBuilder::webhook_secret`](imagekiln::ClientBuilder::webhook_secret).
+    ///
+    /// A webhook ends the wait for its task. It also finds the task of a job whose submission had
+    /// no response: an [`Unknown`](crate::State::Unknown) job becomes
+    /// [`Submitted`](crate::State::Submitted), whatever the webhook says, as soon as a poll has
+    /// confirmed that the task exists. A run [waits](Self::callback_patience) for such webhooks.
+    ///
+    /// Requests with their own `webhook_url`, and operations without webhooks, are not changed.
+    pub fn callback_url(mut self, url: impl Into<String>) -> Self {
+        self.settings.callback_url = Some(url.into());
+        self
+    }
+
+    /// Sets how long after its submission a run waits for the webhook of a job that is
+    /// [`Unknown`](crate::State::Unknown). The default is ten minutes.
+    ///
+    /// A run waits only if this process can receive webhooks, which means that a value that
+    /// [`callbacks`](Self::callbacks) returned exists.
+    pub fn callback_patience(mut self, patience: Duration) -> Self {
+        self.settings.callback_patience = patience;
+        self
+    }
+
+    /// Returns the receiver of the webhooks of [`callback_url`](Self::callback_url).
+    pub fn callbacks(&self) -> Callbacks {
+        Callbacks::new(self.client.clone(), self.ledger.clone(), Arc::clone(&self.receivers))
+    }
+}

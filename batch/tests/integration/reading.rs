@@ -1,0 +1,58 @@
+//! Reads ledgers that other processes write.
+
+use std::fs;
+
+use imagekiln_batch::{Error, ErrorKind, Ledger};
+use imagekiln_testbed::{Trial, postgres::cluster};
+
+use crate::support::{Backend, Fixture, both, jobs, sqlite};
+
+pub fn tests() -> Vec<Trial> {
+    let mut tests = vec![sqlite(a_reader_does_not_change_other_files)];
+    let on_both = [both(a_reader_sees_what_others_write), both(a_reader_creates_nothing)];
+    tests.extend(on_both.into_iter().flatten());
+    tests
+}
+
+async fn read(name: &str) -> Result<Ledger, Error> {
+    match name.starts_with("postgres://") {
+        true => Ledger::connect_read_only(name).await,
+        false => Ledger::open_read_only(name).await,
+    }
+}
+
+async fn a_reader_sees_what_others_write(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add(jobs(2)).await.unwrap();
+    let reader = read(&fixture.ledger_name()).await.unwrap();
+    assert_eq!(reader.jobs().await.unwrap(), ledger.jobs().await.unwrap());
+    ledger.add(jobs(3)).await.unwrap();
+    assert_eq!(reader.report().await.unwrap(), ledger.report().await.unwrap());
+    assert_eq!(reader.jobs().await.unwrap().len(), 3);
+    let error = reader.add(jobs(4)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Ledger);
+    assert_eq!(ledger.jobs().await.unwrap().len(), 3);
+}
+
+async fn a_reader_creates_nothing(backend: Backend) {
+    let name = match backend {
+        Backend::Sqlite => Fixture::new(backend).await.ledger_name(),
+        Backend::Postgres => cluster().create_database(),
+    };
+    for _ in 0..2 {
+        let error = read(&name).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Missing, "{error}");
+    }
+}
+
+async fn a_reader_does_not_change_other_files() {
+    let directory = tempfile::tempdir().unwrap();
+    for (content, kind) in [("", ErrorKind::Missing), ("not a database", ErrorKind::Ledger)] {
+        let path = directory.path().join("file");
+        fs::write(&path, content).unwrap();
+        let error = Ledger::open_read_only(&path).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), content);
+    }
+}

@@ -1,0 +1,107 @@
+//! `--listen`: the webhooks of the jobs, which also find tasks whose responses were lost.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use reqwest::Url;
+use tokio::net::TcpListener;
+
+use crate::{
+    commands::webhook::{
+        bind::bind,
+        scheme::{Reading, SchemeOptions},
+    },
+    failure::Failure,
+};
+use imagekiln::{ClientBuilder, WEBHOOK_SECRET_VARIABLE, WebhookSecret, webhook::Verifier};
+use imagekiln_batch::Batch;
+
+#[derive(Args)]
+#[command(next_help_heading = "Webhooks")]
+struct Options {
+    /// Receives webhooks at this address; port 0 picks a free port. A webhook ends the wait for its
+    /// task, and finds the task of a submission whose response was lost
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// The URL at which the service reaches the address of --listen, for example that of a proxy,
+    /// which may pass its path on or remove it [default: `http://` and the address]
+    #[arg(long, value_name = "URL", requires = "listen", value_parser = callback_url)]
+    callback_url: Option<Url>,
+    #[command(flatten)]
+    scheme: SchemeOptions,
+}
+
+/// The options, for the command and for the command that continues a run.
+pub fn args() -> impl Iterator<Item = Arg> {
+    let command = Options::augment_args(Command::new("webhooks"));
+    let args: Vec<Arg> = command.get_arguments().cloned().collect();
+    args.into_iter()
+}
+
+/// A server that is about to receive the webhooks of a batch.
+pub struct Webhooks {
+    listener: TcpListener,
+    url: Url,
+    verifier: Verifier,
+    secret: WebhookSecret,
+}
+
+impl Webhooks {
+    /// Listens, if the arguments ask for it.
+    pub async fn listen(matches: &ArgMatches) -> Result<Option<Self>, Failure> {
+        let options = Options::from_arg_matches(matches)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        let Some(address) = options.listen else { return Ok(None) };
+        let (Reading::Verified(verifier), Some(secret)) =
+            (options.scheme.reading()?, options.scheme.signing_secret()?)
+        else {
+            return Err(Failure::settings("no webhook secret is set").advise(format!(
+                "nothing was sent; set {WEBHOOK_SECRET_VARIABLE}, or pass --secret-file"
+            )));
+        };
+        let (listener, address) = bind(address).await?;
+        let url = match options.callback_url {
+            Some(url) => url,
+            None => default_url(address)?,
+        };
+        Ok(Some(Self { listener, url, verifier, secret }))
+    }
+
+    /// Makes the service sign the webhooks.
+    pub fn sign(&self, client: ClientBuilder) -> ClientBuilder {
+        client.webhook_secret(self.secret.clone())
+    }
+
+    /// Receives the webhooks of the batch until the process ends.
+    pub fn serve(self, batch: Batch) -> Batch {
+        let receiver = batch.callbacks().router(self.verifier);
+        let app = match self.url.path().trim_end_matches('/') {
+            "" => receiver,
+            path => Router::new().nest(path, receiver.clone()).merge(receiver),
+        };
+        // Ends only with the process: errors of connections do not end it.
+        tokio::spawn(axum::serve(self.listener, app).into_future());
+        batch.callback_url(self.url)
+    }
+}
+
+fn default_url(address: SocketAddr) -> Result<Url, Failure> {
+    let url = Url::parse(&format!("http://{address}")).ok();
+    url.filter(|_| !address.ip().is_unspecified()).ok_or_else(|| {
+        Failure::usage(format!("{} means every address of this machine", address.ip()))
+            .advise("nothing was sent; pass a URL that the service can reach to --callback-url")
+    })
+}
+
+/// A URL to which a token can be appended.
+fn callback_url(text: &str) -> Result<Url, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-._~%".contains(c);
+    let is_usable = |url: &Url| {
+        let is_web = ["http", "https"].contains(&url.scheme());
+        let has_more = url.query().is_some() || url.fragment().is_some();
+        is_web && !has_more && url.path().chars().all(is_plain)
+    };
+    let wrong = "use an http or https URL with a plain path and without a query";
+    Url::parse(text).ok().filter(is_usable).ok_or_else(|| wrong.to_owned())
+}

@@ -1,0 +1,76 @@
+//! `kiln batch run --listen`.
+
+use super::runs::{events, run};
+use crate::{
+    assert_shown,
+    bench::{Bench, Outcome},
+};
+
+/// Runs jobs with the secret of the tests. An address in `more` replaces the one here.
+fn run_with_secret(bench: &Bench, prompts: &[&str], more: &[&str]) -> Outcome {
+    bench.place.write("secret.txt", "a webhook secret of the tests");
+    let address: &[&str] =
+        if more.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
+    run(bench, prompts, &[address, &["--secret-file", "secret.txt"], more].concat())
+}
+
+#[test]
+fn a_webhook_finds_the_task_of_a_lost_response() {
+    let bench = Bench::new();
+    let outcome = run_with_secret(&bench, &["a fox [[reply-lost]]"], &["--json"]).ok();
+    let states: Vec<_> = events(&outcome.text())
+        .into_iter()
+        .filter(|event| event["event"] == "job")
+        .map(|event| event["state"].clone())
+        .collect();
+    assert_eq!(states, ["unknown", "ready", "saved"]);
+    assert_eq!(bench.simulator.counts().accepted, 1);
+}
+
+#[test]
+fn webhooks_need_a_secret() {
+    let bench = Bench::new();
+    let outcome = run(&bench, &["a fox"], &["--listen", "127.0.0.1:0"]).fails(2);
+    assert_shown!("webhooks_without_secret", outcome.stderr);
+    let outcome = run(&bench, &["a fox"], &["--callback-url", "https://example.com"]).fails(2);
+    assert!(outcome.stderr.contains("--listen <ADDRESS>"), "{}", outcome.stderr);
+    assert_eq!(bench.simulator.counts().accepted, 0);
+}
+
+#[test]
+fn the_service_must_reach_the_callback_url() {
+    let bench = Bench::new();
+    for url in ["ftp://example.com", "https://example.com/?a=b", "https://example.com/:id", "hooks"]
+    {
+        let outcome = run_with_secret(&bench, &["a fox"], &["--callback-url", url]).fails(2);
+        assert!(outcome.stderr.contains("plain path"), "{}", outcome.stderr);
+    }
+    let outcome = run_with_secret(&bench, &["a fox"], &["--listen", "0.0.0.0:0"]).fails(2);
+    assert_shown!("webhooks_everywhere", outcome.stderr);
+}
+
+#[test]
+fn a_proxy_may_remove_the_path_of_the_callback_url() {
+    let bench = Bench::new();
+    for (number, path) in ["", "/hooks/kiln"].into_iter().enumerate() {
+        let prompt = format!("fox {number} [[reply-lost]]");
+        let ledger = format!("{number}.db");
+        let outcome = loop {
+            let address = free_address();
+            let url = format!("http://{address}{path}");
+            let words = ["--listen", &address, "--callback-url", &url, "--ledger", &ledger];
+            let outcome = run_with_secret(&bench, &[&prompt], &words);
+            // Another test may have taken the port.
+            if !outcome.stderr.contains("could not listen") {
+                break outcome;
+            }
+        };
+        outcome.ok();
+    }
+    assert_eq!(bench.simulator.counts().accepted, 2);
+}
+
+fn free_address() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
