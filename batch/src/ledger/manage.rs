@@ -9,6 +9,28 @@ use super::{Ledger, database::Database};
 use crate::State;
 use crate::{Error, ErrorKind, JobStatus};
 
+/// States that a change expects, and their name in messages.
+struct States {
+    all: &'static [&'static str],
+    name: &'static str,
+}
+
+/// The job ended without a picture.
+const ENDED: States =
+    States { all: &["failed", "moderated", "expired"], name: "failed, moderated or expired" };
+
+/// No picture of the job can be lost.
+const DONE: States = States {
+    all: &["queued", "saved", "failed", "moderated", "expired"],
+    name: "queued, saved, or ended otherwise",
+};
+
+/// A job as it was found.
+struct Found {
+    id: i64,
+    changed_at: i64,
+}
+
 impl Ledger {
     /// Queues a job again that is [`Failed`](State::Failed), [`Moderated`](State::Moderated) or
     /// [`Expired`](State::Expired), and returns its new status. The next run submits it, and the
@@ -19,14 +41,16 @@ impl Ledger {
     /// - [`State`](ErrorKind::State): there is no job with this name, or it is in another state.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn retry(&self, name: &str) -> Result<JobStatus, Error> {
-        let wanted = name.to_owned();
+        let ended = self.find_in(name, &ENDED).await?;
         self.transaction(async move |database| {
             let now = database.now().await?;
+            // Changes nothing if this runs again, and the job has left the state since.
             let retry = "UPDATE jobs SET state = 'queued', reason = NULL, submission = NULL,
                 location = NULL, worker = NULL, left_at = NULL, ready_at = NULL, changed_at = $1
-                WHERE name = $2 AND state IN ('failed', 'moderated', 'expired')";
-            let changed = database.execute(retry, [now.into(), (&wanted).into()]).await?;
-            must_have_changed(database, &wanted, changed, "failed, moderated or expired").await
+                WHERE id = $2 AND changed_at = $3 AND state IN ('failed', 'moderated', 'expired')";
+            let values = [now.into(), ended.id.into(), ended.changed_at.into()];
+            database.execute(retry, values).await?;
+            Ok(())
         })
         .await?;
         self.0.changes.send_replace(());
@@ -45,19 +69,25 @@ impl Ledger {
     /// - [`State`](ErrorKind::State): there is no job with this name, or it cannot be removed.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn forget(&self, name: &str) -> Result<(), Error> {
+        let done = self.find_in(name, &DONE).await?;
         let name = name.to_owned();
         self.transaction(async move |database| {
-            let done = "(SELECT id FROM jobs WHERE name = $1
+            let still_done = "(SELECT id FROM jobs WHERE id = $1
                 AND state IN ('queued', 'saved', 'failed', 'moderated', 'expired'))";
             let detach = format!(
                 "UPDATE submissions SET job = NULL,
                  state = CASE WHEN state = 'accepted' THEN 'settled' ELSE state END
-                 WHERE job IN {done}"
+                 WHERE job IN {still_done}"
             );
-            database.execute(&detach, [(&name).into()]).await?;
-            let delete = format!("DELETE FROM jobs WHERE id IN {done}");
-            let deleted = database.execute(&delete, [(&name).into()]).await?;
-            must_have_changed(database, &name, deleted, "queued, saved, or ended otherwise").await
+            database.execute(&detach, [done.id.into()]).await?;
+            let delete = format!("DELETE FROM jobs WHERE id IN {still_done}");
+            database.execute(&delete, [done.id.into()]).await?;
+            // It may have been removed when this ran the first time.
+            let left = "SELECT 1 AS found FROM jobs WHERE id = $1";
+            match database.row(left, [done.id.into()]).await? {
+                None => Ok(()),
+                Some(_) => Err(why_unchanged(database, &name, DONE.name).await?),
+            }
         })
         .await
     }
@@ -98,20 +128,22 @@ impl Ledger {
         .await
     }
 
+    /// Finds the job with this name, which must be in one of the states.
+    async fn find_in(&self, name: &str, states: &'static States) -> Result<Found, Error> {
+        let name = name.to_owned();
+        self.transaction(async move |database| {
+            let find = "SELECT id, state, changed_at FROM jobs WHERE name = $1";
+            let row = database.row(find, [(&name).into()]).await?.ok_or_else(|| no_job(&name))?;
+            match states.all.contains(&&*row.get::<String>("state")?) {
+                true => Ok(Found { id: row.get("id")?, changed_at: row.get("changed_at")? }),
+                false => Err(why_unchanged(database, &name, states.name).await?),
+            }
+        })
+        .await
+    }
+
     pub(super) async fn existing(&self, name: &str) -> Result<JobStatus, Error> {
         self.job(name).await?.ok_or_else(|| no_job(name))
-    }
-}
-
-async fn must_have_changed(
-    database: &mut Database,
-    name: &str,
-    changed: u64,
-    expected: &str,
-) -> Result<(), Error> {
-    match changed {
-        1 => Ok(()),
-        _ => Err(why_unchanged(database, name, expected).await?),
     }
 }
 

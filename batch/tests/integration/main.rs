@@ -1,6 +1,7 @@
 //! The ledger and the batch over real HTTP, against the simulator, on SQLite and on PostgreSQL.
 
 mod budget;
+mod commits;
 mod examples;
 mod journal;
 mod killed;
@@ -21,6 +22,7 @@ fn main() {
     }
     let tests = [
         budget::tests(),
+        commits::tests(),
         examples::tests(),
         journal::tests(),
         killed::tests(),

@@ -101,7 +101,7 @@ async fn a_run_waits_no_longer_than_its_patience(backend: Backend) {
 }
 
 /// Returns the token in the webhook URL of the only task, and an event about it.
-fn delivery(fixture: &Fixture) -> (String, Event) {
+pub fn delivery(fixture: &Fixture) -> (String, Event) {
     let [task] = fixture.simulator.tasks().try_into().unwrap();
     let url = task.request["webhook_url"].as_str().unwrap();
     (url.rsplit('/').next().unwrap().to_owned(), event(&task.id))

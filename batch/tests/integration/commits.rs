@@ -1,0 +1,132 @@
+//! Connections that break after a commit, so that nobody knows whether it happened: every
+//! transaction runs twice.
+
+use imagekiln_batch::{Ledger, Resolution, State};
+use imagekiln_simulator::Config;
+use imagekiln_testbed::{
+    Runtime, Trial, name_of,
+    postgres::{POSTGRES, cluster},
+    test,
+};
+use sqlx::postgres::PgConnectOptions;
+use tokio::{
+    io::{self, AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream, UnixStream, tcp::OwnedWriteHalf, unix::OwnedReadHalf},
+};
+
+use crate::{
+    support::{Fixture, PRICE, assert_equal, job, jobs, state},
+    webhooks::delivery,
+};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        trial(a_batch_survives),
+        trial(what_a_person_decides_is_recorded_once),
+        trial(a_webhook_finds_its_task_once),
+    ]
+}
+
+fn trial<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Trial
+where
+    F: Future<Output = ()>,
+{
+    test(name_of(&run), &[POSTGRES], Runtime::CurrentThread, async move || run().await)
+}
+
+/// The tag with which PostgreSQL confirms a commit.
+const COMMITTED: &[u8] = b"COMMIT\0";
+
+/// A fixture, and its ledger behind a proxy that breaks the connection instead of passing on the
+/// first confirmation of each transaction.
+async fn broken() -> (Fixture, Ledger) {
+    let url = cluster().create_database();
+    // The first connection creates the tables.
+    drop(Ledger::connect(&url).await.unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let options: PgConnectOptions = url.parse().unwrap();
+    let server = options.get_socket().unwrap().join(".s.PGSQL.5432");
+    let database = options.get_database().unwrap();
+    let proxy = format!("postgres://postgres@{}/{database}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let mut commits = 0;
+        loop {
+            let (client, _) = listener.accept().await.unwrap();
+            let server = UnixStream::connect(&server).await.unwrap();
+            pass_on(client, server, &mut commits).await;
+        }
+    });
+    let fixture = Fixture::on(proxy, Config::default()).await;
+    let ledger = fixture.ledger().await;
+    (fixture, ledger)
+}
+
+/// Returns when the connection has ended, or should break.
+async fn pass_on(client: TcpStream, server: UnixStream, commits: &mut u64) {
+    let (mut from_client, to_client) = client.into_split();
+    let (from_server, mut to_server) = server.into_split();
+    tokio::select! {
+        _ = io::copy(&mut from_client, &mut to_server) => {}
+        () = confirm(from_server, to_client, commits) => {}
+    }
+}
+
+/// Passes on what the server sends, until it is the confirmation of every other commit.
+async fn confirm(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, commits: &mut u64) {
+    let mut buffer = [0; 16 * 1024];
+    while let Ok(length) = server.read(&mut buffer).await
+        && length > 0
+    {
+        let bytes = &buffer[..length];
+        if bytes.windows(COMMITTED.len()).any(|window| window == COMMITTED) {
+            *commits += 1;
+            if *commits % 2 == 1 {
+                return;
+            }
+        }
+        if client.write_all(bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn a_batch_survives() {
+    let (fixture, ledger) = broken().await;
+    let report = fixture.batch(&ledger).jobs(jobs(4)).run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (4, 4));
+    assert_equal(report.credits(), 4.0 * PRICE);
+    let numbers: Vec<_> = ledger.jobs().await.unwrap().iter().map(|job| job.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
+}
+
+async fn what_a_person_decides_is_recorded_once() {
+    let (fixture, ledger) = broken().await;
+    let jobs = [
+        job("paid", "a fox [[reply-lost]]"),
+        job("not paid", "a wolf [[reply-lost]]"),
+        job("failed", "an owl [[error]]"),
+    ];
+    fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
+    let paid = ledger.resolve("paid", Resolution::Paid).await.unwrap();
+    let not_paid = ledger.resolve("not paid", Resolution::NotPaid).await.unwrap();
+    let retried = ledger.retry("failed").await.unwrap();
+    let states = [paid, not_paid, retried].map(|job| job.state);
+    assert_eq!(states, [State::Failed, State::Queued, State::Queued]);
+    for name in ["paid", "not paid", "failed"] {
+        ledger.forget(name).await.unwrap();
+    }
+    assert!(ledger.jobs().await.unwrap().is_empty());
+}
+
+async fn a_webhook_finds_its_task_once() {
+    let (fixture, ledger) = broken().await;
+    let batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
+    let mut batch = batch.jobs([job("lost", "a fox [[reply-lost]]")]);
+    batch.run().await.unwrap();
+    ledger.resolve("lost", Resolution::NotPaid).await.unwrap();
+    let (token, event) = delivery(&fixture);
+    batch.callbacks().receive(&token, &event).await.unwrap();
+    assert_eq!(state(&ledger, "lost").await, State::Submitted);
+    let report = batch.run().await.unwrap();
+    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+}
