@@ -1,54 +1,37 @@
 #![doc = include_str!("../README.md")]
 
-mod accounts;
-mod chance;
-mod clock;
+mod billing;
 mod config;
 mod contract;
 mod control;
-mod counts;
-mod credits;
-mod delivery;
+mod endpoints;
 mod error;
 mod faults;
-mod ledger;
-mod moderation;
-mod open_fields;
-mod outcome;
-mod paint;
-mod parsed_request;
-mod part;
-mod pattern;
-mod poll;
-mod response;
-mod seconds;
-mod serve;
-mod server;
-mod service;
+mod http;
+mod media;
+mod request;
+mod runtime;
 mod simulator;
-mod size;
-mod submit;
+mod state;
 mod tasks;
-mod validation;
-mod video;
+mod values;
 mod webhooks;
-mod worker_pool;
 
-pub use self::accounts::{
+pub use self::billing::accounts::{
     AuditEntry, Finetune, KeyView, Limits, Member, Organization, OrganizationView, Permission,
     Project, ProjectKey, ProjectView, Role, Spent, Usage,
 };
-pub use self::clock::Clock;
+pub use self::billing::credits::{Credits, Price, Prices};
+pub use self::billing::ledger::{Account, LedgerEntry};
 pub use self::config::Config;
 pub use self::contract::{Region, schema_validator};
-pub use self::counts::Counts;
-pub use self::credits::{Credits, Price, Prices};
 pub use self::error::{ConfigError, StartError};
 pub use self::faults::{FaultError, FaultPlace, FaultRule, Faults, KnownFault};
-pub use self::ledger::{Account, LedgerEntry};
-pub use self::moderation::Moderation;
+pub use self::runtime::clock::Clock;
 pub use self::simulator::Simulator;
 pub use self::tasks::TaskView;
+pub use self::tasks::counts::Counts;
+pub use self::tasks::moderation::Moderation;
 pub use self::webhooks::{
     WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
 };

@@ -6,18 +6,17 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tracing::info;
 
 use crate::{
-    accounts::{Actor, OrganizationView},
-    clock::Clock,
+    billing::accounts::{Actor, OrganizationView},
     config::Config,
     contract::{Contract, Region},
     control,
-    counts::Counts,
+    endpoints::router::{self, Endpoint},
     error::StartError,
     faults::Faults,
-    serve,
-    server::{self, Endpoint},
-    service::Service,
-    tasks::TaskView,
+    http,
+    runtime::clock::Clock,
+    state::Service,
+    tasks::{TaskView, counts::Counts},
     webhooks::{self, WebhookDelivery},
 };
 
@@ -45,9 +44,9 @@ impl Simulator {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         config.check()?;
         let contract = Contract::built_in()?;
-        let global = server::listen(config.listen).await?;
-        let regional = server::listen(config.regional_listen).await?;
-        let control = server::listen(config.control_listen).await?;
+        let global = router::listen(config.listen).await?;
+        let regional = router::listen(config.regional_listen).await?;
+        let control = router::listen(config.control_listen).await?;
         let base = |listener: &TcpListener, wanted: SocketAddr| {
             let address = listener.local_addr();
             address.map(base_url).map_err(|source| StartError::Listen { address: wanted, source })
@@ -60,7 +59,7 @@ impl Simulator {
         info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
         let service = Arc::new(Service::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
-        let endpoint = |region| server::router(Endpoint { service: Arc::clone(&service), region });
+        let endpoint = |region| router::router(Endpoint { service: Arc::clone(&service), region });
         let control_router =
             control::router(Arc::clone(&service), control_address, stop.subscribe());
         let servers = [
@@ -69,7 +68,7 @@ impl Simulator {
             (control, control_router),
         ];
         let servers = servers.map(|(listener, router)| {
-            tokio::spawn(serve::run(
+            tokio::spawn(http::serve(
                 listener,
                 router,
                 service.config.client_timeout,

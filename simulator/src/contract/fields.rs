@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::schema::resolve;
-use crate::credits::PIXELS_PER_MEGAPIXEL;
+use crate::billing::credits::PIXELS_PER_MEGAPIXEL;
 
 /// The maximum nesting of fields.
 const MAX_DEPTH: u32 = 16;

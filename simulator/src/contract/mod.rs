@@ -3,6 +3,7 @@
 mod fields;
 mod paths;
 mod schema;
+mod violation;
 
 use std::{
     collections::BTreeSet,
@@ -18,6 +19,7 @@ pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{Found, neutral_path, prefixed_path};
 pub use self::schema::validator as schema_validator;
+pub(crate) use self::violation::{Step, Violation, of_schema};
 
 use crate::error::StartError;
 

@@ -19,9 +19,11 @@ use super::{
     reply::{self, Change, Problem, Reply},
 };
 use crate::{
-    accounts::{self, AccountError, Act, Actor, Finetune, Permission, Role},
-    credits::Credits,
-    service::Service,
+    billing::{
+        accounts::{self, AccountError, Act, Actor, Finetune, Permission, Role},
+        credits::Credits,
+    },
+    state::Service,
 };
 
 type Shared = State<Arc<Service>>;

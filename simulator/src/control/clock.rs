@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
 use super::reply::{self, Change, Problem, Reply};
-use crate::{clock::Clock, service::Service};
+use crate::{runtime::clock::Clock, state::Service};
 
 /// The longest step: a hundred years.
 const MAX_STEP_SECONDS: f64 = 100.0 * 366.0 * 86_400.0;

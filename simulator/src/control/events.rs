@@ -9,7 +9,7 @@ use axum::{
 use futures_util::{Stream, stream::unfold};
 
 use super::Control;
-use crate::{accounts::Actor, service::Service};
+use crate::{billing::accounts::Actor, state::Service};
 
 /// The polling interval. A task changes its status by the passage of time alone, so there is no
 /// event to wait for.

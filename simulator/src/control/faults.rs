@@ -15,7 +15,7 @@ use super::{
     Control,
     reply::{self, Change, Problem, Reply},
 };
-use crate::{faults::Faults, service::Service};
+use crate::{faults::Faults, state::Service};
 
 pub(super) fn routes() -> Router<Control> {
     Router::new()

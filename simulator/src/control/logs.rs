@@ -13,7 +13,7 @@ use super::{
     accounts::Acting,
     reply::{self, Problem, Reply},
 };
-use crate::{accounts::Actor, service::Service};
+use crate::{billing::accounts::Actor, state::Service};
 
 /// The default and the maximum number of entries.
 const ENTRIES: usize = 100;

@@ -26,11 +26,11 @@ use tokio::sync::watch;
 
 use self::reply::{Problem, Reply};
 use crate::{
+    billing::credits::Credits,
     contract::Region,
-    counts::Counts,
-    credits::Credits,
-    server::{self, Endpoint},
-    service::Service,
+    endpoints::router::{self, Endpoint},
+    state::Service,
+    tasks::counts::Counts,
 };
 
 /// The state that the handlers share.
@@ -53,7 +53,7 @@ pub(crate) fn router(
     address: SocketAddr,
     stopped: watch::Receiver<bool>,
 ) -> Router {
-    let endpoint = |region| server::router(Endpoint { service: Arc::clone(&service), region });
+    let endpoint = |region| router::router(Endpoint { service: Arc::clone(&service), region });
     let (global, regional) = (endpoint(Region::Global), endpoint(Region::Regional));
     // Swagger UI without its own page: ours embeds it.
     let viewer = swagger_ui_dist::generate_routes(ApiDefinition {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::reply::{self, Problem, Reply};
 use crate::{
     contract::{self, Region},
-    service::Service,
+    state::Service,
 };
 
 pub(super) async fn serve(State(service): State<Arc<Service>>) -> Reply {

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
-use crate::response;
+use crate::http::reply;
 
 /// The maximum size of a request body.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -59,12 +59,12 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        response::json(self.status, &json!({ "detail": self.detail }))
+        reply::json(self.status, &json!({ "detail": self.detail }))
     }
 }
 
 pub(super) fn json(value: &impl Serialize) -> Reply {
-    Ok(response::json(StatusCode::OK, value))
+    Ok(reply::json(StatusCode::OK, value))
 }
 
 /// The body of a change.

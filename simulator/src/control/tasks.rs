@@ -13,13 +13,11 @@ use serde_json::Value;
 
 use super::reply::{self, Problem, Reply};
 use crate::{
-    credits::{Credits, Megapixels},
-    delivery,
-    outcome::Outcome,
-    part::Part,
-    response::Rejection,
-    service::Service,
-    tasks::Task,
+    billing::credits::{Credits, Megapixels},
+    endpoints::delivery,
+    http::{range::Part, reply::Rejection},
+    state::Service,
+    tasks::{Task, outcome::Outcome},
 };
 
 /// The default and the maximum number of tasks in a response.

@@ -12,7 +12,7 @@ use super::{
     logs::{self, Newest},
     reply::{self, Problem, Reply},
 };
-use crate::service::Service;
+use crate::state::Service;
 
 pub(super) async fn list(
     State(service): State<Arc<Service>>,

@@ -6,9 +6,9 @@ use axum::{body::Body, response::Response};
 
 use super::{body::Late, fault::Fault, known::FaultPlace, responses};
 use crate::{
-    clock::Clock,
-    outcome::{Outcome, UNKNOWN_STATUS},
-    serve::Cut,
+    http::Cut,
+    runtime::clock::Clock,
+    tasks::outcome::{Outcome, UNKNOWN_STATUS},
     webhooks::WebhookFaults,
 };
 

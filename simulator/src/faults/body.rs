@@ -8,7 +8,7 @@ use std::{
 use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
 
-use crate::serve::Cut;
+use crate::http::Cut;
 
 /// The first half of some bytes, followed by the end of the connection.
 pub(crate) struct CutShort {

@@ -34,7 +34,7 @@ use self::{
     rule::Rule,
     spec::{FaultSource, FaultSpec},
 };
-use crate::{chance::Chance, error::StartError, webhooks::WebhookFaults};
+use crate::{error::StartError, runtime::chance::Chance, webhooks::WebhookFaults};
 
 /// A handle to the faults of a simulator: the known ones, and the rules that apply them. Clones
 /// share the same rules.

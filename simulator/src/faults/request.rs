@@ -9,7 +9,7 @@ use super::{
     known::FaultPlace,
     spec::{FaultSource, FaultSpec},
 };
-use crate::response::Rejection;
+use crate::http::reply::Rejection;
 
 /// The header that requests faults.
 const HEADER: &str = "x-simulator-fault";
@@ -17,7 +17,7 @@ const HEADER: &str = "x-simulator-fault";
 /// The maximum number of faults in a request.
 const MAX_FAULTS: usize = 16;
 
-/// A word that looks like a fault but selects a status: see [`Outcome`](crate::outcome::Outcome).
+/// A word that looks like a fault but selects a status.
 const STATUS_WORD: &str = "unknown-status";
 
 /// The faults that a request asks for; for a submission, also those of its task.

@@ -11,13 +11,13 @@ use image::{ImageFormat, RgbImage};
 use serde_json::json;
 
 use super::fault::Replacement;
-use crate::{response, serve::Cut};
+use crate::http::{Cut, reply};
 
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n\
     <body><h1>502 Bad Gateway</h1><p>This page is a simulated fault.</p></body></html>\n";
 
 pub(super) fn error(status: StatusCode) -> Response {
-    response::json(
+    reply::json(
         status,
         &json!({ "detail": status.canonical_reason().unwrap_or("The service failed") }),
     )
@@ -31,14 +31,14 @@ pub(super) fn bad_gateway() -> Response {
 
 pub(super) fn rate_limited(seconds: u64) -> Response {
     let problem = json!({ "detail": "Too many requests" });
-    let mut response = response::json(StatusCode::TOO_MANY_REQUESTS, &problem);
+    let mut response = reply::json(StatusCode::TOO_MANY_REQUESTS, &problem);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 
 /// The response of an expired delivery URL.
 pub(super) fn expired() -> Response {
-    response::Rejection::Forbidden(crate::delivery::EXPIRED).response()
+    reply::Rejection::Forbidden(crate::endpoints::delivery::EXPIRED).response()
 }
 
 /// No response: the connection ends.

@@ -31,7 +31,7 @@ pub use self::{
     settings::{WebhookScheme, WebhookSettings},
     view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
 };
-use crate::{
+use crate::runtime::{
     chance::{Chance, hex},
     clock::Clock,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::{HeaderName, header};
 use serde::Deserialize;
 
-use crate::seconds;
+use crate::values::seconds;
 
 /// How a webhook is authenticated if the request has a `webhook_secret`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 use super::settings::{WebhookScheme, WebhookSettings};
-use crate::chance::hex;
+use crate::runtime::chance::hex;
 
 /// The prefix of a base64 secret in Standard Webhooks.
 const STANDARD_PREFIX: &str = "whsec_";

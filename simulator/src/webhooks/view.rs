@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use serde::Serialize;
 
-use crate::seconds;
+use crate::values::seconds;
 
 /// What the simulator knows about a delivery: a webhook to a receiver, with its attempts.
 #[derive(Clone, Serialize)]

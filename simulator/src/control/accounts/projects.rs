@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{Acting, Shared, change, organization};
 use crate::{
-    accounts::{Limits, ProjectRef},
+    billing::accounts::{Limits, ProjectRef},
     control::{
         Control,
         reply::{self, Change, Problem, Reply},

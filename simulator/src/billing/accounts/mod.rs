@@ -1,0 +1,172 @@
+//! Organizations, projects and keys: authentication, access and billing.
+
+mod audit;
+mod change;
+mod key;
+mod role;
+mod settings;
+mod spending;
+mod start;
+mod view;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::http::HeaderMap;
+
+pub(crate) use self::audit::Actor;
+pub use self::audit::AuditEntry;
+use self::audit::AuditLog;
+pub(crate) use self::change::{AccountError, Act, Problem};
+use self::key::Key;
+pub(crate) use self::key::is_sendable;
+pub use self::role::{Permission, Role};
+pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
+use self::spending::Spending;
+pub use self::spending::{Spent, Usage};
+pub use self::view::{KeyView, OrganizationView, ProjectView};
+
+use crate::{
+    billing::{
+        credits::Credits,
+        ledger::{Account, Ledger, Purpose},
+    },
+    values::pattern,
+};
+
+/// The header that contains the key.
+pub(crate) const KEY_HEADER: &str = "x-key";
+
+/// The ids of a project and its organization.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ProjectRef {
+    pub(crate) organization: Arc<str>,
+    pub(crate) project: Arc<str>,
+}
+
+/// Why a submission cannot be paid.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unpaid {
+    #[error(
+        "Insufficient credits: the submission costs {cost}, and the organization has {balance}"
+    )]
+    OutOfCredits { cost: Credits, balance: Credits },
+    #[error(
+        "Spending limit: the submission costs {cost}, which would exceed the project's {period} \
+         limit of {limit}"
+    )]
+    OverLimit { cost: Credits, period: &'static str, limit: Credits },
+}
+
+pub(crate) struct Accounts {
+    /// By id.
+    organizations: BTreeMap<Arc<str>, OrganizationRecord>,
+    /// By id.
+    keys: BTreeMap<String, Key>,
+    /// The ids of keys by their secrets.
+    key_ids: HashMap<String, String>,
+    /// The number of keys created so far, which is part of the last one's id.
+    keys_made: u64,
+    ledger: Ledger,
+    audit: AuditLog,
+}
+
+/// A stored organization.
+struct OrganizationRecord {
+    name: String,
+    owner: String,
+    members: BTreeMap<String, Member>,
+    /// By id.
+    projects: BTreeMap<Arc<str>, ProjectRecord>,
+    /// By name.
+    finetunes: BTreeMap<String, Finetune>,
+}
+
+/// A stored project.
+struct ProjectRecord {
+    name: String,
+    endpoints: Option<Vec<String>>,
+    limits: Limits,
+    max_active_tasks: Option<usize>,
+    spending: Spending,
+}
+
+impl Accounts {
+    /// The project of a request's key, or why the request is rejected.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, &'static str> {
+        let given =
+            headers.get(KEY_HEADER).ok_or("Not authenticated: the header x-key is missing")?;
+        let id = given.to_str().ok().and_then(|key| self.key_ids.get(key));
+        let key = id
+            .and_then(|id| self.keys.get(id))
+            .ok_or("Not authenticated: the key in x-key is unknown")?;
+        Ok(key.project.clone())
+    }
+
+    /// Whether a project has access to an operation, named as in its path but without `/v1/`.
+    pub(crate) fn admits(&self, project: &ProjectRef, operation: &str) -> bool {
+        self.record(project).is_some_and(|project| match &project.endpoints {
+            None => true,
+            Some(patterns) => patterns.iter().any(|pattern| pattern::matches(pattern, operation)),
+        })
+    }
+
+    /// Whether a project may use the finetune that `finetune_id` names. A finetune of its own
+    /// organization is named with or without the organization's id; a shared one of another
+    /// organization is named with it.
+    pub(crate) fn knows_finetune(&self, project: &ProjectRef, finetune_id: &str) -> bool {
+        let (organization, name) =
+            finetune_id.split_once('/').unwrap_or((&project.organization, finetune_id));
+        let finetune = self
+            .organizations
+            .get(organization)
+            .and_then(|organization| organization.finetunes.get(name));
+        finetune.is_some_and(|finetune| finetune.shared || *organization == *project.organization)
+    }
+
+    /// The maximum number of active tasks of a project, if it sets one.
+    pub(crate) fn max_active_tasks(&self, project: &ProjectRef) -> Option<usize> {
+        self.record(project)?.max_active_tasks
+    }
+
+    /// Charges a project's organization for a task. Fails without any change if the submission
+    /// cannot be paid.
+    pub(crate) fn charge(
+        &mut self,
+        project: &ProjectRef,
+        cost: Credits,
+        unix: Duration,
+        task: &str,
+    ) -> Result<(), Unpaid> {
+        let account = Account::Organization(Arc::clone(&project.organization));
+        let balance = self.ledger.balance(&account);
+        let Some(record) = self
+            .organizations
+            .get_mut(&project.organization)
+            .and_then(|organization| organization.projects.get_mut(&project.project))
+        else {
+            return Err(Unpaid::OutOfCredits { cost, balance: Credits::ZERO });
+        };
+        if let Some((period, limit)) = record.spending.exceeded_limit(&record.limits, cost, unix) {
+            return Err(Unpaid::OverLimit { cost, period, limit });
+        }
+        let purpose = Purpose { project: Arc::clone(&project.project), task: task.to_owned() };
+        self.ledger
+            .transfer(unix, account, Account::Charged, cost, Some(purpose))
+            .map_err(|_| Unpaid::OutOfCredits { cost, balance })?;
+        record.spending.add(cost, unix);
+        Ok(())
+    }
+
+    /// The sum of all charges.
+    pub(crate) fn charged(&self) -> Credits {
+        self.ledger.balance(&Account::Charged)
+    }
+
+    fn record(&self, project: &ProjectRef) -> Option<&ProjectRecord> {
+        self.organizations.get(&project.organization)?.projects.get(&project.project)
+    }
+}

@@ -1,0 +1,131 @@
+//! The settings of organizations and everything in them.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use super::role::Role;
+use crate::billing::credits::Credits;
+
+/// An organization, with its own credits and members.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Organization {
+    /// Its name, unique among organizations. Its id is the name in lower case with dashes:
+    /// `acme-labs` for `Acme Labs`.
+    pub name: String,
+    /// The user who owns it and may do everything in it. Credits can be transferred between
+    /// organizations of the same owner. Default: `owner`.
+    #[serde(default = "owner")]
+    pub owner: String,
+    /// Its initial credits. Default: 1,000,000.
+    #[serde(default = "starting_credits")]
+    pub credits: Credits,
+    /// Users with a role in it. Default: only the owner.
+    #[serde(default)]
+    pub members: Vec<Member>,
+    /// Its projects. Default: none.
+    #[serde(default)]
+    pub projects: Vec<Project>,
+    /// Its fine-tuned models (LoRAs). Default: none.
+    #[serde(default)]
+    pub finetunes: Vec<Finetune>,
+}
+
+impl Organization {
+    /// An organization with everything but the name at its default.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            owner: owner(),
+            credits: starting_credits(),
+            members: Vec::new(),
+            projects: Vec::new(),
+            finetunes: Vec::new(),
+        }
+    }
+}
+
+fn owner() -> String {
+    "owner".to_owned()
+}
+
+fn starting_credits() -> Credits {
+    Credits::from_hundredths(100_000_000)
+}
+
+/// A user with a role.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    /// The user's name.
+    pub user: String,
+    /// The role in the organization, and in each project that is not listed in `projects`.
+    pub role: Role,
+    /// Roles in single projects, by project id.
+    #[serde(default)]
+    pub projects: BTreeMap<String, Role>,
+}
+
+/// A project, which owns keys and counts spending.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Project {
+    /// Its name, unique within the organization. The id is derived from it as for an organization.
+    /// Required.
+    pub name: String,
+    /// Its keys. Default: none.
+    pub keys: Vec<ProjectKey>,
+    /// The endpoints that its keys have access to: names such as `gen-2-pro` or
+    /// `gen-tools/erase-v1`, as in the contract but without `/v1/`, or prefixes such as `gen-2-*`.
+    /// Polling is always allowed. Default: all.
+    pub endpoints: Option<Vec<String>>,
+    /// Its spending limits. Default: none.
+    pub limits: Limits,
+    /// The maximum number of its active tasks. Default:
+    /// [`Config::max_active_tasks`](crate::Config::max_active_tasks).
+    pub max_active_tasks: Option<usize>,
+}
+
+/// A key of a project.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectKey {
+    /// A label.
+    pub name: String,
+    /// The value of `x-key`: visible ASCII characters.
+    pub key: String,
+}
+
+impl fmt::Debug for ProjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProjectKey")
+            .field("name", &self.name)
+            .field("key", &format_args!("[redacted]"))
+            .finish()
+    }
+}
+
+/// Spending limits of a project in credits, each optional. A submission that would exceed a limit
+/// is rejected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Per day, from midnight UTC.
+    pub daily: Option<Credits>,
+    /// Per week, from Monday UTC.
+    pub weekly: Option<Credits>,
+    /// Per calendar month, UTC.
+    pub monthly: Option<Credits>,
+}
+
+/// A fine-tuned model (LoRA), which a request names in `finetune_id`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finetune {
+    /// Its name, unique within the organization, without a slash.
+    pub name: String,
+    /// Whether other organizations may use it, as `<org_id>/<name>`. Default: `false`.
+    #[serde(default)]
+    pub shared: bool,
+}

@@ -1,0 +1,207 @@
+//! Creates the accounts of a configuration.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
+    audit::AuditLog,
+    key::{Key, is_sendable},
+    settings::{Finetune, Organization, Project, ProjectKey},
+    spending::Spending,
+};
+use crate::{
+    billing::ledger::{Account, Ledger},
+    config::Config,
+    error::StartError,
+};
+
+/// The name of the organization and of its project that own the legacy keys.
+const DEFAULT: &str = "Default";
+
+/// The finetune of the organization Default, if the configuration does not define that
+/// organization.
+const EXAMPLE_FINETUNE: &str = "fox-style";
+
+impl Accounts {
+    /// Creates the configured organizations, and Default with the legacy keys.
+    pub(crate) fn new(config: &Config, unix: Duration) -> Result<Self, StartError> {
+        let mut accounts = Self {
+            organizations: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            key_ids: HashMap::new(),
+            keys_made: 0,
+            ledger: Ledger::default(),
+            audit: AuditLog::default(),
+        };
+        let mut organizations = config.organizations.clone();
+        let default = position_or_push(
+            &mut organizations,
+            |organization| &organization.name,
+            || Organization {
+                finetunes: vec![Finetune { name: EXAMPLE_FINETUNE.to_owned(), shared: true }],
+                ..Organization::new(DEFAULT)
+            },
+        );
+        if let Some(organization) = organizations.get_mut(default) {
+            let project = position_or_push(
+                &mut organization.projects,
+                |project| &project.name,
+                || Project { name: DEFAULT.to_owned(), ..Project::default() },
+            );
+            let keys = config.api_keys.iter().enumerate();
+            let keys = keys.map(|(index, key)| ProjectKey {
+                name: format!("key {}", index + 1),
+                key: key.clone(),
+            });
+            if let Some(project) = organization.projects.get_mut(project) {
+                project.keys.extend(keys);
+            }
+        }
+        for organization in organizations {
+            accounts.open(organization, unix)?;
+        }
+        Ok(accounts)
+    }
+
+    fn open(&mut self, settings: Organization, unix: Duration) -> Result<(), StartError> {
+        let name = settings.name.clone();
+        let wrong =
+            |problem: String| StartError::setting("organizations", format!("`{name}`: {problem}"));
+        let id = id_of(&settings.name)
+            .ok_or_else(|| wrong("the name must contain a letter or digit".to_owned()))?;
+        if self.organizations.contains_key(&id) {
+            return Err(wrong(format!("the id `{id}` is already taken")));
+        }
+        let mut organization = OrganizationRecord::new(settings.name, settings.owner);
+        for member in settings.members {
+            organization.members.insert(member.user.clone(), member);
+        }
+        for finetune in settings.finetunes {
+            if !is_finetune_name(&finetune.name) {
+                return Err(wrong(
+                    "a finetune name must not be empty or contain a slash".to_owned(),
+                ));
+            }
+            organization.finetunes.insert(finetune.name.clone(), finetune);
+        }
+        for project in settings.projects {
+            self.add_project(&mut organization, &id, project).map_err(wrong)?;
+        }
+        organization.check_members().map_err(wrong)?;
+        let account = Account::Organization(Arc::clone(&id));
+        self.organizations.insert(id, organization);
+        // Issued credits are unlimited, so this cannot fail.
+        let _ = self.ledger.transfer(unix, Account::Issued, account, settings.credits, None);
+        Ok(())
+    }
+
+    fn add_project(
+        &mut self,
+        organization: &mut OrganizationRecord,
+        organization_id: &Arc<str>,
+        project: Project,
+    ) -> Result<(), String> {
+        let id = id_of(&project.name).ok_or_else(|| {
+            format!("the project name `{}` must contain a letter or digit", project.name)
+        })?;
+        let here =
+            ProjectRef { organization: Arc::clone(organization_id), project: Arc::clone(&id) };
+        for key in project.keys {
+            if !is_sendable(&key.key) {
+                let name = key.name;
+                return Err(format!("the key `{name}` must consist of visible ASCII characters"));
+            }
+            if self.add_key(key, here.clone()).is_none() {
+                return Err("a key occurs more than once".to_owned());
+            }
+        }
+        let record = ProjectRecord {
+            endpoints: project.endpoints,
+            limits: project.limits,
+            max_active_tasks: project.max_active_tasks,
+            ..ProjectRecord::new(project.name)
+        };
+        match organization.projects.insert(Arc::clone(&id), record) {
+            Some(_) => Err(format!("the project id `{id}` occurs more than once")),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a key and returns its id, or `None` if the key already exists.
+    pub(super) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
+        if self.key_ids.contains_key(&key.key) {
+            return None;
+        }
+        self.keys_made += 1;
+        let id = format!("key-{}", self.keys_made);
+        self.key_ids.insert(key.key.clone(), id.clone());
+        self.keys.insert(id.clone(), Key { name: key.name, secret: key.key, project });
+        Some(id)
+    }
+}
+
+impl OrganizationRecord {
+    pub(super) fn new(name: String, owner: String) -> Self {
+        Self {
+            name,
+            owner,
+            members: BTreeMap::new(),
+            projects: BTreeMap::new(),
+            finetunes: BTreeMap::new(),
+        }
+    }
+
+    /// Checks that members have roles only in existing projects.
+    fn check_members(&self) -> Result<(), String> {
+        for member in self.members.values() {
+            let mut projects = member.projects.keys();
+            if let Some(unknown) = projects.find(|id| !self.projects.contains_key(id.as_str())) {
+                let user = &member.user;
+                return Err(format!("`{user}` has a role in the unknown project `{unknown}`"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ProjectRecord {
+    pub(super) fn new(name: String) -> Self {
+        Self {
+            name,
+            endpoints: None,
+            limits: super::Limits::default(),
+            max_active_tasks: None,
+            spending: Spending::default(),
+        }
+    }
+}
+
+/// The index of the item named Default, which is added if it is missing.
+fn position_or_push<T>(
+    list: &mut Vec<T>,
+    name: impl Fn(&T) -> &String,
+    new: impl FnOnce() -> T,
+) -> usize {
+    let place = list.iter().position(|item| id_of(name(item)) == id_of(DEFAULT));
+    place.unwrap_or_else(|| {
+        list.push(new());
+        list.len() - 1
+    })
+}
+
+/// The id of a name: in lower case, with each run of characters other than letters and digits
+/// replaced by a dash.
+pub(super) fn id_of(name: &str) -> Option<Arc<str>> {
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let id = words.map(str::to_lowercase).collect::<Vec<_>>().join("-");
+    (!id.is_empty()).then(|| id.into())
+}
+
+/// Whether a finetune name is valid.
+pub(super) fn is_finetune_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains('/')
+}

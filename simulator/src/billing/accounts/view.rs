@@ -1,0 +1,170 @@
+//! Views of the accounts.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Serialize;
+
+use super::{
+    Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
+    audit::{Actor, AuditEntry},
+    change::{AccountError, Problem},
+    role::Permission,
+    settings::{Finetune, Limits, Member},
+    spending::{Spent, Usage},
+};
+use crate::billing::{
+    credits::Credits,
+    ledger::{Account, LedgerEntry},
+};
+
+/// An organization.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct OrganizationView {
+    /// Its id.
+    pub id: Arc<str>,
+    /// Its name.
+    pub name: String,
+    /// The user who owns it.
+    pub owner: String,
+    /// Its balance in credits.
+    pub balance: Credits,
+    /// Users with a role in it.
+    pub members: Vec<Member>,
+    /// Its projects.
+    pub projects: Vec<ProjectView>,
+    /// Its finetunes.
+    pub finetunes: Vec<Finetune>,
+}
+
+/// A project.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ProjectView {
+    /// Its id, unique within the organization.
+    pub id: Arc<str>,
+    /// Its name.
+    pub name: String,
+    /// The endpoints that it has access to, as names or prefixes with `*`; `None` means all.
+    pub endpoints: Option<Vec<String>>,
+    /// Its spending limits.
+    pub limits: Limits,
+    /// Its total usage.
+    pub usage: Usage,
+    /// Its spending in the periods of the limits.
+    pub spent: Spent,
+    /// Its maximum of active tasks, if it sets one.
+    pub max_active_tasks: Option<usize>,
+    /// The number of its active tasks.
+    pub active_tasks: usize,
+    /// Its keys.
+    pub keys: Vec<KeyView>,
+}
+
+/// A key, masked.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct KeyView {
+    /// Its id, which is used to revoke it.
+    pub id: String,
+    /// Its label.
+    pub name: String,
+    /// An ellipsis and its last four characters; only the ellipsis if it is short.
+    pub masked: String,
+}
+
+impl Accounts {
+    /// The organizations that an actor may view. `active` returns a project's number of active
+    /// tasks.
+    pub(crate) fn organizations(
+        &self,
+        actor: &Actor,
+        unix: Duration,
+        active: impl Fn(&ProjectRef) -> usize,
+    ) -> Vec<OrganizationView> {
+        let seen =
+            self.organizations.keys().filter(|id| self.may(actor, id, None, Permission::View));
+        seen.filter_map(|id| self.organization(id, unix, &active)).collect()
+    }
+
+    /// The ledger entries of the organizations whose credits an actor manages, newest first.
+    pub(crate) fn ledger(&self, actor: &Actor, limit: usize) -> Vec<LedgerEntry> {
+        let visible = |account: &Account| match account {
+            Account::Organization(id) => self.may(actor, id, None, Permission::ManageCredits),
+            _ => false,
+        };
+        let entries =
+            self.ledger.newest().filter(|entry| visible(&entry.from) || visible(&entry.to));
+        entries.take(limit).cloned().collect()
+    }
+
+    /// All balances in hundredths of a credit, which add up to zero. Only for the operator.
+    pub(crate) fn balances(&self, actor: &Actor) -> Result<Vec<(Account, i128)>, AccountError> {
+        match actor {
+            Actor::Operator => {
+                Ok(self.ledger.balances().map(|(account, sum)| (account.clone(), sum)).collect())
+            }
+            Actor::User(user) => Err(AccountError::new(
+                Problem::Forbidden,
+                format!("{user} is not allowed to view all balances: only the operator is"),
+            )),
+        }
+    }
+
+    /// The audit log of the organizations in which an actor may view it, newest first.
+    pub(crate) fn audit_log(&self, actor: &Actor, limit: usize) -> Vec<AuditEntry> {
+        let visible = |entry: &&AuditEntry| {
+            self.may(actor, &entry.organization, None, Permission::ViewAuditLog)
+        };
+        self.audit.newest().filter(visible).take(limit).cloned().collect()
+    }
+
+    pub(super) fn organization(
+        &self,
+        id: &Arc<str>,
+        unix: Duration,
+        active: &impl Fn(&ProjectRef) -> usize,
+    ) -> Option<OrganizationView> {
+        let OrganizationRecord { name, owner, members, projects, finetunes } =
+            self.organizations.get(id)?;
+        let projects = projects.iter().map(|(project_id, project)| {
+            let here = ProjectRef { organization: Arc::clone(id), project: Arc::clone(project_id) };
+            self.project_view(here, project, unix, active)
+        });
+        Some(OrganizationView {
+            id: Arc::clone(id),
+            name: name.clone(),
+            owner: owner.clone(),
+            balance: self.ledger.balance(&Account::Organization(Arc::clone(id))),
+            members: members.values().cloned().collect(),
+            projects: projects.collect(),
+            finetunes: finetunes.values().cloned().collect(),
+        })
+    }
+
+    fn project_view(
+        &self,
+        here: ProjectRef,
+        project: &ProjectRecord,
+        unix: Duration,
+        active: &impl Fn(&ProjectRef) -> usize,
+    ) -> ProjectView {
+        let keys = self.keys.iter().filter(|(_, key)| key.project == here);
+        let keys = keys.map(|(id, key)| KeyView {
+            id: id.clone(),
+            name: key.name.clone(),
+            masked: key.masked(),
+        });
+        ProjectView {
+            name: project.name.clone(),
+            endpoints: project.endpoints.clone(),
+            limits: project.limits,
+            usage: project.spending.usage,
+            spent: project.spending.at(unix),
+            max_active_tasks: project.max_active_tasks,
+            active_tasks: active(&here),
+            keys: keys.collect(),
+            id: here.project,
+        }
+    }
+}

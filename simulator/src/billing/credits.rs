@@ -1,0 +1,219 @@
+//! Credits and megapixels, both in integer hundredths, so that sums are exact.
+
+use std::{collections::BTreeMap, fmt, iter::Sum, ops::Add};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::values::pattern;
+
+/// Pixels in a megapixel, as the simulator counts: 2^20, so that 1024 x 1024 is exactly one.
+pub(crate) const PIXELS_PER_MEGAPIXEL: u64 = 1 << 20;
+
+/// An amount of credits, exact to the hundredth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Credits(u64);
+
+impl Credits {
+    /// No credits.
+    pub const ZERO: Self = Self(0);
+
+    /// An amount in hundredths of a credit.
+    pub const fn from_hundredths(hundredths: u64) -> Self {
+        Self(hundredths)
+    }
+
+    /// The amount in hundredths of a credit.
+    pub const fn hundredths(self) -> u64 {
+        self.0
+    }
+}
+
+impl Add for Credits {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sum for Credits {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Credits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
+impl Serialize for Credits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0 as f64 / 100.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Credits {
+    /// Accepts a number of credits that is not negative and has at most two decimal places.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let credits = f64::deserialize(deserializer)?;
+        let hundredths = (credits * 100.0).round();
+        // Up to this limit, every hundredth has its own nearest `f64`.
+        if hundredths / 100.0 == credits && (0.0..=9e14).contains(&hundredths) {
+            Ok(Self(hundredths as u64))
+        } else {
+            Err(D::Error::custom(format!(
+                "{credits} is not an amount of credits with at most two decimal places"
+            )))
+        }
+    }
+}
+
+/// An area in megapixels of 2^20 pixels, rounded to the hundredth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Megapixels(u64);
+
+impl Megapixels {
+    pub(crate) fn of_pixels(pixels: u64) -> Self {
+        let hundredths = (u128::from(pixels) * 100 + u128::from(PIXELS_PER_MEGAPIXEL / 2))
+            / u128::from(PIXELS_PER_MEGAPIXEL);
+        Self(u64::try_from(hundredths).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn number(self) -> f64 {
+        self.0 as f64 / 100.0
+    }
+
+    /// The cost of this area at a price per megapixel.
+    fn at(self, price: Credits) -> Credits {
+        let hundredths = (u128::from(price.0) * u128::from(self.0)).div_ceil(100);
+        Credits(u64::try_from(hundredths).unwrap_or(u64::MAX))
+    }
+}
+
+impl Serialize for Megapixels {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.number())
+    }
+}
+
+/// What submissions cost: a price for all operations, and exceptions for some.
+///
+/// In TOML: `[prices]` with `submission = 3`, and `[prices.of."gen-2-pro"]` with the exceptions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "PriceTable")]
+pub struct Prices {
+    /// The price of every operation without an exception.
+    pub each: Price,
+    /// Prices of single operations: names such as `gen-2-pro`, as in the contract but without
+    /// `/v1/`, or prefixes such as `gen-2-*`, of which the longest match applies. Default: none.
+    pub of: BTreeMap<String, Price>,
+}
+
+/// The price of a submission: an amount per task, and amounts per input and output megapixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// Charged for every accepted submission. Default: 3 credits.
+    pub submission: Credits,
+    /// Also charged for each megapixel (2^20 pixels) of the request's images, in proportion and
+    /// rounded up to the hundredth of a credit. Default: none.
+    pub input_megapixel: Credits,
+    /// The same for each output megapixel. Default: 1 credit.
+    pub output_megapixel: Credits,
+}
+
+impl Default for Price {
+    fn default() -> Self {
+        Self {
+            submission: Credits::from_hundredths(300),
+            input_megapixel: Credits::ZERO,
+            output_megapixel: Credits::from_hundredths(100),
+        }
+    }
+}
+
+impl Price {
+    pub(crate) fn of(&self, input: Megapixels, output: Megapixels) -> Credits {
+        self.submission + input.at(self.input_megapixel) + output.at(self.output_megapixel)
+    }
+}
+
+impl Prices {
+    pub(crate) fn for_operation(&self, operation: &str) -> Price {
+        pattern::best(&self.of, operation).copied().unwrap_or(self.each)
+    }
+}
+
+/// Prices as they are written: an exception lists only what differs.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PriceTable {
+    submission: Option<Credits>,
+    input_megapixel: Option<Credits>,
+    output_megapixel: Option<Credits>,
+    of: BTreeMap<String, PartialPrice>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PartialPrice {
+    submission: Option<Credits>,
+    input_megapixel: Option<Credits>,
+    output_megapixel: Option<Credits>,
+}
+
+impl PartialPrice {
+    fn over(&self, price: Price) -> Price {
+        Price {
+            submission: self.submission.unwrap_or(price.submission),
+            input_megapixel: self.input_megapixel.unwrap_or(price.input_megapixel),
+            output_megapixel: self.output_megapixel.unwrap_or(price.output_megapixel),
+        }
+    }
+}
+
+impl From<PriceTable> for Prices {
+    fn from(table: PriceTable) -> Self {
+        let PriceTable { submission, input_megapixel, output_megapixel, of } = table;
+        let each =
+            PartialPrice { submission, input_megapixel, output_megapixel }.over(Price::default());
+        Self {
+            each,
+            of: of.into_iter().map(|(operation, price)| (operation, price.over(each))).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn amounts_are_written_as_decimal_numbers() {
+        assert_eq!(Credits::from_hundredths(405).to_string(), "4.05");
+        assert_eq!(serde_json::to_string(&Credits::from_hundredths(410)).unwrap(), "4.1");
+        assert_eq!(serde_json::to_string(&Megapixels::of_pixels(1920 * 1088)).unwrap(), "1.99");
+    }
+
+    proptest! {
+        #[test]
+        fn a_larger_picture_never_costs_less(a in any::<u64>(), b in any::<u64>()) {
+            let price = Price { input_megapixel: Credits(7), ..Price::default() };
+            let [small, large] = [a.min(b), a.max(b)].map(Megapixels::of_pixels);
+            prop_assert!(price.of(small, small) <= price.of(large, small));
+            prop_assert!(price.of(small, small) <= price.of(small, large));
+        }
+
+        #[test]
+        fn json_keeps_every_hundredth(hundredths in 0u64..1_000_000_000_000) {
+            let text = serde_json::to_string(&Credits::from_hundredths(hundredths)).unwrap();
+            let read: f64 = text.parse().unwrap();
+            prop_assert_eq!((read * 100.0).round() as u64, hundredths);
+            let read: Credits = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(read.hundredths(), hundredths);
+        }
+    }
+}

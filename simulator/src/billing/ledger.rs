@@ -1,0 +1,190 @@
+//! Movements of credits between accounts. The sum of all balances is always zero.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use serde::{Serialize, Serializer};
+
+use crate::billing::credits::Credits;
+
+/// The maximum number of entries to keep. Dropping the oldest does not change the balances.
+const MAX_KEPT: usize = 10_000;
+
+/// An account of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Account {
+    /// The source of credits that are bought or given; its balance is minus what was issued.
+    Issued,
+    /// The destination of charged credits.
+    Charged,
+    /// An organization's account, by its id.
+    Organization(Arc<str>),
+}
+
+impl Serialize for Account {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Issued => serializer.serialize_str("issued"),
+            Self::Charged => serializer.serialize_str("charged"),
+            Self::Organization(id) => serializer.collect_str(&format_args!("organization:{id}")),
+        }
+    }
+}
+
+/// A movement of credits.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct LedgerEntry {
+    /// The number of the entry, counted from 1.
+    pub number: u64,
+    /// Seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
+    pub unix_seconds: u64,
+    /// The account that the credits left.
+    pub from: Account,
+    /// The account that received them.
+    pub to: Account,
+    /// The amount.
+    pub amount: Credits,
+    /// For a charge, the id of the project.
+    pub project: Option<Arc<str>>,
+    /// For a charge, the id of the task.
+    pub task: Option<String>,
+}
+
+/// The balance of the account is too low.
+#[derive(Debug)]
+pub(crate) struct InsufficientBalance;
+
+/// The project and task of a charge.
+pub(crate) struct Purpose {
+    pub(crate) project: Arc<str>,
+    pub(crate) task: String,
+}
+
+#[derive(Default)]
+pub(crate) struct Ledger {
+    /// In hundredths of a credit; only [`Account::Issued`] is negative.
+    balances: BTreeMap<Account, i128>,
+    entries: VecDeque<LedgerEntry>,
+    written: u64,
+}
+
+impl Ledger {
+    /// Moves credits. Fails and moves nothing if the balance of an account other than
+    /// [`Account::Issued`] is too low.
+    pub(crate) fn transfer(
+        &mut self,
+        unix: Duration,
+        from: Account,
+        to: Account,
+        amount: Credits,
+        purpose: Option<Purpose>,
+    ) -> Result<(), InsufficientBalance> {
+        let hundredths = i128::from(amount.hundredths());
+        if from != Account::Issued && self.hundredths(&from) < hundredths {
+            return Err(InsufficientBalance);
+        }
+        *self.balances.entry(from.clone()).or_default() -= hundredths;
+        *self.balances.entry(to.clone()).or_default() += hundredths;
+        self.written += 1;
+        let (project, task) = purpose.map(|purpose| (purpose.project, purpose.task)).unzip();
+        self.entries.push_back(LedgerEntry {
+            number: self.written,
+            unix_seconds: unix.as_secs(),
+            from,
+            to,
+            amount,
+            project,
+            task,
+        });
+        if self.entries.len() > MAX_KEPT {
+            self.entries.pop_front();
+        }
+        Ok(())
+    }
+
+    /// The balance of an account other than [`Account::Issued`].
+    pub(crate) fn balance(&self, account: &Account) -> Credits {
+        Credits::from_hundredths(u64::try_from(self.hundredths(account)).unwrap_or(u64::MAX))
+    }
+
+    /// All accounts with their balances in hundredths of a credit, which add up to zero.
+    pub(crate) fn balances(&self) -> impl Iterator<Item = (&Account, i128)> {
+        self.balances.iter().map(|(account, balance)| (account, *balance))
+    }
+
+    /// The entries, newest first.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &LedgerEntry> {
+        self.entries.iter().rev()
+    }
+
+    fn hundredths(&self, account: &Account) -> i128 {
+        self.balances.get(account).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn account(number: u8) -> Account {
+        match number {
+            0 => Account::Issued,
+            1 => Account::Charged,
+            other => Account::Organization(other.to_string().into()),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn balances_add_up_to_zero_and_are_never_negative(
+            moves in prop::collection::vec((0u8..5, 0u8..5, 0u64..1000), 0..60)
+        ) {
+            let mut ledger = Ledger::default();
+            let mut replayed = BTreeMap::<Account, i128>::new();
+            for (from, to, amount) in moves {
+                let (from, to) = (account(from), account(to));
+                let had = ledger.hundredths(&from);
+                let fails = from != Account::Issued && had < i128::from(amount);
+                let amount = Credits::from_hundredths(amount);
+                let moved = ledger.transfer(Duration::ZERO, from, to, amount, None);
+                prop_assert_eq!(moved.is_err(), fails);
+                prop_assert_eq!(ledger.balances().map(|(_, balance)| balance).sum::<i128>(), 0);
+                for (account, balance) in ledger.balances() {
+                    prop_assert!(balance >= 0 || *account == Account::Issued);
+                }
+            }
+            for entry in ledger.newest() {
+                let amount = i128::from(entry.amount.hundredths());
+                *replayed.entry(entry.from.clone()).or_default() -= amount;
+                *replayed.entry(entry.to.clone()).or_default() += amount;
+            }
+            prop_assert_eq!(replayed, ledger.balances);
+        }
+    }
+
+    #[test]
+    fn dropping_old_entries_keeps_the_balances() {
+        let mut ledger = Ledger::default();
+        for _ in 0..MAX_KEPT + 5 {
+            ledger
+                .transfer(
+                    Duration::ZERO,
+                    Account::Issued,
+                    account(2),
+                    Credits::from_hundredths(1),
+                    None,
+                )
+                .unwrap();
+        }
+        assert_eq!(ledger.newest().count(), MAX_KEPT);
+        assert_eq!(ledger.newest().next().unwrap().number, MAX_KEPT as u64 + 5);
+        assert_eq!(ledger.balance(&account(2)).hundredths(), MAX_KEPT as u64 + 5);
+    }
+}

@@ -1,0 +1,5 @@
+//! What submissions cost, and who pays: credits and prices, the ledger, and the accounts.
+
+pub(crate) mod accounts;
+pub(crate) mod credits;
+pub(crate) mod ledger;

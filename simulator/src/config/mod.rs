@@ -1,0 +1,295 @@
+//! Settings, with defaults for tests.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    net::{Ipv4Addr, SocketAddr},
+    time::Duration,
+};
+
+use serde::Deserialize;
+
+use crate::{
+    billing::{
+        accounts::{Organization, is_sendable},
+        credits::Prices,
+    },
+    error::{ConfigError, StartError},
+    runtime::clock::Clock,
+    tasks::{moderation::Moderation, outcome::Outcome},
+    values::{pattern, seconds},
+    webhooks::WebhookSettings,
+};
+
+/// The settings of a simulator. Set what matters and take the rest from [`Config::default`]:
+///
+/// ```
+/// use imagekiln_simulator::Config;
+/// use std::time::Duration;
+///
+/// let config = Config { ready_after: Duration::from_secs(20), ..Config::default() };
+/// # assert_eq!(config.model_prefix, "gen");
+/// ```
+///
+/// A TOML file has the same settings under the same names, with times in seconds and credits as
+/// decimal numbers:
+///
+/// ```
+/// # use imagekiln_simulator::Config;
+/// let config = Config::from_toml("ready_after = 20.5\n[prices]\nsubmission = 4.25").unwrap();
+/// assert_eq!(config.ready_after.as_secs_f64(), 20.5);
+/// ```
+#[derive(Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The address to listen on; port 0 picks a free port. Default: `127.0.0.1:0`.
+    pub listen: SocketAddr,
+    /// The address to listen on for regional models; it must differ from `listen` unless the port
+    /// is 0. Default: `127.0.0.1:0`.
+    pub regional_listen: SocketAddr,
+    /// The address of the control interface and its page, which must be loopback even with
+    /// `allow_remote`. It must differ from the other two unless the port is 0. Default:
+    /// `127.0.0.1:0`.
+    pub control_listen: SocketAddr,
+    /// Whether `listen` and `regional_listen` may be reachable from other machines. Default:
+    /// `false`, which accepts only loopback addresses.
+    pub allow_remote: bool,
+    /// Legacy keys, which belong to the project Default of the organization Default. There must be
+    /// at least one, and each consists of visible ASCII characters. The first is
+    /// [`Simulator::api_key`](crate::Simulator::api_key). Default: `imagekiln-simulator-key`.
+    pub api_keys: Vec<String>,
+    /// The organizations, with their credits, members, projects and keys. If none is named Default,
+    /// one with a project Default is added; it has a million credits and a shared finetune,
+    /// `fox-style`. Default: none.
+    pub organizations: Vec<Organization>,
+    /// The prefix of model names, instead of `gen`: with `xyz`, the service has `/v1/xyz-2-pro`
+    /// instead of `/v1/gen-2-pro`. It consists of letters, digits, `_` and `.`, and starts with a
+    /// letter or digit. Default: `gen`.
+    pub model_prefix: String,
+    /// The time from a task's acceptance to its final status, on the simulator's clock. Default: 1
+    /// second.
+    #[serde(deserialize_with = "seconds::one")]
+    pub ready_after: Duration,
+    /// `ready_after` for single operations: names such as `gen-2-pro`, as in the contract but
+    /// without `/v1/`, or prefixes such as `gen-2-*`, of which the longest match applies. Default:
+    /// none.
+    #[serde(deserialize_with = "seconds::table")]
+    pub ready_after_of: BTreeMap<String, Duration>,
+    /// The statuses of a task in progress, in order; each lasts an equal part of `ready_after`.
+    /// There must be at least one. The contract lists none, so these are the simulator's own.
+    /// Default: `Pending`, `Processing`.
+    pub in_progress: Vec<String>,
+    /// The maximum number of tasks in progress of a project that sets no maximum itself. Further
+    /// submissions get a 429 with `Retry-After`. Default: 1000.
+    pub max_active_tasks: usize,
+    /// What submissions cost.
+    pub prices: Prices,
+    /// The time limit for a client to send the headers of a request, to send its body, or to read
+    /// any part of a response. After that the client is disconnected, with a 408 if a response is
+    /// still possible. This is real time, or that of a paused tokio runtime; the simulator's clock
+    /// does not affect it. Default: 30 seconds.
+    #[serde(deserialize_with = "seconds::one")]
+    pub client_timeout: Duration,
+    /// The status code of a submission for which the credits do not suffice, or that would exceed a
+    /// spending limit: 402, or another from 400 to 499. Default: 402.
+    pub unpaid_status: u16,
+    /// The words that stop a task.
+    pub moderation: Moderation,
+    /// The maximum size of a request body in bytes; larger ones get a 413. Default: 128 MiB, enough
+    /// for eight images of 8 MB in base64.
+    pub max_body_bytes: usize,
+    /// The maximum area in pixels of an image in a request; larger ones get a 422 before anything
+    /// is decoded. Default: 32 Mi (2^25), enough for 7680 x 4320.
+    pub max_input_pixels: u64,
+    /// The maximum side in pixels of a picture; larger ones get a 422. At most 16383, the maximum
+    /// of webp. Default: 8192.
+    pub max_output_side: u32,
+    /// The maximum area in pixels of a picture; larger ones get a 422. Default: 16 Mi (2^24).
+    pub max_output_pixels: u64,
+    /// The maximum number of bytes of requests, images and pictures to keep. Above it, tasks with a
+    /// final status are dropped, oldest first, and polling them returns `Task not found`. Tasks in
+    /// progress are always kept. Default: 1 GiB.
+    pub max_kept_bytes: u64,
+    /// How long a delivery URL is valid after the task became ready. Default: 10 minutes.
+    #[serde(deserialize_with = "seconds::one")]
+    pub delivery_lifetime: Duration,
+    /// How fast the simulator's clock runs: 1 is real time, 60 is a minute per second, 0 stops it.
+    /// From 0 to [`Clock::MAX_SPEED`](crate::Clock::MAX_SPEED). Default: 1.
+    pub speed: f64,
+    /// How webhooks are sent.
+    pub webhooks: WebhookSettings,
+    /// The fault rules, each in the notation of [`Faults`](crate::Faults): `html-502@poll:0.1`.
+    /// Default: none.
+    pub faults: Vec<String>,
+    /// The seed of task ids, of picture seeds that a request does not set, of faults by chance, and
+    /// of the secret that signs delivery URLs. Two simulators with the same seed and the same
+    /// requests in the same order produce the same ids and seeds. Default: none, which is the same
+    /// as 0.
+    pub seed: Option<u64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self {
+            listen: any_port,
+            regional_listen: any_port,
+            control_listen: any_port,
+            allow_remote: false,
+            api_keys: vec!["imagekiln-simulator-key".to_owned()],
+            model_prefix: "gen".to_owned(),
+            organizations: Vec::new(),
+            ready_after: Duration::from_secs(1),
+            ready_after_of: BTreeMap::new(),
+            in_progress: vec!["Pending".to_owned(), "Processing".to_owned()],
+            max_active_tasks: 1000,
+            prices: Prices::default(),
+            client_timeout: Duration::from_secs(30),
+            unpaid_status: 402,
+            moderation: Moderation::default(),
+            max_body_bytes: 128 << 20,
+            max_input_pixels: 1 << 25,
+            max_output_side: 8192,
+            max_output_pixels: 1 << 24,
+            max_kept_bytes: 1 << 30,
+            delivery_lifetime: Duration::from_secs(600),
+            speed: 1.0,
+            webhooks: WebhookSettings::default(),
+            faults: Vec::new(),
+            seed: None,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the settings from the text of a TOML file. Missing settings keep their defaults.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not TOML, or contains an unknown setting or an invalid value. The message
+    /// contains the line.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        toml::from_str(text).map_err(|error| ConfigError::new(text, &error))
+    }
+
+    /// The time from acceptance to the final status, for an operation named without `/v1/`.
+    pub(crate) fn time_of(&self, operation: &str) -> Duration {
+        pattern::best(&self.ready_after_of, operation).copied().unwrap_or(self.ready_after)
+    }
+
+    /// Rejects invalid settings.
+    pub(crate) fn check(&self) -> Result<(), StartError> {
+        for address in [self.listen, self.regional_listen] {
+            if !self.allow_remote && !address.ip().is_loopback() {
+                return Err(StartError::NotLoopback { address });
+            }
+        }
+        let settings = [
+            (
+                "control_listen",
+                self.control_listen.ip().is_loopback(),
+                "must be a loopback address",
+            ),
+            ("api_keys", !self.api_keys.is_empty(), "must contain at least one key"),
+            (
+                "api_keys",
+                self.api_keys.iter().all(|key| is_sendable(key)),
+                "must contain only keys of visible ASCII characters",
+            ),
+            (
+                "model_prefix",
+                self.model_prefix.starts_with(|c: char| c.is_ascii_alphanumeric())
+                    && self
+                        .model_prefix
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte)),
+                "must consist of letters, digits, `_` and `.`, and start with a letter or digit",
+            ),
+            ("in_progress", !self.in_progress.is_empty(), "must contain at least one status"),
+            (
+                "in_progress",
+                !self
+                    .in_progress
+                    .iter()
+                    .any(|status| status.is_empty() || Outcome::is_final(status)),
+                "must not contain a final or an empty status",
+            ),
+            (
+                "max_output_side",
+                (1..=16383).contains(&self.max_output_side),
+                "must be from 1 to 16383 pixels",
+            ),
+            ("client_timeout", !self.client_timeout.is_zero(), "must not be zero"),
+            ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
+            ("unpaid_status", (400..=499).contains(&self.unpaid_status), "must be from 400 to 499"),
+            (
+                "moderation",
+                [&self.moderation.input, &self.moderation.output]
+                    .iter()
+                    .all(|words| words.keys().all(|word| !word.is_empty())),
+                "must not contain an empty word",
+            ),
+        ];
+        match settings.into_iter().chain(self.webhooks.checks()).find(|(_, holds, _)| !holds) {
+            Some((setting, _, problem)) => Err(StartError::setting(setting, problem)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("listen", &self.listen)
+            .field("regional_listen", &self.regional_listen)
+            .field("control_listen", &self.control_listen)
+            .field("allow_remote", &self.allow_remote)
+            .field("api_keys", &format_args!("{} [redacted]", self.api_keys.len()))
+            .field("organizations", &self.organizations)
+            .field("model_prefix", &self.model_prefix)
+            .field("ready_after", &self.ready_after)
+            .field("ready_after_of", &self.ready_after_of)
+            .field("in_progress", &self.in_progress)
+            .field("max_active_tasks", &self.max_active_tasks)
+            .field("prices", &self.prices)
+            .field("client_timeout", &self.client_timeout)
+            .field("unpaid_status", &self.unpaid_status)
+            .field("moderation", &self.moderation)
+            .field("max_body_bytes", &self.max_body_bytes)
+            .field("max_input_pixels", &self.max_input_pixels)
+            .field("max_output_side", &self.max_output_side)
+            .field("max_output_pixels", &self.max_output_pixels)
+            .field("max_kept_bytes", &self.max_kept_bytes)
+            .field("delivery_lifetime", &self.delivery_lifetime)
+            .field("speed", &self.speed)
+            .field("webhooks", &self.webhooks)
+            .field("faults", &self.faults)
+            .field("seed", &format_args!("[redacted]"))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_contain_the_line_but_not_the_value() {
+        for (text, line, part) in [
+            ("seed = 1\n\nkeys = []", 3, "unknown field `keys`"),
+            ("seed = 1\napi_keys = \"se\\\"cret\"", 2, "a string, expected a sequence"),
+            ("ready_after = -1", 1, "is not a time in seconds"),
+            ("ready_after = 1e300", 1, "is not a time in seconds"),
+            ("ready_after = nan", 1, "is not a time in seconds"),
+            ("[prices]\nsubmission = 0.001", 2, "two decimal places"),
+            ("[prices]\nsubmission = -3", 2, "two decimal places"),
+            ("[prices]\nsubmission = 10000.123", 2, "two decimal places"),
+            ("seed = ", 1, "string values"),
+        ] {
+            let error = Config::from_toml(text).err().unwrap();
+            assert_eq!(error.line, line, "{error}");
+            assert!(error.problem.contains(part), "{text}: {error}");
+            assert!(!error.to_string().contains("cret"), "{error}");
+        }
+    }
+}

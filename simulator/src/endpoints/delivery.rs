@@ -1,0 +1,249 @@
+//! Delivery URLs: signed URLs that expire, and their responses.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderMap, Method, Uri},
+    response::Response,
+};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http_body::{Frame, SizeHint};
+use sha2::Sha256;
+use tracing::debug;
+use url::form_urlencoded;
+
+use crate::{
+    faults::{AppliedFaults, CutShort, FaultPlace, RequestedFaults},
+    http::{range::Part, reply::Rejection},
+    runtime::chance::{Chance, hex},
+    state::Service,
+    tasks::{Task, outcome::Outcome},
+};
+
+/// The response to an expired delivery URL.
+pub(crate) const EXPIRED: &str = "The delivery URL has expired";
+
+/// The number of bytes of a picture to send at once.
+const CHUNK: usize = 64 << 10;
+
+/// Signs delivery URLs.
+pub(crate) struct Signer {
+    key: [u8; 64],
+}
+
+impl Signer {
+    pub(crate) fn new(chance: Chance) -> Self {
+        let mut key = [0; 64];
+        for (number, part) in (0..).zip(key.chunks_exact_mut(32)) {
+            part.copy_from_slice(&chance.bytes("delivery signature", number));
+        }
+        Self { key }
+    }
+
+    fn mac(&self, file: &str, expires: &str) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new(&self.key.into());
+        mac.update(file.as_bytes());
+        mac.update(b"\n");
+        mac.update(expires.as_bytes());
+        mac
+    }
+
+    fn sign(&self, file: &str, expires: &str) -> String {
+        hex(&self.mac(file, expires).finalize().into_bytes())
+    }
+
+    fn verify(&self, file: &str, expires: &str, signature: &str) -> bool {
+        let digits = signature.as_bytes().chunks(2).map(|pair| {
+            let pair = std::str::from_utf8(pair)
+                .ok()
+                .filter(|pair| pair.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+            u8::from_str_radix(pair, 16).ok()
+        });
+        let Some(signature) = digits.collect::<Option<Vec<u8>>>() else {
+            return false;
+        };
+        self.mac(file, expires).verify_slice(&signature).is_ok()
+    }
+}
+
+/// The signed URL of a task's picture. It is the same for every poll: it expires a fixed time after
+/// the task became ready, rounded up to the second.
+pub(crate) fn address(service: &Service, task: &Task) -> String {
+    let until =
+        service.clock.unix_at(task.final_at.saturating_add(service.config.delivery_lifetime));
+    let expires = (until.as_secs() + u64::from(until.subsec_nanos() > 0)).to_string();
+    let file = format!("{}.{}", task.id, task.picture.format.extension());
+    let signature = service.signer.sign(&file, &expires);
+    format!("{}/delivery/{file}?expires={expires}&signature={signature}", service.base(task.region))
+}
+
+/// Serves a delivery URL. It requires no key, because the URL is signed.
+pub(crate) async fn serve(
+    service: &Arc<Service>,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+    file: &str,
+) -> Result<Response, Rejection> {
+    if method != Method::GET && method != Method::HEAD {
+        return Err(Rejection::OtherMethods("GET, HEAD".to_owned()));
+    }
+    check_url(service, uri, file)?;
+    let id = file.split('.').next().unwrap_or_default();
+    let mut requested = RequestedFaults::in_header(headers, FaultPlace::Delivery)?;
+    let (kind, bytes) = picture(service, id).await?;
+    let applied = match *method {
+        // A HEAD response has no body, so it gets no faults.
+        Method::HEAD => AppliedFaults::default(),
+        _ => {
+            let mut state = service.state();
+            let task = state.tasks.get_mut(id).map(|task| &mut task.directives.faults);
+            service.faults.apply(FaultPlace::Delivery, &mut requested, task)
+        }
+    };
+    let replacement =
+        applied.replacement(FaultPlace::Delivery).or_else(|| applied.delivery_replacement(kind));
+    let response = replacement.unwrap_or_else(|| {
+        debug!(task = id, bytes = bytes.len(), "delivering");
+        let length = bytes.len();
+        let part =
+            if *method == Method::GET { Part::requested(headers, length) } else { Part::Whole };
+        part.response(kind, bytes, |left| match applied.cut() {
+            Some(cut) => Body::new(CutShort::new(left, cut)),
+            None => {
+                let (whole, service) = (left.len() == length, Arc::clone(service));
+                Body::new(Delivery { left, whole, id: id.to_owned(), service })
+            }
+        })
+    });
+    Ok(applied.delay(&service.clock, response).await)
+}
+
+/// Checks the signature of a delivery URL, and that it has not expired.
+fn check_url(service: &Service, uri: &Uri, file: &str) -> Result<(), Rejection> {
+    let parameter = |name: &str| {
+        let mut parameters = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        parameters
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+            .unwrap_or_default()
+    };
+    let expires = parameter("expires");
+    if !service.signer.verify(file, &expires, &parameter("signature")) {
+        return Err(Rejection::Forbidden("The signature of the delivery URL is not valid"));
+    }
+    let expires = Duration::from_secs(expires.parse().map_err(|_| Rejection::NotFound)?);
+    if service.clock.unix_now() >= expires {
+        return Err(Rejection::Forbidden(EXPIRED));
+    }
+    Ok(())
+}
+
+/// The picture of a task that is ready, with its media type. It is rendered once, except for
+/// concurrent requests.
+pub(crate) async fn picture(
+    service: &Service,
+    id: &str,
+) -> Result<(&'static str, Bytes), Rejection> {
+    let picture = {
+        let state = service.state();
+        let task = state.tasks.get(id).ok_or(Rejection::NotFound)?;
+        let kind = task.picture.format.media_type();
+        if task.outcome(service.clock.now()) != Some(Outcome::Ready) {
+            return Err(Rejection::NotFound);
+        }
+        if let Some(painted) = &task.painted {
+            return Ok((kind, painted.clone()));
+        }
+        if task.images_dropped {
+            return Err(Rejection::NotFound);
+        }
+        task.picture.clone()
+    };
+    let kind = picture.format.media_type();
+    let painted =
+        service.painters.run(move || picture.paint()).await.map_err(|_| Rejection::Broken)?;
+    let bytes = Bytes::from(painted.map_err(|_| Rejection::Broken)?);
+    service.state().tasks.keep_picture(id, bytes.clone(), service.clock.now(), service.room());
+    Ok((kind, bytes))
+}
+
+/// The body of a response, which detects when its last byte has been taken.
+struct Delivery {
+    left: Bytes,
+    /// Whether it is the complete file.
+    whole: bool,
+    id: String,
+    service: Arc<Service>,
+}
+
+impl http_body::Body for Delivery {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if self.left.is_empty() {
+            return Poll::Ready(None);
+        }
+        let length = self.left.len().min(CHUNK);
+        let chunk = self.left.split_to(length);
+        if self.left.is_empty() && self.whole {
+            let mut state = self.service.state();
+            state.delivered += 1;
+            if let Some(task) = state.tasks.get_mut(&self.id) {
+                task.deliveries += 1;
+            }
+        }
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body::Body as _;
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+    use crate::{config::Config, contract::Contract};
+
+    #[tokio::test]
+    async fn only_complete_deliveries_are_counted() {
+        let contract = Contract::built_in().unwrap();
+        let service = Arc::new(
+            Service::new(Config::default(), contract, String::new(), String::new()).unwrap(),
+        );
+        let delivery = || Delivery {
+            left: vec![7; 2 * CHUNK + 1].into(),
+            whole: true,
+            id: "a task".to_owned(),
+            service: Arc::clone(&service),
+        };
+        let mut broken = delivery();
+        for _ in 0..2 {
+            assert_eq!(broken.frame().await.unwrap().unwrap().into_data().unwrap().len(), CHUNK);
+        }
+        drop(broken);
+        assert_eq!(service.counts().delivered, 0);
+        let whole = delivery();
+        assert_eq!(whole.size_hint().exact(), Some(2 * CHUNK as u64 + 1));
+        assert_eq!(whole.collect().await.unwrap().to_bytes().len(), 2 * CHUNK + 1);
+        assert_eq!(service.counts().delivered, 1);
+    }
+}

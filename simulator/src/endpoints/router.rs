@@ -1,0 +1,102 @@
+//! Routes requests to their handlers, according to the contract.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Request, State},
+    http::request::Parts,
+    response::Response,
+};
+use http_body_util::BodyExt as _;
+use tokio::net::TcpListener;
+use tracing::debug;
+
+use crate::{
+    contract::{Found, Kind, Region, neutral_path},
+    endpoints::{delivery, poll, submit},
+    error::StartError,
+    http::reply::Rejection,
+    state::Service,
+};
+
+/// The service at one of its two base URLs.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) service: Arc<Service>,
+    pub(crate) region: Region,
+}
+
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
+}
+
+pub(crate) fn router(endpoint: Endpoint) -> Router {
+    Router::new().fallback(handle).with_state(endpoint)
+}
+
+async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response {
+    let (head, mut body) = request.into_parts();
+    match dispatch(&endpoint, &head, &mut body).await {
+        Ok(response) => response,
+        Err(refusal) => {
+            drain(body, endpoint.service.config.max_body_bytes).await;
+            let (method, path) = (&head.method, head.uri.path());
+            let response = refusal.response();
+            let status = response.status();
+            debug!(%method, path, status = status.as_u16(), region = %endpoint.region, "refused");
+            if status.is_client_error() {
+                *endpoint.service.state().refused.entry(status.as_u16()).or_default() += 1;
+            }
+            response
+        }
+    }
+}
+
+/// Reads and discards the rest of a body, up to a limit, so that the client can read the response
+/// instead of getting a connection reset.
+async fn drain(mut body: Body, bound: usize) {
+    let mut read = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        read += frame.data_ref().map_or(0, Bytes::len);
+        if read > bound {
+            return;
+        }
+    }
+}
+
+async fn dispatch(
+    endpoint: &Endpoint,
+    head: &Parts,
+    body: &mut Body,
+) -> Result<Response, Rejection> {
+    let service = &endpoint.service;
+    if let Some(file) = head.uri.path().strip_prefix("/delivery/") {
+        return delivery::serve(service, &head.method, &head.uri, &head.headers, file).await;
+    }
+    let path =
+        neutral_path(head.uri.path(), &service.config.model_prefix).ok_or(Rejection::NotFound)?;
+    let operation = match service.contract.find(&head.method, &path) {
+        Found::Operation(operation) => operation,
+        Found::OtherMethods(allow) => return Err(Rejection::OtherMethods(allow)),
+        Found::Nothing => return Err(Rejection::NotFound),
+    };
+    let project = service.state().accounts.caller(&head.headers).map_err(Rejection::Forbidden)?;
+    match &operation.kind {
+        Kind::Poll => poll::serve(endpoint, &project, head.uri.query(), &head.headers).await,
+        Kind::Submit(submission) => {
+            let name = path.trim_start_matches("/v1/");
+            if !service.state().accounts.admits(&project, name) {
+                return Err(Rejection::Forbidden("The project has no access to this endpoint"));
+            }
+            let call = submit::Call {
+                project,
+                submission: Arc::clone(submission),
+                operation: name.to_owned(),
+                operation_id: operation.id.clone(),
+            };
+            submit::serve(endpoint, call, &head.headers, body).await
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Submissions: reads and validates them. [`accept`] charges for them.
+
+mod accept;
+
+use std::sync::Arc;
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderMap, StatusCode, header},
+    response::Response,
+};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde_json::Value;
+
+use crate::{
+    billing::accounts::ProjectRef,
+    contract::{Submission, Violation},
+    endpoints::router::Endpoint,
+    faults::{FaultPlace, RequestedFaults},
+    http::{
+        self,
+        reply::{self, Rejection},
+    },
+    media::{images::Input, paint::Format, video},
+    request::{parsed::ParsedRequest, size, validation},
+    state::Service,
+};
+
+/// The called operation, and the project of the key.
+#[derive(Clone)]
+pub(crate) struct Call {
+    pub(crate) project: ProjectRef,
+    pub(crate) submission: Arc<Submission>,
+    pub(crate) operation: String,
+    pub(crate) operation_id: String,
+}
+
+/// A valid request.
+struct ValidRequest {
+    parsed: ParsedRequest,
+    inputs: Vec<Input>,
+    size: (u32, u32),
+}
+
+pub(crate) async fn serve(
+    endpoint: &Endpoint,
+    call: Call,
+    headers: &HeaderMap,
+    body: &mut Body,
+) -> Result<Response, Rejection> {
+    let requested = RequestedFaults::in_header(headers, FaultPlace::Submission)?;
+    let bytes = read(headers, body, endpoint.service.config.max_body_bytes).await?;
+    check_content_type(headers)?;
+    let examine = {
+        let service = Arc::clone(&endpoint.service);
+        let call = call.clone();
+        let headers = headers.clone();
+        move || {
+            let mut valid = examine(&service, &call, &bytes)?;
+            valid.parsed.directives.faults.join(requested, &call.operation, &headers, &bytes);
+            Ok(valid)
+        }
+    };
+    let examined = endpoint.service.readers.run(examine).await.map_err(|_| Rejection::Broken)?;
+    let mut valid = examined.map_err(Rejection::Invalid)?;
+    let applied = endpoint.service.faults.apply_to_submission(&mut valid.parsed.directives.faults);
+    let response = match applied.replacement(FaultPlace::Submission) {
+        Some(response) => response,
+        None => {
+            let accepted = accept::accept(endpoint, call, valid, applied.foreign_base())?;
+            applied.after(reply::json(StatusCode::OK, &accepted))
+        }
+    };
+    Ok(applied.delay(&endpoint.service.clock, response).await)
+}
+
+async fn read(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Bytes, Rejection> {
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > limit as u64) {
+        return Err(Rejection::TooLarge(limit));
+    }
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Rejection::TooLarge(limit)),
+        Err(error) if http::is_too_slow(&*error) => Err(Rejection::TooSlow),
+        Err(_) => Err(Rejection::Unreadable),
+    }
+}
+
+fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
+    let given =
+        headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")) {
+        return Ok(());
+    }
+    let msg = concat!(
+        "Input should be a valid dictionary or object to extract fields from: ",
+        "the Content-Type should be application/json",
+    );
+    Err(Rejection::Invalid(vec![Violation::new(["body"], "model_attributes_type", msg)]))
+}
+
+/// The slow part: parsing, validation, decoding of images.
+fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<ValidRequest, Vec<Violation>> {
+    let submission = &call.submission;
+    let mut checked = validation::check(submission, bytes, service.config.max_input_pixels)?;
+    check_finetune(service, call, &checked.body)?;
+    let size = size::of_request(
+        &service.config,
+        &call.operation,
+        &submission.fields,
+        &checked.body,
+        &checked.inputs,
+    )?;
+    let video = video::is_made_by(&call.operation)
+        .then(|| video::VideoSpec::read(&checked.body, size))
+        .transpose()?;
+    let (secrets, moderation) = (&service.contract.secret_fields, &service.config.moderation);
+    let mut parsed = ParsedRequest::read(submission, secrets, moderation, &mut checked);
+    if let Some(video) = video {
+        parsed.format = Format::Video(video);
+    }
+    Ok(ValidRequest { parsed, inputs: checked.inputs, size })
+}
+
+/// Rejects a finetune that the project may not use.
+fn check_finetune(service: &Service, call: &Call, body: &Value) -> Result<(), Vec<Violation>> {
+    let named = body
+        .get("finetune_id")
+        .and_then(Value::as_str)
+        .filter(|_| call.operation.ends_with("-finetuned"));
+    if named.is_none_or(|id| service.state().accounts.knows_finetune(&call.project, id)) {
+        return Ok(());
+    }
+    let problem = "the project has no finetune of this name";
+    Err(vec![Violation::value(vec!["body".into(), "finetune_id".into()], problem)])
+}

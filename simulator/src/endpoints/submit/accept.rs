@@ -1,0 +1,184 @@
+//! Creates the task of a valid submission and charges for it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tracing::info;
+
+use super::{Call, ValidRequest};
+use crate::{
+    billing::{
+        accounts::ProjectRef,
+        credits::{Credits, Megapixels},
+    },
+    endpoints::{poll, router::Endpoint},
+    http::reply::Rejection,
+    media::{
+        images::{Image, Input},
+        paint::{Brief, Picture},
+    },
+    state::{Service, State},
+    tasks::Task,
+    webhooks::{Webhook, WebhookFaults},
+};
+
+/// The response to a submission: with a polling URL, or with the status and the webhook.
+#[derive(Serialize)]
+pub(super) struct Accepted {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    polling_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook_url: Option<String>,
+    cost: Credits,
+    input_mp: Option<Megapixels>,
+    output_mp: Megapixels,
+}
+
+/// Creates the task and charges for it, or does neither.
+pub(super) fn accept(
+    endpoint: &Endpoint,
+    call: Call,
+    mut valid: ValidRequest,
+    foreign_base: Option<String>,
+) -> Result<Accepted, Rejection> {
+    let service = &endpoint.service;
+    let (width, height) = valid.size;
+    let input_mp = input_megapixels(&valid.inputs);
+    let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
+    let price = service.config.prices.for_operation(&call.operation);
+    let cost = price.of(input_mp.unwrap_or_default(), output_mp);
+    let now = service.clock.now();
+
+    let mut state = service.state();
+    state.tasks.settle(now, service.room());
+    check_active_tasks(service, &state, &call.project, now)?;
+    let number = state.tasks.accepted();
+    let id = service.chance.task_id(number);
+    let charged = state.accounts.charge(&call.project, cost, service.clock.unix_at(now), &id);
+    charged.map_err(|unpaid| Rejection::Unpaid(service.config.unpaid_status, unpaid))?;
+    let webhook_url = valid.parsed.webhook_url.take();
+    let webhook_secret = valid.parsed.webhook_secret.take();
+    let faults = match webhook_url {
+        Some(_) => service.faults.webhook_faults(&mut valid.parsed.directives.faults),
+        None => WebhookFaults::default(),
+    };
+    let bill = Bill { cost, input_mp, output_mp };
+    let task = new_task(endpoint, call, valid, (number, id), now, bill);
+    info!(task = task.id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
+    if let Some(url) = &webhook_url {
+        service.webhooks.enqueue(Webhook {
+            task: task.id.clone(),
+            url: url.clone(),
+            secret: webhook_secret,
+            final_at: task.final_at,
+            result: poll::result(service, &task, task.final_at),
+            faults,
+        });
+    }
+    let webhook_url = webhook_url.filter(|_| service.config.webhooks.omit_polling_url);
+    let accepted = Accepted::new(endpoint, &task, webhook_url, foreign_base.as_deref());
+    state.tasks.insert(task);
+    Ok(accepted)
+}
+
+/// What a submission costs, and why.
+struct Bill {
+    cost: Credits,
+    input_mp: Option<Megapixels>,
+    output_mp: Megapixels,
+}
+
+fn new_task(
+    endpoint: &Endpoint,
+    call: Call,
+    valid: ValidRequest,
+    (number, id): (u64, String),
+    now: Duration,
+    bill: Bill,
+) -> Task {
+    let service = &endpoint.service;
+    let ValidRequest { parsed, inputs, size } = valid;
+    let seed = parsed.seed.unwrap_or_else(|| service.chance.picture_seed(number).into());
+    Task {
+        id,
+        project: call.project,
+        picture: Picture::new(Brief {
+            operation: call.operation.clone(),
+            prompt: parsed.prompt,
+            seed,
+            settings: parsed.settings,
+            size,
+            format: parsed.format,
+            inputs,
+        }),
+        images_dropped: false,
+        painted: None,
+        final_at: now.saturating_add(service.config.time_of(&call.operation)),
+        operation: call.operation,
+        operation_id: call.operation_id,
+        region: endpoint.region,
+        request: parsed.shown,
+        directives: parsed.directives,
+        cost: bill.cost,
+        input_mp: bill.input_mp,
+        output_mp: bill.output_mp,
+        accepted_at: now,
+        polls: 0,
+        deliveries: 0,
+    }
+}
+
+impl Accepted {
+    /// The response for a new task. With `webhook_url` it has the status instead of a polling URL.
+    fn new(
+        endpoint: &Endpoint,
+        task: &Task,
+        webhook_url: Option<String>,
+        foreign_base: Option<&str>,
+    ) -> Self {
+        let service = &endpoint.service;
+        let status = task.status(task.accepted_at, &service.config.in_progress).to_owned();
+        Self {
+            polling_url: webhook_url.is_none().then(|| {
+                let base = foreign_base.unwrap_or(service.base(endpoint.region));
+                format!("{base}/v1/get_result?id={}", task.id)
+            }),
+            status: webhook_url.is_some().then_some(status),
+            webhook_url,
+            id: task.id.clone(),
+            cost: task.cost,
+            input_mp: task.input_mp,
+            output_mp: task.output_mp,
+        }
+    }
+}
+
+/// Rejects a submission of a project that has reached its maximum of active tasks.
+fn check_active_tasks(
+    service: &Service,
+    state: &State,
+    project: &ProjectRef,
+    now: Duration,
+) -> Result<(), Rejection> {
+    let most = state.accounts.max_active_tasks(project).unwrap_or(service.config.max_active_tasks);
+    if state.tasks.active(project) < most {
+        return Ok(());
+    }
+    let wait = state.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
+    // Clients wait in real time. While the clock is stopped, the wait is unknown.
+    let speed = service.clock.speed();
+    let real = Duration::try_from_secs_f64(wait.as_secs_f64() / speed);
+    Err(Rejection::TooManyTasks { most, wait: real.unwrap_or(wait) })
+}
+
+/// The area of the request's images; unknown if one was given by its URL.
+fn input_megapixels(inputs: &[Input]) -> Option<Megapixels> {
+    let pixels = inputs.iter().map(|input| match &input.image {
+        Image::Inline(image) => Some(image.pixels()),
+        Image::Elsewhere(_) => None,
+    });
+    pixels.sum::<Option<u64>>().map(Megapixels::of_pixels)
+}

@@ -1,0 +1,86 @@
+//! Accepts connections, serves them with a router, and disconnects slow clients.
+//!
+//! A handler cuts its connection by adding a [`Cut`] to the extensions of its response, or by a
+//! body that fails with one.
+
+mod activity;
+mod body;
+mod connection;
+pub(crate) mod range;
+pub(crate) mod reply;
+mod stream;
+
+use std::{io::ErrorKind, time::Duration};
+
+use axum::Router;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+};
+use tracing::{debug, warn};
+
+pub(crate) use self::activity::Cut;
+pub(crate) use self::body::is_too_slow;
+
+/// How long to wait after the system could not accept a connection.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// Serves `router` at `listener` until `stopped` is `true` or its sender is dropped. Then it
+/// accepts no more connections, closes the idle ones, and returns when the others are done.
+/// Dropping the future drops all connections.
+///
+/// A client that takes longer than `client_timeout` to send the headers of a request, to send its
+/// body, or to read any part of a response is disconnected.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    client_timeout: Duration,
+    stopped: watch::Receiver<bool>,
+) {
+    let mut connections = JoinSet::new();
+    let mut stopping = stopped.clone();
+    loop {
+        let stream = tokio::select! {
+            // An error means that the sender was dropped, which also stops it.
+            _ = stopping.wait_for(|stop| *stop) => break,
+            // Removes a finished connection.
+            Some(_) = connections.join_next() => continue,
+            stream = accept(&listener) => stream,
+        };
+        // Send responses without delay.
+        let _ = stream.set_nodelay(true);
+        connections.spawn(connection::serve(
+            stream,
+            router.clone(),
+            client_timeout,
+            stopped.clone(),
+        ));
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            // The client disconnected before it was accepted.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::ConnectionAborted
+                        | ErrorKind::ConnectionReset
+                        | ErrorKind::ConnectionRefused
+                ) =>
+            {
+                debug!(%error, "a connection was not accepted");
+            }
+            // Probably too many open files; an immediate retry would fail too.
+            Err(error) => {
+                warn!(%error, "could not accept connections");
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What operations make, and the images that they are given.
+
+pub(crate) mod images;
+pub(crate) mod paint;
+pub(crate) mod video;

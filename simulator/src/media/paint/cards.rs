@@ -1,0 +1,109 @@
+//! The images of a request, shown as framed cards.
+
+use super::{
+    Picture,
+    canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
+    fit,
+    text::{PLAIN, PROSE},
+};
+use crate::media::images::{Image, Input};
+
+/// The minimum side of a card, in pixels.
+const MIN_SIDE: f32 = 4.0;
+
+/// Paints the images into `area`, as large as possible.
+pub(super) fn paint(canvas: &mut Canvas, picture: &Picture, inputs: &[Input], area: Area) {
+    if inputs.is_empty() {
+        return;
+    }
+    let (width, height) = (area.width as f32, area.height as f32);
+    let gap = (canvas.short() * 0.02).max(1.0);
+    let count = inputs.len();
+    let side_with = |columns: usize| {
+        let rows = count.div_ceil(columns);
+        ((width - gap * (columns - 1) as f32) / columns as f32)
+            .min((height - gap * (rows - 1) as f32) / rows as f32)
+            .floor()
+    };
+    let columns = (1..=count).max_by(|a, b| side_with(*a).total_cmp(&side_with(*b))).unwrap_or(1);
+    let side = side_with(columns);
+    if side < MIN_SIDE {
+        return;
+    }
+    let rows = count.div_ceil(columns);
+    let top = area.y as f32 + (height - (rows as f32 * (side + gap) - gap)) / 2.0;
+    for (index, input) in inputs.iter().enumerate() {
+        let (row, column) = (index / columns, index % columns);
+        let in_row = columns.min(count - row * columns) as f32;
+        let left = area.x as f32 + (width - (in_row * (side + gap) - gap)) / 2.0;
+        let x = left + column as f32 * (side + gap);
+        let y = top + row as f32 * (side + gap);
+        card(canvas, picture, input, x as i64, y as i64, side as i64);
+    }
+}
+
+/// Paints a white card with the image, and the name of its field below.
+fn card(canvas: &mut Canvas, picture: &Picture, input: &Input, x: i64, y: i64, side: i64) {
+    let frame = (side / 24).max(1);
+    let label = if side >= 72 { (side as f32 * 0.085).clamp(9.0, 20.0) } else { 0.0 };
+    let foot = (label * 1.5) as i64;
+    for (spread, share) in [(3, 0.10), (2, 0.12), (1, 0.16)] {
+        canvas.blend_rectangle(
+            x - spread,
+            y - spread + 2,
+            side + 2 * spread,
+            side + 2 * spread,
+            rgb(0x000000),
+            share,
+        );
+    }
+    canvas.blend_rectangle(x, y, side, side, rgb(0xfaf8f2), 1.0);
+    let (inner_width, inner_height) = (side - 2 * frame, side - 2 * frame - foot);
+    match &input.image {
+        Image::Inline(_) => {
+            let inner =
+                Area { x: x + frame, y: y + frame, width: inner_width, height: inner_height };
+            thumbnail(canvas, picture, input, inner);
+        }
+        Image::Elsewhere(host) => {
+            placeholder(canvas, host, x + frame, y + frame, inner_width, inner_height)
+        }
+    }
+    if label > 0.0 {
+        let text = PLAIN.elide(&input.place, label, inner_width as f32);
+        let at = (x + frame) as f32 + (inner_width as f32 - PLAIN.width(&text, label)) / 2.0;
+        let baseline = (y + side - frame) as f32 - label * 0.25;
+        PLAIN.draw(canvas, &text, label, (at.round(), baseline.round()), rgb(0x3a3a44));
+    }
+}
+
+fn thumbnail(canvas: &mut Canvas, picture: &Picture, input: &Input, area: Area) {
+    let (Ok(w @ 1..), Ok(h @ 1..)) = (u32::try_from(area.width), u32::try_from(area.height)) else {
+        return;
+    };
+    let Some(image) = picture.pixels_of(input) else { return };
+    let small = fit::contain(&image, w, h);
+    let (dx, dy) = (
+        (area.width - i64::from(small.width())) / 2,
+        (area.height - i64::from(small.height())) / 2,
+    );
+    for (px, py, pixel) in small.enumerate_pixels() {
+        let [r, g, b, a] = pixel.0.map(|part| f32::from(part) / 255.0);
+        let (px, py) = (i64::from(px), i64::from(py));
+        let checks = mix(rgb(0xd0d0d0), WHITE, ((px / 8 + py / 8) % 2) as f32);
+        canvas.blend(area.x + dx + px, area.y + dy + py, mix(checks, [r, g, b], a), 1.0);
+    }
+}
+
+fn placeholder(canvas: &mut Canvas, host: &str, x: i64, y: i64, width: i64, height: i64) {
+    let ground: Colour = rgb(0xe2e4ea);
+    canvas.blend_rectangle(x, y, width, height, ground, 1.0);
+    let size = (height as f32 * 0.1).clamp(9.0, 24.0);
+    let room = width as f32 * 0.9;
+    for (index, text) in ["an image at", host, "not fetched"].iter().enumerate() {
+        let text = PROSE.elide(text, size, room);
+        let at = x as f32 + (width as f32 - PROSE.width(&text, size)) / 2.0;
+        let baseline = y as f32 + height as f32 / 2.0 + (index as f32 - 0.7) * size * 1.3;
+        PROSE.draw(canvas, &text, size, (at.round(), baseline.round()), rgb(0x50545f));
+    }
+}

@@ -1,0 +1,132 @@
+//! Pictures made from other pictures: edit, remix, try-on, control images.
+
+use image::{DynamicImage, RgbaImage};
+
+use super::{
+    Picture,
+    canvas::{Area, Canvas, Colour, luma, mix, rgb},
+    caption, cards, fit, look,
+    noise::Draw,
+    palette::PALETTES,
+};
+use crate::media::{images::Input, paint::OperationKind};
+
+/// The range of how far an edited image takes on the palette. Prompt and seed choose the value.
+const RESTYLED: (f32, f32) = (0.26, 0.4);
+
+/// The longest side of the image from which a blurred background is made.
+const GROUND_SIDE: u32 = 160;
+
+/// The complete reference in other colours; if its shape differs, on a blurred background of
+/// itself.
+pub(super) fn restyled(picture: &Picture, reference: &RgbaImage) -> Canvas {
+    let mut canvas = whole_on_itself(reference, picture.size());
+    let mut draw = Draw::new(&picture.key);
+    let palette = &PALETTES[draw.next() as usize % PALETTES.len()];
+    let share = draw.between(RESTYLED.0, RESTYLED.1);
+    let (width, height) = (canvas.width as f32, canvas.height as f32);
+    canvas.change(|x, y, colour| {
+        let toned = tone(luma(colour), [palette.near, palette.far, palette.light]);
+        let (across, down) = (x as f32 / width - 0.5, y as f32 / height - 0.5);
+        let shade = 1.0 - 0.5 * (across * across + down * down);
+        mix(colour, toned, share).map(|part| part * shade)
+    });
+    look::apply(&mut canvas, &picture.settings);
+    canvas
+}
+
+/// A tone from dark over middle to light.
+fn tone(brightness: f32, [dark, middle, light]: [Colour; 3]) -> Colour {
+    if brightness < 0.5 {
+        mix(dark, middle, brightness * 2.0)
+    } else {
+        mix(middle, light, brightness * 2.0 - 1.0)
+    }
+}
+
+/// The complete image in the centre, on an enlarged and blurred copy of itself.
+fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
+    let whole = fit::contain(image, width, height);
+    if whole.dimensions() == (width, height) {
+        return Canvas::of(&whole);
+    }
+    let long = width.max(height).max(1);
+    let small = |side: u32| {
+        (u64::from(side) * u64::from(GROUND_SIDE.min(long)) / u64::from(long)).max(1) as u32
+    };
+    let ground = fit::cover(image, small(width), small(height));
+    let ground = DynamicImage::from(ground).fast_blur(4.0).into_rgba8();
+    let mut canvas = Canvas::of(&fit::cover(&ground, width, height));
+    canvas.change(|_, _, colour| mix(colour, rgb(0x202024), 0.4));
+    let at = ((width - whole.width()) / 2, (height - whole.height()) / 2);
+    canvas.lay(&Canvas::of(&whole), i64::from(at.0), i64::from(at.1));
+    canvas
+}
+
+/// A blend from the painting at strength 0 to the image prompt at strength 1.
+pub(super) fn remixed(picture: &Picture, image_prompt: &RgbaImage) -> Canvas {
+    let mut canvas = picture.painting();
+    let (width, height) = picture.size();
+    let prompt = Canvas::of(&fit::cover(image_prompt, width, height));
+    let strength = picture.settings.image_prompt_strength;
+    canvas.change(|x, y, painted| {
+        mix(painted, prompt.row(y).get(x).copied().unwrap_or(painted), strength)
+    });
+    canvas
+}
+
+/// The person of a try-on: the field whose name starts with `person` or `model`, or else the first
+/// image. All other images are garments.
+pub(crate) fn person(inputs: &[Input]) -> Option<&Input> {
+    let named =
+        |input: &&Input| ["person", "model"].iter().any(|name| input.place.starts_with(name));
+    inputs.iter().find(named).or(inputs.first())
+}
+
+/// The person fills the picture; the garments are shown at the bottom.
+pub(super) fn tried_on(picture: &Picture) -> Option<RgbaImage> {
+    let person = person(&picture.inputs)?;
+    let (width, height) = picture.size();
+    let mut canvas = Canvas::of(&fit::contain(&picture.pixels_of(person)?, width, height));
+    let garments: Vec<_> =
+        picture.inputs.iter().filter(|input| input.place != person.place).cloned().collect();
+    let free = caption::above(&canvas, picture);
+    let (margin, height) = (free.width / 24, free.height * 9 / 24);
+    let strip = Area {
+        x: margin,
+        y: free.height - height,
+        width: free.width - 2 * margin,
+        height: height - margin,
+    };
+    cards::paint(&mut canvas, picture, &garments, strip);
+    caption::paint(&mut canvas, picture);
+    Some(canvas.into_image_with_alpha())
+}
+
+/// The edges of the control image, light on dark, or its depth, where low and bright parts are near
+/// and light. Both in the colours of the painting.
+pub(super) fn controlled(picture: &Picture, kind: OperationKind) -> Option<RgbaImage> {
+    let control = picture.pixels_of(picture.inputs.iter().find(|input| !input.is_mask)?)?;
+    let (width, height) = picture.size();
+    // Scaling down and up again smooths the image, so that noise makes no edges.
+    let small = fit::cover(&control, width.div_ceil(2), height.div_ceil(2));
+    let control = Canvas::of(&fit::cover(&small, width, height));
+    let mut canvas = picture.painting();
+    canvas.change(|x, y, painted| {
+        let at = |x: usize, y: usize| control.row(y).get(x).map_or(0.0, |colour| luma(*colour));
+        let near = match kind {
+            OperationKind::Canny => {
+                let (right, below) =
+                    ((x + 1).min(control.width - 1), (y + 1).min(control.height - 1));
+                let (left, above) = (x.saturating_sub(1), y.saturating_sub(1));
+                let (across, down) = (at(right, y) - at(left, y), at(x, below) - at(x, above));
+                ((across * across + down * down).sqrt() * 6.0).min(1.0)
+            }
+            _ => 0.7 * at(x, y) + 0.3 * y as f32 / control.height as f32,
+        };
+        let light = mix(painted, [1.0; 3], 0.75);
+        mix(painted.map(|part| part * 0.15), light, near)
+    });
+    caption::paint(&mut canvas, picture);
+    Some(canvas.into_image_with_alpha())
+}

@@ -1,0 +1,105 @@
+//! Encodes pixels to a file that is labeled as a placeholder.
+
+use image::{
+    DynamicImage, ImageEncoder, ImageError, ImageFormat, RgbaImage,
+    codecs::jpeg::JpegEncoder,
+    codecs::png::PngEncoder,
+    codecs::webp::WebPEncoder,
+    error::{UnsupportedError, UnsupportedErrorKind},
+};
+
+use super::{Format, canvas::Canvas};
+use crate::media::video;
+
+/// The label in every file.
+pub(super) const NOTICE: &str =
+    "Painted by the imagekiln simulator: a placeholder, not a model's work";
+
+/// Encodes without loss, except for jpeg and video. These have no transparency, and show white
+/// instead.
+pub(super) fn encode(pixels: RgbaImage, format: Format) -> Result<Vec<u8>, ImageError> {
+    let opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
+    let pixels = match (opaque, format) {
+        (false, Format::Jpeg | Format::Video(_)) => Canvas::of(&pixels).into_image().into(),
+        (false, _) => DynamicImage::from(pixels),
+        (true, _) => DynamicImage::from(pixels).into_rgb8().into(),
+    };
+    let mut bytes = Vec::new();
+    match format {
+        Format::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), ImageFormat::Jpeg),
+        Format::Png => write(&pixels, PngEncoder::new(&mut bytes), ImageFormat::Png),
+        Format::Webp => write(&pixels, WebPEncoder::new_lossless(&mut bytes), ImageFormat::WebP),
+        Format::Video(spec) => return video::encode(&pixels.into_rgb8(), spec),
+    }?;
+    Ok(bytes)
+}
+
+fn write(
+    pixels: &DynamicImage,
+    mut encoder: impl ImageEncoder,
+    format: ImageFormat,
+) -> Result<(), ImageError> {
+    encoder.set_exif_metadata(exif(NOTICE)).map_err(|error: UnsupportedError| {
+        let kind = UnsupportedErrorKind::GenericFeature(error.to_string());
+        ImageError::Unsupported(UnsupportedError::from_format_and_kind(format.into(), kind))
+    })?;
+    pixels.write_with_encoder(encoder)
+}
+
+/// Exif metadata with one field, `ImageDescription`, which all three formats support.
+fn exif(description: &str) -> Vec<u8> {
+    /// The offset of the text, after the header and a directory of one entry.
+    const TEXT_AT: u32 = 26;
+    let length = description.len() as u32 + 1;
+    let mut exif = b"II\x2a\0".to_vec();
+    exif.extend(8u32.to_le_bytes());
+    exif.extend(1u16.to_le_bytes());
+    exif.extend(0x010e_u16.to_le_bytes());
+    exif.extend(2u16.to_le_bytes());
+    exif.extend(length.to_le_bytes());
+    exif.extend(TEXT_AT.to_le_bytes());
+    exif.extend(0u32.to_le_bytes());
+    exif.extend(description.bytes());
+    exif.push(0);
+    exif
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use image::{ImageDecoder as _, ImageReader, Rgba};
+
+    use super::*;
+
+    #[test]
+    fn every_format_is_labeled_as_a_placeholder() {
+        for format in [Format::Jpeg, Format::Png, Format::Webp] {
+            let bytes = encode(RgbaImage::new(3, 2), format).unwrap();
+            let reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format().unwrap();
+            let metadata = reader.into_decoder().unwrap().exif_metadata().unwrap().unwrap();
+            assert_eq!(metadata, exif(NOTICE), "{format:?}");
+            let text = &metadata[26..metadata.len() - 1];
+            assert_eq!(std::str::from_utf8(text).unwrap(), NOTICE);
+        }
+    }
+
+    #[test]
+    fn lossless_formats_keep_transparency_and_jpeg_shows_white() {
+        let pixels =
+            RgbaImage::from_fn(16, 16, |x, _| Rgba([200, 0, x as u8, if x < 8 { 0 } else { 255 }]));
+        for format in [Format::Png, Format::Webp] {
+            let decoded =
+                image::load_from_memory(&encode(pixels.clone(), format).unwrap()).unwrap();
+            assert_eq!(decoded.to_rgba8(), pixels, "{format:?}");
+        }
+        let jpeg =
+            image::load_from_memory(&encode(pixels, Format::Jpeg).unwrap()).unwrap().to_rgb8();
+        assert!(
+            jpeg.get_pixel(2, 2).0.iter().all(|part| *part > 240),
+            "{:?}",
+            jpeg.get_pixel(2, 2)
+        );
+        assert!(jpeg.get_pixel(13, 2).0[1] < 40, "{:?}", jpeg.get_pixel(13, 2));
+    }
+}

@@ -1,0 +1,237 @@
+//! Pictures: painted from the prompt, or edited from the images of the request, with a caption.
+
+mod canvas;
+mod caption;
+mod cards;
+mod deblur;
+mod diffuse;
+mod edit;
+mod encode;
+mod extend;
+mod fit;
+mod inpaint;
+mod landscape;
+mod look;
+mod mask;
+mod noise;
+mod operation_kind;
+mod palette;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod recognition;
+mod settings;
+mod text;
+
+use image::{GrayImage, ImageError, RgbaImage};
+use sha2::{Digest as _, Sha256};
+
+use self::canvas::{Area, Canvas};
+use crate::media::{
+    images::{Image, Input},
+    video,
+};
+
+pub(crate) use self::edit::person;
+pub(crate) use self::operation_kind::OperationKind;
+pub(crate) use self::settings::Settings;
+
+/// The file format of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Jpeg,
+    Png,
+    Webp,
+    Video(video::VideoSpec),
+}
+
+impl Format {
+    /// The format of this name in the contract.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "jpeg" => Some(Self::Jpeg),
+            "png" => Some(Self::Png),
+            "webp" => Some(Self::Webp),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Jpeg => "jpeg",
+            Self::Png => "png",
+            Self::Webp => "webp",
+            Self::Video(_) => video::EXTENSION,
+        }
+    }
+
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::Jpeg => "image/jpeg",
+            Self::Png => "image/png",
+            Self::Webp => "image/webp",
+            Self::Video(_) => video::MEDIA_TYPE,
+        }
+    }
+}
+
+/// The maximum length of a prompt in the caption, in characters.
+const MAX_CAPTION_PROMPT: usize = 300;
+
+/// Everything that a picture depends on.
+#[derive(Clone)]
+pub(crate) struct Brief {
+    /// The operation's name with the prefix `gen`: `gen-2-pro`.
+    pub(crate) operation: String,
+    pub(crate) prompt: String,
+    pub(crate) seed: i128,
+    pub(crate) settings: Settings,
+    pub(crate) size: (u32, u32),
+    pub(crate) format: Format,
+    pub(crate) inputs: Vec<Input>,
+}
+
+/// A picture that can be rendered.
+#[derive(Clone)]
+pub(crate) struct Picture {
+    operation: String,
+    prompt: String,
+    /// A digest of operation, prompt and seed, which determines the painting.
+    key: [u8; 32],
+    settings: Settings,
+    pub(crate) seed: i128,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) format: Format,
+    pub(crate) inputs: Vec<Input>,
+}
+
+impl Picture {
+    pub(crate) fn new(brief: Brief) -> Self {
+        let Brief { operation, prompt, seed, settings, size, format, inputs } = brief;
+        let mut key = Sha256::new();
+        for part in [&operation, &prompt] {
+            key.update((part.len() as u64).to_be_bytes());
+            key.update(part.as_bytes());
+        }
+        key.update(seed.to_be_bytes());
+        Self {
+            operation,
+            prompt: prompt.chars().take(MAX_CAPTION_PROMPT).collect(),
+            key: key.finalize().into(),
+            settings,
+            seed,
+            width: size.0,
+            height: size.1,
+            format,
+            inputs,
+        }
+    }
+
+    /// Renders and encodes the picture. The same picture yields the same bytes.
+    pub(crate) fn paint(&self) -> Result<Vec<u8>, ImageError> {
+        encode::encode(self.pixels(), self.format)
+    }
+
+    fn pixels(&self) -> RgbaImage {
+        let worked = match OperationKind::of(&self.operation) {
+            OperationKind::Create => None,
+            OperationKind::Fill => inpaint::fill(self),
+            OperationKind::Erase => inpaint::erase(self),
+            OperationKind::Deblur => deblur::paint(self),
+            OperationKind::TryOn => edit::tried_on(self),
+            OperationKind::Expand => {
+                self.image().map(|image| extend::around(self, &image, self.settings.added))
+            }
+            OperationKind::Outpaint => {
+                self.reference().map(|image| extend::around(self, &image, self.placed(&image)))
+            }
+            kind @ (OperationKind::Canny | OperationKind::Depth) => edit::controlled(self, kind),
+        };
+        // Also if the image to edit is missing, or was given by its URL.
+        worked.unwrap_or_else(|| self.created())
+    }
+
+    /// A painting with the images of the request.
+    fn created(&self) -> RgbaImage {
+        let (prompts, references): (Vec<_>, Vec<_>) =
+            self.inputs.iter().cloned().partition(|input| input.place == "image_prompt");
+        let prompt = prompts.first().and_then(|prompt| self.pixels_of(prompt));
+        let mut canvas = match (prompt, references.as_slice()) {
+            (Some(prompt), _) => edit::remixed(self, &prompt),
+            (None, [only]) => match self.pixels_of(only) {
+                Some(reference) => edit::restyled(self, &reference),
+                None => self.with_cards(&references),
+            },
+            (None, _) => self.with_cards(&references),
+        };
+        caption::paint(&mut canvas, self);
+        canvas.into_image_with_alpha()
+    }
+
+    fn with_cards(&self, inputs: &[Input]) -> Canvas {
+        let mut canvas = self.painting();
+        let free = caption::above(&canvas, self);
+        let margin = free.width.min(free.height) / 24;
+        let area = Area {
+            x: margin,
+            y: margin,
+            width: free.width - 2 * margin,
+            height: free.height - 2 * margin,
+        };
+        cards::paint(&mut canvas, self, inputs, area);
+        canvas
+    }
+
+    /// The landscape, with the effects of the settings.
+    fn painting(&self) -> Canvas {
+        let mut canvas = Canvas::new(self.width, self.height);
+        landscape::paint(&mut canvas, &self.key);
+        look::apply(&mut canvas, &self.settings);
+        canvas
+    }
+
+    fn size(&self) -> (u32, u32) {
+        (self.width, self.height)
+    }
+
+    /// The settings as listed in the caption.
+    fn facts(&self) -> Vec<String> {
+        let has_image_prompt = self.inputs.iter().any(|input| input.place == "image_prompt");
+        self.settings.facts(has_image_prompt)
+    }
+
+    /// The pixels of an image, with eight bits per channel. The image was decoded before; if that
+    /// fails now, the picture is rendered without it.
+    fn pixels_of(&self, input: &Input) -> Option<RgbaImage> {
+        match &input.image {
+            Image::Inline(image) => image.decode().ok(),
+            Image::Elsewhere(_) => None,
+        }
+    }
+
+    /// The image to edit.
+    fn image(&self) -> Option<RgbaImage> {
+        self.pixels_of(self.inputs.iter().find(|input| input.place == "image")?)
+    }
+
+    /// The image to place: the first that is not a mask.
+    fn reference(&self) -> Option<RgbaImage> {
+        self.pixels_of(self.inputs.iter().find(|input| !input.is_mask)?)
+    }
+
+    fn mask(&self) -> Option<GrayImage> {
+        let mask = self.pixels_of(self.inputs.iter().find(|input| input.is_mask)?)?;
+        Some(image::DynamicImage::from(mask).into_luma8())
+    }
+
+    /// The position of a reference: at its offsets, or centred.
+    fn placed(&self, reference: &RgbaImage) -> (i64, i64) {
+        let middle = |whole: u32, part: u32| (i64::from(whole) - i64::from(part)).div_euclid(2);
+        let (x, y) = self.settings.offset;
+        (
+            x.unwrap_or(middle(self.width, reference.width())),
+            y.unwrap_or(middle(self.height, reference.height())),
+        )
+    }
+}

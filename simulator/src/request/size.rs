@@ -1,0 +1,256 @@
+//! The size of the picture that a request asks for.
+
+use serde_json::Value;
+
+use crate::{
+    billing::credits::PIXELS_PER_MEGAPIXEL,
+    config::Config,
+    contract::{AspectRatio, Fields, Step, Violation},
+    media::{
+        images::{Image, Inline, Input},
+        paint::{OperationKind, person},
+        video,
+    },
+    request::open_fields,
+};
+
+/// The default, if neither the request nor an image determines the size.
+const DEFAULT_SIDE: u32 = 1024;
+
+/// The maximum frame size of the video endpoint, according to the contract.
+const VIDEO: (u32, u32) = (1920, 1088);
+
+/// Sides computed from an aspect ratio are multiples of this.
+const STEP: f64 = 16.0;
+
+/// The maximum size of a picture of outpainting, and of an image for the second try-on model.
+const FOUR_MEGAPIXELS: u64 = 4 * PIXELS_PER_MEGAPIXEL;
+
+/// The maximum size of a person that the first try-on model does not downscale.
+const TWO_MEGAPIXELS: u64 = 2 * PIXELS_PER_MEGAPIXEL;
+
+/// The size of the picture in pixels, or the violations.
+pub(crate) fn of_request(
+    config: &Config,
+    operation: &str,
+    fields: &Fields,
+    body: &Value,
+    inputs: &[Input],
+) -> Result<(u32, u32), Vec<Violation>> {
+    let kind = OperationKind::of(operation);
+    let violations = open_fields::check(kind, body);
+    if !violations.is_empty() {
+        return Err(violations);
+    }
+    let query = SizeQuery { fields, body, inputs };
+    let default = (DEFAULT_SIDE.into(), DEFAULT_SIDE.into());
+    let size = match kind {
+        // These follow their image; without one, the size can be set.
+        OperationKind::Fill | OperationKind::Deblur | OperationKind::Erase => {
+            query.followed().or_else(|| query.sides()).unwrap_or(default)
+        }
+        OperationKind::TryOn if operation.ends_with("-v1") => {
+            query.person().map(downscaled).or_else(|| query.sides()).unwrap_or(default)
+        }
+        OperationKind::TryOn => {
+            query.within_four_megapixels()?;
+            query.person().or_else(|| query.sides()).unwrap_or(default)
+        }
+        OperationKind::Expand => query.expanded(),
+        OperationKind::Outpaint => query.outpainted()?,
+        OperationKind::Create if video::is_made_by(operation) => {
+            query.sides().or_else(|| query.video()).unwrap_or((VIDEO.0.into(), VIDEO.1.into()))
+        }
+        OperationKind::Create | OperationKind::Canny | OperationKind::Depth => query
+            .sides()
+            .or_else(|| query.aspect_ratio())
+            .or_else(|| query.followed())
+            .unwrap_or(default),
+    };
+    check(config, size)
+}
+
+fn stepped(length: f64) -> u64 {
+    ((length / STEP).round() * STEP) as u64
+}
+
+/// Scales down to about a megapixel if the area is over two.
+fn downscaled((width, height): (u64, u64)) -> (u64, u64) {
+    let pixels = width.saturating_mul(height);
+    if pixels <= TWO_MEGAPIXELS {
+        return (width, height);
+    }
+    let scale = (PIXELS_PER_MEGAPIXEL as f64 / pixels as f64).sqrt();
+    let side = |length: u64| ((length as f64 * scale).round() as u64).max(1);
+    (side(width), side(height))
+}
+
+fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec<Violation>> {
+    let max_side = config.max_output_side;
+    let mut violations = Vec::new();
+    for (name, side) in [("width", width), ("height", height)] {
+        if side > u64::from(max_side) {
+            let msg = format!("Input should be less than or equal to {max_side}");
+            violations.push(Violation::new(["body", name], "less_than_equal", msg));
+        }
+    }
+    match (u32::try_from(width), u32::try_from(height)) {
+        (Ok(w), Ok(h)) if violations.is_empty() => {
+            if width * height <= config.max_output_pixels {
+                return Ok((w, h));
+            }
+            let max = config.max_output_pixels;
+            let problem = format!(
+                "a picture of {w} x {h} pixels exceeds the simulator's limit of {max} pixels"
+            );
+            Err(vec![Violation::value(vec!["body".into()], problem)])
+        }
+        _ => Err(violations),
+    }
+}
+
+struct SizeQuery<'a> {
+    fields: &'a Fields,
+    body: &'a Value,
+    inputs: &'a [Input],
+}
+
+impl SizeQuery<'_> {
+    /// The size of the image, extended on its four sides.
+    fn expanded(&self) -> (u64, u64) {
+        let [left, right, top, bottom] =
+            ["left", "right", "top", "bottom"].map(|side| self.integer(side).unwrap_or(0));
+        let (width, height) = self.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
+        (
+            width.saturating_add(left).saturating_add(right),
+            height.saturating_add(top).saturating_add(bottom),
+        )
+    }
+
+    /// `width` and `height`, or those of the reference, which must overlap the picture.
+    fn outpainted(&self) -> Result<(u64, u64), Vec<Violation>> {
+        let reference = self.followed();
+        let size = self.sides().or(reference).unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
+        let (width, height) = size;
+        if width.saturating_mul(height) > FOUR_MEGAPIXELS {
+            let problem = format!(
+                "a picture of {width} x {height} pixels exceeds the limit of \
+                 {FOUR_MEGAPIXELS} pixels"
+            );
+            return Err(vec![Violation::value(vec!["body".into()], problem)]);
+        }
+        let Some(reference) = reference else { return Ok(size) };
+        let axes = [
+            ("reference_offset_x", width, reference.0),
+            ("reference_offset_y", height, reference.1),
+        ];
+        let unseen = axes.into_iter().filter(|(name, picture, reference)| {
+            let offset = open_fields::integer(self.body, name).unwrap_or(0);
+            let (picture, reference) = (i128::from(*picture), i128::from(*reference));
+            i128::from(offset) >= picture || i128::from(offset) + reference <= 0
+        });
+        let violations: Vec<_> = unseen
+            .map(|(name, ..)| {
+                let problem = "the reference is outside the picture";
+                Violation::value(vec!["body".into(), name.into()], problem)
+            })
+            .collect();
+        if violations.is_empty() { Ok(size) } else { Err(violations) }
+    }
+
+    fn within_four_megapixels(&self) -> Result<(), Vec<Violation>> {
+        let violations: Vec<_> = self
+            .inputs
+            .iter()
+            .filter_map(|input| {
+                let Image::Inline(image) = &input.image else { return None };
+                let problem = format!(
+                    "the image of {} x {} pixels exceeds the limit of {FOUR_MEGAPIXELS} pixels",
+                    image.width, image.height
+                );
+                let step = |name: &str| name.parse().map_or_else(|_| Step::from(name), Step::Index);
+                let loc = ["body"].into_iter().chain(input.place.split('.')).map(step).collect();
+                (image.pixels() > FOUR_MEGAPIXELS).then(|| Violation::value(loc, problem))
+            })
+            .collect();
+        if violations.is_empty() { Ok(()) } else { Err(violations) }
+    }
+
+    /// The size of the person's image for a try-on.
+    fn person(&self) -> Option<(u64, u64)> {
+        person(self.inputs).and_then(size_of)
+    }
+
+    /// `width` and `height`. If one is missing, it is taken from the followed image or the default.
+    fn sides(&self) -> Option<(u64, u64)> {
+        let (width, height) = (self.integer("width"), self.integer("height"));
+        if width.is_none() && height.is_none() {
+            return None;
+        }
+        let (other_width, other_height) =
+            self.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
+        Some((width.unwrap_or(other_width), height.unwrap_or(other_height)))
+    }
+
+    /// About a megapixel in the shape of `aspect_ratio`. The default is a square if the operation
+    /// has the field.
+    fn aspect_ratio(&self) -> Option<(u64, u64)> {
+        let ratio = self.ratio()?;
+        let area = f64::from(DEFAULT_SIDE) * f64::from(DEFAULT_SIDE);
+        Some((stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt())))
+    }
+
+    /// The largest frame in the shape of `aspect_ratio`, if there is one: 1920 x 1088 for 16:9.
+    fn video(&self) -> Option<(u64, u64)> {
+        let ratio = self.ratio()?;
+        let most = u64::from(VIDEO.0) * u64::from(VIDEO.1);
+        let (width, height) =
+            (stepped((most as f64 * ratio).sqrt()), stepped((most as f64 / ratio).sqrt()));
+        let over = if width * height > most { STEP as u64 } else { 0 };
+        Some(if width > height { (width - over, height) } else { (width, height - over) })
+    }
+
+    /// The requested aspect ratio, as width divided by height.
+    fn ratio(&self) -> Option<f64> {
+        let text = self.fields.value(self.body, "aspect_ratio").and_then(Value::as_str);
+        let square = AspectRatio { width: 1, height: 1 };
+        let ratio = match text.and_then(AspectRatio::parse) {
+            Some(ratio) if self.fields.get("aspect_ratio").is_some() => ratio,
+            // The contract leaves the field open, so its value may be anything.
+            Some(ratio) => {
+                let min = AspectRatio { width: 1, height: 8 };
+                let max = AspectRatio { width: 8, height: 1 };
+                if ratio.lies_between(min, max) { ratio } else { square }
+            }
+            None => {
+                self.fields.get("aspect_ratio")?;
+                square
+            }
+        };
+        Some(f64::from(ratio.width) / f64::from(ratio.height))
+    }
+
+    /// The size of the image that determines the size of the picture: the one that is edited, or
+    /// the first reference. `image_prompt` does not count.
+    fn followed(&self) -> Option<(u64, u64)> {
+        let edited = self.inputs.iter().find(|input| input.place == "image");
+        let first =
+            || self.inputs.iter().find(|input| !input.is_mask && input.place != "image_prompt");
+        edited.or_else(first).and_then(size_of)
+    }
+
+    /// A field as a positive integer. Zero is not a size, and counts as absent.
+    fn integer(&self, name: &str) -> Option<u64> {
+        u64::try_from(open_fields::integer(self.body, name)?).ok().filter(|integer| *integer > 0)
+    }
+}
+
+/// The size of an image, which is unknown if it was given by its URL.
+fn size_of(input: &Input) -> Option<(u64, u64)> {
+    match &input.image {
+        Image::Inline(Inline { width, height, .. }) => {
+            Some((u64::from(*width), u64::from(*height)))
+        }
+        Image::Elsewhere(_) => None,
+    }
+}

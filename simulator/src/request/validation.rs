@@ -1,0 +1,208 @@
+//! Validates a request body: first against its schema, then by rules that a schema cannot express.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    contract::{self, AspectRatio, Field, Fields, Step, Submission, Violation},
+    media::images::{self, Image, Inline, Input},
+};
+
+/// The maximum number of images in fields that the contract does not list.
+const MAX_UNDESCRIBED_IMAGES: usize = 16;
+
+/// A valid body, whose images are replaced by summaries.
+pub(crate) struct Checked {
+    pub(crate) body: Value,
+    pub(crate) inputs: Vec<Input>,
+}
+
+/// Validates a body. All violations are reported at once.
+pub(crate) fn check(
+    submission: &Submission,
+    bytes: &[u8],
+    max_input_pixels: u64,
+) -> Result<Checked, Vec<Violation>> {
+    let mut body = parse(bytes).map_err(|violation| vec![violation])?;
+    let mut check = Check {
+        max_input_pixels,
+        violations: contract::of_schema(&submission.validator, &body),
+        inputs: Vec::new(),
+    };
+    if let Value::Object(body) = &mut body {
+        check.object(&submission.fields, body, &["body".into()]);
+    }
+    if check.violations.is_empty() {
+        Ok(Checked { body, inputs: check.inputs })
+    } else {
+        Err(check.violations)
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, Violation> {
+    if bytes.is_empty() {
+        return Err(Violation::new(["body"], "missing", "Field required"));
+    }
+    serde_json::from_slice(bytes).map_err(|error| {
+        let lines =
+            bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
+        let offset = lines.map(<[u8]>::len).sum::<usize>() + error.column().saturating_sub(1);
+        Violation::new(
+            [Step::from("body"), Step::Index(offset)],
+            "json_invalid",
+            "JSON decode error",
+        )
+    })
+}
+
+struct Check {
+    max_input_pixels: u64,
+    violations: Vec<Violation>,
+    inputs: Vec<Input>,
+}
+
+impl Check {
+    /// Checks the values of `fields` in the object at `loc`.
+    fn object(&mut self, fields: &Fields, object: &mut Map<String, Value>, loc: &[Step]) {
+        let deeper = |name: &str| [loc, &[name.into()]].concat();
+        for (name, field) in fields.iter() {
+            if let Some(value) = object.get_mut(name) {
+                self.value(field, value, &deeper(name));
+            }
+        }
+        self.mask_sizes(fields, loc);
+        for (name, value) in by_name(object) {
+            if fields.get(name).is_none() {
+                self.undescribed_images(deeper(name), value);
+            }
+        }
+    }
+
+    fn value(&mut self, field: &Field, value: &mut Value, loc: &[Step]) {
+        match value {
+            Value::String(text) => {
+                if let Some((min, max)) = field.aspect_ratio {
+                    self.aspect_ratio(text, min, max, loc);
+                }
+                let Some(rule) = &field.image else { return };
+                let max_pixels = rule.max_pixels.unwrap_or(u64::MAX).min(self.max_input_pixels);
+                match images::read(text, rule.takes_address, max_pixels) {
+                    Err(problem) => self.value_error(loc, problem),
+                    Ok(image) => {
+                        *value = image.summary().into();
+                        let is_mask = rule.mask_of.is_some();
+                        self.inputs.push(Input { place: place(loc), is_mask, image });
+                    }
+                }
+            }
+            Value::Array(values) => {
+                let Some(item) = &field.items else { return };
+                for (index, value) in values.iter_mut().enumerate() {
+                    self.value(item, value, &[loc, &[Step::Index(index)]].concat());
+                }
+            }
+            Value::Object(members) => {
+                if let Some(fields) = &field.fields {
+                    self.object(fields, members, loc);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Compares the sizes of masks and their images.
+    fn mask_sizes(&mut self, fields: &Fields, loc: &[Step]) {
+        let deeper = |name: &str| [loc, &[name.into()]].concat();
+        for (name, field) in fields.iter() {
+            let rule = field.image.as_ref().filter(|rule| rule.same_size);
+            let Some(of) = rule.and_then(|rule| rule.mask_of.as_ref()) else { continue };
+            if let (Some(mask), Some(image)) =
+                (self.inline(&deeper(name)), self.inline(&deeper(of)))
+                && (mask.width, mask.height) != (image.width, image.height)
+            {
+                let problem = format!(
+                    "the mask has {} x {} pixels, but `{of}` has {} x {}",
+                    mask.width, mask.height, image.width, image.height
+                );
+                self.value_error(&deeper(name), problem);
+            }
+        }
+    }
+
+    fn aspect_ratio(&mut self, text: &str, min: AspectRatio, max: AspectRatio, loc: &[Step]) {
+        match AspectRatio::parse(text) {
+            None => self.value_error(
+                loc,
+                "an aspect ratio consists of two positive integers separated by a colon".to_owned(),
+            ),
+            Some(ratio) if ratio.lies_between(min, max) => {}
+            Some(_) => {
+                let problem = format!(
+                    "the aspect ratio should be between {}:{} and {}:{}",
+                    max.width, max.height, min.width, min.height
+                );
+                self.value_error(loc, problem);
+            }
+        }
+    }
+
+    /// Finds images in fields that the contract leaves open, at any depth.
+    fn undescribed_images(&mut self, loc: Vec<Step>, value: &mut Value) {
+        let deeper = |step: Step| loc.iter().cloned().chain([step]).collect();
+        match value {
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.undescribed_images(deeper(Step::Index(index)), item);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, field) in by_name(fields) {
+                    self.undescribed_images(deeper(name.as_str().into()), field);
+                }
+            }
+            Value::String(text)
+                if images::seems_image(text) && self.inputs.len() < MAX_UNDESCRIBED_IMAGES =>
+            {
+                match images::read(text, false, self.max_input_pixels) {
+                    Err(problem) => self.violations.push(Violation::value(loc, problem)),
+                    Ok(image) => {
+                        *value = image.summary().into();
+                        self.inputs.push(Input {
+                            place: place(&loc),
+                            is_mask: loc.last() == Some(&"mask".into()),
+                            image,
+                        });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn inline(&self, loc: &[Step]) -> Option<&Inline> {
+        let wanted = place(loc);
+        let input = self.inputs.iter().find(|input| input.place == wanted)?;
+        match &input.image {
+            Image::Inline(image) => Some(image),
+            Image::Elsewhere(_) => None,
+        }
+    }
+
+    fn value_error(&mut self, loc: &[Step], problem: String) {
+        self.violations.push(Violation::value(loc.to_vec(), problem));
+    }
+}
+
+/// The fields sorted by name, so that the order of images does not depend on the map.
+fn by_name(fields: &mut Map<String, Value>) -> Vec<(&String, &mut Value)> {
+    let mut fields: Vec<_> = fields.iter_mut().collect();
+    fields.sort_by_key(|(name, _)| *name);
+    fields
+}
+
+fn place(loc: &[Step]) -> String {
+    let names = loc.iter().skip(1).map(|step| match step {
+        Step::Name(name) => name.clone(),
+        Step::Index(index) => index.to_string(),
+    });
+    names.collect::<Vec<_>>().join(".")
+}

@@ -1,0 +1,4 @@
+//! Values that several parts read and write in the same way. Depends on no other part.
+
+pub(crate) mod pattern;
+pub(crate) mod seconds;
