@@ -44,9 +44,9 @@ impl Simulator {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         config.check()?;
         let contract = Contract::built_in()?;
-        let global = router::listen(config.listen).await?;
-        let regional = router::listen(config.regional_listen).await?;
-        let control = router::listen(config.control_listen).await?;
+        let global = http::listen(config.listen).await?;
+        let regional = http::listen(config.regional_listen).await?;
+        let control = http::listen(config.control_listen).await?;
         let base = |listener: &TcpListener, wanted: SocketAddr| {
             let address = listener.local_addr();
             address.map(base_url).map_err(|source| StartError::Listen { address: wanted, source })

@@ -9,9 +9,9 @@ use crate::{
     billing::accounts::{Accounts, Act, Actor, OrganizationView},
     config::Config,
     contract::{Contract, Region},
-    endpoints::delivery::Signer,
     error::StartError,
     faults::Faults,
+    http::signed_url::Signer,
     runtime::{chance::Chance, clock::Clock, workers::WorkerPool},
     tasks::{Room, Tasks, counts::Counts},
     webhooks::Webhooks,
@@ -53,7 +53,11 @@ impl Service {
         let clock = Clock::start(config.speed);
         let state = State {
             tasks: Tasks::default(),
-            accounts: Accounts::new(&config, clock.unix_now())?,
+            accounts: Accounts::new(
+                config.organizations.clone(),
+                &config.api_keys,
+                clock.unix_now(),
+            )?,
             polls: 0,
             delivered: 0,
             refused: BTreeMap::new(),

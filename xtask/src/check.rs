@@ -1,5 +1,5 @@
-//! `cargo xtask check`: checks the contract, and that all files derived from it are up to date.
-//! Does not write anything.
+//! `cargo xtask check`: checks the contract, that all files derived from it are up to date, and
+//! that no parts of a crate import each other in a cycle. Does not write anything.
 
 use std::process::ExitCode;
 
@@ -8,33 +8,36 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::{
-    contract, derived,
+    contract, derived, imports,
     interface::{self, Lists},
     repository::{self, CONTRACT},
 };
 
-/// Checks the contract, and prints each problem with its place and the command that fixes it
+/// Checks the contract and the imports, and prints each problem with its place and how to fix it
 #[derive(Args)]
 pub struct Arguments {}
 
 pub fn run(_: &Arguments) -> Result<ExitCode> {
     let document = repository::read(CONTRACT)?;
-    let mut problems = problems(&document, &Lists::read()?);
-    let advice = match problems.is_empty() {
-        false => {
-            "correct openapi.json, or the lists in xtask/interface after reading the interface"
-        }
-        true => {
-            problems = stale(&document)?;
-            "run `cargo xtask regenerate`, and review the changes with `git diff`"
-        }
-    };
-    if problems.is_empty() {
-        println!("the contract is valid, and all files derived from it are up to date");
+    let mut found = vec![(
+        problems(&document, &Lists::read()?),
+        "correct openapi.json, or the lists in xtask/interface after reading the interface",
+    )];
+    if found.iter().all(|(problems, _)| problems.is_empty()) {
+        let advice = "run `cargo xtask regenerate`, and review the changes with `git diff`";
+        found.push((stale(&document)?, advice));
+    }
+    found.push((imports::cycles()?, "move what both parts need to one that both can import"));
+    found.retain(|(problems, _)| !problems.is_empty());
+    if found.is_empty() {
+        println!("the contract is valid, all files derived from it are up to date, and no parts");
+        println!("import each other in a cycle");
         return Ok(ExitCode::SUCCESS);
     }
-    problems.iter().for_each(|problem| println!("{problem}"));
-    println!("\n{advice}");
+    for (problems, advice) in found {
+        problems.iter().for_each(|problem| println!("{problem}"));
+        println!("\n{advice}");
+    }
     Ok(ExitCode::FAILURE)
 }
 

@@ -8,6 +8,7 @@ mod derived;
 mod diff;
 mod exercise;
 mod generators;
+mod imports;
 mod interface;
 mod kill_test;
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! Settings, with defaults for tests.
 
+mod check;
+mod error;
+
 use std::{
     collections::BTreeMap,
     fmt,
@@ -9,14 +12,10 @@ use std::{
 
 use serde::Deserialize;
 
+pub use self::error::ConfigError;
 use crate::{
-    billing::{
-        accounts::{Organization, is_sendable},
-        credits::Prices,
-    },
-    error::{ConfigError, StartError},
-    runtime::clock::Clock,
-    tasks::{moderation::Moderation, outcome::Outcome},
+    billing::{accounts::Organization, credits::Prices},
+    tasks::moderation::Moderation,
     values::{pattern, seconds},
     webhooks::WebhookSettings,
 };
@@ -175,65 +174,6 @@ impl Config {
     /// The time from acceptance to the final status, for an operation named without `/v1/`.
     pub(crate) fn time_of(&self, operation: &str) -> Duration {
         pattern::best(&self.ready_after_of, operation).copied().unwrap_or(self.ready_after)
-    }
-
-    /// Rejects invalid settings.
-    pub(crate) fn check(&self) -> Result<(), StartError> {
-        for address in [self.listen, self.regional_listen] {
-            if !self.allow_remote && !address.ip().is_loopback() {
-                return Err(StartError::NotLoopback { address });
-            }
-        }
-        let settings = [
-            (
-                "control_listen",
-                self.control_listen.ip().is_loopback(),
-                "must be a loopback address",
-            ),
-            ("api_keys", !self.api_keys.is_empty(), "must contain at least one key"),
-            (
-                "api_keys",
-                self.api_keys.iter().all(|key| is_sendable(key)),
-                "must contain only keys of visible ASCII characters",
-            ),
-            (
-                "model_prefix",
-                self.model_prefix.starts_with(|c: char| c.is_ascii_alphanumeric())
-                    && self
-                        .model_prefix
-                        .bytes()
-                        .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte)),
-                "must consist of letters, digits, `_` and `.`, and start with a letter or digit",
-            ),
-            ("in_progress", !self.in_progress.is_empty(), "must contain at least one status"),
-            (
-                "in_progress",
-                !self
-                    .in_progress
-                    .iter()
-                    .any(|status| status.is_empty() || Outcome::is_final(status)),
-                "must not contain a final or an empty status",
-            ),
-            (
-                "max_output_side",
-                (1..=16383).contains(&self.max_output_side),
-                "must be from 1 to 16383 pixels",
-            ),
-            ("client_timeout", !self.client_timeout.is_zero(), "must not be zero"),
-            ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
-            ("unpaid_status", (400..=499).contains(&self.unpaid_status), "must be from 400 to 499"),
-            (
-                "moderation",
-                [&self.moderation.input, &self.moderation.output]
-                    .iter()
-                    .all(|words| words.keys().all(|word| !word.is_empty())),
-                "must not contain an empty word",
-            ),
-        ];
-        match settings.into_iter().chain(self.webhooks.checks()).find(|(_, holds, _)| !holds) {
-            Some((setting, _, problem)) => Err(StartError::setting(setting, problem)),
-            None => Ok(()),
-        }
     }
 }
 

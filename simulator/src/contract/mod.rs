@@ -1,6 +1,7 @@
 //! The contract: reads the operations from `openapi.json`.
 
 mod fields;
+pub(crate) mod integer;
 mod paths;
 mod schema;
 mod violation;

@@ -4,6 +4,8 @@ use jsonschema::{error::ValidationErrorKind as Kind, paths::LocationSegment};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::integer;
+
 /// A violation of the contract.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Violation {
@@ -92,15 +94,11 @@ fn translate(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
         }
         Kind::Type { .. } => wrong_type(error),
         Kind::Enum { options } => ("enum", format!("Input should be {}", alternatives(options))),
-        Kind::Minimum { limit } => {
-            ("greater_than_equal", format!("Input should be greater than or equal to {limit}"))
-        }
+        Kind::Minimum { limit } => integer::too_small(limit),
         Kind::ExclusiveMinimum { limit } => {
             ("greater_than", format!("Input should be greater than {limit}"))
         }
-        Kind::Maximum { limit } => {
-            ("less_than_equal", format!("Input should be less than or equal to {limit}"))
-        }
+        Kind::Maximum { limit } => integer::too_large(limit),
         Kind::ExclusiveMaximum { limit } => {
             ("less_than", format!("Input should be less than {limit}"))
         }
@@ -145,14 +143,9 @@ fn wrong_type(error: &jsonschema::ValidationError<'_>) -> (&'static str, String)
     };
     let top = error.instance_path().is_empty();
     let (kind, msg) = match (expected.as_str(), error.instance().as_ref()) {
-        ("integer", Value::String(_)) => {
-            ("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
-        }
-        ("integer", Value::Number(_)) => (
-            "int_from_float",
-            "Input should be a valid integer, got a number with a fractional part",
-        ),
-        ("integer", _) => ("int_type", "Input should be a valid integer"),
+        ("integer", Value::String(_)) => integer::UNPARSED,
+        ("integer", Value::Number(_)) => integer::FRACTIONAL,
+        ("integer", _) => integer::WRONG_TYPE,
         ("number", Value::String(_)) => {
             ("float_parsing", "Input should be a valid number, unable to parse string as a number")
         }

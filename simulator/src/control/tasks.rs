@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::reply::{self, Problem, Reply};
 use crate::{
     billing::credits::{Credits, Megapixels},
-    endpoints::delivery,
-    http::{range::Part, reply::Rejection},
+    endpoints::{Rejection, delivery},
+    http::range::Part,
     state::Service,
     tasks::{Task, outcome::Outcome},
 };

@@ -1,4 +1,4 @@
-//! Delivery URLs: signed URLs that expire, and their responses.
+//! Deliveries: the pictures at the signed delivery URLs.
 
 use std::{
     pin::Pin,
@@ -12,76 +12,20 @@ use axum::{
     http::{HeaderMap, Method, Uri},
     response::Response,
 };
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use http_body::{Frame, SizeHint};
-use sha2::Sha256;
 use tracing::debug;
 use url::form_urlencoded;
 
+use super::rejection::Rejection;
 use crate::{
     faults::{AppliedFaults, CutShort, FaultPlace, RequestedFaults},
-    http::{range::Part, reply::Rejection},
-    runtime::chance::{Chance, hex},
+    http::{range::Part, signed_url::EXPIRED},
     state::Service,
-    tasks::{Task, outcome::Outcome},
+    tasks::outcome::Outcome,
 };
-
-/// The response to an expired delivery URL.
-pub(crate) const EXPIRED: &str = "The delivery URL has expired";
 
 /// The number of bytes of a picture to send at once.
 const CHUNK: usize = 64 << 10;
-
-/// Signs delivery URLs.
-pub(crate) struct Signer {
-    key: [u8; 64],
-}
-
-impl Signer {
-    pub(crate) fn new(chance: Chance) -> Self {
-        let mut key = [0; 64];
-        for (number, part) in (0..).zip(key.chunks_exact_mut(32)) {
-            part.copy_from_slice(&chance.bytes("delivery signature", number));
-        }
-        Self { key }
-    }
-
-    fn mac(&self, file: &str, expires: &str) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new(&self.key.into());
-        mac.update(file.as_bytes());
-        mac.update(b"\n");
-        mac.update(expires.as_bytes());
-        mac
-    }
-
-    fn sign(&self, file: &str, expires: &str) -> String {
-        hex(&self.mac(file, expires).finalize().into_bytes())
-    }
-
-    fn verify(&self, file: &str, expires: &str, signature: &str) -> bool {
-        let digits = signature.as_bytes().chunks(2).map(|pair| {
-            let pair = std::str::from_utf8(pair)
-                .ok()
-                .filter(|pair| pair.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-            u8::from_str_radix(pair, 16).ok()
-        });
-        let Some(signature) = digits.collect::<Option<Vec<u8>>>() else {
-            return false;
-        };
-        self.mac(file, expires).verify_slice(&signature).is_ok()
-    }
-}
-
-/// The signed URL of a task's picture. It is the same for every poll: it expires a fixed time after
-/// the task became ready, rounded up to the second.
-pub(crate) fn address(service: &Service, task: &Task) -> String {
-    let until =
-        service.clock.unix_at(task.final_at.saturating_add(service.config.delivery_lifetime));
-    let expires = (until.as_secs() + u64::from(until.subsec_nanos() > 0)).to_string();
-    let file = format!("{}.{}", task.id, task.picture.format.extension());
-    let signature = service.signer.sign(&file, &expires);
-    format!("{}/delivery/{file}?expires={expires}&signature={signature}", service.base(task.region))
-}
 
 /// Serves a delivery URL. It requires no key, because the URL is signed.
 pub(crate) async fn serve(
@@ -96,7 +40,8 @@ pub(crate) async fn serve(
     }
     check_url(service, uri, file)?;
     let id = file.split('.').next().unwrap_or_default();
-    let mut requested = RequestedFaults::in_header(headers, FaultPlace::Delivery)?;
+    let mut requested =
+        RequestedFaults::in_header(headers, FaultPlace::Delivery).map_err(Rejection::Malformed)?;
     let (kind, bytes) = picture(service, id).await?;
     let applied = match *method {
         // A HEAD response has no body, so it gets no faults.

@@ -1,6 +1,10 @@
 //! The endpoints of the service: submissions, polls and deliveries.
 
 pub(crate) mod delivery;
-pub(crate) mod poll;
+mod poll;
+mod rejection;
 pub(crate) mod router;
-pub(crate) mod submit;
+mod submit;
+mod task_result;
+
+pub(crate) use self::rejection::Rejection;

@@ -1,23 +1,20 @@
 //! Polling.
 
-use std::time::Duration;
-
 use axum::{
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use tracing::debug;
 use url::form_urlencoded;
 
+use super::{rejection::Rejection, router::Endpoint, task_result};
 use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
-    endpoints::{delivery, router::Endpoint},
-    faults::{AppliedFaults, FaultPlace, RequestedFaults},
-    http::reply::{self, Rejection},
-    state::Service,
-    tasks::{Task, outcome::Outcome},
+    faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
+    http::reply,
+    tasks::outcome::{Outcome, UNKNOWN_STATUS},
 };
 
 pub(crate) async fn serve(
@@ -31,7 +28,8 @@ pub(crate) async fn serve(
         let missing = Violation::new(["query", "id"], "missing", "Field required");
         return Err(Rejection::Invalid(vec![missing]));
     };
-    let mut requested = RequestedFaults::in_header(headers, FaultPlace::Poll)?;
+    let mut requested =
+        RequestedFaults::in_header(headers, FaultPlace::Poll).map_err(Rejection::Malformed)?;
     let (response, applied) = respond(endpoint, project, &id, &mut requested);
     Ok(applied.delay(&endpoint.service.clock, response).await)
 }
@@ -59,7 +57,11 @@ fn respond(
         None => json!({ "id": id, "status": Outcome::NotFound.status() }),
         Some(task) => {
             task.polls += 1;
-            let status = applied.status().unwrap_or(task.status(now, &service.config.in_progress));
+            let false_status = applied.status().map(|status| match status {
+                FalseStatus::Unknown => UNKNOWN_STATUS,
+                FalseStatus::NotFound => Outcome::NotFound.status(),
+            });
+            let status = false_status.unwrap_or(task.status(now, &service.config.in_progress));
             debug!(
                 task = task.id,
                 operation = task.operation,
@@ -67,24 +69,12 @@ fn respond(
                 attempt = task.polls,
                 "polled"
             );
-            match applied.status() {
+            match false_status {
                 Some(status) => json!({ "id": id, "status": status }),
-                None => result(service, task, now),
+                None => task_result::of(service, task, now),
             }
         }
     };
     state.polls += 1;
     (reply::json(StatusCode::OK, &body), applied)
-}
-
-/// The result of a task, for polls and webhooks.
-pub(crate) fn result(service: &Service, task: &Task, now: Duration) -> Value {
-    let (id, status) = (&task.id, task.status(now, &service.config.in_progress));
-    match task.outcome(now) {
-        Some(Outcome::Ready) => {
-            let sample = delivery::address(service, task);
-            json!({ "id": id, "status": status, "result": { "sample": sample } })
-        }
-        _ => json!({ "id": id, "status": status }),
-    }
 }

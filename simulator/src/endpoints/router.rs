@@ -1,6 +1,6 @@
 //! Routes requests to their handlers, according to the contract.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -10,14 +10,11 @@ use axum::{
     response::Response,
 };
 use http_body_util::BodyExt as _;
-use tokio::net::TcpListener;
 use tracing::debug;
 
+use super::{delivery, poll, rejection::Rejection, submit};
 use crate::{
     contract::{Found, Kind, Region, neutral_path},
-    endpoints::{delivery, poll, submit},
-    error::StartError,
-    http::reply::Rejection,
     state::Service,
 };
 
@@ -26,10 +23,6 @@ use crate::{
 pub(crate) struct Endpoint {
     pub(crate) service: Arc<Service>,
     pub(crate) region: Region,
-}
-
-pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
 }
 
 pub(crate) fn router(endpoint: Endpoint) -> Router {

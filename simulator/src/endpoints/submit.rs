@@ -12,15 +12,12 @@ use axum::{
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
 
+use super::{rejection::Rejection, router::Endpoint};
 use crate::{
     billing::accounts::ProjectRef,
     contract::{Submission, Violation},
-    endpoints::router::Endpoint,
     faults::{FaultPlace, RequestedFaults},
-    http::{
-        self,
-        reply::{self, Rejection},
-    },
+    http::{self, reply},
     media::{images::Input, paint::Format, video},
     request::{parsed::ParsedRequest, size, validation},
     state::Service,
@@ -48,7 +45,8 @@ pub(crate) async fn serve(
     headers: &HeaderMap,
     body: &mut Body,
 ) -> Result<Response, Rejection> {
-    let requested = RequestedFaults::in_header(headers, FaultPlace::Submission)?;
+    let requested = RequestedFaults::in_header(headers, FaultPlace::Submission)
+        .map_err(Rejection::Malformed)?;
     let bytes = read(headers, body, endpoint.service.config.max_body_bytes).await?;
     check_content_type(headers)?;
     let examine = {

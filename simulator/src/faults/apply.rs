@@ -5,12 +5,16 @@ use std::time::Duration;
 use axum::{body::Body, response::Response};
 
 use super::{body::Late, fault::Fault, known::FaultPlace, responses};
-use crate::{
-    http::Cut,
-    runtime::clock::Clock,
-    tasks::outcome::{Outcome, UNKNOWN_STATUS},
-    webhooks::WebhookFaults,
-};
+use crate::{http::Cut, runtime::clock::Clock, webhooks::WebhookFaults};
+
+/// The status in a poll response that is not the task's own.
+#[derive(Clone, Copy)]
+pub(crate) enum FalseStatus {
+    /// An in-progress status that no client knows.
+    Unknown,
+    /// `Task not found`.
+    NotFound,
+}
 
 /// The faults that apply to a request.
 #[derive(Debug, Default)]
@@ -59,10 +63,10 @@ impl AppliedFaults {
     }
 
     /// The status in the poll response, if it is not the task's own.
-    pub(crate) fn status(&self) -> Option<&'static str> {
+    pub(crate) fn status(&self) -> Option<FalseStatus> {
         self.0.iter().find_map(|fault| match fault {
-            Fault::UnknownStatus => Some(UNKNOWN_STATUS),
-            Fault::SpuriousNotFound => Some(Outcome::NotFound.status()),
+            Fault::UnknownStatus => Some(FalseStatus::Unknown),
+            Fault::SpuriousNotFound => Some(FalseStatus::NotFound),
             _ => None,
         })
     }

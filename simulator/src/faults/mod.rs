@@ -23,7 +23,11 @@ use std::{
 
 use tracing::{debug, info};
 
-pub(crate) use self::{apply::AppliedFaults, body::CutShort, request::RequestedFaults};
+pub(crate) use self::{
+    apply::{AppliedFaults, FalseStatus},
+    body::CutShort,
+    request::RequestedFaults,
+};
 pub use self::{
     known::{FaultPlace, KnownFault},
     rule::FaultRule,

@@ -9,7 +9,6 @@ use super::{
     known::FaultPlace,
     spec::{FaultSource, FaultSpec},
 };
-use crate::http::reply::Rejection;
 
 /// The header that requests faults.
 const HEADER: &str = "x-simulator-fault";
@@ -29,8 +28,8 @@ pub(crate) struct RequestedFaults {
 }
 
 impl RequestedFaults {
-    /// The faults in the header of a request at `place`.
-    pub(crate) fn in_header(headers: &HeaderMap, place: FaultPlace) -> Result<Self, Rejection> {
+    /// The faults in the header of a request at `place`, or what is wrong with the header.
+    pub(crate) fn in_header(headers: &HeaderMap, place: FaultPlace) -> Result<Self, String> {
         let source = match place {
             FaultPlace::Submission => FaultSource::Submission,
             place => FaultSource::Request(place),
@@ -91,8 +90,8 @@ impl RequestedFaults {
     }
 }
 
-fn invalid_header(problem: impl ToString) -> Rejection {
-    Rejection::Malformed(format!("Invalid {HEADER} header: {}", problem.to_string()))
+fn invalid_header(problem: impl ToString) -> String {
+    format!("Invalid {HEADER} header: {}", problem.to_string())
 }
 
 fn find_words(value: &Value, found: &mut impl FnMut(&str)) {

@@ -8,19 +8,15 @@ use axum::{
     response::Response,
 };
 use image::{ImageFormat, RgbImage};
-use serde_json::json;
 
 use super::fault::Replacement;
-use crate::http::{Cut, reply};
+use crate::http::{Cut, reply, signed_url::EXPIRED};
 
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n\
     <body><h1>502 Bad Gateway</h1><p>This page is a simulated fault.</p></body></html>\n";
 
 pub(super) fn error(status: StatusCode) -> Response {
-    reply::json(
-        status,
-        &json!({ "detail": status.canonical_reason().unwrap_or("The service failed") }),
-    )
+    reply::detail(status, status.canonical_reason().unwrap_or("The service failed"))
 }
 
 pub(super) fn bad_gateway() -> Response {
@@ -30,15 +26,14 @@ pub(super) fn bad_gateway() -> Response {
 }
 
 pub(super) fn rate_limited(seconds: u64) -> Response {
-    let problem = json!({ "detail": "Too many requests" });
-    let mut response = reply::json(StatusCode::TOO_MANY_REQUESTS, &problem);
+    let mut response = reply::detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 
 /// The response of an expired delivery URL.
 pub(super) fn expired() -> Response {
-    reply::Rejection::Forbidden(crate::endpoints::delivery::EXPIRED).response()
+    reply::detail(StatusCode::FORBIDDEN, EXPIRED)
 }
 
 /// No response: the connection ends.

@@ -1,6 +1,4 @@
-//! HTTP responses: JSON, and rejections.
-
-use std::time::Duration;
+//! JSON responses.
 
 use axum::{
     body::Body,
@@ -9,88 +7,6 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::json;
-
-use crate::{billing::accounts::Unpaid, contract::Violation};
-
-/// Why a request is rejected.
-#[derive(Debug)]
-pub(crate) enum Rejection {
-    /// Not enough credits, or a spending limit is reached; with the configured status code.
-    Unpaid(u16, Unpaid),
-    /// 429: the project has reached its maximum of active tasks; the first ends after `wait`.
-    TooManyTasks { most: usize, wait: Duration },
-    /// 403, with the reason.
-    Forbidden(&'static str),
-    /// 404.
-    NotFound,
-    /// 405, with the allowed methods.
-    OtherMethods(String),
-    /// 413, with the limit in bytes.
-    TooLarge(usize),
-    /// 422.
-    Invalid(Vec<Violation>),
-    /// 400: the connection failed during the body.
-    Unreadable,
-    /// 400: a header is malformed, with the reason.
-    Malformed(String),
-    /// 408: the body did not arrive in time.
-    TooSlow,
-    /// 500: an internal error of the simulator.
-    Broken,
-}
-
-impl Rejection {
-    pub(crate) fn response(self) -> Response {
-        let (status, detail) = match self {
-            Self::Unpaid(status, unpaid) => (
-                StatusCode::from_u16(status).unwrap_or(StatusCode::PAYMENT_REQUIRED),
-                json!(unpaid.to_string()),
-            ),
-            Self::TooManyTasks { most, wait } => {
-                let detail = format!("The project has reached its limit of {most} active tasks");
-                let mut response =
-                    json(StatusCode::TOO_MANY_REQUESTS, &json!({ "detail": detail }));
-                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-                response
-                    .headers_mut()
-                    .insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
-                return response;
-            }
-            Self::Forbidden(problem) => (StatusCode::FORBIDDEN, json!(problem)),
-            Self::NotFound => (StatusCode::NOT_FOUND, json!("Not Found")),
-            Self::OtherMethods(allow) => {
-                let mut response = json(
-                    StatusCode::METHOD_NOT_ALLOWED,
-                    &json!({ "detail": "Method Not Allowed" }),
-                );
-                if let Ok(allow) = HeaderValue::try_from(allow) {
-                    response.headers_mut().insert(header::ALLOW, allow);
-                }
-                return response;
-            }
-            Self::TooLarge(limit) => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                json!(format!("The request body is larger than {limit} bytes")),
-            ),
-            Self::Invalid(violations) => (StatusCode::UNPROCESSABLE_ENTITY, json!(violations)),
-            Self::Malformed(problem) => (StatusCode::BAD_REQUEST, json!(problem)),
-            Self::Unreadable => {
-                (StatusCode::BAD_REQUEST, json!("The request body could not be read"))
-            }
-            Self::TooSlow => {
-                let problem = json!({ "detail": "The request body did not arrive in time" });
-                let mut response = json(StatusCode::REQUEST_TIMEOUT, &problem);
-                // The rest of the body must not be taken for the next request.
-                response
-                    .headers_mut()
-                    .insert(header::CONNECTION, HeaderValue::from_static("close"));
-                return response;
-            }
-            Self::Broken => (StatusCode::INTERNAL_SERVER_ERROR, json!("The simulator failed")),
-        };
-        json(status, &json!({ "detail": detail }))
-    }
-}
 
 /// A JSON response.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
@@ -103,4 +19,9 @@ pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
+}
+
+/// An error response: `{"detail": "..."}`, with a text or a list.
+pub(crate) fn detail(status: StatusCode, detail: impl Serialize) -> Response {
+    json(status, &json!({ "detail": detail }))
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     billing::credits::PIXELS_PER_MEGAPIXEL,
     config::Config,
-    contract::{AspectRatio, Fields, Step, Violation},
+    contract::{AspectRatio, Fields, Step, Violation, integer},
     media::{
         images::{Image, Inline, Input},
         paint::{OperationKind, person},
@@ -90,8 +90,8 @@ fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec
     let mut violations = Vec::new();
     for (name, side) in [("width", width), ("height", height)] {
         if side > u64::from(max_side) {
-            let msg = format!("Input should be less than or equal to {max_side}");
-            violations.push(Violation::new(["body", name], "less_than_equal", msg));
+            let (kind, msg) = integer::too_large(max_side);
+            violations.push(Violation::new(["body", name], kind, msg));
         }
     }
     match (u32::try_from(width), u32::try_from(height)) {
@@ -145,7 +145,7 @@ impl SizeQuery<'_> {
             ("reference_offset_y", height, reference.1),
         ];
         let unseen = axes.into_iter().filter(|(name, picture, reference)| {
-            let offset = open_fields::integer(self.body, name).unwrap_or(0);
+            let offset = integer::field(self.body, name).unwrap_or(0);
             let (picture, reference) = (i128::from(*picture), i128::from(*reference));
             i128::from(offset) >= picture || i128::from(offset) + reference <= 0
         });
@@ -241,7 +241,7 @@ impl SizeQuery<'_> {
 
     /// A field as a positive integer. Zero is not a size, and counts as absent.
     fn integer(&self, name: &str) -> Option<u64> {
-        u64::try_from(open_fields::integer(self.body, name)?).ok().filter(|integer| *integer > 0)
+        u64::try_from(integer::field(self.body, name)?).ok().filter(|integer| *integer > 0)
     }
 }
 

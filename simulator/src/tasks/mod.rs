@@ -1,6 +1,7 @@
 //! The tasks, and how they change over time. The status of a task is computed when it is needed.
 
 pub(crate) mod counts;
+pub(crate) mod logged_request;
 pub(crate) mod moderation;
 pub(crate) mod outcome;
 
@@ -19,7 +20,7 @@ use crate::{
     },
     contract::Region,
     media::{images::Image, paint::Picture},
-    request::parsed::LoggedRequest,
+    tasks::logged_request::LoggedRequest,
     tasks::outcome::{Directives, Outcome, UNKNOWN_STATUS},
 };
 

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{
     billing::ledger::{Account, Ledger},
-    config::Config,
     error::StartError,
 };
 
@@ -28,7 +27,11 @@ const EXAMPLE_FINETUNE: &str = "fox-style";
 
 impl Accounts {
     /// Creates the configured organizations, and Default with the legacy keys.
-    pub(crate) fn new(config: &Config, unix: Duration) -> Result<Self, StartError> {
+    pub(crate) fn new(
+        mut organizations: Vec<Organization>,
+        legacy_keys: &[String],
+        unix: Duration,
+    ) -> Result<Self, StartError> {
         let mut accounts = Self {
             organizations: BTreeMap::new(),
             keys: BTreeMap::new(),
@@ -37,7 +40,6 @@ impl Accounts {
             ledger: Ledger::default(),
             audit: AuditLog::default(),
         };
-        let mut organizations = config.organizations.clone();
         let default = position_or_push(
             &mut organizations,
             |organization| &organization.name,
@@ -52,7 +54,7 @@ impl Accounts {
                 |project| &project.name,
                 || Project { name: DEFAULT.to_owned(), ..Project::default() },
             );
-            let keys = config.api_keys.iter().enumerate();
+            let keys = legacy_keys.iter().enumerate();
             let keys = keys.map(|(index, key)| ProjectKey {
                 name: format!("key {}", index + 1),
                 key: key.clone(),

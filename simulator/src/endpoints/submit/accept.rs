@@ -11,8 +11,7 @@ use crate::{
         accounts::ProjectRef,
         credits::{Credits, Megapixels},
     },
-    endpoints::{poll, router::Endpoint},
-    http::reply::Rejection,
+    endpoints::{rejection::Rejection, router::Endpoint, task_result},
     media::{
         images::{Image, Input},
         paint::{Brief, Picture},
@@ -74,7 +73,7 @@ pub(super) fn accept(
             url: url.clone(),
             secret: webhook_secret,
             final_at: task.final_at,
-            result: poll::result(service, &task, task.final_at),
+            result: task_result::of(service, &task, task.final_at),
             faults,
         });
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{contract::Fields, request::open_fields::integer};
+use crate::contract::{Fields, integer::field as integer};
 
 /// Longer names are truncated to this many characters.
 const MAX_NAME: usize = 64;

@@ -1,0 +1,59 @@
+//! Words in double brackets, which select the outcome of a task and its faults.
+
+use serde_json::Value;
+
+use crate::{
+    faults::RequestedFaults,
+    tasks::outcome::{Directives, Outcome},
+};
+
+/// The words that make a task fail.
+const WORDS: [(&str, Outcome); 4] = [
+    ("[[error]]", Outcome::Error),
+    ("[[request-moderated]]", Outcome::RequestModerated),
+    ("[[content-moderated]]", Outcome::ContentModerated),
+    ("[[not-found]]", Outcome::NotFound),
+];
+
+/// The word that gives a task the status [`UNKNOWN_STATUS`](crate::tasks::outcome::UNKNOWN_STATUS) while it is in progress.
+const UNKNOWN_STATUS_WORD: &str = "[[unknown-status]]";
+
+/// What the words in the texts of a request select, at any depth. The first match in the table above
+/// wins.
+pub(super) fn directives(request: &Value) -> Directives {
+    let found = WORDS.iter().find(|(word, _)| mentions(request, word));
+    Directives {
+        outcome: found.map_or(Outcome::Ready, |(_, outcome)| *outcome),
+        unknown_status: mentions(request, UNKNOWN_STATUS_WORD),
+        faults: RequestedFaults::in_words(request),
+    }
+}
+
+fn mentions(value: &Value, word: &str) -> bool {
+    match value {
+        Value::String(text) => text.contains(word),
+        Value::Array(items) => items.iter().any(|item| mentions(item, word)),
+        Value::Object(fields) => fields.values().any(|field| mentions(field, word)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_are_found_at_any_depth() {
+        let request =
+            json!({ "a": [1, { "b": "x [[not-found]] y" }], "prompt": "[[unknown-status]]" });
+        let expected = Directives {
+            outcome: Outcome::NotFound,
+            unknown_status: true,
+            faults: RequestedFaults::default(),
+        };
+        assert_eq!(directives(&request), expected);
+        assert_eq!(directives(&json!({ "prompt": "[error]" })), Directives::default());
+    }
+}
