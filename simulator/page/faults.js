@@ -89,13 +89,13 @@ function makeSwitch(fault, context) {
   );
 }
 
-function updateSwitch(item, fault, { rules, struck }) {
+function updateSwitch(item, fault, { rules, applied }) {
   const isOn = rules.some((rule) => nameOf(rule) === fault.name);
   const toggle = item.querySelector(".switch");
   if (toggle.getAttribute("aria-checked") !== String(isOn))
     toggle.setAttribute("aria-checked", isOn);
   setText(toggle, isOn ? "on" : "off");
-  item.dataset.struck = struck[fault.name] ?? 0;
+  item.dataset.applied = applied[fault.name] ?? 0;
 }
 
 function mount(root) {
@@ -107,7 +107,7 @@ function mount(root) {
     placeholder: "html-502@poll:0.1",
   });
   const list = h("ul", { class: "faults", "aria-label": "Faults" });
-  const context = { rules: [], struck: {}, read };
+  const context = { rules: [], applied: {}, read };
   root.append(
     h(
       "p",
@@ -146,9 +146,9 @@ function mount(root) {
   );
 
   async function read() {
-    const { known, rules: held, struck } = await get("/api/faults");
+    const { known, rules: held, applied } = await get("/api/faults");
     context.rules = held;
-    context.struck = struck;
+    context.applied = applied;
     keyed(
       list,
       known,
@@ -165,7 +165,7 @@ function mount(root) {
         ["Rule", "Applied", "Left", ""],
         held.map((rule) => [
           h("code", {}, rule.text),
-          count(rule.struck),
+          count(rule.applied),
           rule.left === null ? "–" : count(rule.left),
           button("Remove", {
             class: "danger",

@@ -15,7 +15,7 @@ use crate::{
     faults::Faults,
     http,
     runtime::clock::Clock,
-    state::Service,
+    state::AppState,
     tasks::{TaskView, counts::Counts},
     webhooks::{self, WebhookDelivery},
 };
@@ -26,7 +26,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// A running simulator. Dropping it stops it: it accepts no new connections and closes idle ones.
 /// Requests in progress are completed as long as the runtime lives.
 pub struct Simulator {
-    service: Arc<Service>,
+    state: Arc<AppState>,
     stop: watch::Sender<bool>,
     servers: [JoinHandle<()>; 3],
     control_url: String,
@@ -57,11 +57,10 @@ impl Simulator {
             .map_err(|source| StartError::Listen { address: config.control_listen, source })?;
         let control_url = base_url(control_address);
         info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
-        let service = Arc::new(Service::new(config, contract, bases.0, bases.1)?);
+        let state = Arc::new(AppState::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
-        let endpoint = |region| router::router(Endpoint { service: Arc::clone(&service), region });
-        let control_router =
-            control::router(Arc::clone(&service), control_address, stop.subscribe());
+        let endpoint = |region| router::router(Endpoint { state: Arc::clone(&state), region });
+        let control_router = control::router(Arc::clone(&state), control_address, stop.subscribe());
         let servers = [
             (global, endpoint(Region::Global)),
             (regional, endpoint(Region::Regional)),
@@ -71,23 +70,23 @@ impl Simulator {
             tokio::spawn(http::serve(
                 listener,
                 router,
-                service.config.client_timeout,
+                state.config.client_timeout,
                 stop.subscribe(),
             ))
         });
-        let webhooks = tokio::spawn(webhooks::run(Arc::clone(&service.webhooks), stop.subscribe()));
-        Ok(Self { service, stop, servers, webhooks, control_url })
+        let webhooks = tokio::spawn(webhooks::run(Arc::clone(&state.webhooks), stop.subscribe()));
+        Ok(Self { state, stop, servers, webhooks, control_url })
     }
 
     /// The base URL, without a trailing slash: `http://127.0.0.1:PORT`.
     pub fn base_url(&self) -> &str {
-        self.service.base(Region::Global)
+        self.state.base(Region::Global)
     }
 
     /// The base URL for regional models: the same service on another port. A task is known only at
     /// the base URL that accepted it.
     pub fn regional_base_url(&self) -> &str {
-        self.service.base(Region::Regional)
+        self.state.base(Region::Regional)
     }
 
     /// The URL of the control interface and its page, on a separate port: `http://127.0.0.1:PORT`.
@@ -98,37 +97,37 @@ impl Simulator {
 
     /// An accepted API key: the first of [`Config::api_keys`].
     pub fn api_key(&self) -> &str {
-        self.service.config.api_keys.first().map_or("", String::as_str)
+        self.state.config.api_keys.first().map_or("", String::as_str)
     }
 
     /// The counters so far.
     pub fn counts(&self) -> Counts {
-        self.service.counts()
+        self.state.counts()
     }
 
     /// What is known about a task, at either base URL.
     pub fn task(&self, id: &str) -> Option<TaskView> {
-        let now = self.service.clock.now();
-        let state = self.service.state();
-        state.tasks.get(id).map(|task| task.view(now, &self.service.config.in_progress))
+        let now = self.state.clock.now();
+        let records = self.state.records();
+        records.tasks.get(id).map(|task| task.view(now, &self.state.config.in_progress))
     }
 
     /// All tasks that are kept, in the order of their acceptance; see [`Config::max_kept_bytes`].
     pub fn tasks(&self) -> Vec<TaskView> {
-        let now = self.service.clock.now();
-        let state = self.service.state();
-        state.tasks.iter().map(|task| task.view(now, &self.service.config.in_progress)).collect()
+        let now = self.state.clock.now();
+        let records = self.state.records();
+        records.tasks.iter().map(|task| task.view(now, &self.state.config.in_progress)).collect()
     }
 
     /// The organizations, with their credits, projects, keys and spending.
     pub fn organizations(&self) -> Vec<OrganizationView> {
-        self.service.organizations(&Actor::Operator)
+        self.state.organizations(&Actor::Operator)
     }
 
     /// The pending and the finished webhooks, in the order in which they were queued, at most
     /// [`WebhookSettings::max_kept`](crate::WebhookSettings::max_kept).
     pub fn webhooks(&self) -> Vec<WebhookDelivery> {
-        self.service.webhooks.views()
+        self.state.webhooks.views()
     }
 
     /// Waits until `holds` returns true for the webhooks, and returns them. It is called at once
@@ -137,24 +136,24 @@ impl Simulator {
         &self,
         holds: impl FnMut(&[WebhookDelivery]) -> bool,
     ) -> Vec<WebhookDelivery> {
-        self.service.webhooks.views_when(holds).await
+        self.state.webhooks.views_when(holds).await
     }
 
     /// Sends a webhook again, now, with the same id and body, and with retries. Returns the
     /// [id](WebhookDelivery::id) of the new delivery. Returns `None` if there is no delivery with
     /// this id (any more), or if the log is full of pending deliveries.
     pub fn redeliver_webhook(&self, id: u64) -> Option<u64> {
-        self.service.webhooks.redeliver(id)
+        self.state.webhooks.redeliver(id)
     }
 
     /// The simulator's clock, which tests can advance.
     pub fn clock(&self) -> Clock {
-        self.service.clock.clone()
+        self.state.clock.clone()
     }
 
     /// The fault rules, which can be changed while the simulator runs.
     pub fn faults(&self) -> Faults {
-        self.service.faults.clone()
+        self.state.faults.clone()
     }
 
     /// Stops the service: accepts no new connections, and waits up to five seconds for requests in

@@ -13,11 +13,11 @@ use crate::{
     faults::Faults,
     http::signed_url::Signer,
     runtime::{chance::Chance, clock::Clock, workers::WorkerPool},
-    tasks::{Room, Tasks, counts::Counts},
+    tasks::{Retention, Tasks, counts::Counts},
     webhooks::Webhooks,
 };
 
-pub(crate) struct Service {
+pub(crate) struct AppState {
     pub(crate) config: Config,
     pub(crate) contract: Arc<Contract>,
     pub(crate) chance: Chance,
@@ -30,11 +30,11 @@ pub(crate) struct Service {
     pub(crate) painters: WorkerPool,
     global_base: String,
     regional_base: String,
-    state: Mutex<State>,
+    records: Mutex<Records>,
 }
 
-/// The mutable state.
-pub(crate) struct State {
+/// What requests change.
+pub(crate) struct Records {
     pub(crate) tasks: Tasks,
     pub(crate) accounts: Accounts,
     pub(crate) polls: u64,
@@ -42,7 +42,7 @@ pub(crate) struct State {
     pub(crate) refused: BTreeMap<u16, u64>,
 }
 
-impl Service {
+impl AppState {
     pub(crate) fn new(
         config: Config,
         contract: Arc<Contract>,
@@ -51,7 +51,7 @@ impl Service {
     ) -> Result<Self, StartError> {
         let chance = Chance::new(config.seed.unwrap_or(0));
         let clock = Clock::start(config.speed);
-        let state = State {
+        let records = Records {
             tasks: Tasks::default(),
             accounts: Accounts::new(
                 config.organizations.clone(),
@@ -69,7 +69,7 @@ impl Service {
             clock,
             readers: WorkerPool::new(),
             painters: WorkerPool::new(),
-            state: Mutex::new(state),
+            records: Mutex::new(records),
             config,
             contract,
             chance,
@@ -79,8 +79,11 @@ impl Service {
     }
 
     /// The limits of what tasks may keep.
-    pub(crate) fn room(&self) -> Room {
-        Room { bytes: self.config.max_kept_bytes, image_lifetime: self.config.delivery_lifetime }
+    pub(crate) fn retention(&self) -> Retention {
+        Retention {
+            bytes: self.config.max_kept_bytes,
+            image_lifetime: self.config.delivery_lifetime,
+        }
     }
 
     pub(crate) fn base(&self, region: Region) -> &str {
@@ -90,39 +93,39 @@ impl Service {
         }
     }
 
-    /// Locks the mutable state. The guard must not be held across an await.
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the records. The guard must not be held across an await.
+    pub(crate) fn records(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The organizations that an actor may see.
     pub(crate) fn organizations(&self, actor: &Actor) -> Vec<OrganizationView> {
-        let mut state = self.state();
+        let mut records = self.records();
         let now = self.clock.now();
-        state.tasks.settle(now, self.room());
-        state
+        records.tasks.settle(now, self.retention());
+        records
             .accounts
-            .organizations(actor, self.clock.unix_at(now), |project| state.tasks.active(project))
+            .organizations(actor, self.clock.unix_at(now), |project| records.tasks.active(project))
     }
 
     /// An actor that changes the accounts.
-    pub(crate) fn act<'a>(&self, state: &'a mut State, actor: Actor) -> Act<'a> {
-        Act { accounts: &mut state.accounts, actor, unix: self.clock.unix_now() }
+    pub(crate) fn act<'a>(&self, records: &'a mut Records, actor: Actor) -> Act<'a> {
+        Act { accounts: &mut records.accounts, actor, unix: self.clock.unix_now() }
     }
 
     pub(crate) fn counts(&self) -> Counts {
-        let mut state = self.state();
-        state.tasks.settle(self.clock.now(), self.room());
-        let (ready, failed) = state.tasks.ended();
+        let mut records = self.records();
+        records.tasks.settle(self.clock.now(), self.retention());
+        let (ready, failed) = records.tasks.ended();
         Counts {
-            accepted: state.tasks.accepted(),
-            charged: state.accounts.charged(),
+            accepted: records.tasks.accepted(),
+            charged: records.accounts.charged(),
             ready,
             failed,
-            polls: state.polls,
-            delivered: state.delivered,
-            refused: state.refused.clone(),
-            struck: self.faults.struck(),
+            polls: records.polls,
+            delivered: records.delivered,
+            refused: records.refused.clone(),
+            faults: self.faults.applied(),
         }
     }
 }

@@ -157,13 +157,13 @@ impl Kind {
                 fields: Fields::of(document, body),
             })));
         }
-        let asks_by_id = operation["parameters"]
+        let has_id = operation["parameters"]
             .as_array()
             .into_iter()
             .flatten()
             .map(|parameter| schema::resolve(document, parameter))
             .any(|parameter| parameter["in"] == "query" && parameter["name"] == "id");
-        if method == Method::GET && asks_by_id {
+        if method == Method::GET && has_id {
             return Ok(Self::Poll);
         }
         Err("the operation is neither a POST with a body nor a GET with the query parameter `id`"

@@ -23,10 +23,10 @@ use crate::{
         accounts::{self, AccountError, Act, Actor, Finetune, Permission, Role},
         credits::Credits,
     },
-    state::Service,
+    state::AppState,
 };
 
-type Shared = State<Arc<Service>>;
+type Shared = State<Arc<AppState>>;
 
 /// The header that names the acting user. Without it, the operator acts.
 const ACTING_HEADER: &str = "x-acting-user";
@@ -45,11 +45,11 @@ impl<S: Sync> FromRequestParts<S> for Acting {
 
 impl From<AccountError> for Problem {
     fn from(error: AccountError) -> Self {
-        let status = match error.problem {
-            accounts::Problem::Unknown => StatusCode::NOT_FOUND,
-            accounts::Problem::Forbidden => StatusCode::FORBIDDEN,
-            accounts::Problem::Conflict => StatusCode::CONFLICT,
-            accounts::Problem::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+        let status = match error.kind {
+            accounts::AccountErrorKind::Unknown => StatusCode::NOT_FOUND,
+            accounts::AccountErrorKind::Forbidden => StatusCode::FORBIDDEN,
+            accounts::AccountErrorKind::Conflict => StatusCode::CONFLICT,
+            accounts::AccountErrorKind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
         };
         Self::new(status, error.detail)
     }
@@ -75,17 +75,16 @@ pub(super) fn routes() -> Router<Control> {
 
 /// Makes a change as an actor.
 fn change<T>(
-    service: &Service,
+    state: &AppState,
     actor: Actor,
     change: impl FnOnce(Act<'_>) -> Result<T, AccountError>,
 ) -> Result<T, Problem> {
-    Ok(change(service.act(&mut service.state(), actor))?)
+    Ok(change(state.act(&mut state.records(), actor))?)
 }
 
 /// Returns the organization after a change.
-fn organization(service: &Service, actor: &Actor, id: &str) -> Reply {
-    let found =
-        service.organizations(actor).into_iter().find(|organization| &*organization.id == id);
+fn organization(state: &AppState, actor: &Actor, id: &str) -> Reply {
+    let found = state.organizations(actor).into_iter().find(|organization| &*organization.id == id);
     reply::json(&found.ok_or_else(|| Problem::not_found("organization"))?)
 }
 
@@ -99,15 +98,15 @@ async fn roles() -> Reply {
     reply::json(&json!({ "roles": roles, "permissions": Permission::ALL }))
 }
 
-async fn list(State(service): Shared, Acting(actor): Acting) -> Reply {
+async fn list(State(state): Shared, Acting(actor): Acting) -> Reply {
     reply::json(&json!({
-        "organizations": service.organizations(&actor),
-        "max_active_tasks": service.config.max_active_tasks,
+        "organizations": state.organizations(&actor),
+        "max_active_tasks": state.config.max_active_tasks,
     }))
 }
 
-async fn one(State(service): Shared, Acting(actor): Acting, Path(id): Path<String>) -> Reply {
-    organization(&service, &actor, &id)
+async fn one(State(state): Shared, Acting(actor): Acting, Path(id): Path<String>) -> Reply {
+    organization(&state, &actor, &id)
 }
 
 #[derive(Deserialize)]
@@ -118,12 +117,12 @@ struct NewOrganization {
 }
 
 async fn create_organization(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     Change(new): Change<NewOrganization>,
 ) -> Reply {
-    let id = change(&service, actor.clone(), |act| act.create_organization(&new.name, new.owner))?;
-    organization(&service, &actor, &id)
+    let id = change(&state, actor.clone(), |act| act.create_organization(&new.name, new.owner))?;
+    organization(&state, &actor, &id)
 }
 
 #[derive(Deserialize)]
@@ -133,13 +132,13 @@ struct Grant {
 }
 
 async fn grant(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     Path(id): Path<String>,
     Change(Grant { amount }): Change<Grant>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.grant(&id, amount))?;
-    organization(&service, &actor, &id)
+    change(&state, actor.clone(), |act| act.grant(&id, amount))?;
+    organization(&state, &actor, &id)
 }
 
 #[derive(Deserialize)]
@@ -152,12 +151,12 @@ struct Transfer {
 
 /// Returns both organizations.
 async fn transfer(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     Change(Transfer { from, to, amount }): Change<Transfer>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.transfer(&from, &to, amount))?;
-    let mut both = service.organizations(&actor);
+    change(&state, actor.clone(), |act| act.transfer(&from, &to, amount))?;
+    let mut both = state.organizations(&actor);
     both.retain(|organization| [&*from, &*to].contains(&&*organization.id));
     reply::json(&json!({ "organizations": both }))
 }
@@ -171,22 +170,22 @@ struct Membership {
 }
 
 async fn set_role(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     Path((id, user)): Path<(String, String)>,
     Change(Membership { role, project }): Change<Membership>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.set_role(&id, project.as_deref(), &user, role))?;
-    organization(&service, &actor, &id)
+    change(&state, actor.clone(), |act| act.set_role(&id, project.as_deref(), &user, role))?;
+    organization(&state, &actor, &id)
 }
 
 async fn remove_member(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     Path((id, user)): Path<(String, String)>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.remove_member(&id, &user))?;
-    organization(&service, &actor, &id)
+    change(&state, actor.clone(), |act| act.remove_member(&id, &user))?;
+    organization(&state, &actor, &id)
 }
 
 #[derive(Deserialize)]
@@ -197,20 +196,20 @@ struct Sharing {
 }
 
 async fn set_finetune(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     Path((id, name)): Path<(String, String)>,
     Change(Sharing { shared }): Change<Sharing>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.set_finetune(&id, Finetune { name, shared }))?;
-    organization(&service, &actor, &id)
+    change(&state, actor.clone(), |act| act.set_finetune(&id, Finetune { name, shared }))?;
+    organization(&state, &actor, &id)
 }
 
 async fn remove_finetune(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     Path((id, name)): Path<(String, String)>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.remove_finetune(&id, &name))?;
-    organization(&service, &actor, &id)
+    change(&state, actor.clone(), |act| act.remove_finetune(&id, &name))?;
+    organization(&state, &actor, &id)
 }

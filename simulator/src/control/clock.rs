@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
 use super::reply::{self, Change, Problem, Reply};
-use crate::{runtime::clock::Clock, state::Service};
+use crate::{runtime::clock::Clock, state::AppState};
 
 /// The longest step: a hundred years.
 const MAX_STEP_SECONDS: f64 = 100.0 * 366.0 * 86_400.0;
@@ -34,7 +34,7 @@ impl ClockShown {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Step {
+pub(super) struct Advance {
     seconds: f64,
 }
 
@@ -44,30 +44,30 @@ pub(super) struct Pace {
     speed: f64,
 }
 
-pub(super) async fn show(State(service): State<Arc<Service>>) -> Reply {
-    reply::json(&ClockShown::of(&service.clock))
+pub(super) async fn show(State(state): State<Arc<AppState>>) -> Reply {
+    reply::json(&ClockShown::of(&state.clock))
 }
 
 pub(super) async fn advance(
-    State(service): State<Arc<Service>>,
-    Change(Step { seconds }): Change<Step>,
+    State(state): State<Arc<AppState>>,
+    Change(Advance { seconds }): Change<Advance>,
 ) -> Reply {
     match Duration::try_from_secs_f64(seconds) {
-        Ok(step) if seconds <= MAX_STEP_SECONDS => service.clock.advance(step),
+        Ok(step) if seconds <= MAX_STEP_SECONDS => state.clock.advance(step),
         _ => {
             return Err(Problem::invalid("`seconds` must be from 0 to a hundred years"));
         }
     }
-    reply::json(&ClockShown::of(&service.clock))
+    reply::json(&ClockShown::of(&state.clock))
 }
 
 pub(super) async fn set_speed(
-    State(service): State<Arc<Service>>,
+    State(state): State<Arc<AppState>>,
     Change(Pace { speed }): Change<Pace>,
 ) -> Reply {
     if !(0.0..=Clock::MAX_SPEED).contains(&speed) {
         return Err(Problem::invalid(format!("`speed` must be from 0 to {}", Clock::MAX_SPEED)));
     }
-    service.clock.set_speed(speed);
-    reply::json(&ClockShown::of(&service.clock))
+    state.clock.set_speed(speed);
+    reply::json(&ClockShown::of(&state.clock))
 }

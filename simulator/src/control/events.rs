@@ -9,7 +9,7 @@ use axum::{
 use futures_util::{Stream, stream::unfold};
 
 use super::Control;
-use crate::{billing::accounts::Actor, state::Service};
+use crate::{billing::accounts::Actor, state::AppState};
 
 /// The polling interval. A task changes its status by the passage of time alone, so there is no
 /// event to wait for.
@@ -34,34 +34,34 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn at(service: &Service) -> Self {
-        let now = service.clock.now();
-        let mut state = service.state();
-        state.tasks.settle(now, service.room());
+    fn at(state: &AppState) -> Self {
+        let now = state.clock.now();
+        let mut records = state.records();
+        records.tasks.settle(now, state.retention());
         let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();
-        for task in state.tasks.unfinished() {
-            *unfinished.entry(task.status(now, &service.config.in_progress)).or_default() += 1;
+        for task in records.tasks.unfinished() {
+            *unfinished.entry(task.status(now, &state.config.in_progress)).or_default() += 1;
         }
         let (ledger, audit) = (
-            state.accounts.ledger(&Actor::Operator, 1),
-            state.accounts.audit_log(&Actor::Operator, 1),
+            records.accounts.ledger(&Actor::Operator, 1),
+            records.accounts.audit_log(&Actor::Operator, 1),
         );
         Self {
             unfinished: unfinished
                 .into_iter()
                 .map(|(status, count)| (status.to_owned(), count))
                 .collect(),
-            ended: state.tasks.ended(),
-            accepted: state.tasks.accepted(),
-            polls: state.polls,
-            delivered: state.delivered,
-            refused: state.refused.values().sum(),
+            ended: records.tasks.ended(),
+            accepted: records.tasks.accepted(),
+            polls: records.polls,
+            delivered: records.delivered,
+            refused: records.refused.values().sum(),
             accounts: (
                 ledger.first().map_or(0, |entry| entry.number),
                 audit.first().map_or(0, |entry| entry.number),
             ),
-            faults: service.faults.rules().into_iter().map(|rule| (rule.id, rule.struck)).collect(),
-            speed: service.clock.speed().to_bits(),
+            faults: state.faults.rules().into_iter().map(|rule| (rule.id, rule.applied)).collect(),
+            speed: state.clock.speed().to_bits(),
         }
     }
 
@@ -86,8 +86,8 @@ impl Snapshot {
 pub(super) async fn stream(
     State(control): State<Control>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let first = Snapshot::at(&control.service);
-    let webhooks = control.service.webhooks.changes();
+    let first = Snapshot::at(&control.state);
+    let webhooks = control.state.webhooks.changes();
     let changes =
         unfold((control, first, webhooks), |(mut control, seen, mut webhooks)| async move {
             loop {
@@ -96,7 +96,7 @@ pub(super) async fn stream(
                     // An error means that the simulator was dropped, which also stops it.
                     _ = control.stopped.wait_for(|stopped| *stopped) => return None,
                 }
-                let snapshot = Snapshot::at(&control.service);
+                let snapshot = Snapshot::at(&control.state);
                 let mut parts = snapshot.differences(&seen);
                 // An error means that the simulator was dropped, and its webhooks with it.
                 if webhooks.has_changed().unwrap_or(false) {

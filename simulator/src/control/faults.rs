@@ -15,7 +15,7 @@ use super::{
     Control,
     reply::{self, Change, Problem, Reply},
 };
-use crate::{faults::Faults, state::Service};
+use crate::{faults::Faults, state::AppState};
 
 pub(super) fn routes() -> Router<Control> {
     Router::new()
@@ -25,12 +25,12 @@ pub(super) fn routes() -> Router<Control> {
 
 fn shown(faults: &Faults) -> Reply {
     reply::json(
-        &json!({ "known": Faults::known(), "rules": faults.rules(), "struck": faults.struck() }),
+        &json!({ "known": Faults::known(), "rules": faults.rules(), "applied": faults.applied() }),
     )
 }
 
-async fn show(State(service): State<Arc<Service>>) -> Reply {
-    shown(&service.faults)
+async fn show(State(state): State<Arc<AppState>>) -> Reply {
+    shown(&state.faults)
 }
 
 #[derive(Deserialize)]
@@ -40,21 +40,21 @@ struct NewRule {
 }
 
 async fn add(
-    State(service): State<Arc<Service>>,
+    State(state): State<Arc<AppState>>,
     Change(NewRule { rule }): Change<NewRule>,
 ) -> Reply {
-    reply::json(&service.faults.add(&rule).map_err(|error| Problem::invalid(error.to_string()))?)
+    reply::json(&state.faults.add(&rule).map_err(|error| Problem::invalid(error.to_string()))?)
 }
 
 async fn remove(
-    State(service): State<Arc<Service>>,
+    State(state): State<Arc<AppState>>,
     rule: Result<Path<u64>, PathRejection>,
 ) -> Reply {
-    let is_gone = rule.is_ok_and(|Path(rule)| service.faults.remove(rule));
-    if is_gone { shown(&service.faults) } else { Err(Problem::not_found("rule")) }
+    let is_gone = rule.is_ok_and(|Path(rule)| state.faults.remove(rule));
+    if is_gone { shown(&state.faults) } else { Err(Problem::not_found("rule")) }
 }
 
-async fn clear(State(service): State<Arc<Service>>) -> Reply {
-    service.faults.clear();
-    shown(&service.faults)
+async fn clear(State(state): State<Arc<AppState>>) -> Reply {
+    state.faults.clear();
+    shown(&state.faults)
 }

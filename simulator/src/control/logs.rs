@@ -13,7 +13,7 @@ use super::{
     accounts::Acting,
     reply::{self, Problem, Reply},
 };
-use crate::{billing::accounts::Actor, state::Service};
+use crate::{billing::accounts::Actor, state::AppState};
 
 /// The default and the maximum number of entries.
 const ENTRIES: usize = 100;
@@ -36,28 +36,28 @@ pub(super) fn limit(newest: Result<Query<Newest>, QueryRejection>) -> Result<usi
 }
 
 pub(super) async fn audit(
-    State(service): State<Arc<Service>>,
+    State(state): State<Arc<AppState>>,
     Acting(actor): Acting,
     newest: Result<Query<Newest>, QueryRejection>,
 ) -> Reply {
-    let entries = service.state().accounts.audit_log(&actor, limit(newest)?);
+    let entries = state.records().accounts.audit_log(&actor, limit(newest)?);
     reply::json(&json!({ "entries": entries }))
 }
 
 /// Only the operator sees the balances of all accounts, which add up to zero.
 pub(super) async fn ledger(
-    State(service): State<Arc<Service>>,
+    State(state): State<Arc<AppState>>,
     Acting(actor): Acting,
     newest: Result<Query<Newest>, QueryRejection>,
 ) -> Reply {
     let limit = limit(newest)?;
     let (entries, balances) = {
-        let state = service.state();
+        let records = state.records();
         let balances = match actor {
-            Actor::Operator => Some(state.accounts.balances(&actor)?),
+            Actor::Operator => Some(records.accounts.balances(&actor)?),
             Actor::User(_) => None,
         };
-        (state.accounts.ledger(&actor, limit), balances)
+        (records.accounts.ledger(&actor, limit), balances)
     };
     let balances: Option<BTreeMap<String, f64>> = balances.map(|balances| {
         let shown = balances.into_iter().map(|(account, hundredths)| {

@@ -29,31 +29,31 @@ use crate::{
     billing::credits::Credits,
     contract::Region,
     endpoints::router::{self, Endpoint},
-    state::Service,
+    state::AppState,
     tasks::counts::Counts,
 };
 
 /// The state that the handlers share.
 #[derive(Clone)]
 pub(crate) struct Control {
-    service: Arc<Service>,
+    state: Arc<AppState>,
     /// Becomes `true` when the simulator stops, which ends the event streams.
     stopped: watch::Receiver<bool>,
 }
 
-impl FromRef<Control> for Arc<Service> {
+impl FromRef<Control> for Arc<AppState> {
     fn from_ref(control: &Control) -> Self {
-        Self::clone(&control.service)
+        Self::clone(&control.state)
     }
 }
 
 /// The router of the control interface at `address`.
 pub(crate) fn router(
-    service: Arc<Service>,
+    state: Arc<AppState>,
     address: SocketAddr,
     stopped: watch::Receiver<bool>,
 ) -> Router {
-    let endpoint = |region| router::router(Endpoint { service: Arc::clone(&service), region });
+    let endpoint = |region| router::router(Endpoint { state: Arc::clone(&state), region });
     let (global, regional) = (endpoint(Region::Global), endpoint(Region::Regional));
     // Swagger UI without its own page: ours embeds it.
     let viewer = swagger_ui_dist::generate_routes(ApiDefinition {
@@ -62,9 +62,9 @@ pub(crate) fn router(
         title: None,
     });
     Router::new()
-        .route("/api/state", get(state))
+        .route("/api/state", get(overview))
         .route("/api/events", get(events::stream))
-        .route("/api/openapi.json", get(openapi::serve))
+        .route("/api/openapi.json", get(openapi::document))
         .route("/api/tasks", get(tasks::list))
         .route("/api/tasks/{id}", get(tasks::one))
         .route("/api/tasks/{id}/picture", get(tasks::picture))
@@ -79,7 +79,7 @@ pub(crate) fn router(
         .merge(page::routes())
         .method_not_allowed_fallback(async || Problem::other_method())
         .fallback(async || Problem::not_found("page or resource"))
-        .with_state(Control { service, stopped })
+        .with_state(Control { state, stopped })
         .merge(viewer)
         // The service itself, so that the page can call it without another origin.
         .nest_service("/try/global", global)
@@ -126,16 +126,16 @@ impl From<Counts> for CountsShown {
     }
 }
 
-async fn state(State(service): State<Arc<Service>>) -> Reply {
-    let config = &service.config;
+async fn overview(State(state): State<Arc<AppState>>) -> Reply {
+    let config = &state.config;
     reply::json(&Overview {
-        base_url: service.base(Region::Global),
-        regional_base_url: service.base(Region::Regional),
+        base_url: state.base(Region::Global),
+        regional_base_url: state.base(Region::Regional),
         model_prefix: &config.model_prefix,
         in_progress: &config.in_progress,
         ready_after: config.ready_after.as_secs_f64(),
         delivery_lifetime: config.delivery_lifetime.as_secs_f64(),
-        counts: service.counts().into(),
-        clock: clock::ClockShown::of(&service.clock),
+        counts: state.counts().into(),
+        clock: clock::ClockShown::of(&state.clock),
     })
 }

@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use super::reply::{self, Problem, Reply};
 use crate::{
     contract::{self, Region},
-    state::Service,
+    state::AppState,
 };
 
-pub(super) async fn serve(State(service): State<Arc<Service>>) -> Reply {
+pub(super) async fn document(State(state): State<Arc<AppState>>) -> Reply {
     let mut document: Value =
-        serde_json::from_str(contract::DOCUMENT).map_err(|_| Problem::broken())?;
-    let prefix = &service.config.model_prefix;
-    let (global, regional) = (service.base(Region::Global), service.base(Region::Regional));
+        serde_json::from_str(contract::DOCUMENT).map_err(|_| Problem::internal())?;
+    let prefix = &state.config.model_prefix;
+    let (global, regional) = (state.base(Region::Global), state.base(Region::Regional));
     document["servers"] = json!([{ "url": global, "description": "This simulator." }]);
     if let Some(paths) = document["paths"].as_object_mut() {
         *paths = std::mem::take(paths)

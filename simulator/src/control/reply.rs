@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
-use crate::http::reply;
+use crate::http::response;
 
 /// The maximum size of a request body.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -52,19 +52,19 @@ impl Problem {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
     }
 
-    pub(super) fn broken() -> Self {
+    pub(super) fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "The simulator failed")
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        reply::json(self.status, &json!({ "detail": self.detail }))
+        response::json(self.status, &json!({ "detail": self.detail }))
     }
 }
 
 pub(super) fn json(value: &impl Serialize) -> Reply {
-    Ok(reply::json(StatusCode::OK, value))
+    Ok(response::json(StatusCode::OK, value))
 }
 
 /// The body of a change.

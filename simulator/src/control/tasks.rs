@@ -16,7 +16,7 @@ use crate::{
     billing::credits::{Credits, Megapixels},
     endpoints::{Rejection, delivery},
     http::range::Part,
-    state::Service,
+    state::AppState,
     tasks::{Task, outcome::Outcome},
 };
 
@@ -114,8 +114,8 @@ fn prompt(task: &Task) -> &str {
     &task.request.prompt
 }
 
-fn shown(service: &Service, task: &Task, now: Duration) -> TaskShown {
-    let seconds = |moment| service.clock.unix_at(moment).as_secs_f64();
+fn shown(state: &AppState, task: &Task, now: Duration) -> TaskShown {
+    let seconds = |moment| state.clock.unix_at(moment).as_secs_f64();
     let progress = Progress::of(task, now);
     TaskShown {
         organization: task.project.organization.to_string(),
@@ -124,7 +124,7 @@ fn shown(service: &Service, task: &Task, now: Duration) -> TaskShown {
         operation_id: task.operation_id.clone(),
         region: task.region.to_string(),
         progress,
-        status: task.status(now, &service.config.in_progress).to_owned(),
+        status: task.status(now, &state.config.in_progress).to_owned(),
         prompt: prompt(task).to_owned(),
         cost: task.cost,
         input_mp: task.input_mp,
@@ -143,24 +143,24 @@ fn shown(service: &Service, task: &Task, now: Duration) -> TaskShown {
 }
 
 pub(super) async fn list(
-    State(service): State<Arc<Service>>,
+    State(state): State<Arc<AppState>>,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Reply {
     let Query(wanted) = wanted.map_err(|error| Problem::malformed(error.body_text()))?;
     let limit = wanted.limit.clamp(1, MAX_PAGE);
     let search = wanted.search.unwrap_or_default().to_lowercase();
-    let now = service.clock.now();
+    let now = state.clock.now();
     let matches = |task: &Task| {
         wanted.progress.is_none_or(|progress| progress == Progress::of(task, now))
             && (search.is_empty()
                 || [task.id.as_str(), task.operation.as_str(), prompt(task)]
                     .into_iter()
-                    .chain([task.status(now, &service.config.in_progress)])
+                    .chain([task.status(now, &state.config.in_progress)])
                     .any(|text| text.to_lowercase().contains(&search)))
     };
-    let state = service.state();
-    let total = state.tasks.accepted();
-    let mut older = state.tasks.iter().rev();
+    let records = state.records();
+    let total = records.tasks.accepted();
+    let mut older = records.tasks.iter().rev();
     if let Some(before) = &wanted.before {
         older.find(|task| task.id == *before).ok_or_else(|| Problem::not_found("task"))?;
     }
@@ -168,7 +168,7 @@ pub(super) async fn list(
     for task in older.by_ref().take(MAX_EXAMINED) {
         last = Some(task.id.clone());
         if matches(task) {
-            tasks.push(shown(&service, task, now));
+            tasks.push(shown(&state, task, now));
             if tasks.len() == limit {
                 break;
             }
@@ -176,31 +176,31 @@ pub(super) async fn list(
     }
     let next = last.filter(|_| older.next().is_some());
     drop(older);
-    drop(state);
-    reply::json(&Page { total, now: service.clock.unix_at(now).as_secs_f64(), tasks, next })
+    drop(records);
+    reply::json(&Page { total, now: state.clock.unix_at(now).as_secs_f64(), tasks, next })
 }
 
-pub(super) async fn one(State(service): State<Arc<Service>>, Path(id): Path<String>) -> Reply {
-    let now = service.clock.now();
+pub(super) async fn one(State(state): State<Arc<AppState>>, Path(id): Path<String>) -> Reply {
+    let now = state.clock.now();
     let task = {
-        let state = service.state();
-        let task = state.tasks.get(&id).ok_or_else(|| Problem::not_found("task"))?;
-        TaskInFull { task: shown(&service, task, now), request: task.request.body() }
+        let records = state.records();
+        let task = records.tasks.get(&id).ok_or_else(|| Problem::not_found("task"))?;
+        TaskInFull { task: shown(&state, task, now), request: task.request.body() }
     };
     reply::json(&task)
 }
 
 /// The picture at a URL that does not expire. This does not count as a delivery.
 pub(super) async fn picture(
-    State(service): State<Arc<Service>>,
+    State(state): State<Arc<AppState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Reply {
-    match delivery::picture(&service, &id).await {
+    match delivery::picture(&state, &id).await {
         Ok((kind, bytes)) => {
             Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
         }
         Err(Rejection::NotFound) => Err(Problem::not_found("picture")),
-        Err(_) => Err(Problem::broken()),
+        Err(_) => Err(Problem::internal()),
     }
 }

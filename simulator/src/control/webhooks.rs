@@ -12,14 +12,14 @@ use super::{
     logs::{self, Newest},
     reply::{self, Problem, Reply},
 };
-use crate::state::Service;
+use crate::state::AppState;
 
 pub(super) async fn list(
-    State(service): State<Arc<Service>>,
+    State(state): State<Arc<AppState>>,
     newest: Result<Query<Newest>, QueryRejection>,
 ) -> Reply {
     let limit = logs::limit(newest)?;
-    let all = service.webhooks.views();
+    let all = state.webhooks.views();
     let total = all.len();
     let newest: Vec<_> = all.into_iter().rev().take(limit).collect();
     reply::json(&json!({ "total": total, "deliveries": newest }))
@@ -27,11 +27,11 @@ pub(super) async fn list(
 
 /// Returns the new delivery.
 pub(super) async fn redeliver(
-    State(service): State<Arc<Service>>,
+    State(state): State<Arc<AppState>>,
     number: Result<Path<u64>, PathRejection>,
 ) -> Reply {
-    let again = number.ok().and_then(|Path(number)| service.webhooks.redeliver(number));
+    let again = number.ok().and_then(|Path(number)| state.webhooks.redeliver(number));
     let again = again.ok_or_else(|| Problem::not_found("delivery"))?;
-    let view = service.webhooks.views().into_iter().find(|delivery| delivery.id == again);
+    let view = state.webhooks.views().into_iter().find(|delivery| delivery.id == again);
     reply::json(&view.ok_or_else(|| Problem::not_found("delivery"))?)
 }

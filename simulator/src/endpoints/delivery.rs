@@ -20,7 +20,7 @@ use super::rejection::Rejection;
 use crate::{
     faults::{AppliedFaults, CutShort, FaultPlace, RequestedFaults},
     http::{range::Part, signed_url::EXPIRED},
-    state::Service,
+    state::AppState,
     tasks::outcome::Outcome,
 };
 
@@ -28,8 +28,8 @@ use crate::{
 const CHUNK: usize = 64 << 10;
 
 /// Serves a delivery URL. It requires no key, because the URL is signed.
-pub(crate) async fn serve(
-    service: &Arc<Service>,
+pub(super) async fn deliver(
+    state: &Arc<AppState>,
     method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
@@ -38,18 +38,18 @@ pub(crate) async fn serve(
     if method != Method::GET && method != Method::HEAD {
         return Err(Rejection::OtherMethods("GET, HEAD".to_owned()));
     }
-    check_url(service, uri, file)?;
+    check_url(state, uri, file)?;
     let id = file.split('.').next().unwrap_or_default();
     let mut requested =
         RequestedFaults::in_header(headers, FaultPlace::Delivery).map_err(Rejection::Malformed)?;
-    let (kind, bytes) = picture(service, id).await?;
+    let (kind, bytes) = picture(state, id).await?;
     let applied = match *method {
         // A HEAD response has no body, so it gets no faults.
         Method::HEAD => AppliedFaults::default(),
         _ => {
-            let mut state = service.state();
-            let task = state.tasks.get_mut(id).map(|task| &mut task.directives.faults);
-            service.faults.apply(FaultPlace::Delivery, &mut requested, task)
+            let mut records = state.records();
+            let task = records.tasks.get_mut(id).map(|task| &mut task.directives.faults);
+            state.faults.apply(FaultPlace::Delivery, &mut requested, task)
         }
     };
     let replacement =
@@ -62,16 +62,16 @@ pub(crate) async fn serve(
         part.response(kind, bytes, |left| match applied.cut() {
             Some(cut) => Body::new(CutShort::new(left, cut)),
             None => {
-                let (whole, service) = (left.len() == length, Arc::clone(service));
-                Body::new(Delivery { left, whole, id: id.to_owned(), service })
+                let (whole, state) = (left.len() == length, Arc::clone(state));
+                Body::new(CountedBody { left, whole, id: id.to_owned(), state })
             }
         })
     });
-    Ok(applied.delay(&service.clock, response).await)
+    Ok(applied.delay(&state.clock, response).await)
 }
 
 /// Checks the signature of a delivery URL, and that it has not expired.
-fn check_url(service: &Service, uri: &Uri, file: &str) -> Result<(), Rejection> {
+fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Rejection> {
     let parameter = |name: &str| {
         let mut parameters = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         parameters
@@ -80,11 +80,11 @@ fn check_url(service: &Service, uri: &Uri, file: &str) -> Result<(), Rejection> 
             .unwrap_or_default()
     };
     let expires = parameter("expires");
-    if !service.signer.verify(file, &expires, &parameter("signature")) {
+    if !state.signer.verify(file, &expires, &parameter("signature")) {
         return Err(Rejection::Forbidden("The signature of the delivery URL is not valid"));
     }
     let expires = Duration::from_secs(expires.parse().map_err(|_| Rejection::NotFound)?);
-    if service.clock.unix_now() >= expires {
+    if state.clock.unix_now() >= expires {
         return Err(Rejection::Forbidden(EXPIRED));
     }
     Ok(())
@@ -93,14 +93,14 @@ fn check_url(service: &Service, uri: &Uri, file: &str) -> Result<(), Rejection> 
 /// The picture of a task that is ready, with its media type. It is rendered once, except for
 /// concurrent requests.
 pub(crate) async fn picture(
-    service: &Service,
+    state: &AppState,
     id: &str,
 ) -> Result<(&'static str, Bytes), Rejection> {
     let picture = {
-        let state = service.state();
-        let task = state.tasks.get(id).ok_or(Rejection::NotFound)?;
+        let records = state.records();
+        let task = records.tasks.get(id).ok_or(Rejection::NotFound)?;
         let kind = task.picture.format.media_type();
-        if task.outcome(service.clock.now()) != Some(Outcome::Ready) {
+        if task.outcome(state.clock.now()) != Some(Outcome::Ready) {
             return Err(Rejection::NotFound);
         }
         if let Some(painted) = &task.painted {
@@ -113,22 +113,22 @@ pub(crate) async fn picture(
     };
     let kind = picture.format.media_type();
     let painted =
-        service.painters.run(move || picture.paint()).await.map_err(|_| Rejection::Broken)?;
-    let bytes = Bytes::from(painted.map_err(|_| Rejection::Broken)?);
-    service.state().tasks.keep_picture(id, bytes.clone(), service.clock.now(), service.room());
+        state.painters.run(move || picture.paint()).await.map_err(|_| Rejection::Internal)?;
+    let bytes = Bytes::from(painted.map_err(|_| Rejection::Internal)?);
+    state.records().tasks.keep_picture(id, bytes.clone(), state.clock.now(), state.retention());
     Ok((kind, bytes))
 }
 
 /// The body of a response, which detects when its last byte has been taken.
-struct Delivery {
+struct CountedBody {
     left: Bytes,
     /// Whether it is the complete file.
     whole: bool,
     id: String,
-    service: Arc<Service>,
+    state: Arc<AppState>,
 }
 
-impl http_body::Body for Delivery {
+impl http_body::Body for CountedBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -142,9 +142,9 @@ impl http_body::Body for Delivery {
         let length = self.left.len().min(CHUNK);
         let chunk = self.left.split_to(length);
         if self.left.is_empty() && self.whole {
-            let mut state = self.service.state();
-            state.delivered += 1;
-            if let Some(task) = state.tasks.get_mut(&self.id) {
+            let mut records = self.state.records();
+            records.delivered += 1;
+            if let Some(task) = records.tasks.get_mut(&self.id) {
                 task.deliveries += 1;
             }
         }
@@ -171,24 +171,24 @@ mod tests {
     #[tokio::test]
     async fn only_complete_deliveries_are_counted() {
         let contract = Contract::built_in().unwrap();
-        let service = Arc::new(
-            Service::new(Config::default(), contract, String::new(), String::new()).unwrap(),
+        let state = Arc::new(
+            AppState::new(Config::default(), contract, String::new(), String::new()).unwrap(),
         );
-        let delivery = || Delivery {
+        let delivery = || CountedBody {
             left: vec![7; 2 * CHUNK + 1].into(),
             whole: true,
             id: "a task".to_owned(),
-            service: Arc::clone(&service),
+            state: Arc::clone(&state),
         };
         let mut broken = delivery();
         for _ in 0..2 {
             assert_eq!(broken.frame().await.unwrap().unwrap().into_data().unwrap().len(), CHUNK);
         }
         drop(broken);
-        assert_eq!(service.counts().delivered, 0);
+        assert_eq!(state.counts().delivered, 0);
         let whole = delivery();
         assert_eq!(whole.size_hint().exact(), Some(2 * CHUNK as u64 + 1));
         assert_eq!(whole.collect().await.unwrap().to_bytes().len(), 2 * CHUNK + 1);
-        assert_eq!(service.counts().delivered, 1);
+        assert_eq!(state.counts().delivered, 1);
     }
 }

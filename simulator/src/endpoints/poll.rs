@@ -13,11 +13,12 @@ use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
     faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
-    http::reply,
+    http::response,
     tasks::outcome::{Outcome, UNKNOWN_STATUS},
 };
 
-pub(crate) async fn serve(
+/// Returns the status of a task, and its result once it is ready.
+pub(super) async fn poll(
     endpoint: &Endpoint,
     project: &ProjectRef,
     query: Option<&str>,
@@ -31,7 +32,7 @@ pub(crate) async fn serve(
     let mut requested =
         RequestedFaults::in_header(headers, FaultPlace::Poll).map_err(Rejection::Malformed)?;
     let (response, applied) = respond(endpoint, project, &id, &mut requested);
-    Ok(applied.delay(&endpoint.service.clock, response).await)
+    Ok(applied.delay(&endpoint.state.clock, response).await)
 }
 
 fn respond(
@@ -40,16 +41,16 @@ fn respond(
     id: &str,
     requested: &mut RequestedFaults,
 ) -> (Response, AppliedFaults) {
-    let service = &endpoint.service;
-    let now = service.clock.now();
-    let mut state = service.state();
+    let state = &endpoint.state;
+    let now = state.clock.now();
+    let mut records = state.records();
     // A task is known only at the base URL that accepted it, and only to its project.
-    let mut task = state
+    let mut task = records
         .tasks
         .get_mut(id)
         .filter(|task| task.region == endpoint.region && task.project == *project);
     let carried = task.as_mut().map(|task| &mut task.directives.faults);
-    let applied = service.faults.apply(FaultPlace::Poll, requested, carried);
+    let applied = state.faults.apply(FaultPlace::Poll, requested, carried);
     if let Some(response) = applied.replacement(FaultPlace::Poll) {
         return (response, applied);
     }
@@ -61,7 +62,7 @@ fn respond(
                 FalseStatus::Unknown => UNKNOWN_STATUS,
                 FalseStatus::NotFound => Outcome::NotFound.status(),
             });
-            let status = false_status.unwrap_or(task.status(now, &service.config.in_progress));
+            let status = false_status.unwrap_or(task.status(now, &state.config.in_progress));
             debug!(
                 task = task.id,
                 operation = task.operation,
@@ -71,10 +72,10 @@ fn respond(
             );
             match false_status {
                 Some(status) => json!({ "id": id, "status": status }),
-                None => task_result::of(service, task, now),
+                None => task_result::of(state, task, now),
             }
         }
     };
-    state.polls += 1;
-    (reply::json(StatusCode::OK, &body), applied)
+    records.polls += 1;
+    (response::json(StatusCode::OK, &body), applied)
 }

@@ -8,7 +8,7 @@ use axum::{
 };
 use serde_json::json;
 
-use crate::{billing::accounts::Unpaid, contract::Violation, http::reply};
+use crate::{billing::accounts::Unpaid, contract::Violation, http::response};
 
 /// Why a request is rejected.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) enum Rejection {
     /// 408: the body did not arrive in time.
     TooSlow,
     /// 500: an internal error of the simulator.
-    Broken,
+    Internal,
 }
 
 impl Rejection {
@@ -46,7 +46,7 @@ impl Rejection {
             ),
             Self::TooManyTasks { most, wait } => {
                 let detail = format!("The project has reached its limit of {most} active tasks");
-                let mut response = reply::detail(StatusCode::TOO_MANY_REQUESTS, detail);
+                let mut response = response::detail(StatusCode::TOO_MANY_REQUESTS, detail);
                 let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
                 response
                     .headers_mut()
@@ -57,7 +57,7 @@ impl Rejection {
             Self::NotFound => (StatusCode::NOT_FOUND, json!("Not Found")),
             Self::OtherMethods(allow) => {
                 let mut response =
-                    reply::detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+                    response::detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
                 if let Ok(allow) = HeaderValue::try_from(allow) {
                     response.headers_mut().insert(header::ALLOW, allow);
                 }
@@ -74,15 +74,15 @@ impl Rejection {
             }
             Self::TooSlow => {
                 let problem = "The request body did not arrive in time";
-                let mut response = reply::detail(StatusCode::REQUEST_TIMEOUT, problem);
+                let mut response = response::detail(StatusCode::REQUEST_TIMEOUT, problem);
                 // The rest of the body must not be taken for the next request.
                 response
                     .headers_mut()
                     .insert(header::CONNECTION, HeaderValue::from_static("close"));
                 return response;
             }
-            Self::Broken => (StatusCode::INTERNAL_SERVER_ERROR, json!("The simulator failed")),
+            Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, json!("The simulator failed")),
         };
-        reply::detail(status, detail)
+        response::detail(status, detail)
     }
 }

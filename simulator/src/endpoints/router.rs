@@ -15,13 +15,13 @@ use tracing::debug;
 use super::{delivery, poll, rejection::Rejection, submit};
 use crate::{
     contract::{Found, Kind, Region, neutral_path},
-    state::Service,
+    state::AppState,
 };
 
 /// The service at one of its two base URLs.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
-    pub(crate) service: Arc<Service>,
+    pub(crate) state: Arc<AppState>,
     pub(crate) region: Region,
 }
 
@@ -34,13 +34,13 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
     match dispatch(&endpoint, &head, &mut body).await {
         Ok(response) => response,
         Err(refusal) => {
-            drain(body, endpoint.service.config.max_body_bytes).await;
+            drain(body, endpoint.state.config.max_body_bytes).await;
             let (method, path) = (&head.method, head.uri.path());
             let response = refusal.response();
             let status = response.status();
             debug!(%method, path, status = status.as_u16(), region = %endpoint.region, "refused");
             if status.is_client_error() {
-                *endpoint.service.state().refused.entry(status.as_u16()).or_default() += 1;
+                *endpoint.state.records().refused.entry(status.as_u16()).or_default() += 1;
             }
             response
         }
@@ -64,23 +64,23 @@ async fn dispatch(
     head: &Parts,
     body: &mut Body,
 ) -> Result<Response, Rejection> {
-    let service = &endpoint.service;
+    let state = &endpoint.state;
     if let Some(file) = head.uri.path().strip_prefix("/delivery/") {
-        return delivery::serve(service, &head.method, &head.uri, &head.headers, file).await;
+        return delivery::deliver(state, &head.method, &head.uri, &head.headers, file).await;
     }
     let path =
-        neutral_path(head.uri.path(), &service.config.model_prefix).ok_or(Rejection::NotFound)?;
-    let operation = match service.contract.find(&head.method, &path) {
+        neutral_path(head.uri.path(), &state.config.model_prefix).ok_or(Rejection::NotFound)?;
+    let operation = match state.contract.find(&head.method, &path) {
         Found::Operation(operation) => operation,
         Found::OtherMethods(allow) => return Err(Rejection::OtherMethods(allow)),
         Found::Nothing => return Err(Rejection::NotFound),
     };
-    let project = service.state().accounts.caller(&head.headers).map_err(Rejection::Forbidden)?;
+    let project = state.records().accounts.caller(&head.headers).map_err(Rejection::Forbidden)?;
     match &operation.kind {
-        Kind::Poll => poll::serve(endpoint, &project, head.uri.query(), &head.headers).await,
+        Kind::Poll => poll::poll(endpoint, &project, head.uri.query(), &head.headers).await,
         Kind::Submit(submission) => {
             let name = path.trim_start_matches("/v1/");
-            if !service.state().accounts.admits(&project, name) {
+            if !state.records().accounts.admits(&project, name) {
                 return Err(Rejection::Forbidden("The project has no access to this endpoint"));
             }
             let call = submit::Call {
@@ -89,7 +89,7 @@ async fn dispatch(
                 operation: name.to_owned(),
                 operation_id: operation.id.clone(),
             };
-            submit::serve(endpoint, call, &head.headers, body).await
+            submit::submit(endpoint, call, &head.headers, body).await
         }
     }
 }

@@ -17,10 +17,10 @@ use crate::{
     billing::accounts::ProjectRef,
     contract::{Submission, Violation},
     faults::{FaultPlace, RequestedFaults},
-    http::{self, reply},
+    http::{self, response},
     media::{images::Input, paint::Format, video},
     request::{parsed::ParsedRequest, size, validation},
-    state::Service,
+    state::AppState,
 };
 
 /// The called operation, and the project of the key.
@@ -39,7 +39,8 @@ struct ValidRequest {
     size: (u32, u32),
 }
 
-pub(crate) async fn serve(
+/// Validates a submission and creates its task.
+pub(super) async fn submit(
     endpoint: &Endpoint,
     call: Call,
     headers: &HeaderMap,
@@ -47,29 +48,29 @@ pub(crate) async fn serve(
 ) -> Result<Response, Rejection> {
     let requested = RequestedFaults::in_header(headers, FaultPlace::Submission)
         .map_err(Rejection::Malformed)?;
-    let bytes = read(headers, body, endpoint.service.config.max_body_bytes).await?;
+    let bytes = read(headers, body, endpoint.state.config.max_body_bytes).await?;
     check_content_type(headers)?;
     let examine = {
-        let service = Arc::clone(&endpoint.service);
+        let state = Arc::clone(&endpoint.state);
         let call = call.clone();
         let headers = headers.clone();
         move || {
-            let mut valid = examine(&service, &call, &bytes)?;
+            let mut valid = examine(&state, &call, &bytes)?;
             valid.parsed.directives.faults.join(requested, &call.operation, &headers, &bytes);
             Ok(valid)
         }
     };
-    let examined = endpoint.service.readers.run(examine).await.map_err(|_| Rejection::Broken)?;
+    let examined = endpoint.state.readers.run(examine).await.map_err(|_| Rejection::Internal)?;
     let mut valid = examined.map_err(Rejection::Invalid)?;
-    let applied = endpoint.service.faults.apply_to_submission(&mut valid.parsed.directives.faults);
+    let applied = endpoint.state.faults.apply_to_submission(&mut valid.parsed.directives.faults);
     let response = match applied.replacement(FaultPlace::Submission) {
         Some(response) => response,
         None => {
             let accepted = accept::accept(endpoint, call, valid, applied.foreign_base())?;
-            applied.after(reply::json(StatusCode::OK, &accepted))
+            applied.after(response::json(StatusCode::OK, &accepted))
         }
     };
-    Ok(applied.delay(&endpoint.service.clock, response).await)
+    Ok(applied.delay(&endpoint.state.clock, response).await)
 }
 
 async fn read(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Bytes, Rejection> {
@@ -102,12 +103,12 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
 }
 
 /// The slow part: parsing, validation, decoding of images.
-fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<ValidRequest, Vec<Violation>> {
+fn examine(state: &AppState, call: &Call, bytes: &[u8]) -> Result<ValidRequest, Vec<Violation>> {
     let submission = &call.submission;
-    let mut checked = validation::check(submission, bytes, service.config.max_input_pixels)?;
-    check_finetune(service, call, &checked.body)?;
+    let mut checked = validation::check(submission, bytes, state.config.max_input_pixels)?;
+    check_finetune(state, call, &checked.body)?;
     let size = size::of_request(
-        &service.config,
+        &state.config,
         &call.operation,
         &submission.fields,
         &checked.body,
@@ -116,7 +117,7 @@ fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<ValidRequest,
     let video = video::is_made_by(&call.operation)
         .then(|| video::VideoSpec::read(&checked.body, size))
         .transpose()?;
-    let (secrets, moderation) = (&service.contract.secret_fields, &service.config.moderation);
+    let (secrets, moderation) = (&state.contract.secret_fields, &state.config.moderation);
     let mut parsed = ParsedRequest::read(submission, secrets, moderation, &mut checked);
     if let Some(video) = video {
         parsed.format = Format::Video(video);
@@ -125,12 +126,12 @@ fn examine(service: &Service, call: &Call, bytes: &[u8]) -> Result<ValidRequest,
 }
 
 /// Rejects a finetune that the project may not use.
-fn check_finetune(service: &Service, call: &Call, body: &Value) -> Result<(), Vec<Violation>> {
+fn check_finetune(state: &AppState, call: &Call, body: &Value) -> Result<(), Vec<Violation>> {
     let named = body
         .get("finetune_id")
         .and_then(Value::as_str)
         .filter(|_| call.operation.ends_with("-finetuned"));
-    if named.is_none_or(|id| service.state().accounts.knows_finetune(&call.project, id)) {
+    if named.is_none_or(|id| state.records().accounts.knows_finetune(&call.project, id)) {
         return Ok(());
     }
     let problem = "the project has no finetune of this name";

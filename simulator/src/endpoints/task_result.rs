@@ -5,16 +5,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::{
-    state::Service,
+    state::AppState,
     tasks::{Task, outcome::Outcome},
 };
 
 /// What a poll of the task returns now.
-pub(super) fn of(service: &Service, task: &Task, now: Duration) -> Value {
-    let (id, status) = (&task.id, task.status(now, &service.config.in_progress));
+pub(super) fn of(state: &AppState, task: &Task, now: Duration) -> Value {
+    let (id, status) = (&task.id, task.status(now, &state.config.in_progress));
     match task.outcome(now) {
         Some(Outcome::Ready) => {
-            let sample = delivery_url(service, task);
+            let sample = delivery_url(state, task);
             json!({ "id": id, "status": status, "result": { "sample": sample } })
         }
         _ => json!({ "id": id, "status": status }),
@@ -23,11 +23,10 @@ pub(super) fn of(service: &Service, task: &Task, now: Duration) -> Value {
 
 /// The signed URL of a task's picture. It is the same for every poll: it expires a fixed time after
 /// the task became ready, rounded up to the second.
-fn delivery_url(service: &Service, task: &Task) -> String {
-    let until =
-        service.clock.unix_at(task.final_at.saturating_add(service.config.delivery_lifetime));
+fn delivery_url(state: &AppState, task: &Task) -> String {
+    let until = state.clock.unix_at(task.final_at.saturating_add(state.config.delivery_lifetime));
     let expires = (until.as_secs() + u64::from(until.subsec_nanos() > 0)).to_string();
     let file = format!("{}.{}", task.id, task.picture.format.extension());
-    let signature = service.signer.sign(&file, &expires);
-    format!("{}/delivery/{file}?expires={expires}&signature={signature}", service.base(task.region))
+    let signature = state.signer.sign(&file, &expires);
+    format!("{}/delivery/{file}?expires={expires}&signature={signature}", state.base(task.region))
 }

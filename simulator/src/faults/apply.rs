@@ -23,7 +23,7 @@ pub(crate) struct AppliedFaults(Vec<Fault>);
 
 impl AppliedFaults {
     pub(super) fn allows(&self, fault: &Fault) -> bool {
-        !self.0.iter().any(|struck| struck.excludes(fault))
+        !self.0.iter().any(|applied| applied.excludes(fault))
     }
 
     pub(super) fn push(&mut self, fault: Fault) {

@@ -107,7 +107,7 @@ struct Inner {
     /// The number of rules so far, which is the id of the last one.
     numbered: u64,
     repeats: Repeats,
-    struck: BTreeMap<&'static str, u64>,
+    counts: BTreeMap<&'static str, u64>,
 }
 
 impl Faults {
@@ -129,7 +129,7 @@ impl Faults {
             rules: Vec::new(),
             numbered: 0,
             repeats: Repeats::default(),
-            struck: BTreeMap::new(),
+            counts: BTreeMap::new(),
         };
         Self { inner: Arc::new(Mutex::new(inner)) }
     }
@@ -178,8 +178,8 @@ impl Faults {
     }
 
     /// How often each fault has been applied, by name.
-    pub fn struck(&self) -> BTreeMap<&'static str, u64> {
-        self.inner().struck.clone()
+    pub fn applied(&self) -> BTreeMap<&'static str, u64> {
+        self.inner().counts.clone()
     }
 
     /// The faults of a submission. A repeated submission continues where the last one left off.
@@ -223,7 +223,7 @@ impl Inner {
         place: FaultPlace,
         own: impl Iterator<Item = &'a mut FaultSpec>,
     ) -> AppliedFaults {
-        let Self { chance, draws, rules, struck, .. } = self;
+        let Self { chance, draws, rules, counts, .. } = self;
         let mut applied = AppliedFaults::default();
         for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
             let fits = spec.places.contains(&place) && applied.allows(&spec.fault);
@@ -232,8 +232,8 @@ impl Inner {
                 fraction(chance.bytes("fault", *draws))
             };
             if fits && spec.is_due(draw) {
-                spec.struck += 1;
-                *struck.entry(spec.known).or_default() += 1;
+                spec.applied += 1;
+                *counts.entry(spec.known).or_default() += 1;
                 debug!(fault = spec.text, %place, "fault applied");
                 applied.push(spec.fault.clone());
             }
@@ -280,6 +280,6 @@ mod tests {
             WebhookFaults { late, ..WebhookFaults::default() }
         );
         assert_eq!(faults.webhook_faults(&mut task), WebhookFaults::default());
-        assert_eq!(faults.struck()["webhook-late"], 2);
+        assert_eq!(faults.applied()["webhook-late"], 2);
     }
 }

@@ -10,28 +10,28 @@ const MAX_REPEATS: usize = 1024;
 #[derive(Default)]
 pub(super) struct Repeats {
     /// How often each fault of a submission has been applied.
-    struck: HashMap<[u8; 32], Vec<u64>>,
+    applied: HashMap<[u8; 32], Vec<u64>>,
     /// In the order of their first attempt.
     order: VecDeque<[u8; 32]>,
 }
 
 impl Repeats {
     pub(super) fn recall(&self, repeat: &[u8; 32], requested: &mut [FaultSpec]) {
-        let known = self.struck.get(repeat).into_iter().flatten();
-        for (spec, struck) in requested.iter_mut().zip(known) {
-            spec.struck = *struck;
+        let known = self.applied.get(repeat).into_iter().flatten();
+        for (spec, applied) in requested.iter_mut().zip(known) {
+            spec.applied = *applied;
         }
     }
 
     pub(super) fn keep(&mut self, repeat: [u8; 32], requested: &[FaultSpec]) {
-        let struck = requested.iter().map(|spec| spec.struck).collect();
-        if self.struck.insert(repeat, struck).is_none() {
+        let applied = requested.iter().map(|spec| spec.applied).collect();
+        if self.applied.insert(repeat, applied).is_none() {
             self.order.push_back(repeat);
         }
         if self.order.len() > MAX_REPEATS
             && let Some(oldest) = self.order.pop_front()
         {
-            self.struck.remove(&oldest);
+            self.applied.remove(&oldest);
         }
     }
 }
@@ -50,14 +50,14 @@ mod tests {
             repeat
         };
         for repeat in 0..=MAX_REPEATS {
-            requested[0].struck = repeat as u64 + 1;
+            requested[0].applied = repeat as u64 + 1;
             repeats.keep(number(repeat), &requested);
         }
-        assert_eq!((repeats.struck.len(), repeats.order.len()), (MAX_REPEATS, MAX_REPEATS));
-        for (repeat, struck) in [(0, 0), (1, 2), (MAX_REPEATS, MAX_REPEATS as u64 + 1)] {
-            requested[0].struck = 0;
+        assert_eq!((repeats.applied.len(), repeats.order.len()), (MAX_REPEATS, MAX_REPEATS));
+        for (repeat, applied) in [(0, 0), (1, 2), (MAX_REPEATS, MAX_REPEATS as u64 + 1)] {
+            requested[0].applied = 0;
             repeats.recall(&number(repeat), &mut requested);
-            assert_eq!(requested[0].struck, struck);
+            assert_eq!(requested[0].applied, applied);
         }
     }
 }

@@ -10,13 +10,13 @@ use axum::{
 use image::{ImageFormat, RgbImage};
 
 use super::fault::Replacement;
-use crate::http::{Cut, reply, signed_url::EXPIRED};
+use crate::http::{Cut, response, signed_url::EXPIRED};
 
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n\
     <body><h1>502 Bad Gateway</h1><p>This page is a simulated fault.</p></body></html>\n";
 
 pub(super) fn error(status: StatusCode) -> Response {
-    reply::detail(status, status.canonical_reason().unwrap_or("The service failed"))
+    response::detail(status, status.canonical_reason().unwrap_or("The service failed"))
 }
 
 pub(super) fn bad_gateway() -> Response {
@@ -26,14 +26,14 @@ pub(super) fn bad_gateway() -> Response {
 }
 
 pub(super) fn rate_limited(seconds: u64) -> Response {
-    let mut response = reply::detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
+    let mut response = response::detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 
 /// The response of an expired delivery URL.
 pub(super) fn expired() -> Response {
-    reply::detail(StatusCode::FORBIDDEN, EXPIRED)
+    response::detail(StatusCode::FORBIDDEN, EXPIRED)
 }
 
 /// No response: the connection ends.

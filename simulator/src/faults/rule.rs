@@ -18,7 +18,7 @@ pub struct FaultRule {
     /// The rule as it was written.
     pub text: String,
     /// How often it has been applied.
-    pub struck: u64,
+    pub applied: u64,
     /// How often it will still apply; `None` for `always` or a probability. A rule that is used up
     /// stays in the list.
     pub left: Option<u64>,
@@ -27,6 +27,6 @@ pub struct FaultRule {
 impl Rule {
     pub(super) fn view(&self) -> FaultRule {
         let Self { id, spec } = self;
-        FaultRule { id: *id, text: spec.text.clone(), struck: spec.struck, left: spec.left() }
+        FaultRule { id: *id, text: spec.text.clone(), applied: spec.applied, left: spec.left() }
     }
 }

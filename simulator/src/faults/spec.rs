@@ -64,7 +64,7 @@ pub(super) struct FaultSpec {
     pub(super) places: &'static [FaultPlace],
     pub(super) often: Often,
     /// How often it has been applied.
-    pub(super) struck: u64,
+    pub(super) applied: u64,
 }
 
 impl FaultSpec {
@@ -100,14 +100,14 @@ impl FaultSpec {
                 FaultSource::Rule => Often::Always,
                 FaultSource::Submission | FaultSource::Request(_) => Often::Times(1),
             }),
-            struck: 0,
+            applied: 0,
         })
     }
 
     /// Whether it applies now; `draw` returns a random number from 0 to 1.
     pub(super) fn is_due(&self, draw: impl FnOnce() -> f64) -> bool {
         match self.often {
-            Often::Times(times) => self.struck < times,
+            Often::Times(times) => self.applied < times,
             Often::Always => true,
             Often::Chance(chance) => draw() < chance,
         }
@@ -116,7 +116,7 @@ impl FaultSpec {
     /// How often it will still apply, if that is known.
     pub(super) fn left(&self) -> Option<u64> {
         match self.often {
-            Often::Times(times) => Some(times.saturating_sub(self.struck)),
+            Often::Times(times) => Some(times.saturating_sub(self.applied)),
             Often::Always | Often::Chance(_) => None,
         }
     }

@@ -20,11 +20,11 @@ pub(crate) enum Cut {
 /// The state of one connection, shared by everything that serves it.
 pub(crate) struct Activity {
     timeout: Duration,
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
     cut: Notify,
 }
 
-struct State {
+struct ConnectionState {
     /// Running handlers, and response bodies that wait for the service: the client waits for them.
     working: usize,
     /// Responses that have not been handed over yet.
@@ -42,7 +42,7 @@ struct State {
 impl Activity {
     pub(crate) fn new(timeout: Duration) -> Arc<Self> {
         let now = Instant::now();
-        let state = State {
+        let state = ConnectionState {
             working: 0,
             responses: 0,
             head_since: Some(now),
@@ -54,7 +54,7 @@ impl Activity {
         Arc::new(Self { timeout, state: Mutex::new(state), cut: Notify::new() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -7,7 +7,7 @@ mod activity;
 mod body;
 mod connection;
 pub(crate) mod range;
-pub(crate) mod reply;
+pub(crate) mod response;
 pub(crate) mod signed_url;
 mod stream;
 

@@ -9,7 +9,7 @@ pub(crate) struct WorkerPool {
 }
 
 /// The job panicked: a bug in the simulator or in a decoder.
-pub(crate) struct Broken;
+pub(crate) struct Panicked;
 
 impl WorkerPool {
     pub(crate) fn new() -> Self {
@@ -20,13 +20,13 @@ impl WorkerPool {
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Broken> {
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| Broken)?;
+    ) -> Result<T, Panicked> {
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| Panicked)?;
         let work = move || {
             let done = work();
             drop(place);
             done
         };
-        tokio::task::spawn_blocking(work).await.map_err(|_| Broken)
+        tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)
     }
 }

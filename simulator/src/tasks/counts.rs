@@ -24,7 +24,7 @@ pub struct Counts {
     /// Rejected requests, by status code.
     pub refused: BTreeMap<u16, u64>,
     /// Applied faults, by name. The responses they cause are counted here and not in `refused`.
-    pub struck: BTreeMap<&'static str, u64>,
+    pub faults: BTreeMap<&'static str, u64>,
 }
 
 impl Counts {

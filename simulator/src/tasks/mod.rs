@@ -177,7 +177,7 @@ pub(crate) struct Tasks {
 
 /// The limits of what tasks may keep.
 #[derive(Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct Retention {
     /// The total size of requests, images and pictures.
     pub(crate) bytes: u64,
     /// How long a task's images are kept after its final status.
@@ -217,7 +217,7 @@ impl Tasks {
 
     /// Records the tasks that have ended by now, and frees memory: drops images that are no longer
     /// needed because their delivery URL has expired, and then complete tasks, oldest first.
-    pub(crate) fn settle(&mut self, now: Duration, room: Room) {
+    pub(crate) fn settle(&mut self, now: Duration, retention: Retention) {
         let mut ended = Vec::new();
         for waiting in self.active.values_mut() {
             while let Some(first) = waiting.first().copied().filter(|(end, _)| *end <= now) {
@@ -237,12 +237,12 @@ impl Tasks {
                 self.with_images.push_back(number);
             }
         }
-        self.evict(now, room);
+        self.evict(now, retention);
     }
 
-    fn evict(&mut self, now: Duration, room: Room) {
+    fn evict(&mut self, now: Duration, retention: Retention) {
         // One second longer than the URL is valid, because URLs count whole seconds.
-        let lifetime = room.image_lifetime.saturating_add(Duration::from_secs(1));
+        let lifetime = retention.image_lifetime.saturating_add(Duration::from_secs(1));
         while let Some(number) = self.with_images.front() {
             match self.kept.get_mut(number) {
                 Some(task) if now <= task.final_at.saturating_add(lifetime) => break,
@@ -256,7 +256,7 @@ impl Tasks {
             }
             self.with_images.pop_front();
         }
-        while self.bytes > room.bytes {
+        while self.bytes > retention.bytes {
             let Some(number) = self.finished.pop_front() else { return };
             if let Some(task) = self.kept.remove(&number) {
                 self.numbers.remove(&task.id);
@@ -266,7 +266,13 @@ impl Tasks {
     }
 
     /// Keeps a task's rendered picture, and frees memory for it.
-    pub(crate) fn keep_picture(&mut self, id: &str, picture: Bytes, now: Duration, room: Room) {
+    pub(crate) fn keep_picture(
+        &mut self,
+        id: &str,
+        picture: Bytes,
+        now: Duration,
+        retention: Retention,
+    ) {
         let Some(task) = self.numbers.get(id).and_then(|number| self.kept.get_mut(number)) else {
             return;
         };
@@ -274,7 +280,7 @@ impl Tasks {
             self.bytes += picture.len() as u64;
             task.painted = Some(picture);
         }
-        self.settle(now, room);
+        self.settle(now, retention);
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&Task> {

@@ -83,7 +83,7 @@ impl Post {
         }
         let request = request.body(Full::new(self.body.clone()));
         let request = request.map_err(|_| "could not build a request for the URL".to_owned())?;
-        let asking = async move {
+        let exchange = async move {
             let response = sender.send_request(request).await.map_err(broken)?;
             let status = *status.get_or_init(|| response.status());
             // Read the body so that the receiver can finish its response. Its content and end do
@@ -91,11 +91,11 @@ impl Post {
             drop(Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect().await);
             Ok(status)
         };
-        let (mut asking, connection) = (pin!(asking), pin!(connection));
+        let (mut exchange, connection) = (pin!(exchange), pin!(connection));
         tokio::select! {
-            response = &mut asking => response,
+            response = &mut exchange => response,
             // The response may be complete although the connection has ended.
-            _ = connection => asking.await,
+            _ = connection => exchange.await,
         }
     }
 }

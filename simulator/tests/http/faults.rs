@@ -68,13 +68,13 @@ enum Way {
 }
 
 /// A submission that requests a fault in one of the ways.
-struct Asking<'a> {
+struct FaultRequest<'a> {
     bench: &'a Bench,
     fault: String,
     way: Way,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> FaultRequest<'a> {
     fn new(bench: &'a Bench, place: &str, fault: &str, way: Way) -> Self {
         let (name, value) =
             fault.split_once('=').map_or((fault, ""), |(name, value)| (name, value));
@@ -82,15 +82,15 @@ impl<'a> Asking<'a> {
         let fault = format!("{name}@{place}{value}");
         if way == Way::Rule {
             let rule = bench.sim.faults().add(&format!("{fault}:once")).unwrap();
-            assert_eq!((rule.struck, rule.left), (0, Some(1)));
+            assert_eq!((rule.applied, rule.left), (0, Some(1)));
         }
         Self { bench, fault, way }
     }
 
-    fn headers(&self, asking: bool) -> Vec<(&str, &str)> {
+    fn headers(&self, with_fault: bool) -> Vec<(&str, &str)> {
         let mut headers =
             vec![("x-key", self.bench.sim.api_key()), ("content-type", "application/json")];
-        if asking {
+        if with_fault {
             headers.push(("x-simulator-fault", &self.fault));
         }
         headers
@@ -124,27 +124,27 @@ async fn a_fault_of_a_submission_applies_once() {
     let mut expected = 0;
     for (fault, summary, accepted) in SUBMISSION {
         for way in [Way::Word, Way::Header, Way::Rule] {
-            let asking = Asking::new(&bench, "submission", fault, way);
+            let request = FaultRequest::new(&bench, "submission", fault, way);
             let before = Instant::now();
-            let struck = asking.submit().await;
-            assert_eq!(struck.summary(), summary, "{fault} {way:?}");
+            let faulty = request.submit().await;
+            assert_eq!(faulty.summary(), summary, "{fault} {way:?}");
             expected += accepted;
             assert_eq!(bench.sim.counts().accepted, expected, "{fault} {way:?}");
             let waited = if fault.starts_with("slow") { 20 } else { 0 };
             assert_eq!(before.elapsed().as_secs(), waited, "{fault} {way:?}");
             if summary.contains("application/json") && summary != JSON {
-                assert!(struck.json()["detail"].is_string());
+                assert!(faulty.json()["detail"].is_string());
             }
             match fault {
-                "rate-limited=7" => assert_eq!(struck.header("retry-after"), Some("7")),
+                "rate-limited=7" => assert_eq!(faulty.header("retry-after"), Some("7")),
                 "foreign-polling-host=127.0.0.3:9" => {
-                    let url = struck.json()["polling_url"].as_str().unwrap().to_owned();
+                    let url = faulty.json()["polling_url"].as_str().unwrap().to_owned();
                     assert!(url.starts_with("http://127.0.0.3:9/v1/get_result?id="), "{url}");
                 }
                 _ => {}
             }
 
-            let through = asking.submit().await;
+            let through = request.submit().await;
             assert_eq!(through.summary(), JSON, "{fault} {way:?}");
             expected += 1;
             let url = through.json()["polling_url"].as_str().unwrap().to_owned();
@@ -156,8 +156,8 @@ async fn a_fault_of_a_submission_applies_once() {
     let (counts, tasks) = (bench.sim.counts(), bench.sim.tasks());
     assert_eq!((counts.accepted, counts.ready, tasks.len() as u64), (expected, expected, expected));
     assert_eq!(counts.charged, tasks.iter().map(|task| task.cost).sum());
-    assert_eq!(counts.struck.values().sum::<u64>(), SUBMISSION.len() as u64 * 3);
-    assert_eq!((counts.struck["reset"], counts.struck["reply-lost"]), (6, 3));
+    assert_eq!(counts.faults.values().sum::<u64>(), SUBMISSION.len() as u64 * 3);
+    assert_eq!((counts.faults["reset"], counts.faults["reply-lost"]), (6, 3));
     assert!(counts.refused.is_empty(), "{counts:?}");
 }
 
@@ -166,17 +166,17 @@ async fn a_fault_of_a_poll_applies_once() {
     let bench = Bench::new().await;
     for (fault, summary, status) in POLL {
         for way in [Way::Word, Way::Header, Way::OwnHeader, Way::Rule] {
-            let asking = Asking::new(&bench, "poll", fault, way);
-            let url = asking.finished().await;
+            let request = FaultRequest::new(&bench, "poll", fault, way);
+            let url = request.finished().await;
             let before = Instant::now();
-            let struck = asking.get(&url, true).await;
-            assert_eq!(struck.summary(), summary, "{fault} {way:?}");
+            let faulty = request.get(&url, true).await;
+            assert_eq!(faulty.summary(), summary, "{fault} {way:?}");
             if let Some(status) = status {
-                assert_eq!(struck.json()["status"], status);
-                assert_eq!(struck.json().get("result").is_some(), status == "Ready");
+                assert_eq!(faulty.json()["status"], status);
+                assert_eq!(faulty.json().get("result").is_some(), status == "Ready");
             }
             assert_eq!(before.elapsed().as_secs(), if fault.starts_with("slow") { 20 } else { 0 });
-            let polled = asking.get(&url, false).await;
+            let polled = request.get(&url, false).await;
             assert_eq!(
                 (polled.summary().as_str(), &polled.json()["status"]),
                 (JSON, &json!("Ready"))
@@ -191,7 +191,7 @@ async fn a_fault_of_a_poll_applies_once() {
     }
     let counts = bench.sim.counts();
     assert_eq!((counts.accepted, counts.ready), (36, 36));
-    assert_eq!(counts.struck.values().sum::<u64>(), 36);
+    assert_eq!(counts.faults.values().sum::<u64>(), 36);
 }
 
 #[tokio::test(start_paused = true)]
@@ -199,8 +199,8 @@ async fn a_fault_of_a_delivery_applies_once() {
     let bench = Bench::new().await;
     for (fault, summary) in DELIVERY {
         for way in [Way::Word, Way::Header, Way::OwnHeader, Way::Rule] {
-            let asking = Asking::new(&bench, "delivery", fault, way);
-            let polled = asking.get(&asking.finished().await, false).await.json();
+            let request = FaultRequest::new(&bench, "delivery", fault, way);
+            let polled = request.get(&request.finished().await, false).await.json();
             let sample = polled["result"]["sample"].as_str().unwrap();
             // A HEAD request does not use up a fault.
             assert_eq!(
@@ -209,32 +209,32 @@ async fn a_fault_of_a_delivery_applies_once() {
             );
             let delivered = bench.sim.counts().delivered;
             let before = Instant::now();
-            let struck = asking.get(sample, true).await;
-            assert_eq!(struck.summary(), summary, "{fault} {way:?}");
+            let faulty = request.get(sample, true).await;
+            assert_eq!(faulty.summary(), summary, "{fault} {way:?}");
             let slow = fault.starts_with("slow");
             assert_eq!(before.elapsed().as_secs(), if slow { 20 } else { 0 });
             assert_eq!(bench.sim.counts().delivered, delivered + u64::from(slow), "{fault}");
-            let fine = asking.get(sample, false).await;
+            let fine = request.get(sample, false).await;
             assert_eq!(fine.summary(), "200 image/jpeg");
             assert!(fine.body.starts_with(&[0xff, 0xd8, 0xff]));
             assert_eq!(bench.sim.counts().delivered, delivered + u64::from(slow) + 1);
             match fault {
-                "reset" | "truncated" => assert_eq!(struck.body, fine.body[..fine.body.len() / 2]),
-                "slow-headers=20" | "slow-body=20" => assert_eq!(struck.body, fine.body),
-                "empty" => assert!(struck.body.is_empty()),
-                "wrong-kind" => assert!(struck.body.starts_with(b"\x89PNG")),
+                "reset" | "truncated" => assert_eq!(faulty.body, fine.body[..fine.body.len() / 2]),
+                "slow-headers=20" | "slow-body=20" => assert_eq!(faulty.body, fine.body),
+                "empty" => assert!(faulty.body.is_empty()),
+                "wrong-kind" => assert!(faulty.body.starts_with(b"\x89PNG")),
                 "wrong-kind=text" => {
-                    assert!(struck.body.starts_with(b"This text is a simulated fault"))
+                    assert!(faulty.body.starts_with(b"This text is a simulated fault"))
                 }
-                "html" | "html-502" => assert!(struck.body.starts_with(b"<!DOCTYPE html>")),
+                "html" | "html-502" => assert!(faulty.body.starts_with(b"<!DOCTYPE html>")),
                 "early-expiry" => {
-                    assert_eq!(struck.json(), json!({ "detail": "The delivery URL has expired" }));
+                    assert_eq!(faulty.json(), json!({ "detail": "The delivery URL has expired" }));
                 }
-                _ => assert!(struck.json()["detail"].is_string()),
+                _ => assert!(faulty.json()["detail"].is_string()),
             }
         }
     }
-    assert_eq!(bench.sim.counts().struck.values().sum::<u64>(), DELIVERY.len() as u64 * 4);
+    assert_eq!(bench.sim.counts().faults.values().sum::<u64>(), DELIVERY.len() as u64 * 4);
 }
 
 #[tokio::test]

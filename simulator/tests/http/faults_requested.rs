@@ -51,7 +51,7 @@ async fn a_fault_applies_as_often_as_requested() {
     let task =
         bench.submit("/v1/gen-2-pro", &small("[[html-502@poll:2x]] [[reset@delivery:2x]]")).await;
     assert_eq!(bench.get(task["polling_url"].as_str().unwrap()).await.status, 502);
-    assert_eq!(bench.sim.counts().struck["html-502"], 3 + 4 + 4 + 1 + 2 + 1);
+    assert_eq!(bench.sim.counts().faults["html-502"], 3 + 4 + 4 + 1 + 2 + 1);
 }
 
 #[tokio::test]
@@ -107,18 +107,18 @@ async fn rules_can_be_changed_while_the_simulator_runs() {
     assert_eq!(statuses(&bench, "a fox", 2).await, [429; 2]);
     let [storm] = &rules.rules()[..] else { panic!("one rule: {rules:?}") };
     assert_eq!(
-        (storm.text.as_str(), storm.struck, storm.left),
+        (storm.text.as_str(), storm.applied, storm.left),
         ("rate-limited@submission=2:5x", 2, Some(3))
     );
     assert_eq!(statuses(&bench, "a fox", 4).await, [429, 429, 429, 200]);
 
     let broken = rules.add("error-before=503").unwrap();
-    assert_eq!((broken.id > storm.id, broken.struck, broken.left), (true, 0, None));
+    assert_eq!((broken.id > storm.id, broken.applied, broken.left), (true, 0, None));
     let task = bench.sim.tasks().pop().unwrap();
     let poll = format!("{}/v1/get_result?id={}", bench.sim.base_url(), task.id);
     assert_eq!(statuses(&bench, "a fox", 1).await, [503]);
     assert_eq!(bench.get(&poll).await.status, 503);
-    assert_eq!(rules.rules()[1].struck, 2);
+    assert_eq!(rules.rules()[1].applied, 2);
     assert!(rules.remove(broken.id));
     assert!(!rules.remove(broken.id));
     assert_eq!(bench.get(&poll).await.status, 200);
@@ -129,7 +129,7 @@ async fn rules_can_be_changed_while_the_simulator_runs() {
     rules.clear();
     assert_eq!((rules.rules(), bench.get(&poll).await.status.as_u16()), (vec![], 200));
     let view = serde_json::to_value(other).unwrap();
-    assert_eq!(view, json!({ "id": 3, "text": "html-502@poll", "struck": 0, "left": null }));
+    assert_eq!(view, json!({ "id": 3, "text": "html-502@poll", "applied": 0, "left": null }));
 }
 
 #[tokio::test]
@@ -147,9 +147,9 @@ async fn other_rejections_come_first() {
     assert_eq!(bench.fetch(&sample).await.status, 500);
     bench.sim.clock().advance(Duration::from_secs(601));
     assert_eq!(bench.fetch(&sample).await.status, 403);
-    assert_eq!(bench.sim.faults().rules()[0].struck, 1);
+    assert_eq!(bench.sim.faults().rules()[0].applied, 1);
     assert!(bench.sim.faults().remove(rule.id));
-    assert_eq!(bench.sim.counts().struck.values().sum::<u64>(), 1);
+    assert_eq!(bench.sim.counts().faults.values().sum::<u64>(), 1);
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn an_invalid_header_is_rejected() {
     for prompt in ["[[no-fault]]", "[[html-502@home]]", "[[truncated@poll]] [[html-502", "[[]]"] {
         assert_eq!(statuses(&bench, prompt, 1).await, [200]);
     }
-    assert!(bench.sim.counts().struck.is_empty());
+    assert!(bench.sim.counts().faults.is_empty());
 }
 
 #[tokio::test]

@@ -243,5 +243,5 @@ async fn words_in_a_request_select_faults_of_its_webhook() {
     assert_eq!(verified, [false, true]);
     bench.sim.clock().advance(20 * SECOND);
     assert_eq!(receiver.respond_with(204).await.json()["id"], late);
-    assert_eq!(bench.sim.counts().struck.values().sum::<u64>(), 3);
+    assert_eq!(bench.sim.counts().faults.values().sum::<u64>(), 3);
 }

@@ -14,12 +14,12 @@ use super::{
 /// Why a change was not made.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct AccountError {
-    pub(crate) problem: Problem,
+    pub(crate) kind: AccountErrorKind,
     pub(crate) detail: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Problem {
+pub(crate) enum AccountErrorKind {
     /// The organization, project, key, member or finetune does not exist.
     Unknown,
     /// The actor's role does not permit it.
@@ -31,12 +31,12 @@ pub(crate) enum Problem {
 }
 
 impl AccountError {
-    pub(crate) fn new(problem: Problem, detail: impl Into<String>) -> Self {
-        Self { problem, detail: detail.into() }
+    pub(crate) fn new(kind: AccountErrorKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
     }
 
     fn unknown(what: &str, id: &str) -> Self {
-        Self::new(Problem::Unknown, format!("unknown {what} `{id}`"))
+        Self::new(AccountErrorKind::Unknown, format!("unknown {what} `{id}`"))
     }
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Act<'a> {
     pub(crate) unix: Duration,
 }
 
-type Outcome<T = ()> = Result<T, AccountError>;
+type ChangeResult<T = ()> = Result<T, AccountError>;
 
 impl Accounts {
     /// Whether an actor has a permission in an organization, or in one of its projects.
@@ -76,14 +76,14 @@ impl Act<'_> {
         project: Option<&str>,
         permission: Permission,
         action: String,
-        change: impl FnOnce(&mut Accounts) -> Outcome<T>,
-    ) -> Outcome<T> {
+        change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
+    ) -> ChangeResult<T> {
         self.accounts.organization_mut(organization)?;
         let allowed = self.accounts.may(&self.actor, organization, project, permission);
         let refusal = (!allowed).then(|| {
             let detail =
                 format!("{} is not allowed to {action} in `{organization}`", self.actor.name());
-            AccountError::new(Problem::Forbidden, detail)
+            AccountError::new(AccountErrorKind::Forbidden, detail)
         });
         self.write(organization, action, |accounts| match refusal {
             Some(refusal) => Err(refusal),
@@ -95,8 +95,8 @@ impl Act<'_> {
         self,
         organization: &str,
         action: String,
-        change: impl FnOnce(&mut Accounts) -> Outcome<T>,
-    ) -> Outcome<T> {
+        change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
+    ) -> ChangeResult<T> {
         let outcome = change(self.accounts);
         self.accounts.audit.write(self.unix, &self.actor, organization, action, outcome.is_ok());
         outcome
@@ -104,11 +104,11 @@ impl Act<'_> {
 }
 
 impl Accounts {
-    fn organization_mut(&mut self, id: &str) -> Outcome<&mut OrganizationRecord> {
+    fn organization_mut(&mut self, id: &str) -> ChangeResult<&mut OrganizationRecord> {
         self.organizations.get_mut(id).ok_or_else(|| AccountError::unknown("organization", id))
     }
 
-    fn project_mut(&mut self, at: &ProjectRef) -> Outcome<&mut ProjectRecord> {
+    fn project_mut(&mut self, at: &ProjectRef) -> ChangeResult<&mut ProjectRecord> {
         let project = self.organization_mut(&at.organization)?.projects.get_mut(&at.project);
         project.ok_or_else(|| AccountError::unknown("project", &at.project))
     }

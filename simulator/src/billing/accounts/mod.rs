@@ -20,7 +20,7 @@ use axum::http::HeaderMap;
 pub(crate) use self::audit::Actor;
 pub use self::audit::AuditEntry;
 use self::audit::AuditLog;
-pub(crate) use self::change::{AccountError, Act, Problem};
+pub(crate) use self::change::{AccountError, AccountErrorKind, Act};
 use self::key::Key;
 pub(crate) use self::key::is_sendable;
 pub use self::role::{Permission, Role};

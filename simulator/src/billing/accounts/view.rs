@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
     audit::{Actor, AuditEntry},
-    change::{AccountError, Problem},
+    change::{AccountError, AccountErrorKind},
     role::Permission,
     settings::{Finetune, Limits, Member},
     spending::{Spent, Usage},
@@ -105,7 +105,7 @@ impl Accounts {
                 Ok(self.ledger.balances().map(|(account, sum)| (account.clone(), sum)).collect())
             }
             Actor::User(user) => Err(AccountError::new(
-                Problem::Forbidden,
+                AccountErrorKind::Forbidden,
                 format!("{user} is not allowed to view all balances: only the operator is"),
             )),
         }

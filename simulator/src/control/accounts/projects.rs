@@ -40,13 +40,13 @@ struct Named {
 }
 
 async fn create_project(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     Path(id): Path<String>,
     Change(Named { name }): Change<Named>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.create_project(&id, &name))?;
-    organization(&service, &actor, &id)
+    change(&state, actor.clone(), |act| act.create_project(&id, &name))?;
+    organization(&state, &actor, &id)
 }
 
 /// The project of the two ids in the path.
@@ -64,13 +64,13 @@ impl<S: Send + Sync> FromRequestParts<S> for At {
 }
 
 async fn set_limits(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     At(at): At,
     Change(limits): Change<Limits>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.set_limits(&at, limits))?;
-    organization(&service, &actor, &at.organization)
+    change(&state, actor.clone(), |act| act.set_limits(&at, limits))?;
+    organization(&state, &actor, &at.organization)
 }
 
 #[derive(Deserialize)]
@@ -80,13 +80,13 @@ struct Endpoints {
 }
 
 async fn set_endpoints(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     At(at): At,
     Change(Endpoints { endpoints }): Change<Endpoints>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.set_endpoints(&at, endpoints))?;
-    organization(&service, &actor, &at.organization)
+    change(&state, actor.clone(), |act| act.set_endpoints(&at, endpoints))?;
+    organization(&state, &actor, &at.organization)
 }
 
 #[derive(Deserialize)]
@@ -96,13 +96,13 @@ struct Cap {
 }
 
 async fn set_max_active_tasks(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     At(at): At,
     Change(Cap { max_active_tasks }): Change<Cap>,
 ) -> Reply {
-    change(&service, actor.clone(), |act| act.set_max_active_tasks(&at, max_active_tasks))?;
-    organization(&service, &actor, &at.organization)
+    change(&state, actor.clone(), |act| act.set_max_active_tasks(&at, max_active_tasks))?;
+    organization(&state, &actor, &at.organization)
 }
 
 #[derive(Deserialize)]
@@ -121,30 +121,22 @@ struct KeyInFull {
 }
 
 async fn create_key(
-    State(service): Shared,
+    State(state): Shared,
     Acting(actor): Acting,
     At(at): At,
     Change(new): Change<NewKey>,
 ) -> Reply {
-    let chance = service.chance;
-    let (id, key) = change(&service, actor, |act| act.create_key(&at, &new.name, new.key, chance))?;
+    let chance = state.chance;
+    let (id, key) = change(&state, actor, |act| act.create_key(&at, &new.name, new.key, chance))?;
     reply::json(&KeyInFull { id, key })
 }
 
-async fn reveal_key(
-    State(service): Shared,
-    Acting(actor): Acting,
-    Path(id): Path<String>,
-) -> Reply {
-    let key = change(&service, actor, |act| act.reveal_key(&id))?;
+async fn reveal_key(State(state): Shared, Acting(actor): Acting, Path(id): Path<String>) -> Reply {
+    let key = change(&state, actor, |act| act.reveal_key(&id))?;
     reply::json(&KeyInFull { id, key })
 }
 
-async fn revoke_key(
-    State(service): Shared,
-    Acting(actor): Acting,
-    Path(id): Path<String>,
-) -> Reply {
-    change(&service, actor, |act| act.revoke_key(&id))?;
+async fn revoke_key(State(state): Shared, Acting(actor): Acting, Path(id): Path<String>) -> Reply {
+    change(&state, actor, |act| act.revoke_key(&id))?;
     reply::json(&json!({ "id": id, "revoked": true }))
 }

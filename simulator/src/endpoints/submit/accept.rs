@@ -16,7 +16,7 @@ use crate::{
         images::{Image, Input},
         paint::{Brief, Picture},
     },
-    state::{Service, State},
+    state::{AppState, Records},
     tasks::Task,
     webhooks::{Webhook, WebhookFaults},
 };
@@ -43,43 +43,43 @@ pub(super) fn accept(
     mut valid: ValidRequest,
     foreign_base: Option<String>,
 ) -> Result<Accepted, Rejection> {
-    let service = &endpoint.service;
+    let state = &endpoint.state;
     let (width, height) = valid.size;
     let input_mp = input_megapixels(&valid.inputs);
     let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
-    let price = service.config.prices.for_operation(&call.operation);
+    let price = state.config.prices.for_operation(&call.operation);
     let cost = price.of(input_mp.unwrap_or_default(), output_mp);
-    let now = service.clock.now();
+    let now = state.clock.now();
 
-    let mut state = service.state();
-    state.tasks.settle(now, service.room());
-    check_active_tasks(service, &state, &call.project, now)?;
-    let number = state.tasks.accepted();
-    let id = service.chance.task_id(number);
-    let charged = state.accounts.charge(&call.project, cost, service.clock.unix_at(now), &id);
-    charged.map_err(|unpaid| Rejection::Unpaid(service.config.unpaid_status, unpaid))?;
+    let mut records = state.records();
+    records.tasks.settle(now, state.retention());
+    check_active_tasks(state, &records, &call.project, now)?;
+    let number = records.tasks.accepted();
+    let id = state.chance.task_id(number);
+    let charged = records.accounts.charge(&call.project, cost, state.clock.unix_at(now), &id);
+    charged.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))?;
     let webhook_url = valid.parsed.webhook_url.take();
     let webhook_secret = valid.parsed.webhook_secret.take();
     let faults = match webhook_url {
-        Some(_) => service.faults.webhook_faults(&mut valid.parsed.directives.faults),
+        Some(_) => state.faults.webhook_faults(&mut valid.parsed.directives.faults),
         None => WebhookFaults::default(),
     };
     let bill = Bill { cost, input_mp, output_mp };
     let task = new_task(endpoint, call, valid, (number, id), now, bill);
     info!(task = task.id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
     if let Some(url) = &webhook_url {
-        service.webhooks.enqueue(Webhook {
+        state.webhooks.enqueue(Webhook {
             task: task.id.clone(),
             url: url.clone(),
             secret: webhook_secret,
             final_at: task.final_at,
-            result: task_result::of(service, &task, task.final_at),
+            result: task_result::of(state, &task, task.final_at),
             faults,
         });
     }
-    let webhook_url = webhook_url.filter(|_| service.config.webhooks.omit_polling_url);
+    let webhook_url = webhook_url.filter(|_| state.config.webhooks.omit_polling_url);
     let accepted = Accepted::new(endpoint, &task, webhook_url, foreign_base.as_deref());
-    state.tasks.insert(task);
+    records.tasks.insert(task);
     Ok(accepted)
 }
 
@@ -98,9 +98,9 @@ fn new_task(
     now: Duration,
     bill: Bill,
 ) -> Task {
-    let service = &endpoint.service;
+    let state = &endpoint.state;
     let ValidRequest { parsed, inputs, size } = valid;
-    let seed = parsed.seed.unwrap_or_else(|| service.chance.picture_seed(number).into());
+    let seed = parsed.seed.unwrap_or_else(|| state.chance.picture_seed(number).into());
     Task {
         id,
         project: call.project,
@@ -115,7 +115,7 @@ fn new_task(
         }),
         images_dropped: false,
         painted: None,
-        final_at: now.saturating_add(service.config.time_of(&call.operation)),
+        final_at: now.saturating_add(state.config.time_of(&call.operation)),
         operation: call.operation,
         operation_id: call.operation_id,
         region: endpoint.region,
@@ -138,11 +138,11 @@ impl Accepted {
         webhook_url: Option<String>,
         foreign_base: Option<&str>,
     ) -> Self {
-        let service = &endpoint.service;
-        let status = task.status(task.accepted_at, &service.config.in_progress).to_owned();
+        let state = &endpoint.state;
+        let status = task.status(task.accepted_at, &state.config.in_progress).to_owned();
         Self {
             polling_url: webhook_url.is_none().then(|| {
-                let base = foreign_base.unwrap_or(service.base(endpoint.region));
+                let base = foreign_base.unwrap_or(state.base(endpoint.region));
                 format!("{base}/v1/get_result?id={}", task.id)
             }),
             status: webhook_url.is_some().then_some(status),
@@ -157,18 +157,18 @@ impl Accepted {
 
 /// Rejects a submission of a project that has reached its maximum of active tasks.
 fn check_active_tasks(
-    service: &Service,
-    state: &State,
+    state: &AppState,
+    records: &Records,
     project: &ProjectRef,
     now: Duration,
 ) -> Result<(), Rejection> {
-    let most = state.accounts.max_active_tasks(project).unwrap_or(service.config.max_active_tasks);
-    if state.tasks.active(project) < most {
+    let most = records.accounts.max_active_tasks(project).unwrap_or(state.config.max_active_tasks);
+    if records.tasks.active(project) < most {
         return Ok(());
     }
-    let wait = state.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
+    let wait = records.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
     // Clients wait in real time. While the clock is stopped, the wait is unknown.
-    let speed = service.clock.speed();
+    let speed = state.clock.speed();
     let real = Duration::try_from_secs_f64(wait.as_secs_f64() / speed);
     Err(Rejection::TooManyTasks { most, wait: real.unwrap_or(wait) })
 }

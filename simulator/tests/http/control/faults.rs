@@ -17,7 +17,7 @@ async fn submit(bench: &Bench) -> u16 {
 async fn rules_are_added_listed_and_removed() {
     let bench = Bench::new().await;
     let before = bench.show("/api/faults").await;
-    assert_eq!((&before["rules"], &before["struck"]), (&json!([]), &json!({})));
+    assert_eq!((&before["rules"], &before["applied"]), (&json!([]), &json!({})));
     let html = before["known"]
         .as_array()
         .unwrap()
@@ -34,7 +34,7 @@ async fn rules_are_added_listed_and_removed() {
     assert_eq!((submit(&bench).await, submit(&bench).await), (502, 200));
     let shown = bench.show("/api/faults").await;
     assert_eq!(
-        (&shown["rules"][0]["struck"], &shown["struck"]),
+        (&shown["rules"][0]["applied"], &shown["applied"]),
         (&json!(1), &json!({ "html-502": 1 }))
     );
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{AccountError, Act, Outcome, Problem};
+use super::{AccountError, AccountErrorKind, Act, ChangeResult};
 use crate::billing::{
     accounts::{Accounts, Permission, audit::Actor},
     credits::Credits,
@@ -11,7 +11,7 @@ use crate::billing::{
 
 impl Act<'_> {
     /// Adds credits to an organization, as if it had bought them.
-    pub(crate) fn grant(self, organization: &str, amount: Credits) -> Outcome {
+    pub(crate) fn grant(self, organization: &str, amount: Credits) -> ChangeResult {
         let (unix, action) = (self.unix, format!("add {amount} credits"));
         self.change(organization, None, Permission::ManageCredits, action, |accounts| {
             accounts.move_credits(
@@ -25,7 +25,7 @@ impl Act<'_> {
 
     /// Moves credits between two organizations of the same owner. Only that owner and the operator
     /// may do it. It is recorded in the audit logs of both.
-    pub(crate) fn transfer(self, from: &str, to: &str, amount: Credits) -> Outcome {
+    pub(crate) fn transfer(self, from: &str, to: &str, amount: Credits) -> ChangeResult {
         let Self { accounts, actor, unix } = self;
         let owners = (
             accounts.organization_mut(from)?.owner.clone(),
@@ -38,10 +38,10 @@ impl Act<'_> {
             };
         let moved = if !allowed {
             let detail = "only the owner of both organizations can transfer credits between them";
-            Err(AccountError::new(Problem::Forbidden, detail))
+            Err(AccountError::new(AccountErrorKind::Forbidden, detail))
         } else if from == to {
             Err(AccountError::new(
-                Problem::Invalid,
+                AccountErrorKind::Invalid,
                 "source and destination are the same organization",
             ))
         } else {
@@ -66,10 +66,10 @@ impl Accounts {
         from: Account,
         to: Account,
         amount: Credits,
-    ) -> Outcome {
+    ) -> ChangeResult {
         let short = |_| {
             AccountError::new(
-                Problem::Conflict,
+                AccountErrorKind::Conflict,
                 format!("the balance is less than {amount} credits"),
             )
         };

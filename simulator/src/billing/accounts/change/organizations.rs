@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AccountError, Act, Outcome, Problem};
+use super::{AccountError, AccountErrorKind, Act, ChangeResult};
 use crate::billing::accounts::{
     Finetune, Member, OrganizationRecord, Permission, Role,
     audit::Actor,
@@ -16,27 +16,27 @@ impl Act<'_> {
         self,
         name: &str,
         owner: Option<String>,
-    ) -> Outcome<Arc<str>> {
+    ) -> ChangeResult<Arc<str>> {
         let id = id_of(name).ok_or_else(|| {
-            AccountError::new(Problem::Invalid, "the name must contain a letter or digit")
+            AccountError::new(AccountErrorKind::Invalid, "the name must contain a letter or digit")
         })?;
         let owner = match &self.actor {
             Actor::User(user) if owner.as_ref().is_none_or(|owner| owner == user) => user.clone(),
             Actor::User(_) => {
                 return Err(AccountError::new(
-                    Problem::Forbidden,
+                    AccountErrorKind::Forbidden,
                     "only the operator can create an organization for another user",
                 ));
             }
             Actor::Operator => owner.ok_or_else(|| {
-                AccountError::new(Problem::Invalid, "an organization needs an owner")
+                AccountError::new(AccountErrorKind::Invalid, "an organization needs an owner")
             })?,
         };
         let action = format!("create the organization `{name}`");
         self.write(&id.clone(), action, |accounts| {
             if accounts.organizations.contains_key(&id) {
                 return Err(AccountError::new(
-                    Problem::Conflict,
+                    AccountErrorKind::Conflict,
                     format!("the organization `{id}` already exists"),
                 ));
             }
@@ -54,7 +54,7 @@ impl Act<'_> {
         project: Option<&str>,
         user: &str,
         role: Role,
-    ) -> Outcome {
+    ) -> ChangeResult {
         let place = project.map_or("the organization".to_owned(), |project| format!("`{project}`"));
         let action = format!("give `{user}` the role {role:?} in {place}");
         self.change(organization, None, Permission::ManageMembers, action, |accounts| {
@@ -79,7 +79,7 @@ impl Act<'_> {
     }
 
     /// Removes a user from an organization.
-    pub(crate) fn remove_member(self, organization: &str, user: &str) -> Outcome {
+    pub(crate) fn remove_member(self, organization: &str, user: &str) -> ChangeResult {
         let action = format!("remove the member `{user}`");
         self.change(organization, None, Permission::ManageMembers, action, |accounts| {
             let removed = accounts.organization_mut(organization)?.members.remove(user);
@@ -88,10 +88,10 @@ impl Act<'_> {
     }
 
     /// Adds a finetune, or changes whether it is shared.
-    pub(crate) fn set_finetune(self, organization: &str, finetune: Finetune) -> Outcome {
+    pub(crate) fn set_finetune(self, organization: &str, finetune: Finetune) -> ChangeResult {
         if !is_finetune_name(&finetune.name) {
             let detail = "a finetune name must not be empty or contain a slash";
-            return Err(AccountError::new(Problem::Invalid, detail));
+            return Err(AccountError::new(AccountErrorKind::Invalid, detail));
         }
         let shared = if finetune.shared { "shared" } else { "private" };
         let action = format!("set the {shared} finetune `{}`", finetune.name);
@@ -105,7 +105,7 @@ impl Act<'_> {
     }
 
     /// Removes a finetune. Requests that name it are rejected from now on.
-    pub(crate) fn remove_finetune(self, organization: &str, name: &str) -> Outcome {
+    pub(crate) fn remove_finetune(self, organization: &str, name: &str) -> ChangeResult {
         let action = format!("remove the finetune `{name}`");
         self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
             let removed = accounts.organization_mut(organization)?.finetunes.remove(name);

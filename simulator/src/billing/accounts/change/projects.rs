@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AccountError, Act, Outcome, Problem};
+use super::{AccountError, AccountErrorKind, Act, ChangeResult};
 use crate::{
     billing::{
         accounts::{
@@ -15,16 +15,16 @@ use crate::{
 
 impl Act<'_> {
     /// Creates a project with access to all endpoints and no limits.
-    pub(crate) fn create_project(self, organization: &str, name: &str) -> Outcome<Arc<str>> {
+    pub(crate) fn create_project(self, organization: &str, name: &str) -> ChangeResult<Arc<str>> {
         let id = id_of(name).ok_or_else(|| {
-            AccountError::new(Problem::Invalid, "the name must contain a letter or digit")
+            AccountError::new(AccountErrorKind::Invalid, "the name must contain a letter or digit")
         })?;
         let action = format!("create the project `{name}`");
         self.change(organization, None, Permission::ManageProjects, action, |accounts| {
             let organization = accounts.organization_mut(organization)?;
             if organization.projects.contains_key(&id) {
                 return Err(AccountError::new(
-                    Problem::Conflict,
+                    AccountErrorKind::Conflict,
                     format!("the project `{id}` already exists"),
                 ));
             }
@@ -34,7 +34,7 @@ impl Act<'_> {
     }
 
     /// Sets the spending limits of a project.
-    pub(crate) fn set_limits(self, at: &ProjectRef, limits: Limits) -> Outcome {
+    pub(crate) fn set_limits(self, at: &ProjectRef, limits: Limits) -> ChangeResult {
         let shown =
             |limit: Option<Credits>| limit.map_or("none".to_owned(), |limit| limit.to_string());
         let action = format!(
@@ -48,7 +48,11 @@ impl Act<'_> {
     }
 
     /// Sets the endpoints that a project has access to; `None` means all.
-    pub(crate) fn set_endpoints(self, at: &ProjectRef, endpoints: Option<Vec<String>>) -> Outcome {
+    pub(crate) fn set_endpoints(
+        self,
+        at: &ProjectRef,
+        endpoints: Option<Vec<String>>,
+    ) -> ChangeResult {
         let shown = endpoints.as_ref().map_or("all".to_owned(), |patterns| patterns.join(", "));
         let action = format!("set the endpoints of `{}`: {shown}", at.project);
         self.change_project(at, Permission::ManageProjects, action, |project| {
@@ -57,7 +61,7 @@ impl Act<'_> {
     }
 
     /// Sets the maximum number of active tasks of a project; `None` means the configured default.
-    pub(crate) fn set_max_active_tasks(self, at: &ProjectRef, most: Option<usize>) -> Outcome {
+    pub(crate) fn set_max_active_tasks(self, at: &ProjectRef, most: Option<usize>) -> ChangeResult {
         let shown = most.map_or("the default".to_owned(), |most| most.to_string());
         let action = format!("set the maximum of active tasks of `{}`: {shown}", at.project);
         self.change_project(at, Permission::ManageProjects, action, |project| {
@@ -72,13 +76,13 @@ impl Act<'_> {
         name: &str,
         given: Option<String>,
         chance: Chance,
-    ) -> Outcome<(String, String)> {
+    ) -> ChangeResult<(String, String)> {
         let number = self.accounts.keys_made;
         let secret = given
             .unwrap_or_else(|| format!("kiln-{}", hex(&chance.bytes("api key", number)[..16])));
         if !is_sendable(&secret) {
             let detail = "a key must consist of visible ASCII characters";
-            return Err(AccountError::new(Problem::Invalid, detail));
+            return Err(AccountError::new(AccountErrorKind::Invalid, detail));
         }
         let action = format!("create the key `{name}` in `{}`", at.project);
         self.change(
@@ -90,7 +94,7 @@ impl Act<'_> {
                 accounts.project_mut(at)?;
                 let key = ProjectKey { name: name.to_owned(), key: secret.clone() };
                 let id = accounts.add_key(key, at.clone()).ok_or_else(|| {
-                    AccountError::new(Problem::Conflict, "the key already exists")
+                    AccountError::new(AccountErrorKind::Conflict, "the key already exists")
                 })?;
                 Ok((id, secret))
             },
@@ -98,7 +102,7 @@ impl Act<'_> {
     }
 
     /// Returns the key itself.
-    pub(crate) fn reveal_key(self, id: &str) -> Outcome<String> {
+    pub(crate) fn reveal_key(self, id: &str) -> ChangeResult<String> {
         let at = self.project_of_key(id)?;
         let action = format!("reveal the key `{id}`");
         self.change(
@@ -114,7 +118,7 @@ impl Act<'_> {
     }
 
     /// Deletes a key, which is rejected from now on.
-    pub(crate) fn revoke_key(self, id: &str) -> Outcome {
+    pub(crate) fn revoke_key(self, id: &str) -> ChangeResult {
         let at = self.project_of_key(id)?;
         let action = format!("revoke the key `{id}`");
         self.change(
@@ -137,14 +141,14 @@ impl Act<'_> {
         permission: Permission,
         action: String,
         change: impl FnOnce(&mut ProjectRecord),
-    ) -> Outcome {
+    ) -> ChangeResult {
         self.change(&at.organization, Some(&at.project), permission, action, |accounts| {
             change(accounts.project_mut(at)?);
             Ok(())
         })
     }
 
-    fn project_of_key(&self, id: &str) -> Outcome<ProjectRef> {
+    fn project_of_key(&self, id: &str) -> ChangeResult<ProjectRef> {
         let key = self.accounts.keys.get(id).ok_or_else(|| AccountError::unknown("key", id))?;
         Ok(key.project.clone())
     }
