@@ -5,15 +5,18 @@
 //! fault applies only to a request that would otherwise succeed: other rejections come first and do
 //! not use it up, except for credits and active tasks, which are checked later.
 
-mod apply;
-mod body;
-mod fault;
-mod known;
+mod applied;
+mod effect;
+mod faulty_body;
+mod grammar;
+mod place;
 mod repeats;
-mod request;
-mod responses;
+mod replies;
+mod requested;
 mod rule;
-mod spec;
+mod schedule;
+mod table;
+mod value;
 
 use std::{
     collections::BTreeMap,
@@ -24,19 +27,13 @@ use std::{
 use tracing::{debug, info};
 
 pub(crate) use self::{
-    apply::{AppliedFaults, FalseStatus},
-    body::CutShort,
-    request::RequestedFaults,
+    applied::AppliedFaults, effect::FalseStatus, faulty_body::CutShort, requested::RequestedFaults,
 };
-pub use self::{
-    known::{FaultPlace, KnownFault},
-    rule::FaultRule,
-    spec::FaultError,
-};
+pub use self::{grammar::FaultError, place::FaultPlace, rule::FaultRule, table::KnownFault};
 use self::{
+    grammar::{FaultSource, FaultSpec},
     repeats::Repeats,
     rule::Rule,
-    spec::{FaultSource, FaultSpec},
 };
 use crate::{error::StartError, runtime::chance::Chance, webhooks::WebhookFaults};
 
@@ -52,28 +49,7 @@ use crate::{error::StartError, runtime::chance::Chance, webhooks::WebhookFaults}
 /// - `often` is `once`, a number of times such as `3x`, `always`, or a probability such as `0.25`,
 ///   which is drawn from [`Config::seed`](crate::Config::seed). The default of a rule is `always`.
 ///
-/// | name | places | value; default | effect |
-/// |---|---|---|---|
-/// | `error-before` | submission, poll, delivery | 500 (default) to 599 | responds with this status code before anything is done |
-/// | `error-after` | submission | 500 (default) to 599 | accepts and charges the submission, then responds with this status code |
-/// | `html-502` | submission, poll, delivery |  | responds with 502 and a proxy's HTML page; nothing is done |
-/// | `rate-limited` | submission, poll, delivery | seconds to wait; 1 | responds with 429 and `Retry-After`; nothing is done |
-/// | `reset` | submission, poll, delivery | `before` (default) or `after`, for a submission only | resets the connection: before or after a submission is accepted, instead of the response to a poll, or in the middle of a delivery |
-/// | `reply-lost` | submission |  | accepts and charges the submission, then closes the connection without a response |
-/// | `foreign-polling-host` | submission | host, optionally with a port; 127.0.0.2:9 | accepts the submission, but `polling_url` has this host, which is not the simulator |
-/// | `slow-headers` | submission, poll, delivery | seconds; 5 | processes the request at once, but responds after this time |
-/// | `slow-body` | submission, poll, delivery | seconds; 5 | sends the response headers at once, and the body after this time |
-/// | `unknown-status` | poll |  | the poll response has a status that no client knows |
-/// | `spurious-not-found` | poll |  | the poll response is `Task not found` although the task exists |
-/// | `truncated` | delivery |  | sends half of the announced bytes, then closes the connection |
-/// | `empty` | delivery |  | sends an empty body with the announced media type |
-/// | `html` | delivery |  | sends an HTML page with status code 200 |
-/// | `wrong-kind` | delivery | `picture` (default) or `text` | sends a picture of another format, or text, with the announced media type |
-/// | `early-expiry` | delivery |  | responds that the delivery URL has expired although it is still valid |
-/// | `webhook-duplicate` | webhook |  | sends the webhook twice |
-/// | `webhook-late` | webhook | seconds; 60 | sends the webhook after this time |
-/// | `webhook-out-of-order` | webhook |  | sends the webhook after that of a later task |
-/// | `webhook-forged` | webhook |  | also sends a forged webhook with an invalid signature |
+#[doc = include_str!("table.md")]
 ///
 /// # Requesting a fault without a rule
 ///
@@ -140,7 +116,7 @@ impl Faults {
 
     /// All faults that can be requested.
     pub fn known() -> &'static [KnownFault] {
-        &known::KNOWN
+        table::KNOWN
     }
 
     /// The active rules, in the order in which they were added.
@@ -226,16 +202,16 @@ impl Inner {
         let Self { chance, draws, rules, counts, .. } = self;
         let mut applied = AppliedFaults::default();
         for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
-            let fits = spec.places.contains(&place) && applied.allows(&spec.fault);
+            let fits = spec.places.contains(&place) && applied.allows(spec);
             let draw = || {
                 *draws += 1;
                 fraction(chance.bytes("fault", *draws))
             };
             if fits && spec.is_due(draw) {
                 spec.applied += 1;
-                *counts.entry(spec.known).or_default() += 1;
+                *counts.entry(spec.known.name).or_default() += 1;
                 debug!(fault = spec.text, %place, "fault applied");
-                applied.push(spec.fault.clone());
+                applied.push(spec);
             }
         }
         applied

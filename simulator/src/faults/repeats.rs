@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::spec::FaultSpec;
+use super::grammar::FaultSpec;
 
 /// The maximum number of submissions to remember; the oldest is dropped.
 const MAX_REPEATS: usize = 1024;
@@ -38,7 +38,7 @@ impl Repeats {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::spec::FaultSource, *};
+    use super::{super::grammar::FaultSource, *};
 
     #[test]
     fn the_number_of_remembered_submissions_is_limited() {

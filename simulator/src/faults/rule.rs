@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::spec::FaultSpec;
+use super::grammar::FaultSpec;
 
 pub(super) struct Rule {
     pub(super) id: u64,

@@ -42,7 +42,7 @@ impl Outcome {
 pub(crate) const UNKNOWN_STATUS: &str = "Warming the kiln";
 
 /// What the words in a request select.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Directives {
     pub(crate) outcome: Outcome,
     pub(crate) unknown_status: bool,

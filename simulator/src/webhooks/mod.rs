@@ -73,6 +73,18 @@ pub(crate) struct WebhookFaults {
     pub(crate) forged: bool,
 }
 
+impl WebhookFaults {
+    /// Both faults at once.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            duplicate: self.duplicate || other.duplicate,
+            late: self.late.max(other.late),
+            out_of_order: self.out_of_order || other.out_of_order,
+            forged: self.forged || other.forged,
+        }
+    }
+}
+
 /// A webhook's URL without its secret parts: user information, query and fragment.
 pub(crate) fn shown(url: &str) -> String {
     Url::parse(url).map_or_else(|_| "[unreadable]".to_owned(), |url| receiver::shown(&url))

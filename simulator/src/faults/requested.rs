@@ -6,8 +6,8 @@ use sha2::{Digest as _, Sha256};
 use tracing::debug;
 
 use super::{
-    known::FaultPlace,
-    spec::{FaultSource, FaultSpec},
+    grammar::{FaultSource, FaultSpec},
+    place::FaultPlace,
 };
 
 /// The header that requests faults.
@@ -20,7 +20,7 @@ const MAX_FAULTS: usize = 16;
 const STATUS_WORD: &str = "unknown-status";
 
 /// The faults that a request asks for; for a submission, also those of its task.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RequestedFaults {
     pub(super) list: Vec<FaultSpec>,
     /// Identifies a repeated submission, if it requests faults of submissions.

@@ -1,34 +1,6 @@
 //! The notation of faults: `name[@place][=value][:often]`.
 
-use super::{
-    fault::Fault,
-    known::{FaultPlace, KnownFault},
-};
-
-/// How often a fault applies.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Often {
-    Times(u64),
-    Always,
-    /// With this probability each time.
-    Chance(f64),
-}
-
-impl Often {
-    fn parse(text: &str) -> Option<Self> {
-        let chance = || {
-            let chance: f64 = text.parse().ok()?;
-            (text.contains('.') && (0.0..=1.0).contains(&chance)).then_some(Self::Chance(chance))
-        };
-        let times =
-            || text.strip_suffix('x')?.parse().ok().filter(|times| *times > 0).map(Self::Times);
-        match text {
-            "once" => Some(Self::Times(1)),
-            "always" => Some(Self::Always),
-            _ => times().or_else(chance),
-        }
-    }
-}
+use super::{effect::Effect, place::FaultPlace, schedule::Often, table::KnownFault};
 
 /// Where a fault is requested.
 #[derive(Clone, Copy)]
@@ -56,11 +28,11 @@ pub struct FaultError {
 const QUOTED: usize = 60;
 
 /// A requested fault.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct FaultSpec {
     pub(super) text: String,
-    pub(super) fault: Fault,
-    pub(super) known: &'static str,
+    pub(super) known: &'static KnownFault,
+    pub(super) effect: Effect,
     pub(super) places: &'static [FaultPlace],
     pub(super) often: Often,
     /// How often it has been applied.
@@ -86,16 +58,17 @@ impl FaultSpec {
             rest.split_once('=').map_or((rest, None), |(rest, value)| (rest, Some(value)));
         let (name, place) =
             rest.split_once('@').map_or((rest, None), |(name, place)| (name, Some(place)));
-        let (fault, known) = Fault::new(name, value)?;
+        let known = KnownFault::named(name).ok_or("unknown fault")?;
+        let effect = (known.read)(value)?;
         let place = match place {
             None => None,
             Some(place) => Some(FaultPlace::named(place).ok_or("unknown place")?),
         };
         Ok(Self {
             text: text.to_owned(),
-            places: places(&fault, known, place, source)?,
-            known: known.name,
-            fault,
+            places: places(&effect, known, place, source)?,
+            known,
+            effect,
             often: often.unwrap_or(match source {
                 FaultSource::Rule => Often::Always,
                 FaultSource::Submission | FaultSource::Request(_) => Often::Times(1),
@@ -106,30 +79,29 @@ impl FaultSpec {
 
     /// Whether it applies now; `draw` returns a random number from 0 to 1.
     pub(super) fn is_due(&self, draw: impl FnOnce() -> f64) -> bool {
-        match self.often {
-            Often::Times(times) => self.applied < times,
-            Often::Always => true,
-            Often::Chance(chance) => draw() < chance,
-        }
+        self.often.is_due(self.applied, draw)
     }
 
     /// How often it will still apply, if that is known.
     pub(super) fn left(&self) -> Option<u64> {
-        match self.often {
-            Often::Times(times) => Some(times.saturating_sub(self.applied)),
-            Often::Always | Often::Chance(_) => None,
-        }
+        self.often.left(self.applied)
+    }
+
+    /// Whether the two cannot apply to the same request.
+    pub(super) fn excludes(&self, other: &Self) -> bool {
+        let exclusive = self.effect.is_exclusive() && other.effect.is_exclusive();
+        exclusive || self.known.name == other.known.name
     }
 }
 
 fn places(
-    fault: &Fault,
+    effect: &Effect,
     known: &KnownFault,
     named: Option<FaultPlace>,
     source: FaultSource,
 ) -> Result<&'static [FaultPlace], &'static str> {
-    let possible = match fault {
-        Fault::Reset { after: true } => FaultPlace::Submission.alone(),
+    let possible = match effect {
+        Effect::AfterAcceptance(_) => FaultPlace::Submission.alone(),
         _ => known.places,
     };
     let wanted = match (named, source) {
@@ -145,17 +117,20 @@ fn places(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use axum::http::StatusCode;
+
+    use super::{super::effect::Reply, *};
     use FaultPlace::{Delivery, Poll, Submission};
 
     #[test]
     fn the_notation_has_four_parts() {
         let parse = |text| FaultSpec::parse(text, FaultSource::Submission).unwrap();
         let spec = parse("error-before@poll=503:3x");
-        assert_eq!(spec.fault, Fault::new("error-before", Some("503")).unwrap().0);
+        let unavailable = Reply::Error(StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(spec.effect, Effect::Instead(unavailable));
         assert_eq!((spec.places, spec.often), (Poll.alone(), Often::Times(3)));
         let spec = parse("foreign-polling-host=127.0.0.3:8080");
-        assert_eq!(spec.fault, Fault::ForeignPollingHost("127.0.0.3:8080".to_owned()));
+        assert_eq!(spec.effect, Effect::PollingHost("127.0.0.3:8080".to_owned()));
         assert_eq!((spec.places, spec.often), (Submission.alone(), Often::Times(1)));
         assert_eq!(parse("foreign-polling-host=127.0.0.3:80:0.5").often, Often::Chance(0.5));
         assert_eq!(parse("html").places, Delivery.alone());

@@ -1,0 +1,110 @@
+//! The faults of a request, applied to its response.
+
+use std::time::Duration;
+
+use axum::{body::Body, response::Response};
+
+use super::{
+    effect::{Effect, FalseStatus, Reply},
+    faulty_body::Late,
+    grammar::FaultSpec,
+    place::FaultPlace,
+    replies,
+};
+use crate::{http::Cut, runtime::clock::Clock, webhooks::WebhookFaults};
+
+/// The faults that apply to a request.
+#[derive(Debug, Default)]
+#[must_use = "these faults are already counted as applied"]
+pub(crate) struct AppliedFaults(Vec<FaultSpec>);
+
+impl AppliedFaults {
+    pub(super) fn allows(&self, fault: &FaultSpec) -> bool {
+        !self.0.iter().any(|applied| applied.excludes(fault))
+    }
+
+    pub(super) fn push(&mut self, fault: &FaultSpec) {
+        self.0.push(fault.clone());
+    }
+
+    fn effects(&self) -> impl Iterator<Item = &Effect> {
+        self.0.iter().map(|fault| &fault.effect)
+    }
+
+    /// The response that replaces all processing of the request.
+    pub(crate) fn replacement(&self, place: FaultPlace) -> Option<Response> {
+        self.effects().find_map(|effect| match effect {
+            Effect::Instead(Reply::Cut(_)) if place == FaultPlace::Delivery => None,
+            Effect::Instead(reply) => Some(replies::reply(*reply)),
+            _ => None,
+        })
+    }
+
+    /// The response to an accepted submission, or its replacement.
+    pub(crate) fn after(&self, response: Response) -> Response {
+        let replacement = self.effects().find_map(|effect| match effect {
+            Effect::AfterAcceptance(reply) => Some(replies::reply(*reply)),
+            _ => None,
+        });
+        replacement.unwrap_or(response)
+    }
+
+    /// The base of the polling URL, if it is not the simulator's own.
+    pub(crate) fn foreign_base(&self) -> Option<String> {
+        self.effects().find_map(|effect| match effect {
+            Effect::PollingHost(host) => Some(format!("http://{host}")),
+            _ => None,
+        })
+    }
+
+    /// The status in the poll response, if it is not the task's own.
+    pub(crate) fn status(&self) -> Option<FalseStatus> {
+        self.effects().find_map(|effect| match effect {
+            Effect::Status(status) => Some(*status),
+            _ => None,
+        })
+    }
+
+    /// The response that replaces a delivery of this media type.
+    pub(crate) fn delivery_replacement(&self, media_type: &'static str) -> Option<Response> {
+        self.effects().find_map(|effect| match effect {
+            Effect::File(file) => Some(replies::file(*file, media_type)),
+            _ => None,
+        })
+    }
+
+    /// How the connection ends in the middle of a delivery.
+    pub(crate) fn cut(&self) -> Option<Cut> {
+        self.effects().find_map(|effect| match effect {
+            Effect::CutShort(cut) | Effect::Instead(Reply::Cut(cut)) => Some(*cut),
+            _ => None,
+        })
+    }
+
+    /// Delays the response or its body, on the simulator's clock.
+    pub(crate) async fn delay(&self, clock: &Clock, mut response: Response) -> Response {
+        for effect in self.effects() {
+            match effect {
+                Effect::SlowHeaders(time) => pause(clock.clone(), *time).await,
+                Effect::SlowBody(time) => {
+                    let pause = pause(clock.clone(), *time);
+                    response = response.map(|body| Body::new(Late::new(pause, body)));
+                }
+                _ => {}
+            }
+        }
+        response
+    }
+
+    pub(super) fn webhook_faults(&self) -> WebhookFaults {
+        let changes = self.effects().filter_map(|effect| match effect {
+            Effect::Webhook(changes) => Some(*changes),
+            _ => None,
+        });
+        changes.fold(WebhookFaults::default(), WebhookFaults::and)
+    }
+}
+
+async fn pause(clock: Clock, time: Duration) {
+    clock.sleep_until(clock.now().saturating_add(time)).await;
+}

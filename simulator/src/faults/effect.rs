@@ -1,0 +1,73 @@
+//! What faults do.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+
+use crate::{http::Cut, webhooks::WebhookFaults};
+
+/// What a fault does to a request or a webhook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// This reply instead of any processing. A connection is cut in the middle of a delivery.
+    Instead(Reply),
+    /// This reply after the submission was accepted.
+    AfterAcceptance(Reply),
+    /// The polling URL has this host, with an optional port.
+    PollingHost(String),
+    /// The response starts after this time.
+    SlowHeaders(Duration),
+    /// The body of the response starts after this time.
+    SlowBody(Duration),
+    /// The poll response has this status.
+    Status(FalseStatus),
+    /// The delivery is this file.
+    File(FalseFile),
+    /// The connection is cut in the middle of a delivery.
+    CutShort(Cut),
+    /// These changes of a webhook.
+    Webhook(WebhookFaults),
+}
+
+/// A reply that is not the service's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// An error with this status code.
+    Error(StatusCode),
+    /// The error page of a proxy.
+    ProxyPage,
+    /// A 429, and how many seconds to wait.
+    RateLimited(u64),
+    /// No response.
+    Cut(Cut),
+}
+
+/// The status in a poll response that is not the task's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FalseStatus {
+    /// An in-progress status that no client knows.
+    Unknown,
+    /// `Task not found`.
+    NotFound,
+}
+
+/// What a delivery contains instead of the picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FalseFile {
+    Empty,
+    /// An HTML page.
+    Page,
+    /// A picture of another format, with the announced media type.
+    OtherFormat,
+    /// Text, with the announced media type.
+    Text,
+    /// The response of an expired delivery URL.
+    Expired,
+}
+
+impl Effect {
+    /// Whether it decides about the response, which only one fault can do.
+    pub(super) fn is_exclusive(&self) -> bool {
+        !matches!(self, Self::SlowHeaders(_) | Self::SlowBody(_) | Self::Webhook(_))
+    }
+}

@@ -1,0 +1,69 @@
+//! The replies of faults.
+
+use std::io::Cursor;
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use image::{ImageFormat, RgbImage};
+
+use super::effect::{FalseFile, Reply};
+use crate::http::{response, signed_url::EXPIRED};
+
+const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n\
+    <body><h1>502 Bad Gateway</h1><p>This page is a simulated fault.</p></body></html>\n";
+
+/// The response to a request.
+pub(super) fn reply(reply: Reply) -> Response {
+    match reply {
+        Reply::Error(status) => {
+            response::detail(status, status.canonical_reason().unwrap_or("The service failed"))
+        }
+        Reply::ProxyPage => {
+            let mut response = page();
+            *response.status_mut() = StatusCode::BAD_GATEWAY;
+            response
+        }
+        Reply::RateLimited(seconds) => {
+            let mut response = response::detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            response
+        }
+        Reply::Cut(cut) => {
+            let mut response = Response::new(Body::empty());
+            response.extensions_mut().insert(cut);
+            response
+        }
+    }
+}
+
+/// The response instead of a picture of this media type.
+pub(super) fn file(file: FalseFile, media_type: &'static str) -> Response {
+    match file {
+        FalseFile::Empty => bytes(media_type, Vec::new()),
+        FalseFile::Page => page(),
+        FalseFile::Text => bytes(media_type, b"This text is a simulated fault.\n".to_vec()),
+        FalseFile::OtherFormat => bytes(media_type, other_format(media_type)),
+        FalseFile::Expired => response::detail(StatusCode::FORBIDDEN, EXPIRED),
+    }
+}
+
+fn page() -> Response {
+    bytes("text/html; charset=utf-8", PAGE.into())
+}
+
+fn bytes(media_type: &'static str, bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+fn other_format(media_type: &str) -> Vec<u8> {
+    let format = if media_type == "image/png" { ImageFormat::Jpeg } else { ImageFormat::Png };
+    let mut encoded = Cursor::new(Vec::new());
+    // Writing to memory does not fail. If it did, the body would still have the wrong format.
+    let _ = RgbImage::new(64, 64).write_to(&mut encoded, format);
+    encoded.into_inner()
+}
