@@ -238,4 +238,14 @@ mod tests {
         let error = Contract::read(&document).err().unwrap().to_string();
         assert!(error.contains("DELETE /v1/task"), "{error}");
     }
+
+    #[test]
+    fn a_contract_with_an_unsupported_keyword_is_not_served() {
+        let mut document = document();
+        let schemas = document["components"]["schemas"].as_object_mut().unwrap();
+        let schema = schemas.values_mut().find(|schema| schema["properties"]["prompt"].is_object());
+        schema.unwrap()["properties"]["prompt"]["contentEncoding"] = json!("base64");
+        let error = Contract::read(&document).err().unwrap().to_string();
+        assert!(error.contains("`prompt`: unsupported keyword `contentEncoding`"), "{error}");
+    }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 /// Keywords that are the same in both, and whose values are not schemas.
-const KEPT: [&str; 14] = [
+const SAME: [&str; 15] = [
     "type",
     "enum",
     "format",
@@ -20,6 +20,33 @@ const KEPT: [&str; 14] = [
     "uniqueItems",
     "required",
     "minProperties",
+    "maxProperties",
+];
+
+/// Keywords that the translation handles separately.
+const TRANSLATED: [&str; 3] = ["nullable", "exclusiveMinimum", "exclusiveMaximum"];
+
+/// Keywords that a JSON Schema validator does not check: notes, and the rules that
+/// [`Fields`](super::Fields) has.
+const UNCHECKED: [&str; 18] = [
+    "default",
+    "deprecated",
+    "description",
+    "example",
+    "title",
+    "x-address",
+    "x-aspect-ratio",
+    "x-correction",
+    "x-default",
+    "x-extensible-enum",
+    "x-image",
+    "x-mask-of",
+    "x-max-megapixels",
+    "x-not-shown",
+    "x-same-size",
+    "x-secret",
+    "x-success",
+    "x-valid-seconds",
 ];
 
 /// Returns a validator for `schema`, a schema of the OpenAPI 3.0 document `document`, in which its
@@ -27,15 +54,10 @@ const KEPT: [&str; 14] = [
 ///
 /// # Errors
 ///
-/// The schema is not valid.
+/// The schema is not valid, or it or a component has a keyword that the simulator does not support.
 pub fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
-    let mut root = translate(schema);
-    let components = document["components"]["schemas"].as_object();
-    let translated: Map<_, _> = components
-        .into_iter()
-        .flatten()
-        .map(|(name, schema)| (name.clone(), translate(schema)))
-        .collect();
+    let mut root = translate(schema)?;
+    let translated = translate_map(&document["components"]["schemas"])?;
     if let Value::Object(root) = &mut root {
         root.insert("components".to_owned(), json!({ "schemas": translated }));
     }
@@ -60,25 +82,31 @@ pub(super) fn resolve<'a>(document: &'a Value, mut value: &'a Value) -> &'a Valu
     &Value::Null
 }
 
-fn translate(schema: &Value) -> Value {
+fn translate(schema: &Value) -> Result<Value, String> {
     let Some(schema) = schema.as_object() else {
-        return schema.clone();
+        return Ok(schema.clone());
     };
     // In OpenAPI 3.0, siblings of `$ref` are ignored.
     if let Some(reference) = schema.get("$ref") {
-        return json!({ "$ref": reference });
+        return Ok(json!({ "$ref": reference }));
     }
     let mut translated = Map::new();
     for (keyword, value) in schema {
         let value = match keyword.as_str() {
-            kept if KEPT.contains(&kept) => value.clone(),
-            "maxProperties" => value.clone(),
-            "properties" => translate_map(value),
-            "items" | "not" | "additionalProperties" => translate(value),
+            same if SAME.contains(&same) => value.clone(),
+            "properties" => translate_map(value)?,
+            "items" | "not" | "additionalProperties" => translate(value)?,
             "allOf" | "anyOf" | "oneOf" => {
-                Value::Array(value.as_array().into_iter().flatten().map(translate).collect())
+                value.as_array().into_iter().flatten().map(translate).collect::<Result<_, _>>()?
             }
-            _ => continue,
+            other if TRANSLATED.contains(&other) || UNCHECKED.contains(&other) => continue,
+            // A rule that is not enforced would let a client's mistake pass.
+            other => {
+                return Err(format!(
+                    "unsupported keyword `{other}` in a schema: add support for it to the \
+                     simulator, or remove it"
+                ));
+            }
         };
         translated.insert(keyword.clone(), value);
     }
@@ -100,14 +128,19 @@ fn translate(schema: &Value) -> Value {
         // A condition instead of an alternative keeps the errors those of the schema itself.
         own.insert("if".to_owned(), json!({ "type": "null" }));
         own.insert("else".to_owned(), Value::Object(translated));
-        return Value::Object(own);
+        return Ok(Value::Object(own));
     }
-    Value::Object(translated)
+    Ok(Value::Object(translated))
 }
 
-fn translate_map(schemas: &Value) -> Value {
-    let schemas = schemas.as_object().into_iter().flatten();
-    Value::Object(schemas.map(|(name, schema)| (name.clone(), translate(schema))).collect())
+/// Translates named schemas. An error has the name.
+fn translate_map(schemas: &Value) -> Result<Value, String> {
+    let mut translated = Map::new();
+    for (name, schema) in schemas.as_object().into_iter().flatten() {
+        let schema = translate(schema).map_err(|problem| format!("`{name}`: {problem}"))?;
+        translated.insert(name.clone(), schema);
+    }
+    Ok(Value::Object(translated))
 }
 
 #[cfg(test)]
@@ -173,5 +206,21 @@ mod tests {
         let schema = json!({ "type": "string", "format": "uri" });
         assert!(accepts(schema.clone(), json!("https://example.com/hook?a=1")));
         assert!(!accepts(schema, json!("not a URL")));
+    }
+
+    #[test]
+    fn an_unsupported_keyword_is_an_error_with_its_place_at_any_depth() {
+        let wide = json!({ "type": "integer", "x-even-only": true });
+        for (schema, place) in [
+            (json!({ "type": "object", "patternProperties": {} }), ""),
+            (json!({ "properties": { "width": wide } }), "`width`: "),
+            (json!({ "allOf": [{ "items": { "properties": { "side": wide } } }] }), "`side`: "),
+        ] {
+            let error = validator(&json!({}), &schema).unwrap_err();
+            assert!(error.starts_with(&format!("{place}unsupported keyword `")), "{error}");
+        }
+        let document = json!({ "components": { "schemas": { "Size": wide } } });
+        let error = validator(&document, &json!({ "type": "object" })).unwrap_err();
+        assert!(error.starts_with("`Size`: unsupported keyword `x-even-only`"), "{error}");
     }
 }
