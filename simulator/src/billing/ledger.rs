@@ -1,14 +1,11 @@
 //! Movements of credits between accounts. The sum of all balances is always zero.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use crate::billing::credits::Credits;
+use super::credits::Credits;
+use crate::values::log::NumberedLog;
 
 /// The maximum number of entries to keep. Dropping the oldest does not change the balances.
 const MAX_KEPT: usize = 10_000;
@@ -65,12 +62,16 @@ pub(crate) struct Purpose {
     pub(crate) task: String,
 }
 
-#[derive(Default)]
 pub(crate) struct Ledger {
     /// In hundredths of a credit; only [`Account::Issued`] is negative.
     balances: BTreeMap<Account, i128>,
-    entries: VecDeque<LedgerEntry>,
-    written: u64,
+    entries: NumberedLog<LedgerEntry>,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { balances: BTreeMap::new(), entries: NumberedLog::new(MAX_KEPT) }
+    }
 }
 
 impl Ledger {
@@ -90,10 +91,9 @@ impl Ledger {
         }
         *self.balances.entry(from.clone()).or_default() -= hundredths;
         *self.balances.entry(to.clone()).or_default() += hundredths;
-        self.written += 1;
         let (project, task) = purpose.map(|purpose| (purpose.project, purpose.task)).unzip();
-        self.entries.push_back(LedgerEntry {
-            number: self.written,
+        self.entries.write(|number| LedgerEntry {
+            number,
             unix_seconds: unix.as_secs(),
             from,
             to,
@@ -101,9 +101,6 @@ impl Ledger {
             project,
             task,
         });
-        if self.entries.len() > MAX_KEPT {
-            self.entries.pop_front();
-        }
         Ok(())
     }
 
@@ -119,7 +116,7 @@ impl Ledger {
 
     /// The entries, newest first.
     pub(crate) fn newest(&self) -> impl Iterator<Item = &LedgerEntry> {
-        self.entries.iter().rev()
+        self.entries.newest()
     }
 
     fn hundredths(&self, account: &Account) -> i128 {

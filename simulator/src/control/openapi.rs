@@ -9,6 +9,7 @@ use super::reply::{self, Problem, Reply};
 use crate::{
     contract::{self, Region},
     state::AppState,
+    values::texts,
 };
 
 pub(super) async fn document(State(state): State<Arc<AppState>>) -> Reply {
@@ -25,7 +26,9 @@ pub(super) async fn document(State(state): State<Arc<AppState>>) -> Reply {
             })
             .collect::<Map<_, _>>();
     }
-    rename(&mut document, prefix);
+    // Descriptions name models, too.
+    let renamed = |text: &str| Some(text.replace("`gen-", &format!("`{prefix}-")).into());
+    texts::replace(&mut document, &renamed);
     reply::json(&document)
 }
 
@@ -40,14 +43,4 @@ fn located(mut item: Value, global: &str, regional: &str) -> Value {
         }
     }
     item
-}
-
-/// Replaces the prefix of model names in descriptions.
-fn rename(value: &mut Value, prefix: &str) {
-    match value {
-        Value::String(text) => *text = text.replace("`gen-", &format!("`{prefix}-")),
-        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, prefix)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| rename(field, prefix)),
-        _ => {}
-    }
 }

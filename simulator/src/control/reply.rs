@@ -1,16 +1,16 @@
 //! Requests and responses of the control interface: JSON, with errors as `{"detail": "..."}`.
 
 use axum::{
-    body::Body,
     extract::{FromRequest, Request},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::json;
 
-use crate::http::response;
+use crate::http::{
+    body::{self, BodyError},
+    response,
+};
 
 /// The maximum size of a request body.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -59,7 +59,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        response::json(self.status, &json!({ "detail": self.detail }))
+        response::detail(self.status, self.detail)
     }
 }
 
@@ -74,22 +74,21 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Change<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let bytes = read(request.into_body()).await?;
+        let (head, mut body) = request.into_parts();
+        let read = body::read(&head.headers, &mut body, MAX_BODY_BYTES).await;
+        let bytes = read.map_err(|error| match error {
+            BodyError::TooLarge => Problem::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("The request body is larger than {MAX_BODY_BYTES} bytes"),
+            ),
+            BodyError::TooSlow | BodyError::Broken => {
+                Problem::malformed("The request body could not be read")
+            }
+        })?;
         let value = serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => Problem::invalid(error.to_string()),
             _ => Problem::malformed(format!("Could not parse the body: {error}")),
         })?;
         Ok(Self(value))
-    }
-}
-
-async fn read(body: Body) -> Result<axum::body::Bytes, Problem> {
-    match Limited::new(body, MAX_BODY_BYTES).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Problem::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!("The request body is larger than {MAX_BODY_BYTES} bytes"),
-        )),
-        Err(_) => Err(Problem::malformed("The request body could not be read")),
     }
 }

@@ -5,11 +5,10 @@ mod accept;
 use std::sync::Arc;
 
 use axum::{
-    body::{Body, Bytes},
+    body::Body,
     http::{HeaderMap, StatusCode, header},
     response::Response,
 };
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
 
 use super::{rejection::Rejection, router::Endpoint};
@@ -17,7 +16,10 @@ use crate::{
     billing::accounts::ProjectRef,
     contract::{Submission, Violation},
     faults::{FaultPlace, RequestedFaults},
-    http::{self, response},
+    http::{
+        body::{self, BodyError},
+        response,
+    },
     media::{images::Input, paint::Format, video},
     request::{parsed::ParsedRequest, size, validation},
     state::AppState,
@@ -48,7 +50,12 @@ pub(super) async fn submit(
 ) -> Result<Response, Rejection> {
     let requested = RequestedFaults::in_header(headers, FaultPlace::Submission)
         .map_err(Rejection::Malformed)?;
-    let bytes = read(headers, body, endpoint.state.config.max_body_bytes).await?;
+    let limit = endpoint.state.config.max_body_bytes;
+    let bytes = body::read(headers, body, limit).await.map_err(|error| match error {
+        BodyError::TooLarge => Rejection::TooLarge(limit),
+        BodyError::TooSlow => Rejection::TooSlow,
+        BodyError::Broken => Rejection::Unreadable,
+    })?;
     check_content_type(headers)?;
     let examine = {
         let state = Arc::clone(&endpoint.state);
@@ -71,21 +78,6 @@ pub(super) async fn submit(
         }
     };
     Ok(applied.delay(&endpoint.state.clock, response).await)
-}
-
-async fn read(headers: &HeaderMap, body: &mut Body, limit: usize) -> Result<Bytes, Rejection> {
-    let announced = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > limit as u64) {
-        return Err(Rejection::TooLarge(limit));
-    }
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Rejection::TooLarge(limit)),
-        Err(error) if http::is_too_slow(&*error) => Err(Rejection::TooSlow),
-        Err(_) => Err(Rejection::Unreadable),
-    }
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {

@@ -9,6 +9,7 @@ use super::{
     grammar::{FaultSource, FaultSpec},
     place::FaultPlace,
 };
+use crate::values::texts;
 
 /// The header that requests faults.
 const HEADER: &str = "x-simulator-fault";
@@ -51,16 +52,20 @@ impl RequestedFaults {
     /// brackets is ordinary text.
     pub(crate) fn in_words(request: &Value) -> Self {
         let mut list = Vec::new();
-        find_words(request, &mut |word| {
-            if word == STATUS_WORD || list.len() == MAX_FAULTS {
-                return;
-            }
-            match FaultSpec::parse(word, FaultSource::Submission) {
-                Ok(spec) => list.push(spec),
-                Err(error) => {
-                    debug!(problem = error.problem, "ignored a word in double brackets")
+        texts::any(request, &mut |text| {
+            let words = text.split("[[").skip(1).filter_map(|part| Some(part.split_once("]]")?.0));
+            for word in words.filter(|word| *word != STATUS_WORD) {
+                match FaultSpec::parse(word, FaultSource::Submission) {
+                    Ok(spec) => list.push(spec),
+                    Err(error) => {
+                        debug!(problem = error.problem, "ignored a word in double brackets");
+                    }
+                }
+                if list.len() == MAX_FAULTS {
+                    return true;
                 }
             }
+            false
         });
         Self { list, repeat: None }
     }
@@ -92,21 +97,6 @@ impl RequestedFaults {
 
 fn invalid_header(problem: impl ToString) -> String {
     format!("Invalid {HEADER} header: {}", problem.to_string())
-}
-
-fn find_words(value: &Value, found: &mut impl FnMut(&str)) {
-    match value {
-        Value::String(text) => {
-            for part in text.split("[[").skip(1) {
-                if let Some((word, _)) = part.split_once("]]") {
-                    found(word);
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| find_words(item, found)),
-        Value::Object(fields) => fields.values().for_each(|field| find_words(field, found)),
-        _ => {}
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Request and response bodies with timeouts.
+//! Request and response bodies, with timeouts and limits.
 
 use std::{
     error::Error,
@@ -11,8 +11,10 @@ use std::{
 use axum::{
     BoxError,
     body::{Body, Bytes},
+    http::{HeaderMap, header},
 };
 use http_body::{Frame, SizeHint};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use tokio::time::{Sleep, sleep};
 
@@ -120,9 +122,35 @@ fn cut_in(error: &axum::Error) -> Option<Cut> {
     causes(error).find_map(|cause| cause.downcast_ref::<Cut>().copied())
 }
 
-/// Whether reading a body failed because its client took too long.
-pub(crate) fn is_too_slow(error: &(dyn Error + 'static)) -> bool {
-    causes(error).any(|cause| cause.is::<TooSlow>())
+/// Why a body could not be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BodyError {
+    /// It is larger than the limit.
+    TooLarge,
+    /// The client took too long.
+    TooSlow,
+    /// The connection failed.
+    Broken,
+}
+
+/// Reads a body of at most `limit` bytes. A body that is announced as larger is not read.
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: &mut Body,
+    limit: usize,
+) -> Result<Bytes, BodyError> {
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > limit as u64) {
+        return Err(BodyError::TooLarge);
+    }
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
+        Err(error) if causes(&*error).any(|cause| cause.is::<TooSlow>()) => Err(BodyError::TooSlow),
+        Err(_) => Err(BodyError::Broken),
+    }
 }
 
 /// The error and its sources.

@@ -4,7 +4,7 @@
 //! body that fails with one.
 
 mod activity;
-mod body;
+pub(crate) mod body;
 mod connection;
 pub(crate) mod range;
 pub(crate) mod response;
@@ -22,7 +22,6 @@ use tokio::{
 use tracing::{debug, warn};
 
 pub(crate) use self::activity::Cut;
-pub(crate) use self::body::is_too_slow;
 use crate::error::StartError;
 
 /// How long to wait after the system could not accept a connection.

@@ -16,6 +16,7 @@ use crate::{
         moderation::Moderation,
         outcome::{Directives, Outcome},
     },
+    values::texts,
 };
 
 /// The parts of a request that the simulator uses.
@@ -85,20 +86,9 @@ fn texts(body: &Value, secret_fields: &BTreeSet<String>, inputs: &[Input]) -> Va
     {
         *value = Value::Null;
     }
-    let summaries = inputs.iter().map(|input| input.image.summary()).collect();
-    remove_images(&mut texts, &summaries);
+    let summaries: BTreeSet<_> = inputs.iter().map(|input| input.image.summary()).collect();
+    texts::replace(&mut texts, &|text| summaries.contains(text).then_some(Value::Null));
     texts
-}
-
-fn remove_images(value: &mut Value, summaries: &BTreeSet<String>) {
-    match value {
-        Value::String(text) if summaries.contains(text) => *value = Value::Null,
-        Value::Array(items) => items.iter_mut().for_each(|item| remove_images(item, summaries)),
-        Value::Object(fields) => {
-            fields.values_mut().for_each(|field| remove_images(field, summaries))
-        }
-        _ => {}
-    }
 }
 
 #[cfg(test)]

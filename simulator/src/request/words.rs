@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::{
     faults::RequestedFaults,
     tasks::outcome::{Directives, Outcome},
+    values::texts,
 };
 
 /// The words that make a task fail.
@@ -29,13 +30,8 @@ pub(super) fn directives(request: &Value) -> Directives {
     }
 }
 
-fn mentions(value: &Value, word: &str) -> bool {
-    match value {
-        Value::String(text) => text.contains(word),
-        Value::Array(items) => items.iter().any(|item| mentions(item, word)),
-        Value::Object(fields) => fields.values().any(|field| mentions(field, word)),
-        _ => false,
-    }
+fn mentions(request: &Value, word: &str) -> bool {
+    texts::any(request, &mut |text| text.contains(word))
 }
 
 #[cfg(test)]

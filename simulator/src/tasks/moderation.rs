@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::tasks::outcome::Outcome;
+use super::outcome::Outcome;
+use crate::values::texts;
 
 /// The tolerance if neither the request nor the contract has one.
 const DEFAULT_TOLERANCE: f64 = 2.0;
@@ -46,22 +47,15 @@ impl Moderation {
         let tolerance = tolerance.and_then(Value::as_f64).unwrap_or(DEFAULT_TOLERANCE);
         let stops = |words: &BTreeMap<String, u8>| {
             words.iter().any(|(word, severity)| {
-                f64::from(*severity) > tolerance && mentions(request, &word.to_lowercase())
+                let word = word.to_lowercase();
+                let mentions = &mut |text: &str| has_word(&text.to_lowercase(), &word);
+                f64::from(*severity) > tolerance && texts::any(request, mentions)
             })
         };
         if stops(&self.input) {
             return Some(Outcome::RequestModerated);
         }
         stops(&self.output).then_some(Outcome::ContentModerated)
-    }
-}
-
-fn mentions(value: &Value, word: &str) -> bool {
-    match value {
-        Value::String(text) => has_word(&text.to_lowercase(), word),
-        Value::Array(items) => items.iter().any(|item| mentions(item, word)),
-        Value::Object(fields) => fields.values().any(|field| mentions(field, word)),
-        _ => false,
     }
 }
 

@@ -1,4 +1,6 @@
 //! Values that several parts read and write in the same way. Depends on no other part.
 
+pub(crate) mod log;
 pub(crate) mod pattern;
 pub(crate) mod seconds;
+pub(crate) mod texts;

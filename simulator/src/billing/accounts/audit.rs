@@ -1,8 +1,10 @@
 //! The audit log: changes to the accounts, and who made them.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
 use serde::Serialize;
+
+use crate::values::log::NumberedLog;
 
 /// The maximum number of entries; the oldest are dropped.
 const MAX_KEPT: usize = 10_000;
@@ -43,10 +45,12 @@ pub struct AuditEntry {
     pub done: bool,
 }
 
-#[derive(Default)]
-pub(super) struct AuditLog {
-    entries: VecDeque<AuditEntry>,
-    written: u64,
+pub(super) struct AuditLog(NumberedLog<AuditEntry>);
+
+impl Default for AuditLog {
+    fn default() -> Self {
+        Self(NumberedLog::new(MAX_KEPT))
+    }
 }
 
 impl AuditLog {
@@ -58,22 +62,18 @@ impl AuditLog {
         action: String,
         done: bool,
     ) {
-        self.written += 1;
-        self.entries.push_back(AuditEntry {
-            number: self.written,
+        self.0.write(|number| AuditEntry {
+            number,
             unix_seconds: unix.as_secs(),
             actor: actor.name().to_owned(),
             organization: organization.to_owned(),
             action,
             done,
         });
-        if self.entries.len() > MAX_KEPT {
-            self.entries.pop_front();
-        }
     }
 
     /// The entries, newest first.
     pub(super) fn newest(&self) -> impl Iterator<Item = &AuditEntry> {
-        self.entries.iter().rev()
+        self.0.newest()
     }
 }

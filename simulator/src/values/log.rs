@@ -1,0 +1,43 @@
+//! A log of numbered entries that drops the oldest.
+
+use std::collections::VecDeque;
+
+pub(crate) struct NumberedLog<T> {
+    entries: VecDeque<T>,
+    written: u64,
+    max_kept: usize,
+}
+
+impl<T> NumberedLog<T> {
+    pub(crate) fn new(max_kept: usize) -> Self {
+        Self { entries: VecDeque::new(), written: 0, max_kept }
+    }
+
+    /// Writes the entry that `entry` makes from its number, counted from 1.
+    pub(crate) fn write(&mut self, entry: impl FnOnce(u64) -> T) {
+        self.written += 1;
+        self.entries.push_back(entry(self.written));
+        if self.entries.len() > self.max_kept {
+            self.entries.pop_front();
+        }
+    }
+
+    /// The kept entries, newest first.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &T> {
+        self.entries.iter().rev()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_entries_are_dropped() {
+        let mut log = NumberedLog::new(3);
+        for _ in 0..5 {
+            log.write(|number| number);
+        }
+        assert_eq!(log.newest().copied().collect::<Vec<_>>(), [5, 4, 3]);
+    }
+}
