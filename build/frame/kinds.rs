@@ -79,6 +79,7 @@ static OPERATION: Kind = Kind {
         optional("x-migrate-to", TEXTS),
         optional("x-region", OneOf(&[REGIONAL])),
         optional("x-max-reference-images", Count),
+        optional("x-not-accepted", TEXTS),
         optional("x-not-shown", TEXTS),
         optional("x-correction", CORRECTIONS),
         optional("parameters", List(&Object(&PARAMETER))),

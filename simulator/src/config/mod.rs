@@ -75,8 +75,8 @@ pub struct Config {
     #[serde(deserialize_with = "seconds::table")]
     pub ready_after_of: BTreeMap<String, Duration>,
     /// The statuses of a task in progress, in order; each lasts an equal part of `ready_after`.
-    /// There must be at least one. The contract lists none, so these are the simulator's own.
-    /// Default: `Pending`, `Processing`.
+    /// There must be at least one. The contract lists none. Default: `Pending`, the only one that
+    /// published clients know; some of them fail on others.
     pub in_progress: Vec<String>,
     /// The maximum number of tasks in progress of a project that sets no maximum itself. Further
     /// submissions get a 429 with `Retry-After`. Default: 1000.
@@ -140,7 +140,7 @@ impl Default for Config {
             organizations: Vec::new(),
             ready_after: Duration::from_secs(1),
             ready_after_of: BTreeMap::new(),
-            in_progress: vec!["Pending".to_owned(), "Processing".to_owned()],
+            in_progress: vec!["Pending".to_owned()],
             max_active_tasks: 1000,
             prices: Prices::default(),
             client_timeout: Duration::from_secs(30),

@@ -71,6 +71,12 @@ pub(crate) enum Kind {
 pub(crate) struct Submission {
     pub(crate) validator: Validator,
     pub(crate) fields: Fields,
+    /// Whether the contract lists all fields. Otherwise the service may have others.
+    pub(crate) is_complete: bool,
+    /// The maximum number of reference images, if the interface names one.
+    pub(crate) max_reference_images: Option<usize>,
+    /// The fields that the interface says are not accepted.
+    pub(crate) not_accepted: Vec<String>,
 }
 
 impl Contract {
@@ -152,10 +158,7 @@ impl Kind {
                 .get("application/json")
                 .and_then(|media| media.get("schema"))
                 .ok_or("the operation has no application/json request body")?;
-            return Ok(Self::Submit(Arc::new(Submission {
-                validator: schema::validator(document, body)?,
-                fields: Fields::of(document, body),
-            })));
+            return Ok(Self::Submit(Arc::new(Submission::read(document, operation, body)?)));
         }
         let has_id = operation["parameters"]
             .as_array()
@@ -168,6 +171,20 @@ impl Kind {
         }
         Err("the operation is neither a POST with a body nor a GET with the query parameter `id`"
             .to_owned())
+    }
+}
+
+impl Submission {
+    fn read(document: &Value, operation: &Value, body: &Value) -> Result<Self, String> {
+        let most = operation["x-max-reference-images"].as_u64();
+        let not_accepted = operation["x-not-accepted"].as_array().into_iter().flatten();
+        Ok(Self {
+            validator: schema::validator(document, body)?,
+            fields: Fields::of(document, body),
+            is_complete: schema::resolve(document, body)["additionalProperties"] != true,
+            max_reference_images: most.and_then(|most| usize::try_from(most).ok()),
+            not_accepted: not_accepted.filter_map(Value::as_str).map(str::to_owned).collect(),
+        })
     }
 }
 

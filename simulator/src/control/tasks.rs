@@ -82,6 +82,7 @@ struct TaskShown {
     width: u32,
     height: u32,
     media_type: &'static str,
+    ignored_fields: Vec<String>,
     /// As text, because JSON parsers round large numbers.
     seed: String,
     accepted_at: f64,
@@ -132,6 +133,7 @@ fn shown(state: &AppState, task: &Task, now: Duration) -> TaskShown {
         width: task.picture.width,
         height: task.picture.height,
         media_type: task.picture.format.media_type(),
+        ignored_fields: task.ignored.clone(),
         seed: task.picture.seed.to_string(),
         accepted_at: seconds(task.accepted_at),
         final_at: seconds(task.final_at),

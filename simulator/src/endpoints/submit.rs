@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::Response,
 };
 use serde_json::Value;
@@ -69,15 +69,28 @@ pub(super) async fn submit(
     };
     let examined = endpoint.state.readers.run(examine).await.map_err(|_| Rejection::Internal)?;
     let mut valid = examined.map_err(Rejection::Invalid)?;
-    let applied = endpoint.state.faults.apply_to_submission(&mut valid.parsed.directives.faults);
+    let can_be_accepted = accept::check(endpoint, headers, &call, &valid).is_ok();
+    let requested = &mut valid.parsed.directives.faults;
+    let applied = endpoint.state.faults.apply_to_submission(requested, can_be_accepted);
     let response = match applied.replacement(FaultPlace::Submission) {
         Some(response) => response,
         None => {
-            let accepted = accept::accept(endpoint, call, valid, applied.foreign_base())?;
-            applied.after(response::json(StatusCode::OK, &accepted))
+            let ignored = ignored_header(&valid.parsed.ignored);
+            let accepted = accept::accept(endpoint, headers, call, valid, applied.foreign_base())?;
+            let mut response = response::json(StatusCode::OK, &accepted);
+            response.headers_mut().extend(ignored);
+            applied.after(response)
         }
     };
     Ok(applied.delay(&endpoint.state.clock, response).await)
+}
+
+/// Names the fields of the request that had no effect.
+const IGNORED_FIELDS: HeaderName = HeaderName::from_static("x-simulator-ignored-fields");
+
+fn ignored_header(names: &[String]) -> Option<(HeaderName, HeaderValue)> {
+    let value = HeaderValue::try_from(names.join(", ")).ok()?;
+    (!names.is_empty()).then_some((IGNORED_FIELDS, value))
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {

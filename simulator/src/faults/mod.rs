@@ -29,12 +29,13 @@ use tracing::{debug, info};
 pub(crate) use self::{
     applied::AppliedFaults, effect::FalseStatus, faulty_body::CutShort, requested::RequestedFaults,
 };
-pub use self::{grammar::FaultError, place::FaultPlace, rule::FaultRule, table::KnownFault};
 use self::{
+    effect::Effect,
     grammar::{FaultSource, FaultSpec},
     repeats::Repeats,
     rule::Rule,
 };
+pub use self::{grammar::FaultError, place::FaultPlace, rule::FaultRule, table::KnownFault};
 use crate::{error::StartError, runtime::chance::Chance, webhooks::WebhookFaults};
 
 /// A handle to the faults of a simulator: the known ones, and the rules that apply them. Clones
@@ -67,9 +68,9 @@ use crate::{error::StartError, runtime::chance::Chance, webhooks::WebhookFaults}
 ///
 /// A request that is rejected with 400, 403, 404, 405, 408, 413 or 422 does not use up a fault.
 /// Credits and the number of active tasks are checked when a submission is accepted, after the
-/// faults that come before that. At most one fault replaces the response of a request: the first
-/// that is due among those of the header, then of the words, then of the rules. Slow headers and
-/// bodies apply in addition.
+/// faults that come before that; if they do not suffice, a fault after acceptance is not used up.
+/// At most one fault replaces the response of a request: the first that is due among those of the
+/// header, then of the words, then of the rules. Slow headers and bodies apply in addition.
 #[derive(Clone)]
 pub struct Faults {
     inner: Arc<Mutex<Inner>>,
@@ -159,12 +160,20 @@ impl Faults {
     }
 
     /// The faults of a submission. A repeated submission continues where the last one left off.
-    pub(crate) fn apply_to_submission(&self, requested: &mut RequestedFaults) -> AppliedFaults {
+    ///
+    /// Faults after acceptance are not used up unless the submission can be accepted.
+    pub(crate) fn apply_to_submission(
+        &self,
+        requested: &mut RequestedFaults,
+        can_be_accepted: bool,
+    ) -> AppliedFaults {
         let mut inner = self.inner();
         if let Some(repeat) = &requested.repeat {
             inner.repeats.recall(repeat, &mut requested.list);
         }
-        let applied = inner.apply(FaultPlace::Submission, requested.list.iter_mut());
+        let applied = inner.apply(FaultPlace::Submission, requested.list.iter_mut(), |fault| {
+            can_be_accepted || !matches!(fault.effect, Effect::AfterAcceptance(_))
+        });
         if let Some(repeat) = requested.repeat.take() {
             inner.repeats.keep(repeat, &requested.list);
         }
@@ -182,12 +191,12 @@ impl Faults {
         task: Option<&mut RequestedFaults>,
     ) -> AppliedFaults {
         let carried = task.into_iter().flat_map(|task| task.list.iter_mut());
-        self.inner().apply(place, requested.list.iter_mut().chain(carried))
+        self.inner().apply(place, requested.list.iter_mut().chain(carried), |_| true)
     }
 
     /// The faults of a task's webhook.
     pub(crate) fn webhook_faults(&self, task: &mut RequestedFaults) -> WebhookFaults {
-        self.inner().apply(FaultPlace::Webhook, task.list.iter_mut()).webhook_faults()
+        self.inner().apply(FaultPlace::Webhook, task.list.iter_mut(), |_| true).webhook_faults()
     }
 }
 
@@ -198,11 +207,12 @@ impl Inner {
         &'a mut self,
         place: FaultPlace,
         own: impl Iterator<Item = &'a mut FaultSpec>,
+        may_apply: impl Fn(&FaultSpec) -> bool,
     ) -> AppliedFaults {
         let Self { chance, draws, rules, counts, .. } = self;
         let mut applied = AppliedFaults::default();
         for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
-            let fits = spec.places.contains(&place) && applied.allows(spec);
+            let fits = spec.places.contains(&place) && applied.allows(spec) && may_apply(spec);
             let draw = || {
                 *draws += 1;
                 fraction(chance.bytes("fault", *draws))

@@ -3,5 +3,6 @@
 mod open_fields;
 pub(crate) mod parsed;
 pub(crate) mod size;
+mod unlisted;
 pub(crate) mod validation;
 mod words;

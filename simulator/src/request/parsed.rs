@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{validation::Checked, words};
 use crate::{
@@ -29,6 +29,8 @@ pub(crate) struct ParsedRequest {
     pub(crate) webhook_url: Option<String>,
     pub(crate) webhook_secret: Option<String>,
     pub(crate) shown: LoggedRequest,
+    /// The names of the fields without an effect.
+    pub(crate) ignored: Vec<String>,
 }
 
 impl ParsedRequest {
@@ -40,11 +42,15 @@ impl ParsedRequest {
         checked: &mut Checked,
     ) -> Self {
         let mut body = checked.body.take();
+        let ignored = std::mem::take(&mut checked.ignored);
+        let mut unlisted = Value::Object(ignored.values);
         let webhook_secret = body.get("webhook_secret").and_then(Value::as_str).map(str::to_owned);
         redact(secret_fields, &mut body);
+        redact(secret_fields, &mut unlisted);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         let texts = texts(&body, secret_fields, &checked.inputs);
-        let mut directives = words::directives(&texts);
+        // In any field: operations without a prompt have no other place for them.
+        let mut directives = words::directives(&json!([texts, unlisted]));
         if directives.outcome == Outcome::Ready {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
             directives.outcome = moderation.verdict(&texts, tolerance).unwrap_or_default();
@@ -57,7 +63,8 @@ impl ParsedRequest {
             directives,
             webhook_url: text("webhook_url"),
             webhook_secret,
-            shown: LoggedRequest::new(body),
+            shown: LoggedRequest::new(body, unlisted),
+            ignored: ignored.names,
         }
     }
 }

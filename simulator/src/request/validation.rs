@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::unlisted::{self, Ignored};
 use crate::{
     contract::{self, AspectRatio, Field, Fields, Step, Submission, Violation},
     media::images::{self, Image, Inline, Input},
@@ -14,6 +15,7 @@ const MAX_UNDESCRIBED_IMAGES: usize = 16;
 pub(crate) struct Checked {
     pub(crate) body: Value,
     pub(crate) inputs: Vec<Input>,
+    pub(crate) ignored: Ignored,
 }
 
 /// Validates a body. All violations are reported at once.
@@ -28,11 +30,14 @@ pub(crate) fn check(
         violations: contract::of_schema(&submission.validator, &body),
         inputs: Vec::new(),
     };
+    let mut ignored = Ignored::default();
     if let Value::Object(body) = &mut body {
+        check.violations.extend(unlisted::refused(submission, body));
+        ignored = unlisted::take(submission, body);
         check.object(&submission.fields, body, &["body".into()]);
     }
     if check.violations.is_empty() {
-        Ok(Checked { body, inputs: check.inputs })
+        Ok(Checked { body, inputs: check.inputs, ignored })
     } else {
         Err(check.violations)
     }

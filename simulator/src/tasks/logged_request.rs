@@ -16,18 +16,23 @@ pub(crate) struct LoggedRequest {
 }
 
 impl LoggedRequest {
-    /// Summarizes a body whose images are summarized and whose secrets are redacted.
-    pub(crate) fn new(mut body: Value) -> Self {
+    /// Summarizes a body whose images are summarized and whose secrets are redacted, with the
+    /// fields without an effect.
+    pub(crate) fn new(mut body: Value, unlisted: Value) -> Self {
         if let Some(address) = body.get_mut("webhook_url").filter(|address| address.is_string()) {
             *address = webhooks::shown(address.as_str().unwrap_or_default()).into();
         }
         let prompt = body.get("prompt").and_then(Value::as_str).unwrap_or_default();
+        let prompt = Box::from(prompt);
+        if let (Value::Object(body), Value::Object(unlisted)) = (&mut body, unlisted) {
+            body.extend(unlisted);
+        }
         let json = body.to_string();
         if json.len() > MAX_KEPT_BYTES {
             let note = format!("[a request of {} bytes without its images, not kept]", json.len());
             Self { json: Value::from(note).to_string().into(), prompt: Box::default() }
         } else {
-            Self { prompt: prompt.into(), json: json.into() }
+            Self { prompt, json: json.into() }
         }
     }
 
@@ -49,7 +54,8 @@ mod tests {
 
     #[test]
     fn large_requests_are_not_kept() {
-        let large = LoggedRequest::new(json!({ "prompt": "x".repeat(MAX_KEPT_BYTES) }));
+        let large = json!({ "prompt": "x".repeat(MAX_KEPT_BYTES) });
+        let large = LoggedRequest::new(large, Value::Null);
         assert!(large.body().as_str().is_some_and(|text| text.starts_with("[a request of")));
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Task {
     pub(crate) operation_id: String,
     pub(crate) region: Region,
     pub(crate) request: LoggedRequest,
+    /// The names of the request's fields without an effect.
+    pub(crate) ignored: Vec<String>,
     pub(crate) picture: Picture,
     /// Whether the images were dropped, so that the picture can't be rendered any more.
     pub(crate) images_dropped: bool,
@@ -92,6 +94,7 @@ impl Task {
             operation_id: self.operation_id.clone(),
             region: self.region,
             request: self.request.body(),
+            ignored_fields: self.ignored.clone(),
             status: self.status(now, in_progress).to_owned(),
             seed: self.picture.seed,
             width: self.picture.width,
@@ -128,6 +131,8 @@ pub struct TaskView {
     /// The body as received, with images summarized and secrets redacted. A body over 256 KiB
     /// without its images is replaced by a note.
     pub request: Value,
+    /// The names of the request's fields that the operation does not have. They had no effect.
+    pub ignored_fields: Vec<String>,
     /// The status that a poll would return now.
     pub status: String,
     /// The seed of the picture: the request's, or a random one.

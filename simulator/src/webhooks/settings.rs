@@ -52,8 +52,10 @@ pub struct WebhookSettings {
     /// Whether webhooks may be sent to other machines. Default: `false`, which allows only loopback
     /// addresses and `localhost`.
     pub allow_remote: bool,
-    /// Whether the response to a submission with a webhook has the status instead of `polling_url`,
-    /// as the contract allows. Default: `true`.
+    /// Which of the contract's two responses a submission with a webhook gets: the one with the
+    /// status and the webhook's URL instead of `polling_url` (`AsyncWebhookResponse`), or the one
+    /// of all other submissions. Default: `false`, because published clients fail on a response
+    /// without `polling_url`.
     pub omit_polling_url: bool,
     /// The maximum number of deliveries to keep. Above it, finished deliveries are dropped, oldest
     /// first; if all are pending, new webhooks are not sent. At least 1. Default: 20,000.
@@ -71,7 +73,7 @@ impl Default for WebhookSettings {
             retry_after: [1, 5, 30].map(Duration::from_secs).to_vec(),
             timeout: Duration::from_secs(10),
             allow_remote: false,
-            omit_polling_url: true,
+            omit_polling_url: false,
             max_kept: 20_000,
             max_kept_bytes: 64 << 20,
         }

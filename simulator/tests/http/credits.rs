@@ -76,6 +76,15 @@ async fn prices_follow_the_configured_table() {
     }
 }
 
+#[tokio::test]
+async fn a_mask_is_no_input_that_is_paid_for() {
+    let bench = Bench::new().await;
+    let body = json!({ "prompt": "a hat", "image": png(512, 512), "mask": png(512, 512) });
+    assert_eq!(bench.submit("/v1/gen-pro-1.0-fill", &body).await["input_mp"], 0.25);
+    let open = json!({ "person": png(512, 512), "mask": png(512, 512) });
+    assert_eq!(bench.submit("/v1/gen-tools/vto-v1", &open).await["input_mp"], 0.25);
+}
+
 fn refusal(response: &Response, status: u16) -> String {
     assert_eq!(response.status, status, "{response:?}");
     response.json()["detail"].as_str().unwrap().to_owned()

@@ -23,6 +23,7 @@ mod rejections;
 mod sizes;
 mod slow;
 mod tasks;
+mod unlisted;
 mod video;
 mod violations;
 mod webhook_receiver;

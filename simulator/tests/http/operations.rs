@@ -9,7 +9,7 @@ use super::{
     bench::{Bench, png},
     contract::{Submission, submissions},
 };
-use imagekiln_simulator::{Config, Credits, TaskView};
+use imagekiln_simulator::{Config, Credits, TaskView, WebhookSettings};
 
 /// Runs a submission until it is `Ready`. Returns the delivery URL and the simulator's view of the
 /// task.
@@ -113,8 +113,9 @@ async fn nullable_fields_accept_null_and_others_do_not() {
 }
 
 #[tokio::test]
-async fn every_operation_omits_the_polling_url_of_webhooks() {
-    let bench = Bench::new().await;
+async fn every_operation_can_omit_the_polling_url_of_webhooks() {
+    let webhooks = WebhookSettings { omit_polling_url: true, ..WebhookSettings::default() };
+    let bench = Bench::with(Config { webhooks, ..Config::default() }).await;
     for submission in submissions() {
         let mut body = submission.minimal();
         body["webhook_url"] = "https://example.com/hook".into();

@@ -44,9 +44,9 @@ async fn the_clock_follows_a_paused_runtime() {
         Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
     let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
     assert_eq!(bench.poll(&task).await["status"], "Pending");
-    tokio::time::sleep(Duration::from_secs(1801)).await;
-    assert_eq!(bench.poll(&task).await["status"], "Processing");
-    tokio::time::sleep(Duration::from_secs(1800)).await;
+    tokio::time::sleep(Duration::from_secs(3599)).await;
+    assert_eq!(bench.poll(&task).await["status"], "Pending");
+    tokio::time::sleep(Duration::from_secs(2)).await;
     let poll = bench.poll(&task).await;
     assert_eq!(poll["status"], "Ready");
     let sample = poll["result"]["sample"].as_str().unwrap();

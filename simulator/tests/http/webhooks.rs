@@ -59,8 +59,7 @@ fn the_hmac_of_these_tests_matches_rfc_4231() {
 
 #[tokio::test]
 async fn every_final_status_is_sent_as_in_a_poll_response() {
-    let settings = WebhookSettings { omit_polling_url: false, ..WebhookSettings::default() };
-    let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
+    let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
     for (prompt, status) in [
         ("a fox", "Ready"),
         ("[[error]]", "Error"),
@@ -95,7 +94,8 @@ async fn every_final_status_is_sent_as_in_a_poll_response() {
 
 #[tokio::test]
 async fn a_webhook_is_sent_also_if_the_polling_url_was_omitted() {
-    let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
+    let settings = WebhookSettings { omit_polling_url: true, ..WebhookSettings::default() };
+    let (bench, mut receiver) = (bench(settings).await, Receiver::start().await);
     let task = bench.submit("/v1/gen-2-pro", &body(&receiver.url(), "a fox")).await;
     assert_eq!(task.get("polling_url"), None);
     bench.sim.clock().advance(SECOND);

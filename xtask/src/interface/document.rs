@@ -62,6 +62,10 @@ pub fn operations<'a>(root: &Place<'a>) -> Result<Facts<'a>, Fault> {
                     "x-max-reference-images",
                 ),
             ),
+            (
+                "not_accepted",
+                cell(alternatives(texts(&operation, "x-not-accepted")?), "x-not-accepted"),
+            ),
             ("parameters", cell(parameters(&operation)?, "parameters")),
             ("success", success(&responses)?),
             ("statuses", cell(alternatives(statuses), "responses")),
@@ -83,6 +87,10 @@ fn status((status, response): &(&str, Place)) -> String {
         Some(_) => format!("{status}={}", name_of(response)),
         None => (*status).to_owned(),
     }
+}
+
+fn texts(operation: &Place, keyword: &str) -> Result<Vec<String>, Fault> {
+    operation.get(keyword).map_or(Ok(Vec::new()), |list| list.strings())
 }
 
 fn parameters(operation: &Place) -> Result<String, Fault> {

@@ -141,24 +141,38 @@ impl Accounts {
         unix: Duration,
         task: &str,
     ) -> Result<(), Unpaid> {
+        self.check_payment(project, cost, unix)?;
         let account = Account::Organization(Arc::clone(&project.organization));
         let balance = self.ledger.balance(&account);
-        let Some(record) = self
-            .organizations
-            .get_mut(&project.organization)
-            .and_then(|organization| organization.projects.get_mut(&project.project))
-        else {
-            return Err(Unpaid::OutOfCredits { cost, balance: Credits::ZERO });
-        };
-        if let Some((period, limit)) = record.spending.exceeded_limit(&record.limits, cost, unix) {
-            return Err(Unpaid::OverLimit { cost, period, limit });
-        }
         let purpose = Purpose { project: Arc::clone(&project.project), task: task.to_owned() };
         self.ledger
             .transfer(unix, account, Account::Charged, cost, Some(purpose))
             .map_err(|_| Unpaid::OutOfCredits { cost, balance })?;
-        record.spending.add(cost, unix);
+        let organization = self.organizations.get_mut(&project.organization);
+        let record = organization.and_then(|record| record.projects.get_mut(&project.project));
+        if let Some(record) = record {
+            record.spending.add(cost, unix);
+        }
         Ok(())
+    }
+
+    /// Whether a project can pay for a task now.
+    pub(crate) fn check_payment(
+        &self,
+        project: &ProjectRef,
+        cost: Credits,
+        unix: Duration,
+    ) -> Result<(), Unpaid> {
+        let account = Account::Organization(Arc::clone(&project.organization));
+        let balance = self.ledger.balance(&account);
+        let Some(record) = self.record(project) else {
+            return Err(Unpaid::OutOfCredits { cost, balance: Credits::ZERO });
+        };
+        match record.spending.exceeded_limit(&record.limits, cost, unix) {
+            Some((period, limit)) => Err(Unpaid::OverLimit { cost, period, limit }),
+            None if balance < cost => Err(Unpaid::OutOfCredits { cost, balance }),
+            None => Ok(()),
+        }
     }
 
     /// The sum of all charges.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::http::HeaderMap;
 use serde::Serialize;
 use tracing::info;
 
@@ -36,24 +37,53 @@ pub(super) struct Accepted {
     output_mp: Megapixels,
 }
 
+/// Fails if the submission cannot be accepted now.
+pub(super) fn check(
+    endpoint: &Endpoint,
+    headers: &HeaderMap,
+    call: &Call,
+    valid: &ValidRequest,
+) -> Result<(), Rejection> {
+    let state = &endpoint.state;
+    let now = state.clock.now();
+    let mut records = state.records();
+    records.tasks.settle(now, state.retention());
+    admit(state, &records, headers, call, Bill::of(state, call, valid).cost, now)
+}
+
+/// The key in `headers` may have been revoked while the body arrived.
+fn admit(
+    state: &AppState,
+    records: &Records,
+    headers: &HeaderMap,
+    call: &Call,
+    cost: Credits,
+    now: Duration,
+) -> Result<(), Rejection> {
+    if records.accounts.caller(headers).map_err(Rejection::Forbidden)? != call.project {
+        return Err(Rejection::Forbidden("The key now belongs to another project"));
+    }
+    check_active_tasks(state, records, &call.project, now)?;
+    let payment = records.accounts.check_payment(&call.project, cost, state.clock.unix_at(now));
+    payment.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))
+}
+
 /// Creates the task and charges for it, or does neither.
 pub(super) fn accept(
     endpoint: &Endpoint,
+    headers: &HeaderMap,
     call: Call,
     mut valid: ValidRequest,
     foreign_base: Option<String>,
 ) -> Result<Accepted, Rejection> {
     let state = &endpoint.state;
-    let (width, height) = valid.size;
-    let input_mp = input_megapixels(&valid.inputs);
-    let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
-    let price = state.config.prices.for_operation(&call.operation);
-    let cost = price.of(input_mp.unwrap_or_default(), output_mp);
+    let bill = Bill::of(state, &call, &valid);
+    let cost = bill.cost;
     let now = state.clock.now();
 
     let mut records = state.records();
     records.tasks.settle(now, state.retention());
-    check_active_tasks(state, &records, &call.project, now)?;
+    admit(state, &records, headers, &call, cost, now)?;
     let number = records.tasks.accepted();
     let id = state.chance.task_id(number);
     let charged = records.accounts.charge(&call.project, cost, state.clock.unix_at(now), &id);
@@ -64,7 +94,6 @@ pub(super) fn accept(
         Some(_) => state.faults.webhook_faults(&mut valid.parsed.directives.faults),
         None => WebhookFaults::default(),
     };
-    let bill = Bill { cost, input_mp, output_mp };
     let task = new_task(endpoint, call, valid, (number, id), now, bill);
     info!(task = task.id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
     if let Some(url) = &webhook_url {
@@ -88,6 +117,17 @@ struct Bill {
     cost: Credits,
     input_mp: Option<Megapixels>,
     output_mp: Megapixels,
+}
+
+impl Bill {
+    fn of(state: &AppState, call: &Call, valid: &ValidRequest) -> Self {
+        let (width, height) = valid.size;
+        let input_mp = input_megapixels(&valid.inputs);
+        let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
+        let price = state.config.prices.for_operation(&call.operation);
+        let cost = price.of(input_mp.unwrap_or_default(), output_mp);
+        Self { cost, input_mp, output_mp }
+    }
 }
 
 fn new_task(
@@ -120,6 +160,7 @@ fn new_task(
         operation_id: call.operation_id,
         region: endpoint.region,
         request: parsed.shown,
+        ignored: parsed.ignored,
         directives: parsed.directives,
         cost: bill.cost,
         input_mp: bill.input_mp,
@@ -173,9 +214,9 @@ fn check_active_tasks(
     Err(Rejection::TooManyTasks { most, wait: real.unwrap_or(wait) })
 }
 
-/// The area of the request's images; unknown if one was given by its URL.
+/// The area of the request's images without masks; unknown if one was given by its URL.
 fn input_megapixels(inputs: &[Input]) -> Option<Megapixels> {
-    let pixels = inputs.iter().map(|input| match &input.image {
+    let pixels = inputs.iter().filter(|input| !input.is_mask).map(|input| match &input.image {
         Image::Inline(image) => Some(image.pixels()),
         Image::Elsewhere(_) => None,
     });

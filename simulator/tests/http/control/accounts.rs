@@ -1,7 +1,12 @@
 //! Organizations, projects, keys, credits and the logs.
 
 use axum::http::Method;
+use imagekiln_simulator::Config;
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use crate::bench::Bench;
 
@@ -95,6 +100,7 @@ async fn credits_are_granted_and_transferred() {
         (json!({ "from": "default", "to": "default", "amount": 1 }), 422),
         (json!({ "from": "default", "to": "nowhere", "amount": 1 }), 404),
         (json!({ "from": "default", "to": "lab", "amount": -1 }), 422),
+        (json!({ "from": "default", "to": "lab", "amount": 0 }), 422),
     ] {
         assert_eq!(bench.control(Method::POST, "/api/transfers", Some(body)).await.status, status);
     }
@@ -191,4 +197,45 @@ async fn members_and_finetunes_are_added_and_removed() {
             "{path}"
         );
     }
+}
+
+/// The server asks for the body after it has checked the key.
+#[tokio::test]
+async fn a_key_that_is_revoked_during_the_body_does_not_pay() {
+    let bench = Bench::new().await;
+    let keys = format!("{DEFAULT}/projects/default/keys");
+    let made = bench.change(Method::POST, &keys, json!({ "name": "ci" })).await;
+    let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
+    let authority = bench.sim.base_url().strip_prefix("http://").unwrap();
+    let body = json!({ "prompt": "x", "width": 64, "height": 64 }).to_string();
+    let head = format!(
+        "POST /v1/gen-2-pro HTTP/1.1\r\nhost: {authority}\r\nx-key: {key}\r\nconnection: close\r\n\
+         content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(authority).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut line = [0; 25];
+    stream.read_exact(&mut line).await.unwrap();
+    assert_eq!(&line, b"HTTP/1.1 100 Continue\r\n\r\n");
+    bench.change(Method::DELETE, &format!("/api/keys/{id}"), json!({})).await;
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 403"), "{response}");
+    assert_eq!(bench.sim.counts().accepted, 0);
+}
+
+#[tokio::test]
+async fn a_fault_after_acceptance_waits_for_a_submission_that_can_be_paid() {
+    let config = Config::from_toml("organizations = [{ name = 'Default', credits = 0 }]").unwrap();
+    let bench = Bench::with(config).await;
+    bench.sim.faults().add("error-after:once").unwrap();
+    let key = bench.sim.api_key().to_owned();
+    assert_eq!(submit_with(&bench, &key).await, 402);
+    assert!(bench.sim.counts().faults.is_empty());
+    bench.change(Method::POST, &format!("{DEFAULT}/credits"), json!({ "amount": 10 })).await;
+    assert_eq!(submit_with(&bench, &key).await, 500);
+    assert_eq!(submit_with(&bench, &key).await, 200);
+    assert_eq!(bench.sim.counts().accepted, 2);
 }

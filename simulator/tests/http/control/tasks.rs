@@ -183,8 +183,12 @@ async fn the_control_port_forwards_requests_to_the_service() {
 
 #[tokio::test]
 async fn events_are_sent_even_if_only_time_passes() {
-    let bench =
-        Bench::with(Config { ready_after: Duration::from_secs(3600), ..Config::default() }).await;
+    let bench = Bench::with(Config {
+        ready_after: Duration::from_secs(3600),
+        in_progress: ["Queued", "Working"].map(str::to_owned).into(),
+        ..Config::default()
+    })
+    .await;
     let client = Client::builder(TokioExecutor::new()).build_http();
     let request = Request::get(format!("{}/api/events", bench.sim.control_url()))
         .body(Empty::<axum::body::Bytes>::new());

@@ -39,6 +39,9 @@ impl Act<'_> {
         let moved = if !allowed {
             let detail = "only the owner of both organizations can transfer credits between them";
             Err(AccountError::new(AccountErrorKind::Forbidden, detail))
+        } else if amount == Credits::ZERO {
+            let detail = "the amount of a transfer must be above zero";
+            Err(AccountError::new(AccountErrorKind::Invalid, detail))
         } else if from == to {
             Err(AccountError::new(
                 AccountErrorKind::Invalid,

@@ -1,0 +1,95 @@
+//! Fields that the contract does not list for an operation.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    contract::{Submission, Violation},
+    media::images,
+};
+
+const REFERENCE: &str = "input_image";
+
+/// The maximum number of ignored fields to remember, and of characters of their names.
+const MAX_NAMES: usize = 16;
+const MAX_NAME: usize = 64;
+
+/// The fields without an effect, because the contract lists all fields of the operation.
+#[derive(Default)]
+pub(crate) struct Ignored {
+    /// Their names, which are printable.
+    pub(crate) names: Vec<String>,
+    /// Their values for the log. Images are summarized.
+    pub(crate) values: Map<String, Value>,
+}
+
+/// Returns the fields that the interface says the operation does not accept, and the reference
+/// images above its limit.
+pub(crate) fn refused(submission: &Submission, body: &Map<String, Value>) -> Vec<Violation> {
+    let given = body.iter().filter(|(_, value)| !value.is_null());
+    let refuse = |(name, _): (&String, &Value)| {
+        let problem = match submission.max_reference_images {
+            _ if submission.not_accepted.contains(name) => {
+                "the operation does not accept this field".to_owned()
+            }
+            Some(most) if reference_number(name)? > most => {
+                format!("the operation takes at most {most} reference images")
+            }
+            _ => return None,
+        };
+        let msg = format!("Extra inputs are not permitted: {problem}");
+        Some(Violation::new(["body", name.as_str()], "extra_forbidden", msg))
+    };
+    given.filter_map(refuse).collect()
+}
+
+/// Returns the number of a reference image: 1 for `input_image`, 2 for `input_image_2`.
+fn reference_number(name: &str) -> Option<usize> {
+    match name.strip_prefix(REFERENCE)? {
+        "" => Some(1),
+        number => number.strip_prefix('_')?.parse().ok(),
+    }
+}
+
+/// Removes the fields without an effect.
+pub(crate) fn take(submission: &Submission, body: &mut Map<String, Value>) -> Ignored {
+    let mut ignored = Ignored::default();
+    if !submission.is_complete {
+        return ignored;
+    }
+    let (listed, unlisted): (Map<_, _>, Map<_, _>) = std::mem::take(body)
+        .into_iter()
+        .partition(|(name, _)| submission.fields.get(name).is_some());
+    *body = listed;
+    ignored.names = unlisted.keys().take(MAX_NAMES).map(|name| printable(name)).collect();
+    ignored.values = unlisted.into_iter().map(|(name, value)| (name, summarized(value))).collect();
+    ignored
+}
+
+fn printable(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    name.chars().take(MAX_NAME).map(|c| if is_plain(c) { c } else { '?' }).collect()
+}
+
+fn summarized(value: Value) -> Value {
+    match value.as_str().is_some_and(images::seems_image) {
+        true => "[an image, not read]".into(),
+        false => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reference_images_are_numbered() {
+        let numbers = ["input_image", "input_image_2", "input_image_10", "input_images", "image"];
+        assert_eq!(numbers.map(reference_number), [Some(1), Some(2), Some(10), None, None]);
+    }
+
+    #[test]
+    fn names_are_printable_and_bounded() {
+        assert_eq!(printable("asp\r\nect"), "asp??ect");
+        assert_eq!(printable(&"é".repeat(100)), "?".repeat(MAX_NAME));
+    }
+}

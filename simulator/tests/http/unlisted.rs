@@ -1,0 +1,87 @@
+//! Fields that the contract does not list for an operation.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use super::bench::{Bench, png};
+
+/// The violations of a submission, as `loc type`.
+async fn violations(bench: &Bench, path: &str, body: Value) -> Vec<String> {
+    let response = bench.post(&format!("/v1/{path}"), &body).await;
+    let found = response.violations();
+    found.iter().map(|(loc, kind)| format!("{loc} {kind}")).collect()
+}
+
+#[tokio::test]
+async fn reference_images_above_the_limit_are_refused() {
+    let bench = Bench::new().await;
+    for (path, limit) in [
+        ("gen-2-pro", 8),
+        ("gen-2-flex", 8),
+        ("gen-2-klein-9b", 4),
+        ("gen-2-klein-4b", 4),
+        ("gen-kontext-pro", 4),
+        ("gen-2-klein-9b-kv-finetuned", 4),
+    ] {
+        let over = format!("input_image_{}", limit + 1);
+        let body = json!({ "prompt": "a fox", &over: png(8, 8), "input_image_99": null });
+        let expected = [format!("body.{over} extra_forbidden")];
+        assert_eq!(violations(&bench, path, body).await, expected, "{path}");
+    }
+    assert_eq!(bench.sim.counts().accepted, 0);
+}
+
+#[tokio::test]
+async fn fields_that_an_operation_does_not_accept_are_refused() {
+    let bench = Bench::new().await;
+    let body = json!({ "image": png(8, 8), "prompt": "a fox", "mask": png(8, 8) });
+    let found = violations(&bench, "gen-tools/deblur-v1", body).await;
+    assert_eq!(found, ["body.mask extra_forbidden", "body.prompt extra_forbidden"]);
+    bench.submit("/v1/gen-tools/deblur-v1", &json!({ "image": png(8, 8), "mask": null })).await;
+}
+
+#[tokio::test]
+async fn fields_that_an_operation_does_not_have_have_no_effect() {
+    let bench = Bench::new().await;
+    for (path, listed, unlisted, names) in [
+        (
+            "gen-kontext-pro",
+            json!({ "prompt": "a fox", "seed": 7 }),
+            json!({ "image": png(64, 64), "width": 99 }),
+            "image, width",
+        ),
+        (
+            "gen-pro-1.1",
+            json!({ "prompt": "a fox", "seed": 7, "width": 256, "height": 256 }),
+            json!({ "input_image": "not an image", "aspect_ratio": "1:9", "x\ny": "gore" }),
+            "aspect_ratio, input_image, x?y",
+        ),
+    ] {
+        let mut both = listed.clone();
+        both.as_object_mut().unwrap().extend(unlisted.as_object().unwrap().clone());
+        let path = format!("/v1/{path}");
+        let response = bench.post(&path, &both).await;
+        assert_eq!(response.status, StatusCode::OK);
+        assert_eq!(response.headers["x-simulator-ignored-fields"], names);
+        let (plain, task) = (bench.submit(&path, &listed).await, response.json());
+        for field in ["cost", "input_mp", "output_mp"] {
+            assert_eq!(task[field], plain[field], "{field}");
+        }
+        let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+        assert_eq!(view.ignored_fields.join(", "), names);
+        assert_eq!(view.request["prompt"], "a fox");
+        assert!(view.request.get(names.split(", ").next().unwrap()).is_some());
+        let pictures = (bench.sample(&task).await, bench.sample(&plain).await);
+        let pictures = (bench.fetch(&pictures.0).await, bench.fetch(&pictures.1).await);
+        assert!(pictures.0.body == pictures.1.body, "{path}: the same picture");
+    }
+}
+
+#[tokio::test]
+async fn fields_of_an_operation_whose_list_is_open_have_an_effect() {
+    let bench = Bench::new().await;
+    let body = json!({ "prompt": "a fox", "garment": png(32, 32) });
+    let response = bench.post("/v1/gen-tools/vto-v1", &body).await;
+    assert_eq!(response.headers.get("x-simulator-ignored-fields"), None);
+    assert!(response.json()["input_mp"].is_number());
+}
