@@ -59,7 +59,9 @@ impl Simulator {
         info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
         let state = Arc::new(AppState::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
-        let endpoint = |region| router::router(Endpoint { state: Arc::clone(&state), region });
+        let endpoint = |region| {
+            router::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: false })
+        };
         let control_router = control::router(Arc::clone(&state), control_address, stop.subscribe());
         let servers = [
             (global, endpoint(Region::Global)),

@@ -37,12 +37,24 @@ struct Options {
     /// 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     control_listen: Option<SocketAddr>,
+    /// The base URL at which clients reach the simulator, for example behind a proxy [default: the
+    /// host that each client names]
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// The base URL at which clients reach regional models [default: the host that each client
+    /// names]
+    #[arg(long, value_name = "URL")]
+    regional_public_url: Option<String>,
     /// Allow connections from other machines
     #[arg(long)]
     allow_remote: bool,
     /// How long a task takes [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     ready_after: Option<Duration>,
+    /// The statuses of a task in progress, separated by commas; each lasts equally long [default:
+    /// Pending]
+    #[arg(long, value_name = "STATUSES", value_delimiter = ',')]
+    in_progress: Vec<String>,
     /// The API key that the simulator accepts
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -104,6 +116,15 @@ fn config(options: Options) -> Result<Config, Failure> {
     }
     if let Some(address) = options.control_listen {
         config.control_listen = address;
+    }
+    if options.public_url.is_some() {
+        config.public_url = options.public_url;
+    }
+    if options.regional_public_url.is_some() {
+        config.regional_public_url = options.regional_public_url;
+    }
+    if !options.in_progress.is_empty() {
+        config.in_progress = options.in_progress;
     }
     if let Some(time) = options.ready_after {
         config.ready_after = time;

@@ -1,10 +1,25 @@
 //! Checks the settings before the start.
 
+use url::Url;
+
 use super::Config;
 use crate::{
     billing::accounts::is_sendable, error::StartError, runtime::clock::Clock,
     tasks::outcome::Outcome,
 };
+
+const BASE_URL: &str = "must be an http or https URL without a query, a user or a password";
+
+fn is_base_url(url: &Option<String>) -> bool {
+    let Some(url) = url else { return true };
+    Url::parse(url).is_ok_and(|url| {
+        ["http", "https"].contains(&url.scheme())
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none()
+    })
+}
 
 impl Config {
     /// Rejects invalid settings.
@@ -20,6 +35,8 @@ impl Config {
                 self.control_listen.ip().is_loopback(),
                 "must be a loopback address",
             ),
+            ("public_url", is_base_url(&self.public_url), BASE_URL),
+            ("regional_public_url", is_base_url(&self.regional_public_url), BASE_URL),
             ("api_keys", !self.api_keys.is_empty(), "must contain at least one key"),
             (
                 "api_keys",

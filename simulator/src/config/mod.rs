@@ -50,6 +50,12 @@ pub struct Config {
     /// `allow_remote`. It must differ from the other two unless the port is 0. Default:
     /// `127.0.0.1:0`.
     pub control_listen: SocketAddr,
+    /// The base URL at which clients reach the simulator, for example behind a proxy that ends TLS.
+    /// Polling and delivery URLs start with it. Default: none, which takes the host that the client
+    /// named in its request.
+    pub public_url: Option<String>,
+    /// The same for the regional base URL. Default: none.
+    pub regional_public_url: Option<String>,
     /// Whether `listen` and `regional_listen` may be reachable from other machines. Default:
     /// `false`, which accepts only loopback addresses.
     pub allow_remote: bool,
@@ -134,6 +140,8 @@ impl Default for Config {
             listen: any_port,
             regional_listen: any_port,
             control_listen: any_port,
+            public_url: None,
+            regional_public_url: None,
             allow_remote: false,
             api_keys: vec!["imagekiln-simulator-key".to_owned()],
             model_prefix: "gen".to_owned(),
@@ -183,6 +191,8 @@ impl fmt::Debug for Config {
             .field("listen", &self.listen)
             .field("regional_listen", &self.regional_listen)
             .field("control_listen", &self.control_listen)
+            .field("public_url", &self.public_url)
+            .field("regional_public_url", &self.regional_public_url)
             .field("allow_remote", &self.allow_remote)
             .field("api_keys", &format_args!("{} [redacted]", self.api_keys.len()))
             .field("organizations", &self.organizations)

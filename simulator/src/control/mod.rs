@@ -21,6 +21,7 @@ use axum::{
     routing::{get, post},
 };
 use serde::Serialize;
+use serde_json::json;
 use swagger_ui_dist::{ApiDefinition, OpenApiSource};
 use tokio::sync::watch;
 
@@ -53,7 +54,8 @@ pub(crate) fn router(
     address: SocketAddr,
     stopped: watch::Receiver<bool>,
 ) -> Router {
-    let endpoint = |region| router::router(Endpoint { state: Arc::clone(&state), region });
+    let endpoint =
+        |region| router::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: true });
     let (global, regional) = (endpoint(Region::Global), endpoint(Region::Regional));
     // Swagger UI without its own page: ours embeds it.
     let viewer = swagger_ui_dist::generate_routes(ApiDefinition {
@@ -62,6 +64,7 @@ pub(crate) fn router(
         title: None,
     });
     Router::new()
+        .route("/healthz", get(health))
         .route("/api/state", get(overview))
         .route("/api/events", get(events::stream))
         .route("/api/openapi.json", get(openapi::document))
@@ -124,6 +127,11 @@ impl From<Counts> for CountsShown {
             refused: counts.refused,
         }
     }
+}
+
+/// For supervisors that wait until the simulator has started.
+async fn health() -> Reply {
+    reply::json(&json!({ "status": "ok" }))
 }
 
 async fn overview(State(state): State<Arc<AppState>>) -> Reply {

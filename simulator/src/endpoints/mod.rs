@@ -2,6 +2,7 @@
 
 pub(crate) mod delivery;
 mod poll;
+mod public_base;
 mod rejection;
 pub(crate) mod router;
 mod submit;

@@ -1,14 +1,14 @@
 //! Polling.
 
 use axum::{
-    http::{HeaderMap, StatusCode},
+    http::{StatusCode, request::Parts},
     response::Response,
 };
 use serde_json::json;
 use tracing::debug;
 use url::form_urlencoded;
 
-use super::{rejection::Rejection, router::Endpoint, task_result};
+use super::{public_base, rejection::Rejection, router::Endpoint, task_result};
 use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
@@ -21,24 +21,23 @@ use crate::{
 pub(super) async fn poll(
     endpoint: &Endpoint,
     project: &ProjectRef,
-    query: Option<&str>,
-    headers: &HeaderMap,
+    head: &Parts,
 ) -> Result<Response, Rejection> {
-    let mut parameters = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let mut parameters = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
     let Some((_, id)) = parameters.find(|(name, _)| name == "id") else {
         let missing = Violation::new(["query", "id"], "missing", "Field required");
         return Err(Rejection::Invalid(vec![missing]));
     };
-    let mut requested =
-        RequestedFaults::in_header(headers, FaultPlace::Poll).map_err(Rejection::Malformed)?;
-    let (response, applied) = respond(endpoint, project, &id, &mut requested);
+    let mut requested = RequestedFaults::in_header(&head.headers, FaultPlace::Poll)
+        .map_err(Rejection::Malformed)?;
+    let (response, applied) = respond(endpoint, head, (project, &id), &mut requested);
     Ok(applied.delay(&endpoint.state.clock, response).await)
 }
 
 fn respond(
     endpoint: &Endpoint,
-    project: &ProjectRef,
-    id: &str,
+    head: &Parts,
+    (project, id): (&ProjectRef, &str),
     requested: &mut RequestedFaults,
 ) -> (Response, AppliedFaults) {
     let state = &endpoint.state;
@@ -72,7 +71,7 @@ fn respond(
             );
             match false_status {
                 Some(status) => json!({ "id": id, "status": status }),
-                None => task_result::of(state, task, now),
+                None => task_result::of(state, task, now, &public_base::of(endpoint, head)),
             }
         }
     };

@@ -6,15 +6,17 @@ use axum::{
     Router,
     body::{Body, Bytes},
     extract::{Request, State},
-    http::request::Parts,
+    http::{StatusCode, request::Parts},
     response::Response,
 };
 use http_body_util::BodyExt as _;
+use serde_json::json;
 use tracing::debug;
 
-use super::{delivery, poll, rejection::Rejection, submit};
+use super::{delivery, poll, public_base, rejection::Rejection, submit};
 use crate::{
     contract::{Found, Kind, Region, neutral_path},
+    http::response,
     state::AppState,
 };
 
@@ -23,6 +25,8 @@ use crate::{
 pub(crate) struct Endpoint {
     pub(crate) state: Arc<AppState>,
     pub(crate) region: Region,
+    /// Whether the control interface forwards the requests, whose host is its own.
+    pub(crate) is_forwarded: bool,
 }
 
 pub(crate) fn router(endpoint: Endpoint) -> Router {
@@ -65,6 +69,9 @@ async fn dispatch(
     body: &mut Body,
 ) -> Result<Response, Rejection> {
     let state = &endpoint.state;
+    if head.uri.path() == "/healthz" {
+        return Ok(response::json(StatusCode::OK, &json!({ "status": "ok" })));
+    }
     if let Some(file) = head.uri.path().strip_prefix("/delivery/") {
         return delivery::deliver(state, &head.method, &head.uri, &head.headers, file).await;
     }
@@ -77,7 +84,7 @@ async fn dispatch(
     };
     let project = state.records().accounts.caller(&head.headers).map_err(Rejection::Forbidden)?;
     match &operation.kind {
-        Kind::Poll => poll::poll(endpoint, &project, head.uri.query(), &head.headers).await,
+        Kind::Poll => poll::poll(endpoint, &project, head).await,
         Kind::Submit(submission) => {
             let name = path.trim_start_matches("/v1/");
             if !state.records().accounts.admits(&project, name) {
@@ -88,6 +95,7 @@ async fn dispatch(
                 submission: Arc::clone(submission),
                 operation: name.to_owned(),
                 operation_id: operation.id.clone(),
+                base: public_base::of(endpoint, head),
             };
             submit::submit(endpoint, call, &head.headers, body).await
         }

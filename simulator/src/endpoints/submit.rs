@@ -32,6 +32,8 @@ pub(crate) struct Call {
     pub(crate) submission: Arc<Submission>,
     pub(crate) operation: String,
     pub(crate) operation_id: String,
+    /// The base URL at which the client reaches the simulator.
+    pub(crate) base: String,
 }
 
 /// A valid request.

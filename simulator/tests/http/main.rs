@@ -18,6 +18,7 @@ mod pictures;
 mod pictures_edit;
 mod pictures_extend;
 mod pictures_input;
+mod public_url;
 mod raw;
 mod rejections;
 mod sizes;

@@ -94,6 +94,7 @@ pub(super) fn accept(
         Some(_) => state.faults.webhook_faults(&mut valid.parsed.directives.faults),
         None => WebhookFaults::default(),
     };
+    let base = call.base.clone();
     let task = new_task(endpoint, call, valid, (number, id), now, bill);
     info!(task = task.id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
     if let Some(url) = &webhook_url {
@@ -102,12 +103,12 @@ pub(super) fn accept(
             url: url.clone(),
             secret: webhook_secret,
             final_at: task.final_at,
-            result: task_result::of(state, &task, task.final_at),
+            result: task_result::of(state, &task, task.final_at, &base),
             faults,
         });
     }
     let webhook_url = webhook_url.filter(|_| state.config.webhooks.omit_polling_url);
-    let accepted = Accepted::new(endpoint, &task, webhook_url, foreign_base.as_deref());
+    let accepted = Accepted::new(state, &task, webhook_url, &foreign_base.unwrap_or(base));
     records.tasks.insert(task);
     Ok(accepted)
 }
@@ -173,19 +174,12 @@ fn new_task(
 
 impl Accepted {
     /// The response for a new task. With `webhook_url` it has the status instead of a polling URL.
-    fn new(
-        endpoint: &Endpoint,
-        task: &Task,
-        webhook_url: Option<String>,
-        foreign_base: Option<&str>,
-    ) -> Self {
-        let state = &endpoint.state;
+    fn new(state: &AppState, task: &Task, webhook_url: Option<String>, base: &str) -> Self {
         let status = task.status(task.accepted_at, &state.config.in_progress).to_owned();
         Self {
-            polling_url: webhook_url.is_none().then(|| {
-                let base = foreign_base.unwrap_or(state.base(endpoint.region));
-                format!("{base}/v1/get_result?id={}", task.id)
-            }),
+            polling_url: webhook_url
+                .is_none()
+                .then(|| format!("{base}/v1/get_result?id={}", task.id)),
             status: webhook_url.is_some().then_some(status),
             webhook_url,
             id: task.id.clone(),
