@@ -1,7 +1,7 @@
 // Credits and limits of organizations and projects, permissions, and the logs.
 
 import { actingUser, attempt, get, send } from "./api.js";
-import { field, h, select, setOptions, table } from "./dom.js";
+import { field, h, redraw, select, setOptions, table } from "./dom.js";
 import { credits, moment, words } from "./format.js";
 import { organizationPanel } from "./organization.js";
 
@@ -121,7 +121,6 @@ function permissions({ roles, permissions: all }) {
 
 function mount(root) {
   let permissionTable = null;
-  let drawn = "";
   const list = h("div", { class: "organizations" });
   const audit = h("div");
   const ledger = h("div");
@@ -148,22 +147,22 @@ function mount(root) {
         get("/api/audit?limit=20"),
         get("/api/ledger?limit=20"),
       ]);
-    const text = JSON.stringify([organizations, cap]);
-    if (text !== drawn && (force === true || !list.contains(document.activeElement))) {
-      drawn = text;
+    if (force === true || !list.contains(document.activeElement)) {
       const open = [...list.querySelectorAll("details")].map((one) => one.open);
       const context = { roles: permissionTable.roles.map(({ role }) => role), cap, read };
-      list.replaceChildren(...organizations.map((one) => organizationPanel(one, context)));
+      redraw(list, [organizations, cap], () =>
+        organizations.length === 0
+          ? h("p", { class: "none" }, "This user cannot view any organizations.")
+          : organizations.map((one) => organizationPanel(one, context)),
+      );
       [...list.querySelectorAll("details")].forEach((one, place) => {
         one.open = open[place] ?? false;
       });
-      if (organizations.length === 0)
-        list.append(h("p", { class: "none" }, "This user cannot view any organizations."));
     }
     who.update(organizations);
     between.update(organizations);
-    roles.replaceChildren(permissions(permissionTable));
-    ledger.replaceChildren(
+    redraw(roles, permissionTable, () => permissions(permissionTable));
+    redraw(ledger, moved, () =>
       table(
         "Ledger",
         ["Time", "From", "To", "Credits", "Project"],
@@ -178,7 +177,7 @@ function mount(root) {
         ]),
       ),
     );
-    audit.replaceChildren(
+    redraw(audit, done, () =>
       table(
         "Audit log",
         ["Time", "User", "Organization", "Action", "Outcome"],

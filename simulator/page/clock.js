@@ -87,7 +87,7 @@ function mount(root) {
       h("button", { type: "submit" }, "Advance"),
     ),
   );
-  time.every(() => {
+  time.onTick(() => {
     if (!root.hidden) draw();
   });
   return { read: async () => update(await get("/api/clock")) };

@@ -81,6 +81,19 @@ export function table(caption, columns, rows, none = "Nothing yet.") {
   );
 }
 
+const drawn = new WeakMap();
+
+/**
+ * Replaces the children of `element` by those that `draw` returns, if `data` has changed since the
+ * last time. Otherwise selections, the focus and revealed texts stay.
+ */
+export function redraw(element, data, draw) {
+  const text = JSON.stringify(data);
+  if (drawn.get(element) === text) return;
+  drawn.set(element, text);
+  element.replaceChildren(...[draw()].flat());
+}
+
 /** Updates the children of `parent` to match `items`, and reuses the element of each item. */
 export function keyed(parent, items, key, make, update) {
   const before = new Map([...parent.children].map((child) => [child.dataset.key, child]));

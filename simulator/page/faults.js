@@ -1,7 +1,7 @@
 // Faults: a switch for each fault, and the rules.
 
 import { attempt, get, send } from "./api.js";
-import { button, field, h, keyed, select, setText, table } from "./dom.js";
+import { button, field, h, keyed, redraw, select, setText, table } from "./dom.js";
 import { count } from "./format.js";
 
 const OFTEN = [
@@ -112,7 +112,7 @@ function mount(root) {
     h(
       "p",
       { class: "note" },
-      "A rule applies a fault to all requests. A single request can ask for a fault by a word in " +
+      "A rule applies a fault to all requests. One request can have a fault by a word in " +
         "double brackets in its prompt, ",
       h("code", {}, "[[html-502]]"),
       ", or by its header ",
@@ -156,10 +156,7 @@ function mount(root) {
       (fault) => makeSwitch(fault, context),
       (item, fault) => updateSwitch(item, fault, context),
     );
-    const drawn = JSON.stringify(held);
-    if (rules.dataset.drawn === drawn) return;
-    rules.dataset.drawn = drawn;
-    rules.replaceChildren(
+    redraw(rules, held, () =>
       table(
         "Rules",
         ["Rule", "Applied", "Left", ""],
@@ -176,7 +173,7 @@ function mount(root) {
             }),
           }),
         ]),
-        "No rules. Faults apply only to requests that ask for them.",
+        "No rules. Faults apply only to requests that name them.",
       ),
     );
   }

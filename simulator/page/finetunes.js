@@ -1,7 +1,7 @@
 // Finetunes, which requests name in `finetune_id`.
 
 import { attempt, get, send } from "./api.js";
-import { button, field, h, select, setOptions, table } from "./dom.js";
+import { button, field, h, redraw, select, setOptions, table } from "./dom.js";
 
 const path = (organization, name) =>
   `/api/organizations/${encodeURIComponent(organization)}/finetunes/${encodeURIComponent(name)}`;
@@ -70,10 +70,10 @@ function mount(root) {
         ),
       ]),
     );
-    const text = JSON.stringify(organizations.map(({ id, finetunes }) => [id, finetunes]));
-    if (list.dataset.drawn === text) return;
-    list.dataset.drawn = text;
-    list.replaceChildren(table("All finetunes", ["Name", "Organization", "For others", ""], rows));
+    const data = organizations.map(({ id, finetunes }) => [id, finetunes]);
+    redraw(list, data, () =>
+      table("All finetunes", ["Name", "Organization", "For others", ""], rows),
+    );
   }
   return { read };
 }

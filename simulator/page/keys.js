@@ -1,7 +1,7 @@
 // Keys: masked, except one that was just created or revealed.
 
 import { attempt, get, send } from "./api.js";
-import { button, field, h, select, setOptions, table } from "./dom.js";
+import { button, field, h, redraw, select, setOptions, table } from "./dom.js";
 
 function mount(root) {
   const list = h("div");
@@ -85,10 +85,10 @@ function mount(root) {
       }),
     );
     // Revealed keys stay visible until the keys change.
-    const text = JSON.stringify(projects.map(({ project }) => project.keys));
-    if (list.dataset.drawn === text) return;
-    list.dataset.drawn = text;
-    list.replaceChildren(table("All keys", ["Name", "Organization", "Project", "Key", ""], rows));
+    const data = projects.map(({ project }) => project.keys);
+    redraw(list, data, () =>
+      table("All keys", ["Name", "Organization", "Project", "Key", ""], rows),
+    );
   }
   return { read };
 }

@@ -52,7 +52,7 @@ export function connect() {
   source.addEventListener("open", () => {
     showConnection(true);
     // Catches up on changes while disconnected.
-    readers.forEach((reader) => wake(reader));
+    for (const reader of readers.values()) wake(reader);
   });
   source.addEventListener("error", () => showConnection(false));
   source.addEventListener("change", (event) => {

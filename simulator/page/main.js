@@ -100,7 +100,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   main.focus();
 });
 addEventListener("hashchange", () => show(false));
-time.every(() => setText(document.getElementById("clock-now"), time.text()));
+time.onTick(() => setText(document.getElementById("clock-now"), time.text()));
 readCounts();
 connect();
 show(true);

@@ -1,7 +1,7 @@
 // The details of a task, in a dialog.
 
 import { showError, get } from "./api.js";
-import { button, h } from "./dom.js";
+import { button, h, redraw } from "./dom.js";
 import { credits, moment, span } from "./format.js";
 import { picture } from "./tasks.js";
 
@@ -36,7 +36,6 @@ function facts(task) {
 /** The dialog. The browser traps and restores the focus, and closes the dialog with Escape. */
 export function detail() {
   let id = "";
-  let drawn = "";
   const content = h("div", { class: "task" });
   const close = button("Close", { click: () => element.close() });
   const element = h(
@@ -55,26 +54,24 @@ export function detail() {
   async function read() {
     if (!id) return;
     const task = await get(`/api/tasks/${encodeURIComponent(id)}`);
-    const text = JSON.stringify(task);
-    if (text === drawn) return;
-    drawn = text;
-    const frame = content.querySelector("figure") ?? h("figure");
-    if (task.picture && !frame.firstElementChild) frame.append(picture(task));
-    content.replaceChildren(
-      frame,
-      facts(task),
-      h("h3", {}, "Request"),
-      h("pre", { tabindex: "0", "aria-label": "Request" }, JSON.stringify(task.request, null, 2)),
-      h("h3", {}, "Result"),
-      h("pre", { tabindex: "0", "aria-label": "Result" }, JSON.stringify(result(task), null, 2)),
-    );
+    redraw(content, task, () => {
+      const frame = content.querySelector("figure") ?? h("figure");
+      if (task.picture && !frame.firstElementChild) frame.append(picture(task));
+      return [
+        frame,
+        facts(task),
+        h("h3", {}, "Request"),
+        h("pre", { tabindex: "0", "aria-label": "Request" }, JSON.stringify(task.request, null, 2)),
+        h("h3", {}, "Result"),
+        h("pre", { tabindex: "0", "aria-label": "Result" }, JSON.stringify(result(task), null, 2)),
+      ];
+    });
   }
 
   async function open(wanted) {
     if (wanted === id) return;
     id = wanted;
-    drawn = "";
-    content.replaceChildren();
+    redraw(content, null, () => []);
     if (!id) return element.close();
     try {
       await read();

@@ -141,7 +141,7 @@ function mount(root) {
     limit = PAGE;
     read();
   });
-  time.every(() => {
+  time.onTick(() => {
     if (!root.hidden) [...list.children].forEach(updateAge);
   });
   return { read, open: dialog.open };

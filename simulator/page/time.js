@@ -21,12 +21,13 @@ export const text = () => moment(now());
 export const speed = () => reading.speed;
 
 /** Calls `listener` every second while the page is visible, and at each reading. */
-export function every(listener) {
+export function onTick(listener) {
   listeners.push(listener);
 }
 
 function tick() {
-  if (!document.hidden) listeners.forEach((listener) => listener());
+  if (document.hidden) return;
+  for (const listener of listeners) listener();
 }
 
 setInterval(tick, 1000);

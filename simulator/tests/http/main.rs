@@ -14,6 +14,7 @@ mod faults_timing;
 mod limits;
 mod mutations;
 mod operations;
+mod page;
 mod pictures;
 mod pictures_edit;
 mod pictures_extend;
