@@ -32,6 +32,7 @@
 
 pub mod browser;
 mod harness;
+pub mod picture;
 #[cfg(unix)]
 pub mod postgres;
 mod requirement;

@@ -4,13 +4,12 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 
 use imagekiln::{Field, FieldKind, Operation, Request, operations};
+use imagekiln_testbed::picture;
 
 /// A gray PNG.
 pub fn png(width: u32, height: u32, shade: u8) -> Vec<u8> {
-    let picture = image::GrayImage::from_pixel(width, height, image::Luma([shade]));
-    let mut file = std::io::Cursor::new(Vec::new());
-    picture.write_to(&mut file, image::ImageFormat::Png).expect("a PNG can be written");
-    file.into_inner()
+    let gray = image::GrayImage::from_pixel(width, height, image::Luma([shade]));
+    picture::encoded(gray, image::ImageFormat::Png)
 }
 
 pub fn submissions() -> impl Iterator<Item = &'static Operation> {

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{BufWriter, Cursor},
+    io::BufWriter,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock},
 };
@@ -13,6 +13,7 @@ use imagekiln_testbed::{
     Runtime, Trial,
     browser::{BROWSER, Browser},
     name_of,
+    picture::encoded,
 };
 
 pub const JOBS: usize = 1000;
@@ -142,7 +143,5 @@ fn picture(number: u32) -> Vec<u8> {
     let (width, height) = (width * scale, height * scale);
     let format = [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP][number as usize % 3];
     let colour = |x: u32, y: u32| Rgb([(x / 2) as u8, (y / 2) as u8, (number * 6) as u8]);
-    let mut bytes = Cursor::new(Vec::new());
-    RgbImage::from_fn(width, height, colour).write_to(&mut bytes, format).unwrap();
-    bytes.into_inner()
+    encoded(RgbImage::from_fn(width, height, colour), format)
 }

@@ -1,18 +1,19 @@
 //! A directory, a simulator, and the program running in them.
 
 use std::{
-    io::{Cursor, Write},
+    io::Write,
     path::PathBuf,
     process::{Command, Output, Stdio},
     time::Duration,
 };
 
-use image::{ImageFormat, RgbImage};
+use image::ImageFormat;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use imagekiln_simulator::{Config, Simulator};
+use imagekiln_testbed::picture;
 
 /// Long enough that no task is ready before a test advances the simulator's clock.
 pub const AGES: Duration = Duration::from_secs(3600);
@@ -211,11 +212,7 @@ impl Outcome {
 
 /// An encoded image of this size.
 pub fn encoded(format: ImageFormat, width: u32, height: u32) -> Vec<u8> {
-    let image =
-        RgbImage::from_fn(width, height, |x, y| image::Rgb([(x * 3) as u8, (y * 5) as u8, 90]));
-    let mut bytes = Cursor::new(Vec::new());
-    image.write_to(&mut bytes, format).unwrap();
-    bytes.into_inner()
+    picture::encoded(picture::gradient(width, height), format)
 }
 
 pub fn png(width: u32, height: u32) -> Vec<u8> {

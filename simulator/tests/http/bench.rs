@@ -1,6 +1,6 @@
 //! A running simulator and a client for it.
 
-use std::{io::Cursor, time::Duration};
+use std::time::Duration;
 
 use axum::{
     body::Bytes,
@@ -11,10 +11,11 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_util::{
     client::legacy::Client, client::legacy::connect::HttpConnector, rt::TokioExecutor,
 };
-use image::{ImageFormat, RgbImage};
+use image::ImageFormat;
 use serde_json::Value;
 
 use imagekiln_simulator::{Config, Finetune, Organization, Simulator};
+use imagekiln_testbed::picture;
 
 pub struct Bench {
     pub sim: Simulator,
@@ -170,11 +171,8 @@ impl Bench {
 
 /// An encoded image in base64.
 pub fn image(format: ImageFormat, width: u32, height: u32) -> String {
-    let image =
-        RgbImage::from_fn(width, height, |x, y| image::Rgb([(x * 3) as u8, (y * 5) as u8, 90]));
-    let mut bytes = Cursor::new(Vec::new());
-    image.write_to(&mut bytes, format).unwrap();
-    base64::engine::general_purpose::STANDARD.encode(bytes.into_inner())
+    let file = picture::encoded(picture::gradient(width, height), format);
+    base64::engine::general_purpose::STANDARD.encode(file)
 }
 
 pub fn png(width: u32, height: u32) -> String {

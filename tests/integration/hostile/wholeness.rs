@@ -8,9 +8,7 @@ use crate::support::{
 use imagekiln::{ErrorKind, FileKind};
 
 fn jpeg() -> Vec<u8> {
-    let mut bytes = std::io::Cursor::new(Vec::new());
-    image::RgbImage::new(16, 16).write_to(&mut bytes, image::ImageFormat::Jpeg).unwrap();
-    bytes.into_inner()
+    imagekiln_testbed::picture::encoded(image::RgbImage::new(16, 16), image::ImageFormat::Jpeg)
 }
 
 fn iso_file(brand: &[u8], index: &[u8]) -> Vec<u8> {
