@@ -16,11 +16,11 @@ const WORDS: [(&str, Outcome); 4] = [
     ("[[not-found]]", Outcome::NotFound),
 ];
 
-/// The word that gives a task the status [`UNKNOWN_STATUS`](crate::tasks::outcome::UNKNOWN_STATUS) while it is in progress.
+/// The word that gives a task a status that no client knows while it is in progress.
 const UNKNOWN_STATUS_WORD: &str = "[[unknown-status]]";
 
-/// What the words in the texts of a request select, at any depth. The first match in the table above
-/// wins.
+/// What the words in the texts of a request select, at any depth. The first match in the table
+/// above wins.
 pub(super) fn directives(request: &Value) -> Directives {
     let found = WORDS.iter().find(|(word, _)| mentions(request, word));
     Directives {
