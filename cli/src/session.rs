@@ -52,7 +52,7 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
 /// Starts a simulator. Without a seed its ids are unique across runs, so that a task kept from an
 /// earlier run is never mistaken for another one.
 pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
-    let seed = config.seed.unwrap_or_else(|| fastrand::u64(..));
+    let seed = config.seed.unwrap_or_else(|| fastrand::u64(..).into());
     Simulator::start(Config { seed: Some(seed), ..config }).await.map_err(|error| match error {
         StartError::NotLoopback { address } => {
             Failure::settings(format!("{address} is reachable from other machines"))

@@ -32,6 +32,7 @@ pub use self::simulator::Simulator;
 pub use self::tasks::TaskView;
 pub use self::tasks::counts::Counts;
 pub use self::tasks::moderation::Moderation;
+pub use self::values::secret::Secret;
 pub use self::webhooks::{
     WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
 };

@@ -99,7 +99,7 @@ impl Simulator {
 
     /// An accepted API key: the first of [`Config::api_keys`].
     pub fn api_key(&self) -> &str {
-        self.state.config.api_keys.first().map_or("", String::as_str)
+        self.state.config.api_keys.first().map_or("", |key| key.expose())
     }
 
     /// The counters so far.

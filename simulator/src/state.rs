@@ -14,6 +14,7 @@ use crate::{
     http::signed_url::Signer,
     runtime::{chance::Chance, clock::Clock, workers::WorkerPool},
     tasks::{Retention, Tasks, counts::Counts},
+    values::secret::Secret,
     webhooks::Webhooks,
 };
 
@@ -49,7 +50,7 @@ impl AppState {
         global_base: String,
         regional_base: String,
     ) -> Result<Self, StartError> {
-        let chance = Chance::new(config.seed.unwrap_or(0));
+        let chance = Chance::new(config.seed.map_or(0, Secret::into_exposed));
         let clock = Clock::start(config.speed);
         let records = Records {
             tasks: Tasks::default(),

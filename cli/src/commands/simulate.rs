@@ -130,13 +130,13 @@ fn config(options: Options) -> Result<Config, Failure> {
         config.ready_after = time;
     }
     if let Some(key) = options.key {
-        config.api_keys = vec![key];
+        config.api_keys = vec![key.into()];
     }
     if let Some(prefix) = options.model_prefix {
         config.model_prefix = prefix;
     }
     if let Some(seed) = options.seed {
-        config.seed = Some(seed);
+        config.seed = Some(seed.into());
     }
     Ok(config)
 }

@@ -40,7 +40,7 @@ impl Config {
             ("api_keys", !self.api_keys.is_empty(), "must contain at least one key"),
             (
                 "api_keys",
-                self.api_keys.iter().all(|key| is_sendable(key)),
+                self.api_keys.iter().all(|key| is_sendable(key.expose())),
                 "must contain only keys of visible ASCII characters",
             ),
             (

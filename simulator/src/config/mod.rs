@@ -5,7 +5,6 @@ mod error;
 
 use std::{
     collections::BTreeMap,
-    fmt,
     net::{Ipv4Addr, SocketAddr},
     time::Duration,
 };
@@ -16,7 +15,7 @@ pub use self::error::ConfigError;
 use crate::{
     billing::{accounts::Organization, credits::Prices},
     tasks::moderation::Moderation,
-    values::{pattern, seconds},
+    values::{pattern, seconds, secret::Secret},
     webhooks::WebhookSettings,
 };
 
@@ -38,7 +37,7 @@ use crate::{
 /// let config = Config::from_toml("ready_after = 20.5\n[prices]\nsubmission = 4.25").unwrap();
 /// assert_eq!(config.ready_after.as_secs_f64(), 20.5);
 /// ```
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The address to listen on; port 0 picks a free port. Default: `127.0.0.1:0`.
@@ -62,7 +61,7 @@ pub struct Config {
     /// Legacy keys, which belong to the project Default of the organization Default. There must be
     /// at least one, and each consists of visible ASCII characters. The first is
     /// [`Simulator::api_key`](crate::Simulator::api_key). Default: `imagekiln-simulator-key`.
-    pub api_keys: Vec<String>,
+    pub api_keys: Vec<Secret<String>>,
     /// The organizations, with their credits, members, projects and keys. If none is named Default,
     /// one with a project Default is added; it has a million credits and a shared finetune,
     /// `fox-style`. Default: none.
@@ -130,7 +129,7 @@ pub struct Config {
     /// of the secret that signs delivery URLs. Two simulators with the same seed and the same
     /// requests in the same order produce the same ids and seeds. Default: none, which is the same
     /// as 0.
-    pub seed: Option<u64>,
+    pub seed: Option<Secret<u64>>,
 }
 
 impl Default for Config {
@@ -143,7 +142,7 @@ impl Default for Config {
             public_url: None,
             regional_public_url: None,
             allow_remote: false,
-            api_keys: vec!["imagekiln-simulator-key".to_owned()],
+            api_keys: vec!["imagekiln-simulator-key".into()],
             model_prefix: "gen".to_owned(),
             organizations: Vec::new(),
             ready_after: Duration::from_secs(1),
@@ -185,40 +184,6 @@ impl Config {
     }
 }
 
-impl fmt::Debug for Config {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("listen", &self.listen)
-            .field("regional_listen", &self.regional_listen)
-            .field("control_listen", &self.control_listen)
-            .field("public_url", &self.public_url)
-            .field("regional_public_url", &self.regional_public_url)
-            .field("allow_remote", &self.allow_remote)
-            .field("api_keys", &format_args!("{} [redacted]", self.api_keys.len()))
-            .field("organizations", &self.organizations)
-            .field("model_prefix", &self.model_prefix)
-            .field("ready_after", &self.ready_after)
-            .field("ready_after_of", &self.ready_after_of)
-            .field("in_progress", &self.in_progress)
-            .field("max_active_tasks", &self.max_active_tasks)
-            .field("prices", &self.prices)
-            .field("client_timeout", &self.client_timeout)
-            .field("unpaid_status", &self.unpaid_status)
-            .field("moderation", &self.moderation)
-            .field("max_body_bytes", &self.max_body_bytes)
-            .field("max_input_pixels", &self.max_input_pixels)
-            .field("max_output_side", &self.max_output_side)
-            .field("max_output_pixels", &self.max_output_pixels)
-            .field("max_kept_bytes", &self.max_kept_bytes)
-            .field("delivery_lifetime", &self.delivery_lifetime)
-            .field("speed", &self.speed)
-            .field("webhooks", &self.webhooks)
-            .field("faults", &self.faults)
-            .field("seed", &format_args!("[redacted]"))
-            .finish()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,5 +206,19 @@ mod tests {
             assert!(error.problem.contains(part), "{text}: {error}");
             assert!(!error.to_string().contains("cret"), "{error}");
         }
+    }
+
+    #[test]
+    fn debug_shows_no_secrets() {
+        let text = r"
+            api_keys = ['hidden']
+            seed = 987654321
+            [[organizations]]
+            name = 'Acme'
+            projects = [{ name = 'Web', keys = [{ name = 'ci', key = 'hidden' }] }]
+        ";
+        let shown = format!("{:?}", Config::from_toml(text).unwrap());
+        assert!(shown.contains("Acme") && shown.contains("ci"), "{shown}");
+        assert!(!shown.contains("hidden") && !shown.contains("987654321"), "{shown}");
     }
 }

@@ -16,7 +16,7 @@ use crate::{
         moderation::Moderation,
         outcome::{Directives, Outcome},
     },
-    values::texts,
+    values::{secret::Secret, texts},
 };
 
 /// The parts of a request that the simulator uses.
@@ -27,7 +27,7 @@ pub(crate) struct ParsedRequest {
     pub(crate) settings: Settings,
     pub(crate) directives: Directives,
     pub(crate) webhook_url: Option<String>,
-    pub(crate) webhook_secret: Option<String>,
+    pub(crate) webhook_secret: Option<Secret<String>>,
     pub(crate) shown: LoggedRequest,
     /// The names of the fields without an effect.
     pub(crate) ignored: Vec<String>,
@@ -44,7 +44,7 @@ impl ParsedRequest {
         let mut body = checked.body.take();
         let ignored = std::mem::take(&mut checked.ignored);
         let mut unlisted = Value::Object(ignored.values);
-        let webhook_secret = body.get("webhook_secret").and_then(Value::as_str).map(str::to_owned);
+        let webhook_secret = body.get("webhook_secret").and_then(Value::as_str).map(Secret::from);
         redact(secret_fields, &mut body);
         redact(secret_fields, &mut unlisted);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);

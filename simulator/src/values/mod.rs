@@ -3,4 +3,5 @@
 pub(crate) mod log;
 pub(crate) mod pattern;
 pub(crate) mod seconds;
+pub(crate) mod secret;
 pub(crate) mod texts;

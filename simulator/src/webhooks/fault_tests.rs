@@ -32,7 +32,7 @@ impl Bench {
         self.webhooks.enqueue(Webhook {
             task: task.to_owned(),
             url: receiver.url(),
-            secret: Some("secret".to_owned()),
+            secret: Some("secret".into()),
             final_at: final_at * SECOND,
             result: json!({
                 "id": task,

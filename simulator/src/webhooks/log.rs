@@ -93,7 +93,7 @@ impl Delivery {
             state: self.state,
             refusal: self.message.sendable.as_ref().err().copied(),
             due_at: self.due_at,
-            body: String::from_utf8_lossy(&self.message.body).into_owned(),
+            body: String::from_utf8_lossy(&self.message.body).into_owned().into(),
             headers: self
                 .headers
                 .iter()

@@ -35,6 +35,7 @@ use crate::runtime::{
     chance::{Chance, hex},
     clock::Clock,
 };
+use crate::values::secret::Secret;
 
 #[cfg(test)]
 #[path = "../../tests/http/webhook_receiver.rs"]
@@ -50,7 +51,7 @@ pub(crate) struct Webhook {
     /// The `webhook_url` of the request.
     pub(crate) url: String,
     /// The `webhook_secret`; an empty one counts as none.
-    pub(crate) secret: Option<String>,
+    pub(crate) secret: Option<Secret<String>>,
     pub(crate) final_at: Duration,
     /// The poll result at `final_at`.
     pub(crate) result: Value,
@@ -108,7 +109,10 @@ impl Webhooks {
     /// Queues a webhook to be sent when its task ends. A refused receiver is recorded too.
     pub(crate) fn enqueue(&self, webhook: Webhook) {
         let Webhook { task, url, secret, final_at, result, faults } = webhook;
-        let key = SigningKey::new(self.settings.scheme, secret.as_deref());
+        let key = SigningKey::new(
+            self.settings.scheme,
+            secret.as_ref().map(|secret| secret.expose().as_str()),
+        );
         let message = Arc::new(self.message(&task, &url, key, final_at, &result));
         if let Err(refusal) = message.sendable {
             info!(task, url = message.url, refusal, "webhook refused");

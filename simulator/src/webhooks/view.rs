@@ -1,13 +1,16 @@
 //! What the log shows of webhooks.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::values::seconds;
+use crate::values::{
+    seconds,
+    secret::{self, Secret},
+};
 
 /// What the simulator knows about a delivery: a webhook to a receiver, with its attempts.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct WebhookDelivery {
     /// The delivery's number, by which it can be [sent again](crate::Simulator::redeliver_webhook).
@@ -28,8 +31,9 @@ pub struct WebhookDelivery {
     /// seconds.
     #[serde(serialize_with = "seconds::write")]
     pub due_at: Duration,
-    /// The body: JSON, which may contain a valid delivery URL. Omitted from `Debug`.
-    pub body: String,
+    /// The body: JSON, which may contain a valid delivery URL.
+    #[serde(serialize_with = "secret::exposed")]
+    pub body: Secret<String>,
     /// The headers of the last attempt that differ between webhooks; signatures and secrets are
     /// replaced by `[redacted]`.
     pub headers: Vec<(String, String)>,
@@ -78,22 +82,4 @@ pub enum WebhookState {
     GivenUp,
     /// The receiver is not allowed; nothing is sent.
     Refused,
-}
-
-impl fmt::Debug for WebhookDelivery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookDelivery")
-            .field("id", &self.id)
-            .field("task", &self.task)
-            .field("url", &self.url)
-            .field("webhook_id", &self.webhook_id)
-            .field("cause", &self.cause)
-            .field("state", &self.state)
-            .field("refusal", &self.refusal)
-            .field("due_at", &self.due_at)
-            .field("body", &format_args!("[{} bytes]", self.body.len()))
-            .field("headers", &self.headers)
-            .field("attempts", &self.attempts)
-            .finish()
-    }
 }

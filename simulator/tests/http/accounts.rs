@@ -141,7 +141,7 @@ async fn a_project_can_use_finetunes_of_its_organization_and_shared_ones() {
 #[tokio::test]
 async fn invalid_accounts_are_rejected() {
     let organization = |name: &str| Organization::new(name);
-    let key = |name: &str, key: &str| ProjectKey { name: name.to_owned(), key: key.to_owned() };
+    let key = |name: &str, key: &str| ProjectKey { name: name.to_owned(), key: key.into() };
     let project = |name: &str, keys: Vec<ProjectKey>| Project {
         name: name.to_owned(),
         keys,

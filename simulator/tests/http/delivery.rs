@@ -71,8 +71,8 @@ async fn a_modified_url_is_rejected() {
 
 #[tokio::test]
 async fn a_picture_depends_only_on_model_prompt_and_seed() {
-    let bench = Bench::with(Config { seed: Some(1), ..Config::default() }).await;
-    let elsewhere = Bench::with(Config { seed: Some(2), ..Config::default() }).await;
+    let bench = Bench::with(Config { seed: Some(1.into()), ..Config::default() }).await;
+    let elsewhere = Bench::with(Config { seed: Some(2.into()), ..Config::default() }).await;
     let body = |prompt: &str, seed: i64| {
         json!({
             "prompt": prompt,

@@ -6,7 +6,7 @@ use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::bench::{Bench, Response};
-use imagekiln_simulator::{Config, Simulator, StartError};
+use imagekiln_simulator::{Config, Secret, Simulator, StartError};
 
 fn small(prompt: &str) -> Value {
     json!({ "prompt": prompt, "width": 64, "height": 64 })
@@ -56,7 +56,7 @@ async fn a_fault_applies_as_often_as_requested() {
 
 #[tokio::test]
 async fn a_repeated_submission_has_the_same_body_key_and_header() {
-    let keys = ["one", "two"].map(str::to_owned).to_vec();
+    let keys = ["one", "two"].map(Secret::from).to_vec();
     let bench = Bench::with(Config { api_keys: keys, ..Config::default() }).await;
     for (key, fault, status) in [
         ("one", "html-502", 502),
@@ -78,7 +78,9 @@ async fn random_faults_follow_the_seed() {
     async fn drawn(seed: u64) -> Vec<u16> {
         let faults =
             ["html-502@poll:0.5", "rate-limited@submission:0.3"].map(str::to_owned).to_vec();
-        let bench = Bench::with(Config { seed: Some(seed), faults, ..Config::default() }).await;
+        let bench =
+            Bench::with(Config { seed: Some(Secret::from(seed)), faults, ..Config::default() })
+                .await;
         let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
         let mut drawn = statuses(&bench, "a [[error-before:0.5]]", 30).await;
         for _ in 0..30 {

@@ -40,7 +40,7 @@ async fn every_endpoint_requires_a_known_key() {
 #[tokio::test]
 async fn every_configured_key_is_accepted() {
     let bench = Bench::with(Config {
-        api_keys: vec!["first".to_owned(), "second".to_owned()],
+        api_keys: vec!["first".into(), "second".into()],
         ..Config::default()
     })
     .await;

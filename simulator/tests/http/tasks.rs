@@ -139,7 +139,7 @@ async fn a_task_shows_its_request_without_images_and_secrets() {
 #[tokio::test]
 async fn ids_and_seeds_come_from_the_configured_seed() {
     async fn drawn(seed: u64) -> Vec<(String, i128)> {
-        let bench = Bench::with(Config { seed: Some(seed), ..Config::default() }).await;
+        let bench = Bench::with(Config { seed: Some(seed.into()), ..Config::default() }).await;
         for _ in 0..3 {
             bench.submit("/v1/gen-2-pro", &small("x")).await;
         }
@@ -162,7 +162,7 @@ async fn invalid_settings_are_rejected() {
     assert!(matches!(refused, Some(StartError::NotLoopback { .. })));
     for (config, name) in [
         (Config { api_keys: vec![], ..Config::default() }, "api_keys"),
-        (Config { api_keys: vec!["a b".to_owned()], ..Config::default() }, "api_keys"),
+        (Config { api_keys: vec!["a b".into()], ..Config::default() }, "api_keys"),
         (Config { model_prefix: "a/b".to_owned(), ..Config::default() }, "model_prefix"),
         (Config { in_progress: vec![], ..Config::default() }, "in_progress"),
         (Config { in_progress: vec!["Ready".to_owned()], ..Config::default() }, "in_progress"),

@@ -83,7 +83,7 @@ async fn every_final_status_is_sent_as_in_a_poll_response() {
     let sample =
         async |poll: Value| bench.fetch(poll["result"]["sample"].as_str().unwrap()).await.status;
     let log = settled(&bench.sim).await;
-    assert_eq!(sample(serde_json::from_str(&log[0].body).unwrap()).await, 200);
+    assert_eq!(sample(serde_json::from_str(log[0].body.expose()).unwrap()).await, 200);
     assert!(log.iter().all(|delivery| {
         delivery.cause == WebhookCause::Final
             && delivery.state == WebhookState::Delivered

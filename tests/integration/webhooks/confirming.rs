@@ -43,7 +43,7 @@ async fn confirm_at(region: Region, request: impl Submit) {
     let task: Task = client.submit(request).await.unwrap();
     sim.clock().advance(Duration::from_secs(1));
     let bodies = sim.webhooks_when(|all| !all.is_empty()).await;
-    let event = event(&bodies[0].body);
+    let event = event(bodies[0].body.expose());
     assert_eq!(event.task_id(), Some(task.id()));
     assert_eq!(event.claimed_status(), Some(&TaskStatus::Ready));
 

@@ -81,7 +81,7 @@ pub fn config(sizes: Sizes, faults: Vec<String>) -> Config {
         ready_after: Duration::from_millis(50),
         webhooks: WebhookSettings { retry_after, timeout, ..WebhookSettings::default() },
         faults,
-        seed: Some(sizes.seed),
+        seed: Some(sizes.seed.into()),
         ..Config::default()
     }
 }

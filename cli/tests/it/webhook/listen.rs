@@ -85,8 +85,12 @@ fn a_forged_webhook_is_rejected() {
         (&json!("received"), &json!(true), &json!(id), &json!("Ready"))
     );
     assert_eq!(received["body"]["id"], json!(id));
-    let bytes =
-        bench.simulator.webhooks().iter().map(|webhook| webhook.body.len()).collect::<Vec<_>>();
+    let bytes = bench
+        .simulator
+        .webhooks()
+        .iter()
+        .map(|webhook| webhook.body.expose().len())
+        .collect::<Vec<_>>();
     assert!(bytes.iter().any(|bytes| refused["bytes"] == json!(bytes)), "{refused} {bytes:?}");
     let expected = json!({
         "event": "refused",

@@ -1,18 +1,20 @@
 //! Stored API keys.
 
 use super::ProjectRef;
+use crate::values::secret::Secret;
 
 pub(super) struct Key {
     pub(super) name: String,
-    pub(super) secret: String,
+    pub(super) secret: Secret<String>,
     pub(super) project: ProjectRef,
 }
 
 impl Key {
     /// The masked key: its last four characters, if at least eight others stay hidden.
     pub(super) fn masked(&self) -> String {
-        let shown = self.secret.len().checked_sub(4).filter(|hidden| *hidden >= 8);
-        format!("…{}", shown.and_then(|hidden| self.secret.get(hidden..)).unwrap_or_default())
+        let secret = self.secret.expose();
+        let shown = secret.len().checked_sub(4).filter(|hidden| *hidden >= 8);
+        format!("…{}", shown.and_then(|hidden| secret.get(hidden..)).unwrap_or_default())
     }
 }
 

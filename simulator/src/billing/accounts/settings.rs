@@ -1,11 +1,11 @@
 //! The settings of organizations and everything in them.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::role::Role;
-use crate::billing::credits::Credits;
+use crate::{billing::credits::Credits, values::secret::Secret};
 
 /// An organization, with its own credits and members.
 #[derive(Clone, Debug, Deserialize)]
@@ -88,22 +88,13 @@ pub struct Project {
 }
 
 /// A key of a project.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectKey {
     /// A label.
     pub name: String,
     /// The value of `x-key`: visible ASCII characters.
-    pub key: String,
-}
-
-impl fmt::Debug for ProjectKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProjectKey")
-            .field("name", &self.name)
-            .field("key", &format_args!("[redacted]"))
-            .finish()
-    }
+    pub key: Secret<String>,
 }
 
 /// Spending limits of a project in credits, each optional. A submission that would exceed a limit

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     billing::ledger::{Account, Ledger},
     error::StartError,
+    values::secret::Secret,
 };
 
 /// The name of the organization and of its project that own the legacy keys.
@@ -29,7 +30,7 @@ impl Accounts {
     /// Creates the configured organizations, and Default with the legacy keys.
     pub(crate) fn new(
         mut organizations: Vec<Organization>,
-        legacy_keys: &[String],
+        legacy_keys: &[Secret<String>],
         unix: Duration,
     ) -> Result<Self, StartError> {
         let mut accounts = Self {
@@ -113,7 +114,7 @@ impl Accounts {
         let here =
             ProjectRef { organization: Arc::clone(organization_id), project: Arc::clone(&id) };
         for key in project.keys {
-            if !is_sendable(&key.key) {
+            if !is_sendable(key.key.expose()) {
                 let name = key.name;
                 return Err(format!("the key `{name}` must consist of visible ASCII characters"));
             }
@@ -135,12 +136,12 @@ impl Accounts {
 
     /// Adds a key and returns its id, or `None` if the key already exists.
     pub(super) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
-        if self.key_ids.contains_key(&key.key) {
+        if self.key_ids.contains_key(key.key.expose()) {
             return None;
         }
         self.keys_made += 1;
         let id = format!("key-{}", self.keys_made);
-        self.key_ids.insert(key.key.clone(), id.clone());
+        self.key_ids.insert(key.key.expose().clone(), id.clone());
         self.keys.insert(id.clone(), Key { name: key.name, secret: key.key, project });
         Some(id)
     }

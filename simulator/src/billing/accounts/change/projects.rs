@@ -92,7 +92,7 @@ impl Act<'_> {
             action,
             |accounts| {
                 accounts.project_mut(at)?;
-                let key = ProjectKey { name: name.to_owned(), key: secret.clone() };
+                let key = ProjectKey { name: name.to_owned(), key: secret.clone().into() };
                 let id = accounts.add_key(key, at.clone()).ok_or_else(|| {
                     AccountError::new(AccountErrorKind::Conflict, "the key already exists")
                 })?;
@@ -112,7 +112,7 @@ impl Act<'_> {
             action,
             |accounts| {
                 let key = accounts.keys.get(id).ok_or_else(|| AccountError::unknown("key", id))?;
-                Ok(key.secret.clone())
+                Ok(key.secret.expose().clone())
             },
         )
     }
@@ -129,7 +129,7 @@ impl Act<'_> {
             |accounts| {
                 let key =
                     accounts.keys.remove(id).ok_or_else(|| AccountError::unknown("key", id))?;
-                accounts.key_ids.remove(&key.secret);
+                accounts.key_ids.remove(key.secret.expose());
                 Ok(())
             },
         )
