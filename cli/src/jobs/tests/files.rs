@@ -201,17 +201,17 @@ fn the_command_line_sets_what_a_line_leaves_out() {
 #[test]
 fn fields_that_the_contract_does_not_list() {
     let bench = Bench::new();
-    let line = r#"{"model":"gen-2-klein-4b","prompt":"a","extra":{"width":512,"seed":null}}"#;
-    let table = "model,prompt,extra.width,extra.seed\ngen-2-klein-4b,a,512,null\n";
+    let line = r#"{"model":"gen-2-klein-4b","prompt":"a","extra":{"detail":512,"seed":null}}"#;
+    let table = "model,prompt,extra.detail,extra.seed\ngen-2-klein-4b,a,512,null\n";
     let jobs = bench.jobs("a.jsonl", line);
     assert_eq!(jobs[0].request, bench.jobs("a.csv", table)[0].request);
-    let parts = r#""fields":{"seed":null},"extra":{"prompt":"a","width":512}"#;
+    let parts = r#""fields":{"seed":null},"extra":{"prompt":"a","detail":512}"#;
     assert_eq!(requests(&jobs), [format!("{{\"operation\":\"gen-2-klein-4b\",{parts}}}")]);
     assert_eq!(
-        bench.problems("a.jsonl", r#"{"model":"gen-2-klein-4b","prompt":7,"width":512}"#),
+        bench.problems("a.jsonl", r#"{"model":"gen-2-klein-4b","prompt":7,"detail":512}"#),
         [
             "a.jsonl:1: prompt: must be text",
-            "a.jsonl:1: the contract lists no field `width` of gen-2-klein-4b; `extra` and \
+            "a.jsonl:1: the contract lists no field `detail` of gen-2-klein-4b; `extra` and \
              `extra_images` send it"
         ]
     );
