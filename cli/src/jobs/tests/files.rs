@@ -205,7 +205,7 @@ fn fields_that_the_contract_does_not_list() {
     let table = "model,prompt,extra.detail,extra.seed\ngen-2-klein-4b,a,512,null\n";
     let jobs = bench.jobs("a.jsonl", line);
     assert_eq!(jobs[0].request, bench.jobs("a.csv", table)[0].request);
-    let parts = r#""fields":{"seed":null},"extra":{"prompt":"a","detail":512}"#;
+    let parts = r#""fields":{"seed":null},"extra":{"detail":512,"prompt":"a"}"#;
     assert_eq!(requests(&jobs), [format!("{{\"operation\":\"gen-2-klein-4b\",{parts}}}")]);
     assert_eq!(
         bench.problems("a.jsonl", r#"{"model":"gen-2-klein-4b","prompt":7,"detail":512}"#),
