@@ -19,6 +19,8 @@ mod pictures;
 mod pictures_edit;
 mod pictures_extend;
 mod pictures_input;
+mod pictures_masked;
+mod pictures_prompt;
 mod public_url;
 mod raw;
 mod rejections;

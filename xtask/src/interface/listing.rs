@@ -28,6 +28,7 @@ pub fn operations(texts: &Texts) -> Result<Facts<'static>> {
             ("deprecated", cells["deprecated"].into()),
             ("regional", cells["regional"].into()),
             ("max_reference_images", cells["max_reference_images"].into()),
+            ("not_accepted", split(cells["not_accepted"])),
             ("parameters", split(cells["parameters"])),
             // The general rule for successful submissions applies if the interface does not define
             // the response.

@@ -1,6 +1,6 @@
 //! The pixels of a picture.
 
-use image::{DynamicImage, RgbImage, RgbaImage};
+use image::{RgbImage, RgbaImage};
 
 /// A colour, each channel from 0 to 1.
 pub(super) type Colour = [f32; 3];
@@ -117,10 +117,15 @@ impl Canvas {
 
     /// Blends `colour` over a part of a row, antialiased at both ends.
     pub(super) fn blend_span(&mut self, y: i64, from: f32, to: f32, colour: Colour, share: f32) {
-        let (first, last) = (from.floor() as i64, to.ceil() as i64);
-        for x in first.max(0)..last.min(self.width as i64) {
-            let covered = (to.min(x as f32 + 1.0) - from.max(x as f32)).clamp(0.0, 1.0);
-            self.blend(x, y, colour, share * covered);
+        let Ok(y) = usize::try_from(y) else { return };
+        // Casting clamps.
+        let last = (to as usize).saturating_add(1).min(self.width);
+        let first = (from as usize).min(last);
+        let mut x = first as f32;
+        for pixel in self.row_mut(y).get_mut(first..last).unwrap_or_default() {
+            let covered = (to.min(x + 1.0) - from.max(x)).clamp(0.0, 1.0);
+            *pixel = mix(*pixel, colour, share * covered);
+            x += 1.0;
         }
     }
 
@@ -149,12 +154,19 @@ impl Canvas {
 
     /// The image with an opaque alpha channel.
     pub(super) fn into_image_with_alpha(self) -> RgbaImage {
-        DynamicImage::from(self.into_image()).into_rgba8()
+        let opaque = |[r, g, b]: &Colour| [byte(*r), byte(*g), byte(*b), 255];
+        let bytes = self.pixels.iter().map(opaque).collect::<Vec<_>>().into_flattened();
+        RgbaImage::from_raw(self.width as u32, self.height as u32, bytes).unwrap_or_default()
     }
 
     pub(super) fn into_image(self) -> RgbImage {
-        let byte = |part: f32| (part.clamp(0.0, 1.0) * 255.0).round() as u8;
-        let bytes: Vec<_> = self.pixels.iter().flatten().map(|part| byte(*part)).collect();
+        let bytes = |[r, g, b]: &Colour| [byte(*r), byte(*g), byte(*b)];
+        let bytes = self.pixels.iter().map(bytes).collect::<Vec<_>>().into_flattened();
         RgbImage::from_raw(self.width as u32, self.height as u32, bytes).unwrap_or_default()
     }
+}
+
+/// Casting clamps.
+fn byte(part: f32) -> u8 {
+    (part * 255.0 + 0.5) as u8
 }

@@ -18,6 +18,29 @@ const MIN_SIZE: f32 = 10.0;
 /// The maximum number of lines for the facts.
 const MAX_FACT_LINES: usize = 3;
 
+/// The maximum share of the picture's height.
+const MOST: f32 = 0.42;
+
+/// The distance of lines, in font sizes.
+const LEADING: f32 = 1.32;
+
+/// The space above and below the text together, in margins.
+const MARGINS: f32 = 1.35;
+
+/// The sizes of the text, and the margin.
+struct Sizes {
+    prompt: f32,
+    small: f32,
+    margin: f32,
+}
+
+impl Sizes {
+    fn of(canvas: &Canvas) -> Self {
+        let prompt = (canvas.short() * 0.036).clamp(12.0, 44.0);
+        Self { prompt, small: (prompt * 0.66).max(MIN_SIZE), margin: (prompt * 0.8).round() }
+    }
+}
+
 struct Line {
     face: &'static Face,
     text: String,
@@ -25,30 +48,40 @@ struct Line {
     strength: f32,
 }
 
-/// Paints the caption at the bottom of the picture, of which it covers only a part. Returns whether
-/// there was room.
-pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) -> bool {
-    let layout = whole(canvas, picture);
-    layout.inspect(|layout| layout.paint(canvas)).is_some()
-}
-
-/// Paints the caption at the bottom of the painted part of the picture. Returns whether there was
+/// Paints the caption at the bottom of the picture, of which it covers only a part, if there is
 /// room.
-pub(super) fn paint_within(canvas: &mut Canvas, picture: &Picture, area: Area) -> bool {
-    let layout = Layout::of(canvas, picture, area, area.height as f32, MAX_FACT_LINES);
-    layout.inspect(|layout| layout.paint(canvas)).is_some()
+pub(super) fn paint(canvas: &mut Canvas, picture: &Picture) {
+    if let Some(layout) = Layout::of(canvas, picture) {
+        // An image of the request may have a caption of its own.
+        let share = if picture.inputs.is_empty() { 0.66 } else { 0.95 };
+        layout.paint(canvas, share);
+    }
 }
 
-/// The area above the caption of the complete picture.
+/// The area above the caption.
 pub(super) fn above(canvas: &Canvas, picture: &Picture) -> Area {
     let all = canvas.area();
-    let height = whole(canvas, picture).map_or(all.height, |layout| layout.area.y);
+    let height = Layout::of(canvas, picture).map_or(all.height, |layout| layout.area.y);
     Area { height, ..all }
 }
 
-fn whole(canvas: &Canvas, picture: &Picture) -> Option<Layout> {
-    let fact_lines = if picture.facts().is_empty() { 1 } else { MAX_FACT_LINES };
-    Layout::of(canvas, picture, canvas.area(), canvas.height as f32 * 0.42, fact_lines)
+/// The usual upper edge of the caption: what a painting shows should be above it. It depends only
+/// on the size, so that a longer caption does not change the painting.
+pub(super) fn floor(canvas: &Canvas) -> f32 {
+    let Sizes { prompt, small, margin } = Sizes::of(canvas);
+    let height = canvas.height as f32;
+    if canvas.width as f32 - 2.0 * margin < MIN_SIZE * 6.0 {
+        return height;
+    }
+    let usual = (prompt + 2.0 * small) * LEADING + margin * MARGINS;
+    if usual <= height * MOST { height - usual } else { height * (1.0 - MOST / 2.0) }
+}
+
+impl Line {
+    /// A line of small print.
+    fn print(text: String, size: f32, room: f32) -> Self {
+        Self { face: &PLAIN, text: PLAIN.elide(&text, size, room), size, strength: 0.78 }
+    }
 }
 
 struct Layout {
@@ -61,51 +94,29 @@ struct Layout {
 }
 
 impl Layout {
-    /// Lays out as much text as fits at the bottom of `area`, up to `most` pixels high. Returns
-    /// `None` if there is no room at all.
-    fn of(
-        canvas: &Canvas,
-        picture: &Picture,
-        area: Area,
-        most: f32,
-        fact_lines: usize,
-    ) -> Option<Self> {
-        let size = (canvas.short() * 0.036).clamp(12.0, 44.0);
-        let small = (size * 0.66).max(MIN_SIZE);
-        let margin = (size * 0.8).round();
-        let room = area.width as f32 - 2.0 * margin;
+    /// Lays out as much text as fits. Returns `None` if there is no room at all.
+    fn of(canvas: &Canvas, picture: &Picture) -> Option<Self> {
+        let sizes = Sizes::of(canvas);
+        let (margin, most) = (sizes.margin, canvas.height as f32 * MOST);
+        let room = canvas.width as f32 - 2.0 * margin;
         if room < MIN_SIZE * 6.0 {
             return None;
         }
-        let prose = |prompt_lines| {
-            let wrapped = PROSE.wrap(&picture.prompt, size, room, prompt_lines);
-            wrapped.into_iter().map(|text| Line { face: &PROSE, text, size, strength: 1.0 })
-        };
-        let print = |texts: Vec<String>| {
-            texts.into_iter().map(|text| Line {
-                face: &PLAIN,
-                text: PLAIN.elide(&text, small, room),
-                size: small,
-                strength: 0.78,
-            })
-        };
-        let small_print = small_print(picture, small, room, fact_lines);
+        let only_notice = || vec![Line::print(notice(sizes.small, room), sizes.small, room)];
         let mut choices = [2, 1, 0]
-            .map(|prompt_lines| {
-                prose(prompt_lines).chain(print(small_print.clone())).collect::<Vec<_>>()
-            })
             .into_iter()
-            .chain([print(vec![notice(small, room)]).collect()]);
+            .map(|prompt_lines| lines(picture, &sizes, room, prompt_lines))
+            .chain(std::iter::once_with(only_notice));
         let lines = choices.find(|lines| height(lines, margin) <= most)?;
-        let bottom = area.y + area.height;
+        let bottom = canvas.height as i64;
         let top = bottom as f32 - height(&lines, margin);
-        let area = Area { y: top as i64, height: bottom - top as i64, ..area };
+        let area = Area { y: top as i64, height: bottom - top as i64, ..canvas.area() };
         Some(Self { lines, area, top: top + margin * 0.75, margin })
     }
 
-    fn paint(&self, canvas: &mut Canvas) {
+    fn paint(&self, canvas: &mut Canvas, share: f32) {
         let Area { x, y, width, height } = self.area;
-        canvas.blend_rectangle(x, y, width, height, rgb(0x0a0c14), 0.66);
+        canvas.blend_rectangle(x, y, width, height, rgb(0x0a0c14), share);
         let mut y = self.top;
         for line in &self.lines {
             let baseline = (y + line.size * 0.82).round();
@@ -122,18 +133,38 @@ impl Layout {
     }
 }
 
+/// The prompt in at most `prompt_lines` lines, and the small print.
+fn lines(picture: &Picture, sizes: &Sizes, room: f32, prompt_lines: usize) -> Vec<Line> {
+    let wrapped = PROSE.wrap(&picture.prompt, sizes.prompt, room, prompt_lines);
+    let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).count();
+    let shown: usize = wrapped.iter().map(|line| letters(line)).sum();
+    let is_elided = wrapped.last().is_some_and(|line| line.ends_with('…'));
+    let is_whole = shown >= picture.letters && (!is_elided || picture.prompt.ends_with('…'));
+    let missing = (!is_whole).then(|| format!("prompt of {} characters", picture.letters));
+    let prose = wrapped.into_iter().map(|text| Line {
+        face: &PROSE,
+        text,
+        size: sizes.prompt,
+        strength: 1.0,
+    });
+    let print = small_print(picture, sizes.small, room, missing);
+    prose.chain(print.into_iter().map(|text| Line::print(text, sizes.small, room))).collect()
+}
+
 /// The facts of the request, and the notice that the picture is a placeholder.
-fn small_print(picture: &Picture, size: f32, room: f32, lines: usize) -> Vec<String> {
+fn small_print(picture: &Picture, size: f32, room: f32, missing: Option<String>) -> Vec<String> {
     let (width, height) = picture.size();
     let mut facts = format!("{} · seed {} · {width} x {height}", picture.operation, picture.seed);
-    for fact in picture.facts() {
+    let settings = picture.facts();
+    let fact_lines = if settings.is_empty() && missing.is_none() { 1 } else { MAX_FACT_LINES };
+    for fact in missing.into_iter().chain(settings) {
         facts = format!("{facts} · {fact}");
     }
     let one_line = format!("{facts} · {NOTICE}");
     if PLAIN.width(&one_line, size) <= room {
         return vec![one_line];
     }
-    let mut small_print = PLAIN.wrap(&facts, size, room, lines);
+    let mut small_print = PLAIN.wrap(&facts, size, room, fact_lines);
     small_print.push(notice(size, room));
     small_print
 }
@@ -144,9 +175,47 @@ fn notice(size: f32, room: f32) -> String {
 }
 
 fn leading(line: &Line) -> f32 {
-    line.size * 1.32
+    line.size * LEADING
 }
 
 fn height(lines: &[Line], margin: f32) -> f32 {
-    (lines.iter().map(leading).sum::<f32>() + margin * 1.35).round()
+    (lines.iter().map(leading).sum::<f32>() + margin * MARGINS).round()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Brief, Format, Settings},
+        *,
+    };
+
+    fn text(prompt: &str) -> String {
+        let brief = Brief {
+            operation: "gen-2-pro".to_owned(),
+            prompt: prompt.to_owned(),
+            seed: 7,
+            settings: Settings::default(),
+            size: (512, 512),
+            format: Format::Png,
+            inputs: vec![],
+        };
+        let layout = Layout::of(&Canvas::new(512, 512), &Picture::new(brief)).unwrap();
+        layout.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_prompt_that_is_not_shown_whole_is_counted() {
+        assert_eq!(
+            text("a red fox in the snow"),
+            "a red fox in the snow\n\
+             gen-2-pro · seed 7 · 512 x 512 · simulated, not a model's work",
+        );
+        for prompt in ["many foxes ".repeat(20), "狐".repeat(2000)] {
+            let letters = prompt.chars().filter(|letter| !letter.is_whitespace()).count();
+            let text = text(&prompt);
+            assert!(text.contains("…\n"), "{text}");
+            assert!(text.contains(&format!("prompt of {letters} characters")), "{text}");
+        }
+        assert!(!text("").contains("prompt of"));
+    }
 }

@@ -13,12 +13,19 @@ const MIN_SIDE: f32 = 4.0;
 
 /// Paints the images into `area`, as large as possible.
 pub(super) fn paint(canvas: &mut Canvas, picture: &Picture, inputs: &[Input], area: Area) {
-    if inputs.is_empty() {
-        return;
+    for (input, Area { x, y, width, .. }) in inputs.iter().zip(cells(inputs.len(), area)) {
+        card(canvas, picture, input, x, y, width);
+    }
+}
+
+/// Squares for this many images in rows and columns, as large as possible; none if they would be
+/// too small.
+pub(super) fn cells(count: usize, area: Area) -> Vec<Area> {
+    if count == 0 {
+        return Vec::new();
     }
     let (width, height) = (area.width as f32, area.height as f32);
-    let gap = (canvas.short() * 0.02).max(1.0);
-    let count = inputs.len();
+    let gap = (width.min(height) * 0.03).max(1.0);
     let side_with = |columns: usize| {
         let rows = count.div_ceil(columns);
         ((width - gap * (columns - 1) as f32) / columns as f32)
@@ -28,18 +35,19 @@ pub(super) fn paint(canvas: &mut Canvas, picture: &Picture, inputs: &[Input], ar
     let columns = (1..=count).max_by(|a, b| side_with(*a).total_cmp(&side_with(*b))).unwrap_or(1);
     let side = side_with(columns);
     if side < MIN_SIDE {
-        return;
+        return Vec::new();
     }
     let rows = count.div_ceil(columns);
     let top = area.y as f32 + (height - (rows as f32 * (side + gap) - gap)) / 2.0;
-    for (index, input) in inputs.iter().enumerate() {
+    let cell = |index: usize| {
         let (row, column) = (index / columns, index % columns);
         let in_row = columns.min(count - row * columns) as f32;
         let left = area.x as f32 + (width - (in_row * (side + gap) - gap)) / 2.0;
-        let x = left + column as f32 * (side + gap);
-        let y = top + row as f32 * (side + gap);
-        card(canvas, picture, input, x as i64, y as i64, side as i64);
-    }
+        let x = (left + column as f32 * (side + gap)) as i64;
+        let y = (top + row as f32 * (side + gap)) as i64;
+        Area { x, y, width: side as i64, height: side as i64 }
+    };
+    (0..count).map(cell).collect()
 }
 
 /// Paints a white card with the image, and the name of its field below.

@@ -1,11 +1,11 @@
-//! Pictures made from other pictures: edit, remix, try-on, control images.
+//! Pictures made from other pictures: edit, remix, control images.
 
 use image::{DynamicImage, RgbaImage};
 
 use super::{
     Picture,
-    canvas::{Area, Canvas, Colour, luma, mix, rgb},
-    caption, cards, fit, look,
+    canvas::{Canvas, Colour, luma, mix, rgb},
+    caption, fit, look,
     noise::Draw,
     palette::PALETTES,
 };
@@ -81,26 +81,6 @@ pub(crate) fn person(inputs: &[Input]) -> Option<&Input> {
     let named =
         |input: &&Input| ["person", "model"].iter().any(|name| input.place.starts_with(name));
     inputs.iter().find(named).or(inputs.first())
-}
-
-/// The person fills the picture; the garments are shown at the bottom.
-pub(super) fn tried_on(picture: &Picture) -> Option<RgbaImage> {
-    let person = person(&picture.inputs)?;
-    let (width, height) = picture.size();
-    let mut canvas = Canvas::of(&fit::contain(&picture.pixels_of(person)?, width, height));
-    let garments: Vec<_> =
-        picture.inputs.iter().filter(|input| input.place != person.place).cloned().collect();
-    let free = caption::above(&canvas, picture);
-    let (margin, height) = (free.width / 24, free.height * 9 / 24);
-    let strip = Area {
-        x: margin,
-        y: free.height - height,
-        width: free.width - 2 * margin,
-        height: height - margin,
-    };
-    cards::paint(&mut canvas, picture, &garments, strip);
-    caption::paint(&mut canvas, picture);
-    Some(canvas.into_image_with_alpha())
 }
 
 /// The edges of the control image, light on dark, or its depth, where low and bright parts are near

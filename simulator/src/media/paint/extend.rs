@@ -1,11 +1,12 @@
-//! Extends an image: expand and outpainting.
+//! Extends an image: expand and outpainting. The picture has no caption: the image must not change,
+//! and the part around it is what was asked for.
 
 use image::RgbaImage;
 
 use super::{
     Picture,
     canvas::{Area, Canvas, WHITE, mix},
-    caption, fit,
+    fit,
     noise::smooth,
 };
 
@@ -22,11 +23,11 @@ pub(super) fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> Rg
         width: i64::from(image.width()),
         height: i64::from(image.height()),
     };
-    let mut canvas = picture.painting();
+    let whole =
+        Area { x: 0, y: 0, width: i64::from(picture.width), height: i64::from(picture.height) };
+    let mut canvas = picture.painting_within(whole);
     continue_outwards(&mut canvas, image, placed);
     outline(&mut canvas, placed);
-    let beside = largest_beside(placed, canvas.area());
-    caption::paint_within(&mut canvas, picture, beside);
     let mut pixels = canvas.into_image_with_alpha();
     image::imageops::replace(&mut pixels, image, placed.x, placed.y);
     pixels
@@ -79,24 +80,4 @@ fn outline(canvas: &mut Canvas, placed: Area) {
     ] {
         canvas.blend_rectangle(x, y, width, height, WHITE, 0.5);
     }
-}
-
-/// The largest of the four strips beside the image, which may extend beyond the picture.
-fn largest_beside(placed: Area, whole: Area) -> Area {
-    let (left, right) =
-        (placed.x.clamp(0, whole.width), (placed.x + placed.width).clamp(0, whole.width));
-    let (top, bottom) =
-        (placed.y.clamp(0, whole.height), (placed.y + placed.height).clamp(0, whole.height));
-    let strips = [
-        Area { width: left, ..whole },
-        Area { x: right, width: whole.width - right, ..whole },
-        Area { height: top, ..whole },
-        // Last, because `max_by_key` returns the last of equal strips: a caption looks best at the
-        // bottom.
-        Area { y: bottom, height: whole.height - bottom, ..whole },
-    ];
-    // A caption can use only a part of a very long strip.
-    let use_of =
-        |strip: &Area| strip.width.min(strip.height * 6) * strip.height.min(strip.width / 4);
-    strips.into_iter().max_by_key(use_of).unwrap_or(whole)
 }

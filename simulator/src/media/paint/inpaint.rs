@@ -1,8 +1,9 @@
-//! Pictures that change only where a mask is white: fill and erase.
+//! Pictures that change only where a mask is white: fill and erase. They have no caption: the rest
+//! must not change, and the white part is what was asked for.
 
 use image::{GrayImage, Luma, Rgba, RgbaImage};
 
-use super::{Picture, canvas::Canvas, caption, diffuse, mask};
+use super::{Picture, clone, mask};
 
 /// Paints where the mask is white, or, without a mask, where the image is transparent. Grey blends
 /// both.
@@ -24,25 +25,17 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     if mask.pixels().all(|covered| covered.0[0] == 0) {
         return Some(image);
     }
-    let mut painting = picture.painting();
-    caption::paint_within(&mut painting, picture, mask::largest_white(&mask));
+    let painting = picture.painting_within(mask::bounds(&mask));
     lay(&mut image, &painting.into_image_with_alpha(), &mask);
     Some(image)
 }
 
 /// Fills the area of the dilated mask from its surroundings.
 pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
-    let mut image = picture.image()?;
+    let image = picture.image()?;
     let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
     let mask = mask::dilated(&mask, picture.settings.dilation);
-    let filled = diffuse::fill(&image, &mask);
-    let mut canvas = Canvas::of(&filled);
-    if caption::paint_within(&mut canvas, picture, mask::largest_white(&mask)) {
-        lay(&mut image, &canvas.into_image_with_alpha(), &mask);
-    } else {
-        lay(&mut image, &filled, &mask);
-    }
-    Some(image)
+    Some(clone::fill(&image, &mask))
 }
 
 fn map(image: &RgbaImage, new: impl Fn(&Rgba<u8>) -> Luma<u8>) -> GrayImage {

@@ -70,10 +70,25 @@ fn leave_raw(canvas: &mut Canvas) {
     });
 }
 
-/// Makes an unfinished picture coarse: fewer steps make larger squares.
+/// Makes an unfinished picture coarse and noisy: the fewer steps, the more.
 fn coarsen(canvas: &mut Canvas, finish: f32) {
+    let missing = 1.0 - finish;
+    if missing <= 0.0 {
+        return;
+    }
     let largest = (canvas.short() * 0.03).max(3.0);
-    let side = 1 + ((1.0 - finish) * largest) as usize;
+    mosaic(canvas, 1 + (missing.powi(4) * largest) as usize);
+    let noise = 0.9 * missing.powi(6);
+    let grain = (canvas.short() as u64 / 340).max(1);
+    canvas.change(|x, y, colour| {
+        let (x, y) = (x as u64 / grain, y as u64 / grain);
+        let static_noise = [0, 1, 2].map(|part| speck(x * 3 + part, y));
+        mix(colour, static_noise, noise)
+    });
+}
+
+/// Replaces squares by their mean colour.
+fn mosaic(canvas: &mut Canvas, side: usize) {
     if side == 1 {
         return;
     }

@@ -1,4 +1,4 @@
-//! Masks: dilation, and the largest white rectangle.
+//! Masks: dilation, bounds, and connected parts.
 
 use image::{GrayImage, Luma};
 
@@ -44,30 +44,48 @@ fn near(lines: &[Vec<bool>], line: u32, at: u32) -> Luma<u8> {
     Luma([if set == Some(&true) { 255 } else { 0 }])
 }
 
-/// The largest rectangle in which the mask is white.
-pub(super) fn largest_white(mask: &GrayImage) -> Area {
-    let (width, height) = mask.dimensions();
-    let mut best = Area { x: 0, y: 0, width: 0, height: 0 };
-    // The number of consecutive white pixels in each column, up to the current row.
-    let mut columns = vec![0i64; width as usize];
-    for (y, row) in (0..i64::from(height)).zip(mask.rows()) {
-        for (column, pixel) in columns.iter_mut().zip(row) {
-            *column = if pixel.0[0] == 255 { *column + 1 } else { 0 };
-        }
-        // Rectangles that end in this row and are still open, each higher than the one before.
-        let mut open: Vec<(i64, i64)> = Vec::new();
-        for (x, column) in (0i64..).zip(columns.iter().copied().chain([0])) {
-            let mut start = x;
-            while let Some((from, tall)) = open.pop_if(|(_, tall)| *tall >= column) {
-                if tall * (x - from) > best.width * best.height {
-                    best = Area { x: from, y: y + 1 - tall, width: x - from, height: tall };
-                }
-                start = from;
+/// The smallest rectangle that contains everything that is not black.
+pub(super) fn bounds(mask: &GrayImage) -> Area {
+    let is_covered = |(_, _, pixel): &(u32, u32, &Luma<u8>)| pixel.0[0] > 0;
+    let covered = mask.enumerate_pixels().filter(is_covered);
+    let (left, top, right, bottom) =
+        covered.fold((u32::MAX, u32::MAX, 0, 0), |(left, top, right, bottom), (x, y, _)| {
+            (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1))
+        });
+    let length = |from: u32, to: u32| i64::from(to.saturating_sub(from));
+    let (width, height) = (length(left, right), length(top, bottom));
+    Area { x: i64::from(left), y: i64::from(top), width, height }
+}
+
+/// The position of a pixel.
+pub(super) type Place = (u32, u32);
+
+/// The places of each connected part of a mask that is not black.
+pub(super) fn connected(mask: &GrayImage) -> Vec<Vec<Place>> {
+    let mut left = mask.clone();
+    let mut found = Vec::new();
+    for (x, y, _) in mask.enumerate_pixels() {
+        let mut part = Vec::new();
+        let mut open = vec![(x, y)];
+        while let Some((x, y)) = open.pop() {
+            let Some(pixel) = left.get_pixel_mut_checked(x, y) else { continue };
+            if pixel.0[0] == 0 {
+                continue;
             }
-            open.push((start, column));
+            pixel.0[0] = 0;
+            part.push((x, y));
+            open.extend(beside((x, y)));
+        }
+        if !part.is_empty() {
+            found.push(part);
         }
     }
-    best
+    found
+}
+
+/// The four neighbours. Those outside may wrap around to places that no picture has.
+pub(super) fn beside((x, y): Place) -> [Place; 4] {
+    [(x.wrapping_sub(1), y), (x + 1, y), (x, y.wrapping_sub(1)), (x, y + 1)]
 }
 
 #[cfg(test)]
@@ -99,24 +117,24 @@ mod tests {
         }
 
         #[test]
-        fn the_rectangle_is_white_and_the_largest(mask in any_mask()) {
-            let (width, height) = (i64::from(mask.width()), i64::from(mask.height()));
-            let white = |area: Area| {
-                let mut pixels = (area.y..area.y + area.height)
-                    .flat_map(|y| (area.x..area.x + area.width).map(move |x| (x, y)));
-                pixels.all(|(x, y)| mask.get_pixel(x as u32, y as u32).0[0] == 255)
+        fn the_bounds_contain_what_is_covered_and_no_more(mask in any_mask()) {
+            let area = bounds(&mask);
+            let is_covered = |x: i64, y: i64| mask.get_pixel(x as u32, y as u32).0[0] > 0;
+            let inside = |x: i64, y: i64| {
+                (area.x..area.x + area.width).contains(&x)
+                    && (area.y..area.y + area.height).contains(&y)
             };
-            let mut largest = 0;
-            for (x, y) in (0..width).flat_map(|x| (0..height).map(move |y| (x, y))) {
-                for (w, h) in (1..=width - x).flat_map(|w| (1..=height - y).map(move |h| (w, h))) {
-                    if w * h > largest && white(Area { x, y, width: w, height: h }) {
-                        largest = w * h;
-                    }
-                }
+            let all = || {
+                let (width, height) = (i64::from(mask.width()), i64::from(mask.height()));
+                (0..width).flat_map(move |x| (0..height).map(move |y| (x, y)))
+            };
+            prop_assert!(all().all(|(x, y)| inside(x, y) || !is_covered(x, y)));
+            for edge in [area.x, area.x + area.width - 1] {
+                prop_assert!(area.width == 0 || all().any(|(x, y)| x == edge && is_covered(x, y)));
             }
-            let found = largest_white(&mask);
-            prop_assert!(white(found), "{:?}", found);
-            prop_assert_eq!(found.width * found.height, largest);
+            for edge in [area.y, area.y + area.height - 1] {
+                prop_assert!(area.width == 0 || all().any(|(x, y)| y == edge && is_covered(x, y)));
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 mod canvas;
 mod caption;
 mod cards;
+mod clone;
 mod deblur;
 mod diffuse;
 mod edit;
@@ -20,13 +21,21 @@ mod palette;
 mod properties;
 #[cfg(test)]
 mod recognition;
+mod scene;
 mod settings;
+mod shapes;
+mod silhouette;
 mod text;
+mod try_on;
+mod vocabulary;
 
 use image::{GrayImage, ImageError, RgbaImage};
 use sha2::{Digest as _, Sha256};
 
-use self::canvas::{Area, Canvas};
+use self::{
+    canvas::{Area, Canvas},
+    scene::Scene,
+};
 use crate::media::{
     images::{Image, Input},
     video,
@@ -35,6 +44,7 @@ use crate::media::{
 pub(crate) use self::edit::person;
 pub(crate) use self::operation_kind::OperationKind;
 pub(crate) use self::settings::Settings;
+pub(crate) use self::text::PLAIN;
 
 /// The file format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +105,11 @@ pub(crate) struct Brief {
 #[derive(Clone)]
 pub(crate) struct Picture {
     operation: String,
+    /// The beginning of the prompt, for the caption.
     prompt: String,
+    /// The number of characters in the prompt, without spaces.
+    letters: usize,
+    scene: Scene,
     /// A digest of operation, prompt and seed, which determines the painting.
     key: [u8; 32],
     settings: Settings,
@@ -117,6 +131,8 @@ impl Picture {
         key.update(seed.to_be_bytes());
         Self {
             operation,
+            letters: prompt.chars().filter(|letter| !letter.is_whitespace()).count(),
+            scene: Scene::of(&prompt),
             prompt: prompt.chars().take(MAX_CAPTION_PROMPT).collect(),
             key: key.finalize().into(),
             settings,
@@ -139,7 +155,7 @@ impl Picture {
             OperationKind::Fill => inpaint::fill(self),
             OperationKind::Erase => inpaint::erase(self),
             OperationKind::Deblur => deblur::paint(self),
-            OperationKind::TryOn => edit::tried_on(self),
+            OperationKind::TryOn => try_on::paint(self),
             OperationKind::Expand => {
                 self.image().map(|image| extend::around(self, &image, self.settings.added))
             }
@@ -183,12 +199,26 @@ impl Picture {
         canvas
     }
 
-    /// The landscape, with the effects of the settings.
+    /// The painting, with the effects of the settings and room for a caption.
     fn painting(&self) -> Canvas {
         let mut canvas = Canvas::new(self.width, self.height);
-        landscape::paint(&mut canvas, &self.key);
-        look::apply(&mut canvas, &self.settings);
+        let floor = caption::floor(&canvas);
+        self.paint_on(&mut canvas, floor);
         canvas
+    }
+
+    /// A painting that shows everything in a part of the picture. The rest is black.
+    fn painting_within(&self, area: Area) -> Canvas {
+        let mut part = Canvas::new(area.width as u32, area.height as u32);
+        self.paint_on(&mut part, area.height as f32);
+        let mut canvas = Canvas::new(self.width, self.height);
+        canvas.lay(&part, area.x, area.y);
+        canvas
+    }
+
+    fn paint_on(&self, canvas: &mut Canvas, floor: f32) {
+        landscape::paint(canvas, &self.scene, &self.key, floor);
+        look::apply(canvas, &self.settings);
     }
 
     fn size(&self) -> (u32, u32) {

@@ -95,7 +95,8 @@ proptest! {
             render(vec![input("image", image.clone()), input("mask", mask.clone())]).pixels()
         };
         let (filled, elsewhere) = (fill(&image), fill(&noise(width, height, !seed)));
-        let painting = render(vec![]).painting().into_image_with_alpha();
+        let bounds = mask::bounds(&mask);
+        let painting = render(vec![]).painting_within(bounds).into_image_with_alpha();
         for (x, y, covered) in mask.enumerate_pixels() {
             let (new, old) = (filled.get_pixel(x, y), image.get_pixel(x, y));
             let painted = painting.get_pixel(x, y);

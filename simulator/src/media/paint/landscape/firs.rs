@@ -1,0 +1,129 @@
+//! Firs: on hills, and in a forest.
+
+use super::{
+    super::{
+        canvas::{Canvas, Colour, mix, rgb},
+        noise::{Draw, ridge},
+        vocabulary::Sight,
+    },
+    setting::Setting,
+};
+
+/// The share of each tier that is covered by snow.
+const SNOW: f32 = 0.42;
+
+/// Groves along the upper edge of a hill.
+pub(super) fn on_hills(
+    canvas: &mut Canvas,
+    draw: &mut Draw,
+    setting: &Setting,
+    top: &[f32],
+    depth: f32,
+) {
+    let (width, short) = (setting.width, setting.short);
+    let size = short * (0.02 + 0.055 * (depth - 0.5) * 2.0);
+    let colour = foliage(setting, depth);
+    let grove = draw.next();
+    let step = (size * 0.42).max(2.0);
+    let mut x = 0.0;
+    while x < width {
+        x += step * draw.between(0.5, 1.6);
+        let height = size * draw.between(0.6, 1.25);
+        if ridge(grove, x / short * 5.0, 2) > 0.52
+            && let Some(ground) = top.get(x as usize)
+        {
+            let colour = shade_of(draw, setting, colour);
+            fir(canvas, setting, (x, ground + height * 0.12), height, colour);
+        }
+    }
+}
+
+/// Rank behind rank of tall firs, with mist in between.
+pub(super) fn forest(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    const RANKS: u32 = 5;
+    let (width, short) = (setting.width, setting.short);
+    let foot = setting.shore.min(setting.floor * 1.04);
+    let room = foot - setting.skyline;
+    for rank in 0..RANKS {
+        let depth = (rank + 1) as f32 / RANKS as f32;
+        let base = setting.skyline + room * depth;
+        let (colour, seed) = (foliage(setting, depth), draw.next());
+        let size = short * (0.12 + 0.40 * depth * depth);
+        let mut x = -size * 0.2;
+        while x < width {
+            x += size * draw.between(0.10, 0.34);
+            // A clearing in the middle of the near ranks.
+            let aside = ((x / width - 0.5).abs() * 2.4).min(1.0);
+            let tall = 1.0 - depth * depth * (1.0 - aside) * 0.8;
+            let height = size * draw.between(0.7, 1.3) * tall;
+            let lower = base + (ridge(seed, x / short * 3.0, 2) - 0.5) * short * 0.05;
+            let colour = shade_of(draw, setting, colour);
+            fir(canvas, setting, (x, lower), height, colour);
+        }
+        ground(canvas, setting, base - short * 0.012, foot, depth);
+    }
+}
+
+/// The forest floor, light where the next rank begins.
+fn ground(canvas: &mut Canvas, setting: &Setting, base: f32, foot: f32, depth: f32) {
+    let colour = setting.ground(depth);
+    let mist = mix(colour, setting.palette.horizon, 0.55 * (1.0 - depth) + 0.08);
+    let soft = setting.short * 0.05;
+    for y in (base - soft).max(0.0) as usize..(foot.max(0.0) as usize).min(canvas.height) {
+        let share = ((y as f32 - base + soft) / soft).min(1.0);
+        for pixel in canvas.row_mut(y) {
+            *pixel = mix(*pixel, mist, share * share * 0.92);
+        }
+    }
+}
+
+fn foliage(setting: &Setting, depth: f32) -> Colour {
+    let scene = setting.scene;
+    let base = if scene.has(Sight::Snow) || scene.has(Sight::Snowfall) {
+        mix(setting.palette.near, rgb(0x2c4a50), 0.55)
+    } else if scene.has(Sight::Autumn) {
+        mix(setting.palette.near, rgb(0xc8641e), 0.6)
+    } else if scene.has(Sight::Spring) {
+        mix(setting.palette.near, rgb(0xe89ab8), 0.6)
+    } else if scene.has(Sight::Forest) {
+        mix(setting.palette.near, rgb(0x1c4a30), 0.5)
+    } else {
+        mix(setting.ground(depth), setting.palette.near, 0.55)
+    };
+    let ambient = setting.palette.time.ambient();
+    let lit: Colour = std::array::from_fn(|part| base[part] * ambient[part]);
+    let own = scene.colour_of(Sight::Forest).map_or(lit, |own| mix(lit, own, 0.5));
+    mix(own, setting.palette.horizon, 0.62 * (1.0 - depth))
+}
+
+/// In spring and autumn, no two trees have the same colour.
+fn shade_of(draw: &mut Draw, setting: &Setting, colour: Colour) -> Colour {
+    let share = draw.unit();
+    if setting.scene.has(Sight::Autumn) {
+        mix(colour, if share < 0.5 { rgb(0xe8b23a) } else { rgb(0x8a2f1e) }, share * 0.45)
+    } else if setting.scene.has(Sight::Spring) {
+        mix(colour, rgb(0xfbe6ee), share * 0.4)
+    } else {
+        colour
+    }
+}
+
+/// Tiers of branches, each wider than the one above.
+fn fir(canvas: &mut Canvas, setting: &Setting, (x, foot): (f32, f32), height: f32, colour: Colour) {
+    let scene = setting.scene;
+    let has_snow = scene.has(Sight::Snow) || scene.has(Sight::Snowfall);
+    let snow = mix(setting.ground(1.0), colour, 0.08);
+    let tiers = if height > setting.short * 0.12 { 7.0 } else { 4.0 };
+    let tip = foot - height;
+    for y in tip.floor() as i64..foot.ceil() as i64 {
+        let fall = ((y as f32 + 0.5 - tip) / height).clamp(0.0, 1.0);
+        let tier = (fall * tiers).fract();
+        let half = height * 0.21 * fall * (0.62 + 0.38 * tier);
+        let colour = mix(colour, colour.map(|part| part * 0.8), tier);
+        canvas.blend_span(y, x - half, x + half, colour, 1.0);
+        if has_snow && tier < SNOW * 2.0 {
+            let reach = half * (1.0 - tier / (SNOW * 2.0)).sqrt();
+            canvas.blend_span(y, x - reach, x + half * 0.25 * (1.0 - tier), snow, 0.92);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What shines at night: stars, an aurora, fireworks.
+
+use super::{
+    super::{
+        canvas::{Canvas, WHITE, mix, rgb},
+        noise::{Draw, ridge},
+        vocabulary::Sight,
+    },
+    clouds, disc, glow,
+    setting::Setting,
+};
+
+pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    let scene = setting.scene;
+    let is_starry = scene.has(Sight::Stars);
+    if is_starry {
+        milky_way(canvas, draw, setting, setting.skyline);
+    }
+    stars(canvas, draw, setting, setting.skyline, if is_starry { 2.2 } else { 1.0 });
+    if scene.has(Sight::Aurora) {
+        aurora(canvas, draw, setting);
+    }
+}
+
+/// Stars above `lower`, `dense` times as many as usual.
+pub(super) fn stars(
+    canvas: &mut Canvas,
+    draw: &mut Draw,
+    setting: &Setting,
+    lower: f32,
+    dense: f32,
+) {
+    let (width, short) = (setting.width, setting.short);
+    let count = (width * lower / (short * short) * 420.0 * dense) as u32;
+    for _ in 0..count.min(4000) {
+        let (x, y) = (draw.unit() * width, draw.unit() * lower);
+        let fade = if setting.skyline < lower { 1.0 } else { 1.0 - 0.75 * y / lower };
+        let shine = draw.between(0.12, 0.9) * fade;
+        let colour = mix(WHITE, rgb(if draw.chance(0.5) { 0xbcd4ff } else { 0xffe6c0 }), 0.6);
+        canvas.blend(x as i64, y as i64, colour, shine);
+        if draw.chance(0.06) {
+            disc(canvas, (x, y), short * 0.0018, colour, shine);
+            glow(canvas, (x, y), short * 0.011, colour, shine * 0.5);
+        }
+    }
+}
+
+/// A band of light across the sky.
+pub(super) fn milky_way(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, lower: f32) {
+    let seed = draw.next();
+    let rows = (lower as usize).min(canvas.height);
+    let colour = mix(setting.palette.light, rgb(0x8a7ad0), 0.55);
+    clouds::haze(canvas, seed, rows, (colour, 0.34), 0.8, |thick| (thick - 0.5) * 3.2);
+}
+
+/// Curtains of green and violet light.
+fn aurora(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    let own = setting.scene.colour_of(Sight::Aurora);
+    for (hex, share) in [(0x9a5ae0, 0.42), (0x3ff0a0, 0.62)] {
+        let seed = draw.next();
+        let colour = own.unwrap_or(rgb(hex));
+        let tall = setting.skyline * draw.between(0.5, 0.7);
+        let foot = setting.skyline * draw.between(0.62, 0.85);
+        for x in 0..canvas.width {
+            let at = x as f32 / setting.short;
+            let base = foot + (ridge(seed, at * 1.6, 3) - 0.5) * setting.skyline * 0.5;
+            let ray = 0.35 + 0.65 * ridge(seed ^ 7, at * 24.0, 2);
+            let top = (base - tall).max(0.0) as usize;
+            for y in top..(base.max(0.0) as usize).min(canvas.height) {
+                let up = (base - y as f32) / tall;
+                let shine = (up * 9.0).min(1.0) * (1.0 - up) * (1.0 - up) * ray * share;
+                canvas.blend(x as i64, y as i64, colour, shine);
+            }
+        }
+    }
+}
+
+pub(super) fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    let short = setting.short;
+    for _ in 0..5 {
+        let colours = [0xff5a5a, 0xffd24a, 0x6ad0ff, 0xd07aff, 0x7aff9a];
+        let colour = setting.scene.colour_of(Sight::Fireworks);
+        let colour = colour.unwrap_or(rgb(colours[draw.next() as usize % colours.len()]));
+        let at =
+            (setting.width * draw.between(0.1, 0.9), setting.skyline * draw.between(0.15, 0.6));
+        let reach = short * draw.between(0.08, 0.17);
+        glow(canvas, at, reach * 1.7, colour, 0.35);
+        for ray in 0..28 {
+            let angle = ray as f32 / 28.0 * std::f32::consts::TAU;
+            for step in 4..16 {
+                let out = step as f32 / 15.0 * reach;
+                let drop = (out / reach) * (out / reach) * reach * 0.16;
+                let point = (at.0 + angle.cos() * out, at.1 + angle.sin() * out + drop);
+                let size = short * 0.0022 * (0.5 + step as f32 / 15.0);
+                disc(canvas, point, size, mix(WHITE, colour, step as f32 / 12.0), 0.85);
+            }
+        }
+    }
+}

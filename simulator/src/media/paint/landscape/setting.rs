@@ -1,0 +1,155 @@
+//! What all parts of a painting have in common: light, colours and proportions.
+
+use super::{
+    super::{
+        canvas::{Canvas, Colour, mix},
+        noise::{Draw, ridge},
+        palette::{Palette, Time},
+        scene::Scene,
+        shapes::Place,
+        vocabulary::Sight,
+    },
+    colours,
+};
+
+/// Where the street of a city begins, as a share of the distance to the floor.
+pub(super) const STREET: f32 = 0.86;
+
+/// What is between the sky and the foreground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Terrain {
+    Land,
+    Forest,
+    Sea,
+    City,
+    Space,
+    Studio,
+}
+
+pub(super) struct Setting<'a> {
+    pub(super) scene: &'a Scene,
+    pub(super) palette: Palette,
+    pub(super) terrain: Terrain,
+    pub(super) width: f32,
+    /// The shorter side.
+    pub(super) short: f32,
+    /// The lower edge of what is not covered by a caption.
+    pub(super) floor: f32,
+    pub(super) skyline: f32,
+    /// Where the land ends: at the water, or at the lower edge.
+    pub(super) shore: f32,
+    pub(super) has_lake: bool,
+    /// The upper edge of the foreground in each column, if there is a foreground.
+    pub(super) bank: Option<Vec<f32>>,
+    /// The position of the sun or the moon.
+    pub(super) light: (f32, f32),
+    /// The colours of far and near ground.
+    pub(super) earth: (Colour, Colour),
+}
+
+impl<'a> Setting<'a> {
+    pub(super) fn new(canvas: &Canvas, scene: &'a Scene, draw: &mut Draw, floor: f32) -> Self {
+        let (width, height, short) = (canvas.width as f32, canvas.height as f32, canvas.short());
+        let palette = colours::palette(scene, draw);
+        let (terrain, has_lake) = terrain(scene, draw);
+        let skyline = floor * skyline(scene, terrain, draw);
+        let shore = match terrain {
+            Terrain::Sea => skyline,
+            _ if has_lake => skyline + (floor - skyline) * draw.between(0.42, 0.52),
+            _ => height,
+        };
+        let low = if palette.is_dusky() && palette.time != Time::Night { 0.6 } else { 0.3 };
+        let light = (width * draw.between(0.16, 0.84), skyline * draw.between(low, low + 0.25));
+        let earth = colours::earth(scene, &palette);
+        let seed = draw.next();
+        let mut setting = Self {
+            scene,
+            palette,
+            terrain,
+            width,
+            short,
+            floor,
+            skyline,
+            shore,
+            has_lake,
+            bank: None,
+            light,
+            earth,
+        };
+        if setting.has_bank() {
+            let top = |x: usize| setting.bank_at(seed, x);
+            setting.bank = Some((0..canvas.width).map(top).collect());
+        }
+        setting
+    }
+
+    /// Whether there is a foreground to stand on.
+    fn has_bank(&self) -> bool {
+        let stands = stands(self.scene);
+        match self.terrain {
+            Terrain::City => true,
+            Terrain::Sea => stands || self.scene.has(Sight::Beach),
+            Terrain::Land | Terrain::Forest | Terrain::Space => stands,
+            Terrain::Studio => false,
+        }
+    }
+
+    /// The upper edge of the foreground in a column. A street is level.
+    fn bank_at(&self, seed: u64, x: usize) -> f32 {
+        if self.terrain == Terrain::City {
+            return self.floor * STREET;
+        }
+        let wave = 0.5 - ridge(seed, x as f32 / self.short * 1.3, 3);
+        self.floor * 0.83 + wave * self.short * 0.09
+    }
+
+    pub(super) fn is_night(&self) -> bool {
+        self.palette.time == Time::Night
+    }
+
+    /// The colour of the ground, from the farthest (depth 0) to the nearest (depth 1).
+    pub(super) fn ground(&self, depth: f32) -> Colour {
+        mix(self.earth.0, self.earth.1, depth)
+    }
+}
+
+fn lies(scene: &Scene, place: Place) -> bool {
+    scene.subjects.iter().any(|subject| subject.shape.place == place)
+}
+
+fn stands(scene: &Scene) -> bool {
+    lies(scene, Place::Land) || lies(scene, Place::Back)
+}
+
+/// The terrain, and whether there is a lake in it.
+fn terrain(scene: &Scene, draw: &mut Draw) -> (Terrain, bool) {
+    let first_of = [
+        (Sight::Studio, Terrain::Studio),
+        (Sight::Space, Terrain::Space),
+        (Sight::City, Terrain::City),
+        (Sight::Neon, Terrain::City),
+        (Sight::Sea, Terrain::Sea),
+        (Sight::Beach, Terrain::Sea),
+        (Sight::Forest, Terrain::Forest),
+    ];
+    let known = first_of.into_iter().find(|(sight, _)| scene.has(*sight));
+    let terrain = known.map_or(Terrain::Land, |(_, terrain)| terrain);
+    let by_chance = draw.chance(0.5) && scene.is_bare() && !stands(scene);
+    let can_have_lake = matches!(terrain, Terrain::Land | Terrain::Forest);
+    let has_lake = can_have_lake && (scene.has(Sight::Lake) || by_chance);
+    // What floats needs water.
+    if terrain == Terrain::Land && lies(scene, Place::Water) && !has_lake {
+        return (Terrain::Sea, false);
+    }
+    (terrain, has_lake)
+}
+
+/// The height of the skyline, as a share of the distance to the floor.
+fn skyline(scene: &Scene, terrain: Terrain, draw: &mut Draw) -> f32 {
+    match terrain {
+        Terrain::City => draw.between(0.66, 0.74),
+        Terrain::Studio => 0.8,
+        _ if scene.has(Sight::Sky) => draw.between(0.70, 0.76),
+        _ => draw.between(0.5, 0.62),
+    }
+}

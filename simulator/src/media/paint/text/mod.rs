@@ -1,0 +1,219 @@
+//! Text in many scripts: its width, its lines, and its pixels.
+
+mod code_point;
+mod fonts;
+mod line;
+
+use std::sync::LazyLock;
+
+use ab_glyph::{Font as _, FontRef, Glyph, PxScale, point};
+use epaint_default_fonts::{HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT};
+
+use self::line::{Line, Mark};
+use super::canvas::{Canvas, Colour};
+
+/// A typeface with fallback fonts.
+pub(crate) struct Face(Vec<FontRef<'static>>);
+
+/// For prompts.
+pub(super) static PROSE: LazyLock<Face> =
+    LazyLock::new(|| Face::of([UBUNTU_LIGHT, NOTO_EMOJI_REGULAR, HACK_REGULAR]));
+
+/// For names and numbers.
+pub(crate) static PLAIN: LazyLock<Face> =
+    LazyLock::new(|| Face::of([HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT]));
+
+impl Face {
+    fn of(files: [&'static [u8]; 3]) -> Self {
+        Self(files.into_iter().filter_map(|file| FontRef::try_from_slice(file).ok()).collect())
+    }
+
+    /// The first font that has the character.
+    fn font_of(&self, character: char) -> Option<&FontRef<'static>> {
+        let has = |font: &&FontRef<'static>| font.glyph_id(character).0 != 0;
+        self.0.iter().find(has).or_else(|| fonts::WORLD.iter().find(has))
+    }
+
+    /// The width of a text in pixels.
+    pub(crate) fn width(&self, text: &str, size: f32) -> f32 {
+        Line::of(self, text, size).width
+    }
+
+    /// The height above the baseline.
+    pub(crate) fn ascent(&self, size: f32) -> f32 {
+        self.0.first().map_or(size, |font| font.ascent_unscaled() * scale(font, size))
+    }
+
+    /// The text, truncated with an ellipsis if it is wider than `room`.
+    pub(super) fn elide(&self, text: &str, size: f32, room: f32) -> String {
+        if self.width(text, size) <= room {
+            return text.to_owned();
+        }
+        let kept = |end: usize| format!("{}…", text.get(..end).unwrap_or_default().trim_end());
+        let fits = |end: &usize| self.width(&kept(*end), size) <= room;
+        kept(self.longest(text, fits))
+    }
+
+    /// The end of the longest beginning of a text that fits.
+    fn longest(&self, text: &str, fits: impl Fn(&usize) -> bool) -> usize {
+        let ends: Vec<_> = text.char_indices().map(|(end, _)| end).chain([text.len()]).collect();
+        ends.partition_point(fits).checked_sub(1).map_or(0, |last| ends[last])
+    }
+
+    /// Wraps the text to at most `lines` lines no wider than `room`: between words if possible, and
+    /// within a word that is wider than a line, as in scripts without spaces.
+    pub(super) fn wrap(&self, text: &str, size: f32, room: f32, lines: usize) -> Vec<String> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (mut wrapped, mut rest) = (Vec::new(), text.as_str());
+        while !rest.is_empty() && wrapped.len() + 1 < lines {
+            let fits = |end: &usize| {
+                self.width(rest.get(..*end).unwrap_or_default().trim_end(), size) <= room
+            };
+            let most = self.longest(rest, fits);
+            let line = rest.get(..most).unwrap_or_default();
+            let end = match line.rfind(' ') {
+                _ if most == rest.len() => most,
+                _ if rest.get(most..).is_some_and(|rest| rest.starts_with(' ')) => most,
+                Some(space) if space > 0 => space,
+                _ => most,
+            };
+            if end == 0 {
+                break;
+            }
+            let (line, next) = rest.split_at(end);
+            wrapped.push(line.trim_end().to_owned());
+            rest = next.trim_start();
+        }
+        if !rest.is_empty() && wrapped.len() < lines {
+            wrapped.push(self.elide(rest, size, room));
+        }
+        wrapped
+    }
+
+    /// Draws a line of text on `baseline`.
+    pub(super) fn draw(
+        &self,
+        canvas: &mut Canvas,
+        text: &str,
+        size: f32,
+        at: (f32, f32),
+        colour: Colour,
+    ) {
+        self.ink(text, size, at, &mut |x, y, share| canvas.blend(x, y, colour, share));
+    }
+
+    /// Calls `dot` with each pixel of a line of text, and with the share of it that is covered.
+    pub(crate) fn ink(
+        &self,
+        text: &str,
+        size: f32,
+        (x, baseline): (f32, f32),
+        dot: &mut dyn FnMut(i64, i64, f32),
+    ) {
+        for (mark, at) in Line::of(self, text, size).marks {
+            match mark {
+                Mark::Glyph(font, id, (dx, dy)) => {
+                    let position = point(x + at + dx, baseline - dy);
+                    let glyph = Glyph { id, scale: PxScale::from(size), position };
+                    let Some(outline) = font.outline_glyph(glyph) else { continue };
+                    let bounds = outline.px_bounds();
+                    let (left, top) = (bounds.min.x as i64, bounds.min.y as i64);
+                    outline.draw(|dx, dy, share| {
+                        dot(left + i64::from(dx), top + i64::from(dy), share);
+                    });
+                }
+                Mark::Missing(character) => {
+                    code_point::draw(character, size, (x + at, baseline), dot);
+                }
+            }
+        }
+    }
+}
+
+/// From font units to pixels.
+fn scale(font: &FontRef<'static>, size: f32) -> f32 {
+    size / font.height_unscaled().max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fonts_are_readable() {
+        assert_eq!((PROSE.0.len(), PLAIN.0.len(), fonts::WORLD.len()), (3, 3, 3));
+    }
+
+    #[test]
+    fn nothing_is_wider_than_its_room() {
+        for text in [
+            "The quick brown fox 🦊 jumps over Donaudampfschifffahrtsgesellschaftskapitän, twice",
+            "雪の中の赤い狐が森の中で静かに眠っている、そして月が湖の上に昇る",
+            "ثعلب أحمر في الثلج تحت ضوء القمر بجانب البحيرة الهادئة",
+            "หมาจิ้งจอกสีแดงท่ามกลางหิมะ",
+        ] {
+            for room in [40.0, 90.0, 200.0, 5000.0] {
+                for lines in 1..4 {
+                    let wrapped = PROSE.wrap(text, 20.0, room, lines);
+                    assert!(wrapped.len() <= lines);
+                    for line in wrapped {
+                        assert!(PROSE.width(&line, 20.0) <= room, "{line:?} in {room}");
+                    }
+                }
+            }
+            assert_eq!(PROSE.wrap(text, 20.0, 5000.0, 2), [text]);
+        }
+        assert!(PROSE.wrap("  ", 20.0, 100.0, 2).is_empty());
+    }
+
+    #[test]
+    fn text_without_spaces_fills_all_lines() {
+        let text = "雪の中の赤い狐が森の中で静かに眠っている";
+        let wrapped = PROSE.wrap(text, 20.0, PROSE.width(text, 20.0) * 0.6, 2);
+        assert_eq!(wrapped.concat(), text);
+    }
+
+    #[test]
+    fn prompts_in_many_scripts_have_glyphs() {
+        for text in [
+            "A café, naïve; 50 € – Ελληνικά, кириллица",
+            "雪地里的红狐狸，月光下的湖",
+            "雪地裡的紅狐狸，湖邊的燈籠",
+            "雪の中の赤いキツネ、夜のネオン街",
+            "눈 속의 붉은 여우와 호수 위의 달",
+            "ثعلب أحمر في الثلج",
+            "שועל אדום בשלג",
+            "🐺❄🌙🏠🌸",
+        ] {
+            for character in text.chars() {
+                assert!(PROSE.font_of(character).is_some(), "{character} of {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn arabic_letters_are_joined_and_run_from_right_to_left() {
+        let line = Line::of(&PROSE, "سلام", 20.0);
+        let alone: f32 = "سلام".chars().map(|letter| PROSE.width(&letter.to_string(), 20.0)).sum();
+        assert!(line.width < alone * 0.95, "{} {alone}", line.width);
+        // Mixed with Latin text, the Arabic words keep their own order.
+        let start = |text: &str| Line::of(&PROSE, text, 20.0).marks.first().map(|mark| mark.1);
+        assert_eq!(start("a سلام"), Some(0.0));
+        let first = |text: &str| match Line::of(&PROSE, text, 20.0).marks.first() {
+            Some((Mark::Glyph(_, id, _), _)) => id.0,
+            _ => 0,
+        };
+        assert_eq!(first("سلا م"), first("م"), "the last letter is on the left");
+    }
+
+    #[test]
+    fn a_character_without_a_glyph_is_shown_by_its_code_point() {
+        let mut dots = 0;
+        PROSE.ink("\u{0e01}", 40.0, (0.0, 40.0), &mut |_, _, _| dots += 1);
+        let mut other = 0;
+        PROSE
+            .ink("\u{0e8a}", 40.0, (0.0, 40.0), &mut |_, _, share| other += u32::from(share > 0.1));
+        assert!(dots > 100 && other > 100);
+        assert_eq!(PROSE.width("\u{fe0f}\u{200d}", 20.0), 0.0, "these are invisible");
+    }
+}
