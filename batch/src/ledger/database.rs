@@ -81,8 +81,8 @@ impl Database {
 
     pub(super) async fn begin(&mut self) -> sqlx::Result<()> {
         let begin = match self {
-            // A transaction that reads first could not become a writer later. A connection that only
-            // reads starts a reader.
+            // A transaction that reads first could not become a writer later. A connection that
+            // only reads starts a reader.
             Self::Sqlite(_) => "BEGIN IMMEDIATE",
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => "BEGIN",
