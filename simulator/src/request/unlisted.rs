@@ -16,7 +16,7 @@ const MAX_NAME: usize = 64;
 /// The fields without an effect, because the contract lists all fields of the operation.
 #[derive(Default)]
 pub(crate) struct Ignored {
-    /// Their names, which are printable.
+    /// Their names, which are printable and sorted.
     pub(crate) names: Vec<String>,
     /// Their values for the log. Images are summarized.
     pub(crate) values: Map<String, Value>,
@@ -60,7 +60,11 @@ pub(crate) fn take(submission: &Submission, body: &mut Map<String, Value>) -> Ig
         .into_iter()
         .partition(|(name, _)| submission.fields.get(name).is_some());
     *body = listed;
-    ignored.names = unlisted.keys().take(MAX_NAMES).map(|name| printable(name)).collect();
+    // Other crates of a program decide whether a map keeps its order.
+    let mut names: Vec<_> = unlisted.keys().map(|name| printable(name)).collect();
+    names.sort_unstable();
+    names.truncate(MAX_NAMES);
+    ignored.names = names;
     ignored.values = unlisted.into_iter().map(|(name, value)| (name, summarized(value))).collect();
     ignored
 }
