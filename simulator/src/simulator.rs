@@ -14,6 +14,7 @@ use crate::{
     error::StartError,
     faults::Faults,
     http,
+    journal::RequestRecord,
     runtime::clock::Clock,
     state::AppState,
     tasks::{TaskView, counts::Counts},
@@ -119,6 +120,12 @@ impl Simulator {
         let now = self.state.clock.now();
         let records = self.state.records();
         records.tasks.iter().map(|task| task.view(now, &self.state.config.in_progress)).collect()
+    }
+
+    /// The requests that are kept, oldest first: all that were sent to the service, refused ones
+    /// included. See [`Config::max_kept_requests`].
+    pub fn requests(&self) -> Vec<RequestRecord> {
+        self.state.journal.oldest_first()
     }
 
     /// The organizations, with their credits, projects, keys and spending.

@@ -12,6 +12,7 @@ use crate::{
     error::StartError,
     faults::Faults,
     http::signed_url::Signer,
+    journal::Journal,
     runtime::{chance::Chance, clock::Clock, workers::WorkerPool},
     tasks::{Retention, Tasks, counts::Counts},
     values::secret::Secret,
@@ -25,6 +26,7 @@ pub(crate) struct AppState {
     pub(crate) clock: Clock,
     pub(crate) signer: Signer,
     pub(crate) webhooks: Arc<Webhooks>,
+    pub(crate) journal: Journal,
     pub(crate) faults: Faults,
     /// Validates requests, separately so that they do not wait for pictures to be rendered.
     pub(crate) readers: WorkerPool,
@@ -66,6 +68,7 @@ impl AppState {
         Ok(Self {
             signer: Signer::new(chance),
             webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
+            journal: Journal::new(config.max_kept_requests),
             faults: Faults::with_rules(chance, &config.faults)?,
             clock,
             readers: WorkerPool::new(),

@@ -94,7 +94,7 @@ async fn a_run_waits_for_webhooks_of_unknown_jobs(backend: Backend) {
 async fn a_run_waits_no_longer_than_its_patience(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    let lost = job("lost", "a fox [[reply-lost]] [[webhook-lost]]");
+    let lost = job("lost", "a fox [[reply-lost]] [[webhook-late=3600]]");
     let batch = receiving_batch(&fixture, &ledger).await.jobs([lost]);
     let report = batch.callback_patience(Duration::from_millis(1)).run().await.unwrap();
     assert_eq!(report.count(State::Unknown), 1);

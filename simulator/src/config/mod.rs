@@ -114,6 +114,9 @@ pub struct Config {
     /// final status are dropped, oldest first, and polling them returns `Task not found`. Tasks in
     /// progress are always kept. Default: 1 GiB.
     pub max_kept_bytes: u64,
+    /// The maximum number of requests to keep in the journal. Above it, the oldest are dropped.
+    /// Default: 10,000.
+    pub max_kept_requests: usize,
     /// How long a delivery URL is valid after the task became ready. Default: 10 minutes.
     #[serde(deserialize_with = "seconds::one")]
     pub delivery_lifetime: Duration,
@@ -158,6 +161,7 @@ impl Default for Config {
             max_output_side: 8192,
             max_output_pixels: 1 << 24,
             max_kept_bytes: 1 << 30,
+            max_kept_requests: 10_000,
             delivery_lifetime: Duration::from_secs(600),
             speed: 1.0,
             webhooks: WebhookSettings::default(),

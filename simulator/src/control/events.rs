@@ -26,6 +26,7 @@ struct Snapshot {
     polls: u64,
     delivered: u64,
     refused: u64,
+    requests: u64,
     /// The numbers of the newest entries of the ledger and the audit log.
     accounts: (u64, u64),
     /// The ids of the fault rules, with how often each has been applied.
@@ -56,6 +57,7 @@ impl Snapshot {
             polls: records.polls,
             delivered: records.delivered,
             refused: records.refused.values().sum(),
+            requests: state.journal.written(),
             accounts: (
                 ledger.first().map_or(0, |entry| entry.number),
                 audit.first().map_or(0, |entry| entry.number),
@@ -75,6 +77,7 @@ impl Snapshot {
         let parts = [
             ("tasks", tasks),
             ("counts", tasks || traffic),
+            ("requests", self.requests != other.requests),
             ("accounts", accounts),
             ("faults", self.faults != other.faults),
             ("clock", self.speed != other.speed),

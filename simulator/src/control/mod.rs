@@ -10,6 +10,7 @@ mod logs;
 mod openapi;
 mod page;
 mod reply;
+mod requests;
 mod tasks;
 mod webhooks;
 
@@ -75,6 +76,8 @@ pub(crate) fn router(
         .route("/api/clock/advance", post(clock::advance))
         .route("/api/webhooks", get(webhooks::list))
         .route("/api/webhooks/{delivery}/redeliver", post(webhooks::redeliver))
+        .route("/api/requests", get(requests::list))
+        .route("/api/requests/verify", post(requests::verify))
         .route("/api/audit", get(logs::audit))
         .route("/api/ledger", get(logs::ledger))
         .merge(accounts::routes())

@@ -9,7 +9,7 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderMap, Method, Uri},
+    http::{Method, Uri, request::Parts},
     response::Response,
 };
 use http_body::{Frame, SizeHint};
@@ -20,6 +20,7 @@ use super::rejection::Rejection;
 use crate::{
     faults::{AppliedFaults, CutShort, FaultPlace, RequestedFaults},
     http::{range::Part, signed_url::EXPIRED},
+    journal::RequestRecord,
     state::AppState,
     tasks::outcome::Outcome,
 };
@@ -30,16 +31,16 @@ const CHUNK: usize = 64 << 10;
 /// Serves a delivery URL. It requires no key, because the URL is signed.
 pub(super) async fn deliver(
     state: &Arc<AppState>,
-    method: &Method,
-    uri: &Uri,
-    headers: &HeaderMap,
+    Parts { method, uri, headers, .. }: &Parts,
     file: &str,
+    record: &mut RequestRecord,
 ) -> Result<Response, Rejection> {
     if method != Method::GET && method != Method::HEAD {
         return Err(Rejection::OtherMethods("GET, HEAD".to_owned()));
     }
     check_url(state, uri, file)?;
     let id = file.split('.').next().unwrap_or_default();
+    record.set_task(id);
     let mut requested =
         RequestedFaults::in_header(headers, FaultPlace::Delivery).map_err(Rejection::Malformed)?;
     let (kind, bytes) = picture(state, id).await?;
@@ -52,6 +53,7 @@ pub(super) async fn deliver(
             state.faults.apply(FaultPlace::Delivery, &mut requested, task)
         }
     };
+    record.faults = applied.names();
     let replacement =
         applied.replacement(FaultPlace::Delivery).or_else(|| applied.delivery_replacement(kind));
     let response = replacement.unwrap_or_else(|| {

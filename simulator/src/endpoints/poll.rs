@@ -14,6 +14,7 @@ use crate::{
     contract::Violation,
     faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
     http::response,
+    journal::RequestRecord,
     tasks::outcome::{Outcome, UNKNOWN_STATUS},
 };
 
@@ -22,15 +23,18 @@ pub(super) async fn poll(
     endpoint: &Endpoint,
     project: &ProjectRef,
     head: &Parts,
+    record: &mut RequestRecord,
 ) -> Result<Response, Rejection> {
     let mut parameters = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
     let Some((_, id)) = parameters.find(|(name, _)| name == "id") else {
         let missing = Violation::new(["query", "id"], "missing", "Field required");
         return Err(Rejection::Invalid(vec![missing]));
     };
+    record.set_task(&id);
     let mut requested = RequestedFaults::in_header(&head.headers, FaultPlace::Poll)
         .map_err(Rejection::Malformed)?;
     let (response, applied) = respond(endpoint, head, (project, &id), &mut requested);
+    record.faults = applied.names();
     Ok(applied.delay(&endpoint.state.clock, response).await)
 }
 

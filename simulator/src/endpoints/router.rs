@@ -11,14 +11,17 @@ use axum::{
 };
 use http_body_util::BodyExt as _;
 use serde_json::json;
-use tracing::debug;
 
 use super::{delivery, poll, public_base, rejection::Rejection, submit};
 use crate::{
     contract::{Found, Kind, Region, neutral_path},
     http::response,
+    journal::RequestRecord,
     state::AppState,
 };
+
+/// The path for supervisors, which is not in the journal.
+const HEALTH: &str = "/healthz";
 
 /// The service at one of its two base URLs.
 #[derive(Clone)]
@@ -35,20 +38,31 @@ pub(crate) fn router(endpoint: Endpoint) -> Router {
 
 async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response {
     let (head, mut body) = request.into_parts();
-    match dispatch(&endpoint, &head, &mut body).await {
+    let state = &endpoint.state;
+    if head.uri.path() == HEALTH {
+        return response::json(StatusCode::OK, &json!({ "status": "ok" }));
+    }
+    let mut entry = state.journal.entry(RequestRecord::new(
+        state.clock.unix_now(),
+        endpoint.region,
+        &head.method,
+        head.uri.path(),
+        &head.headers,
+    ));
+    let response = match dispatch(&endpoint, &head, &mut body, &mut entry.record).await {
         Ok(response) => response,
         Err(refusal) => {
-            drain(body, endpoint.state.config.max_body_bytes).await;
-            let (method, path) = (&head.method, head.uri.path());
+            drain(body, state.config.max_body_bytes).await;
             let response = refusal.response();
             let status = response.status();
-            debug!(%method, path, status = status.as_u16(), region = %endpoint.region, "refused");
             if status.is_client_error() {
-                *endpoint.state.records().refused.entry(status.as_u16()).or_default() += 1;
+                *state.records().refused.entry(status.as_u16()).or_default() += 1;
             }
             response
         }
-    }
+    };
+    entry.record.set_response(&response);
+    response
 }
 
 /// Reads and discards the rest of a body, up to a limit, so that the client can read the response
@@ -67,13 +81,11 @@ async fn dispatch(
     endpoint: &Endpoint,
     head: &Parts,
     body: &mut Body,
+    record: &mut RequestRecord,
 ) -> Result<Response, Rejection> {
     let state = &endpoint.state;
-    if head.uri.path() == "/healthz" {
-        return Ok(response::json(StatusCode::OK, &json!({ "status": "ok" })));
-    }
     if let Some(file) = head.uri.path().strip_prefix("/delivery/") {
-        return delivery::deliver(state, &head.method, &head.uri, &head.headers, file).await;
+        return delivery::deliver(state, head, file, record).await;
     }
     let path =
         neutral_path(head.uri.path(), &state.config.model_prefix).ok_or(Rejection::NotFound)?;
@@ -82,9 +94,11 @@ async fn dispatch(
         Found::OtherMethods(allow) => return Err(Rejection::OtherMethods(allow)),
         Found::Nothing => return Err(Rejection::NotFound),
     };
+    record.operation = Some(path.trim_start_matches("/v1/").to_owned());
     let project = state.records().accounts.caller(&head.headers).map_err(Rejection::Forbidden)?;
+    record.set_project(&project);
     match &operation.kind {
-        Kind::Poll => poll::poll(endpoint, &project, head).await,
+        Kind::Poll => poll::poll(endpoint, &project, head, record).await,
         Kind::Submit(submission) => {
             let name = path.trim_start_matches("/v1/");
             if !state.records().accounts.admits(&project, name) {
@@ -97,7 +111,7 @@ async fn dispatch(
                 operation_id: operation.id.clone(),
                 base: public_base::of(endpoint, head),
             };
-            submit::submit(endpoint, call, &head.headers, body).await
+            submit::submit(endpoint, call, &head.headers, body, record).await
         }
     }
 }

@@ -20,9 +20,11 @@ use crate::{
         body::{self, BodyError},
         response,
     },
+    journal::RequestRecord,
     media::{images::Input, paint::Format, video},
     request::{parsed::ParsedRequest, size, validation},
     state::AppState,
+    tasks::logged_request::LoggedRequest,
 };
 
 /// The called operation, and the project of the key.
@@ -49,6 +51,7 @@ pub(super) async fn submit(
     call: Call,
     headers: &HeaderMap,
     body: &mut Body,
+    record: &mut RequestRecord,
 ) -> Result<Response, Rejection> {
     let requested = RequestedFaults::in_header(headers, FaultPlace::Submission)
         .map_err(Rejection::Malformed)?;
@@ -64,21 +67,33 @@ pub(super) async fn submit(
         let call = call.clone();
         let headers = headers.clone();
         move || {
-            let mut valid = examine(&state, &call, &bytes)?;
+            let mut valid = examine(&state, &call, &bytes).map_err(|violations| {
+                (violations, LoggedRequest::of_refused(&bytes, &state.contract.secret_fields))
+            })?;
             valid.parsed.directives.faults.join(requested, &call.operation, &headers, &bytes);
             Ok(valid)
         }
     };
-    let examined = endpoint.state.readers.run(examine).await.map_err(|_| Rejection::Internal)?;
-    let mut valid = examined.map_err(Rejection::Invalid)?;
+    let examined: Result<ValidRequest, (_, Option<LoggedRequest>)> =
+        endpoint.state.readers.run(examine).await.map_err(|_| Rejection::Internal)?;
+    let mut valid = examined.map_err(|(violations, request)| {
+        if let Some(request) = request {
+            record.set_request(request.json());
+        }
+        Rejection::Invalid(violations)
+    })?;
+    record.set_request(valid.parsed.shown.json());
+    record.ignored_fields.clone_from(&valid.parsed.ignored);
     let can_be_accepted = accept::check(endpoint, headers, &call, &valid).is_ok();
     let requested = &mut valid.parsed.directives.faults;
     let applied = endpoint.state.faults.apply_to_submission(requested, can_be_accepted);
+    record.faults = applied.names();
     let response = match applied.replacement(FaultPlace::Submission) {
         Some(response) => response,
         None => {
             let ignored = ignored_header(&valid.parsed.ignored);
             let accepted = accept::accept(endpoint, headers, call, valid, applied.foreign_base())?;
+            record.set_task(&accepted.id);
             let mut response = response::json(StatusCode::OK, &accepted);
             response.headers_mut().extend(ignored);
             applied.after(response)

@@ -27,6 +27,11 @@ impl AppliedFaults {
         self.0.push(fault.clone());
     }
 
+    /// The names of the faults.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|fault| fault.known.name).collect()
+    }
+
     fn effects(&self) -> impl Iterator<Item = &Effect> {
         self.0.iter().map(|fault| &fault.effect)
     }

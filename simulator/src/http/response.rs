@@ -6,7 +6,7 @@ use axum::{
     response::Response,
 };
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A JSON response.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
@@ -21,7 +21,14 @@ pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     response
 }
 
+/// The detail of an error response, as an extension of the response.
+#[derive(Clone)]
+pub(crate) struct Detail(pub(crate) Value);
+
 /// An error response: `{"detail": "..."}`, with a text or a list.
 pub(crate) fn detail(status: StatusCode, detail: impl Serialize) -> Response {
-    json(status, &json!({ "detail": detail }))
+    let detail = json!(detail);
+    let mut response = json(status, &json!({ "detail": detail }));
+    response.extensions_mut().insert(Detail(detail));
+    response
 }

@@ -12,7 +12,7 @@ use crate::{
         paint::{Format, Settings},
     },
     tasks::{
-        logged_request::LoggedRequest,
+        logged_request::{LoggedRequest, redact},
         moderation::Moderation,
         outcome::{Directives, Outcome},
     },
@@ -74,14 +74,6 @@ fn format(fields: &Fields, body: &Value) -> Format {
     named.and_then(Format::named).unwrap_or(Format::Jpeg)
 }
 
-fn redact(secret_fields: &BTreeSet<String>, body: &mut Value) {
-    for (name, value) in body.as_object_mut().into_iter().flatten() {
-        if secret_fields.contains(name) && !value.is_null() {
-            *value = "[redacted]".into();
-        }
-    }
-}
-
 /// The texts of the request: its body without images and secrets.
 fn texts(body: &Value, secret_fields: &BTreeSet<String>, inputs: &[Input]) -> Value {
     let mut texts = body.clone();
@@ -96,19 +88,4 @@ fn texts(body: &Value, secret_fields: &BTreeSet<String>, inputs: &[Input]) -> Va
     let summaries: BTreeSet<_> = inputs.iter().map(|input| input.image.summary()).collect();
     texts::replace(&mut texts, &|text| summaries.contains(text).then_some(Value::Null));
     texts
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn secrets_are_redacted() {
-        let secrets = BTreeSet::from(["webhook_secret".to_owned()]);
-        let mut body = json!({ "webhook_secret": "s3cret", "prompt": "x" });
-        redact(&secrets, &mut body);
-        assert_eq!(body, json!({ "webhook_secret": "[redacted]", "prompt": "x" }));
-    }
 }

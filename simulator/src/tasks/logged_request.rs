@@ -1,8 +1,11 @@
 //! What is kept of a task's request.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
 
-use crate::webhooks;
+use serde_json::Value;
+use url::Url;
+
+use crate::{media::images, values::texts, webhooks};
 
 /// A larger request, without its images, is not kept.
 const MAX_KEPT_BYTES: usize = 256 << 10;
@@ -36,6 +39,27 @@ impl LoggedRequest {
         }
     }
 
+    /// Summarizes the body of a refused request, which may be anything. Returns `None` if it is not
+    /// JSON.
+    pub(crate) fn of_refused(body: &[u8], secret_fields: &BTreeSet<String>) -> Option<Self> {
+        let mut body = serde_json::from_slice(body).ok()?;
+        redact(secret_fields, &mut body);
+        texts::replace(&mut body, &|text| {
+            if images::seems_image(text) {
+                return Some(format!("[an image, {} characters]", text.len()).into());
+            }
+            // The query may be signed.
+            let url = Url::parse(text).ok().filter(|url| !url.cannot_be_a_base())?;
+            Some(webhooks::shown(url.as_str()).into())
+        });
+        Some(Self::new(body, Value::Null))
+    }
+
+    /// The text of the JSON.
+    pub(crate) fn json(&self) -> &str {
+        &self.json
+    }
+
     pub(crate) fn body(&self) -> Value {
         serde_json::from_str(&self.json).unwrap_or_default()
     }
@@ -46,11 +70,49 @@ impl LoggedRequest {
     }
 }
 
+/// Redacts the secret fields of a body.
+pub(crate) fn redact(secret_fields: &BTreeSet<String>, body: &mut Value) {
+    for (name, value) in body.as_object_mut().into_iter().flatten() {
+        if secret_fields.contains(name) && !value.is_null() {
+            *value = "[redacted]".into();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn secrets_are_redacted() {
+        let secrets = BTreeSet::from(["webhook_secret".to_owned()]);
+        let mut body = json!({ "webhook_secret": "s3cret", "prompt": "x" });
+        redact(&secrets, &mut body);
+        assert_eq!(body, json!({ "webhook_secret": "[redacted]", "prompt": "x" }));
+    }
+
+    #[test]
+    fn refused_requests_are_kept_without_secrets_images_and_signed_queries() {
+        let body = json!({
+            "webhook_secret": ["s3cret"],
+            "input_image": ["https://user:word@images.example/a.png?signature=1", "iVBORw0KGgoAAAANSUhEUg=="],
+            "prompt": "x",
+        });
+        let secrets = BTreeSet::from(["webhook_secret".to_owned()]);
+        let kept = LoggedRequest::of_refused(body.to_string().as_bytes(), &secrets).unwrap();
+        let image = "[an image, 24 characters]";
+        assert_eq!(
+            kept.body(),
+            json!({
+                "webhook_secret": "[redacted]",
+                "input_image": ["https://images.example/a.png", image],
+                "prompt": "x",
+            })
+        );
+        assert!(LoggedRequest::of_refused(b"{", &secrets).is_none());
+    }
 
     #[test]
     fn large_requests_are_not_kept() {

@@ -22,6 +22,16 @@ impl<T> NumberedLog<T> {
         }
     }
 
+    /// The number of entries since the start.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The number of entries that have been dropped.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.written - self.entries.len() as u64
+    }
+
     /// The kept entries, newest first.
     pub(crate) fn newest(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().rev()
@@ -39,5 +49,6 @@ mod tests {
             log.write(|number| number);
         }
         assert_eq!(log.newest().copied().collect::<Vec<_>>(), [5, 4, 3]);
+        assert_eq!((log.written(), log.dropped()), (5, 2));
     }
 }

@@ -13,7 +13,7 @@ use super::bench::{Bench, Response};
 
 impl Bench {
     /// Sends a request to the control interface, as a program does.
-    async fn control(&self, method: Method, path: &str, body: Option<Value>) -> Response {
+    pub async fn control(&self, method: Method, path: &str, body: Option<Value>) -> Response {
         self.control_as("", method, path, body).await
     }
 
@@ -35,14 +35,14 @@ impl Bench {
     }
 
     /// Gets a resource.
-    async fn show(&self, path: &str) -> Value {
+    pub async fn show(&self, path: &str) -> Value {
         let response = self.control(Method::GET, path, None).await;
         assert_eq!(response.status, 200, "{path}: {response:?}");
         response.json()
     }
 
     /// Makes a change as the operator, which must succeed.
-    async fn change(&self, method: Method, path: &str, body: Value) -> Value {
+    pub async fn change(&self, method: Method, path: &str, body: Value) -> Value {
         let response = self.control(method, path, Some(body)).await;
         assert_eq!(response.status, 200, "{path}: {response:?}");
         response.json()

@@ -24,6 +24,7 @@ mod pictures_prompt;
 mod public_url;
 mod raw;
 mod rejections;
+mod requests;
 mod sizes;
 mod slow;
 mod tasks;

@@ -1,6 +1,8 @@
 //! Stored API keys.
 
-use super::ProjectRef;
+use axum::http::HeaderMap;
+
+use super::{KEY_HEADER, ProjectRef};
 use crate::values::secret::Secret;
 
 pub(super) struct Key {
@@ -10,12 +12,20 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The masked key: its last four characters, if at least eight others stay hidden.
     pub(super) fn masked(&self) -> String {
-        let secret = self.secret.expose();
-        let shown = secret.len().checked_sub(4).filter(|hidden| *hidden >= 8);
-        format!("…{}", shown.and_then(|hidden| secret.get(hidden..)).unwrap_or_default())
+        masked(self.secret.expose())
     }
+}
+
+/// A masked key: its last four characters, if at least eight others stay hidden.
+fn masked(secret: &str) -> String {
+    let shown = secret.len().checked_sub(4).filter(|hidden| *hidden >= 8);
+    format!("…{}", shown.and_then(|hidden| secret.get(hidden..)).unwrap_or_default())
+}
+
+/// The masked key of a request, whether or not it is valid.
+pub(crate) fn masked_key(headers: &HeaderMap) -> Option<String> {
+    headers.get(KEY_HEADER).map(|key| masked(key.to_str().unwrap_or_default()))
 }
 
 /// Whether a key is valid: visible ASCII characters.

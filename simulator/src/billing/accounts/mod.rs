@@ -22,7 +22,7 @@ pub use self::audit::AuditEntry;
 use self::audit::AuditLog;
 pub(crate) use self::change::{AccountError, AccountErrorKind, Act};
 use self::key::Key;
-pub(crate) use self::key::is_sendable;
+pub(crate) use self::key::{is_sendable, masked_key};
 pub use self::role::{Permission, Role};
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
 use self::spending::Spending;

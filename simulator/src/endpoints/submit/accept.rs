@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use serde::Serialize;
-use tracing::info;
+use tracing::debug;
 
 use super::{Call, ValidRequest};
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 /// The response to a submission: with a polling URL, or with the status and the webhook.
 #[derive(Serialize)]
 pub(super) struct Accepted {
-    id: String,
+    pub(super) id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     polling_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub(super) fn accept(
     };
     let base = call.base.clone();
     let task = new_task(endpoint, call, valid, (number, id), now, bill);
-    info!(task = task.id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
+    debug!(task = task.id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
     if let Some(url) = &webhook_url {
         state.webhooks.enqueue(Webhook {
             task: task.id.clone(),

@@ -1,0 +1,89 @@
+//! The journal: every request to the service, refused ones included.
+
+mod pattern;
+mod record;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+use tracing::info;
+
+pub(crate) use self::pattern::RequestPattern;
+pub use self::record::{RequestRecord, RequestViolation};
+use crate::values::log::NumberedLog;
+
+pub(crate) struct Journal(Mutex<NumberedLog<RequestRecord>>);
+
+/// The requests of a journal that match a pattern.
+pub(crate) struct Found {
+    /// The number of matching requests.
+    pub(crate) count: usize,
+    /// The newest of them, newest first.
+    pub(crate) newest: Vec<RequestRecord>,
+    /// The number of requests that have been dropped, which could have matched, too.
+    pub(crate) dropped: u64,
+}
+
+impl Journal {
+    pub(crate) fn new(max_kept: usize) -> Self {
+        Self(Mutex::new(NumberedLog::new(max_kept)))
+    }
+
+    fn log(&self) -> MutexGuard<'_, NumberedLog<RequestRecord>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the record of a request. It is written when the entry is dropped, whether or not a
+    /// response was sent.
+    pub(crate) fn entry(&self, record: RequestRecord) -> Entry<'_> {
+        Entry { journal: self, started: Instant::now(), record }
+    }
+
+    /// The kept requests, oldest first.
+    pub(crate) fn oldest_first(&self) -> Vec<RequestRecord> {
+        let log = self.log();
+        let mut records: Vec<_> = log.newest().cloned().collect();
+        records.reverse();
+        records
+    }
+
+    pub(crate) fn find(&self, pattern: &RequestPattern) -> Found {
+        let log = self.log();
+        let matching: Vec<_> = log.newest().filter(|record| pattern.matches(record)).collect();
+        Found {
+            count: matching.len(),
+            newest: matching.into_iter().take(pattern.limit()).cloned().collect(),
+            dropped: log.dropped(),
+        }
+    }
+
+    /// The number of requests since the start.
+    pub(crate) fn written(&self) -> u64 {
+        self.log().written()
+    }
+}
+
+/// A request whose response is being made.
+pub(crate) struct Entry<'a> {
+    journal: &'a Journal,
+    started: Instant,
+    pub(crate) record: RequestRecord,
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        let elapsed = self.started.elapsed();
+        let mut record = self.record.clone();
+        record.set_duration(elapsed);
+        let RequestRecord { method, path, region, .. } = &record;
+        let operation = record.operation.as_deref();
+        let (status, task) = (record.status, record.task_id.as_deref());
+        let faults = (!record.faults.is_empty()).then(|| record.faults.join(", "));
+        let reason = record.reason();
+        info!(method, path, %region, operation, status, task, faults, reason, ?elapsed, "request");
+        self.journal.log().write(|number| {
+            record.number = number;
+            record
+        });
+    }
+}

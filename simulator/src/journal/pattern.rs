@@ -1,0 +1,179 @@
+//! What to look for in the journal.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::RequestRecord;
+use crate::values::pattern;
+
+/// The default and the maximum number of requests to return.
+const LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1000;
+
+/// Matches the requests that have all of its values.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RequestPattern {
+    method: Option<String>,
+    /// A path, or its beginning followed by `*`.
+    path: Option<String>,
+    /// An operation, or the beginning of its name followed by `*`.
+    operation: Option<String>,
+    region: Option<String>,
+    organization: Option<String>,
+    project: Option<String>,
+    /// A masked key, with or without the ellipsis.
+    key: Option<String>,
+    status: Option<StatusPattern>,
+    task_id: Option<String>,
+    /// The name of a fault.
+    fault: Option<String>,
+    /// The location of a violation.
+    violation: Option<String>,
+    /// The name of a field that had no effect.
+    ignored_field: Option<String>,
+    /// A part of the request body.
+    request: Option<Value>,
+    /// Only requests with a lower number.
+    before: Option<u64>,
+    /// The maximum number of requests to return.
+    limit: Option<usize>,
+}
+
+impl RequestPattern {
+    pub(super) fn limit(&self) -> usize {
+        self.limit.unwrap_or(LIMIT).min(MAX_LIMIT)
+    }
+
+    /// Whether it restricts the body, which a query cannot express.
+    pub(crate) fn has_request(&self) -> bool {
+        self.request.is_some()
+    }
+
+    pub(super) fn matches(&self, record: &RequestRecord) -> bool {
+        let region = record.region.to_string();
+        self.before.is_none_or(|before| record.number < before)
+            && self.status.as_ref().is_none_or(|status| status.matches(record.status))
+            && is(&self.method, Some(&record.method), |wanted, method| {
+                wanted.eq_ignore_ascii_case(method)
+            })
+            && is(&self.path, Some(&record.path), pattern::matches)
+            && is(&self.operation, record.operation.as_deref(), pattern::matches)
+            && is(&self.region, Some(&region), str::eq)
+            && is(&self.organization, record.organization.as_deref(), str::eq)
+            && is(&self.project, record.project.as_deref(), str::eq)
+            && is(&self.key, record.key.as_deref(), |wanted, key| {
+                wanted.trim_start_matches('…') == key.trim_start_matches('…')
+            })
+            && is(&self.task_id, record.task_id.as_deref(), str::eq)
+            && has(&self.fault, record.faults.iter().copied())
+            && has(&self.violation, record.violations.iter().map(|one| one.location.as_str()))
+            && has(&self.ignored_field, record.ignored_fields.iter().map(String::as_str))
+            && self
+                .request
+                .as_ref()
+                .is_none_or(|part| record.request().is_some_and(|request| contains(&request, part)))
+    }
+}
+
+fn is(wanted: &Option<String>, found: Option<&str>, equal: impl Fn(&str, &str) -> bool) -> bool {
+    wanted.as_deref().is_none_or(|wanted| found.is_some_and(|found| equal(wanted, found)))
+}
+
+fn has<'a>(wanted: &Option<String>, mut found: impl Iterator<Item = &'a str>) -> bool {
+    wanted.as_deref().is_none_or(|wanted| found.any(|found| found == wanted))
+}
+
+/// Whether `whole` has the members of `part`, at any depth. Lists are equal item by item.
+fn contains(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => part
+            .iter()
+            .all(|(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part))),
+        (Value::Array(whole), Value::Array(part)) => {
+            whole.len() == part.len()
+                && whole.iter().zip(part).all(|(whole, part)| contains(whole, part))
+        }
+        // 1 and 1.0 are the same number.
+        (Value::Number(whole), Value::Number(part)) => {
+            whole == part || whole.as_f64() == part.as_f64()
+        }
+        _ => whole == part,
+    }
+}
+
+/// `422`, or `4xx` for all status codes from 400 to 499.
+#[derive(Deserialize)]
+#[serde(try_from = "StatusText")]
+enum StatusPattern {
+    Code(u16),
+    Hundreds(u16),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StatusText {
+    Number(u16),
+    Text(String),
+}
+
+impl TryFrom<StatusText> for StatusPattern {
+    type Error = String;
+
+    fn try_from(text: StatusText) -> Result<Self, String> {
+        let text = match text {
+            StatusText::Number(code) => return Ok(Self::Code(code)),
+            StatusText::Text(text) => text,
+        };
+        let hundreds = text.strip_suffix("xx").and_then(|digit| digit.parse().ok());
+        match (text.parse(), hundreds) {
+            (Ok(code), _) => Ok(Self::Code(code)),
+            (_, Some(digit @ 1..=5)) => Ok(Self::Hundreds(digit)),
+            _ => Err("`status` must be a status code such as 422, or 4xx".to_owned()),
+        }
+    }
+}
+
+impl StatusPattern {
+    fn matches(&self, status: Option<u16>) -> bool {
+        status.is_some_and(|status| match self {
+            Self::Code(code) => status == *code,
+            Self::Hundreds(digit) => status / 100 == *digit,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_body_is_found() {
+        let whole = json!({ "prompt": "a fox", "seed": 7, "webhook": { "url": "x", "n": [1, 2] } });
+        for (part, is_part) in [
+            (json!({}), true),
+            (json!({ "seed": 7.0 }), true),
+            (json!({ "webhook": { "n": [1, 2] } }), true),
+            (json!({ "webhook": { "n": [1] } }), false),
+            (json!({ "seed": 8 }), false),
+            (json!({ "width": null }), false),
+        ] {
+            assert_eq!(contains(&whole, &part), is_part, "{part}");
+        }
+    }
+
+    #[test]
+    fn a_status_is_a_code_or_a_hundred() {
+        let read = |value: Value| serde_json::from_value::<StatusPattern>(value);
+        assert!(read(json!(422)).unwrap().matches(Some(422)));
+        assert!(read(json!("422")).unwrap().matches(Some(422)));
+        assert!(read(json!("4xx")).unwrap().matches(Some(403)));
+        assert!(!read(json!("4xx")).unwrap().matches(Some(500)));
+        assert!(!read(json!("4xx")).unwrap().matches(None));
+        for wrong in [json!("xx"), json!("9xx"), json!("ok"), json!(-1)] {
+            assert!(read(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A request in the journal.
+
+use std::time::Duration;
+
+use axum::{
+    http::{HeaderMap, Method},
+    response::Response,
+};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::{
+    billing::accounts::{self, ProjectRef},
+    contract::Region,
+    http::{Cut, response::Detail},
+};
+
+/// The maximum number of characters of a path, a task id or a message.
+const MAX_TEXT: usize = 300;
+
+/// The maximum number of violations to keep of one request.
+const MAX_VIOLATIONS: usize = 50;
+
+/// A larger body, without its images, is not kept.
+const MAX_BODY: usize = 8 << 10;
+
+/// A request to the service: a submission, a poll, a delivery, or one that was refused.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct RequestRecord {
+    /// The number of the request, counted from 1 in the order in which the requests ended.
+    pub number: u64,
+    /// When it arrived: seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
+    pub time: f64,
+    /// The base URL that it was sent to.
+    #[serde(serialize_with = "as_text")]
+    pub region: Region,
+    /// Its method.
+    pub method: String,
+    /// Its path without the query, which may be signed. At most 300 characters, all printable.
+    pub path: String,
+    /// The operation, named as in the contract but without `/v1/`: `gen-2-pro`, `get_result`.
+    /// `None` for deliveries, and if the path is none of the contract's.
+    pub operation: Option<String>,
+    /// The id of the organization that the key belongs to, if the key is valid.
+    pub organization: Option<String>,
+    /// The id of the project that the key belongs to, if the key is valid.
+    pub project: Option<String>,
+    /// The key: an ellipsis and its last four characters; only the ellipsis if it is short.
+    pub key: Option<String>,
+    /// The status code of the response. `None` if the connection ended without a response, because
+    /// of a fault or because the client disconnected.
+    pub status: Option<u16>,
+    /// The time until the response was ready, in milliseconds of real time.
+    pub duration_ms: f64,
+    /// The id of the task that the request created, polled or fetched.
+    pub task_id: Option<String>,
+    /// The names of the faults that were applied.
+    pub faults: Vec<&'static str>,
+    /// The reason for a refusal, if it is not a list of violations.
+    pub detail: Option<String>,
+    /// What the request violates, at most 50 violations.
+    pub violations: Vec<RequestViolation>,
+    /// The fields that had no effect.
+    pub ignored_fields: Vec<String>,
+    /// The body of a submission, if it is JSON of at most 8 KiB without its images. Images are
+    /// summarized, secrets are redacted, and URLs are without their query.
+    #[serde(serialize_with = "as_json")]
+    request: Option<Box<str>>,
+}
+
+/// A violation of the contract by a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RequestViolation {
+    /// The path to the invalid value: `body.width`, `query.id`.
+    pub location: String,
+    /// The kind: `missing`, `greater_than_equal`, `extra_forbidden`.
+    pub kind: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl RequestRecord {
+    pub(crate) fn new(
+        unix: Duration,
+        region: Region,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+    ) -> Self {
+        Self {
+            number: 0,
+            time: unix.as_secs_f64(),
+            region,
+            method: printable(method.as_str()),
+            path: printable(path),
+            operation: None,
+            organization: None,
+            project: None,
+            key: accounts::masked_key(headers),
+            status: None,
+            duration_ms: 0.0,
+            task_id: None,
+            faults: Vec::new(),
+            detail: None,
+            violations: Vec::new(),
+            ignored_fields: Vec::new(),
+            request: None,
+        }
+    }
+
+    /// The body of a submission, if it was kept: see the field `request` of `/api/requests`.
+    pub fn request(&self) -> Option<Value> {
+        serde_json::from_str(self.request.as_deref()?).ok()
+    }
+
+    pub(crate) fn set_project(&mut self, project: &ProjectRef) {
+        self.organization = Some(project.organization.to_string());
+        self.project = Some(project.project.to_string());
+    }
+
+    pub(crate) fn set_task(&mut self, id: &str) {
+        self.task_id = Some(printable(id));
+    }
+
+    /// Sets the body, as JSON without images and secrets.
+    pub(crate) fn set_request(&mut self, json: &str) {
+        self.request = (json.len() <= MAX_BODY).then(|| json.into());
+    }
+
+    /// Sets what the response says.
+    pub(crate) fn set_response(&mut self, response: &Response) {
+        if response.extensions().get::<Cut>().is_some() {
+            return;
+        }
+        self.status = Some(response.status().as_u16());
+        match response.extensions().get() {
+            Some(Detail(Value::Array(violations))) => {
+                self.violations =
+                    violations.iter().take(MAX_VIOLATIONS).map(RequestViolation::of).collect();
+            }
+            Some(Detail(Value::String(text))) => self.detail = Some(printable(text)),
+            _ => {}
+        }
+    }
+
+    pub(super) fn set_duration(&mut self, duration: Duration) {
+        // Microseconds are enough.
+        self.duration_ms = duration.as_micros() as f64 / 1000.0;
+    }
+
+    /// Why the request was refused, in one line.
+    pub(super) fn reason(&self) -> Option<String> {
+        if self.violations.is_empty() {
+            return self.detail.clone();
+        }
+        let violations = self.violations.iter();
+        let violations =
+            violations.map(|violation| format!("{}: {}", violation.location, violation.message));
+        Some(violations.collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl RequestViolation {
+    /// Reads a violation as the response shows it.
+    fn of(shown: &Value) -> Self {
+        let steps = shown["loc"].as_array().into_iter().flatten();
+        let steps = steps.map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned));
+        let text = |name: &str| printable(shown[name].as_str().unwrap_or_default());
+        Self {
+            location: printable(&steps.collect::<Vec<_>>().join(".")),
+            kind: text("type"),
+            message: text("msg"),
+        }
+    }
+}
+
+fn printable(text: &str) -> String {
+    let shown = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    shown.take(MAX_TEXT).collect()
+}
+
+fn as_text<S: Serializer>(region: &Region, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(region)
+}
+
+fn as_json<S: Serializer>(json: &Option<Box<str>>, serializer: S) -> Result<S::Ok, S::Error> {
+    let json = json.as_deref().and_then(|json| serde_json::from_str::<Value>(json).ok());
+    json.serialize(serializer)
+}

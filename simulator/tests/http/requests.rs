@@ -1,0 +1,151 @@
+//! The journal of requests.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+
+use imagekiln_simulator::{Config, RequestRecord, Simulator};
+
+use super::{
+    bench::{Bench, png},
+    raw::Raw,
+};
+
+const KEY: &str = "a-key-of-the-journal-1234";
+
+async fn bench() -> Bench {
+    Bench::with(Config { api_keys: vec![KEY.into()], ..Config::default() }).await
+}
+
+/// The only request.
+fn only(sim: &Simulator) -> RequestRecord {
+    let [request] = sim.requests().try_into().unwrap();
+    request
+}
+
+async fn count(bench: &Bench, pattern: Value) -> u64 {
+    let found = bench.change(Method::POST, "/api/requests/verify", pattern.clone()).await;
+    found["count"].as_u64().unwrap_or_else(|| panic!("{pattern}: {found}"))
+}
+
+#[tokio::test]
+async fn a_task_leaves_its_submission_its_polls_and_its_delivery() {
+    let bench = bench().await;
+    let task = bench.submit("/v1/gen-2-pro", &json!({ "prompt": "a fox", "seed": 7 })).await;
+    let sample = bench.sample(&task).await;
+    bench.fetch(&sample).await;
+    let [submission, poll, delivery] = bench.sim.requests().try_into().unwrap();
+    for request in [&submission, &poll, &delivery] {
+        assert_eq!(request.task_id.as_deref(), task["id"].as_str());
+        assert_eq!((request.status, request.region.to_string()), (Some(200), "global".to_owned()));
+    }
+    assert_eq!((submission.method.as_str(), submission.path.as_str()), ("POST", "/v1/gen-2-pro"));
+    assert_eq!(submission.operation.as_deref(), Some("gen-2-pro"));
+    assert_eq!(submission.organization.as_deref(), Some("default"));
+    assert_eq!(submission.project.as_deref(), Some("default"));
+    assert_eq!(submission.key.as_deref(), Some("…1234"));
+    assert_eq!(submission.request(), Some(json!({ "prompt": "a fox", "seed": 7 })));
+    assert_eq!(poll.operation.as_deref(), Some("get_result"));
+    assert_eq!((delivery.operation, delivery.key), (None, None));
+    assert_eq!([submission.number, poll.number, delivery.number], [1, 2, 3]);
+}
+
+#[tokio::test]
+async fn refused_requests_are_kept_with_the_reason() {
+    let bench = bench().await;
+    let body = json!({ "width": 3, "input_image": png(8, 8), "webhook_secret": "s3cret" });
+    assert_eq!(bench.post("/v1/gen-2-pro", &body).await.status, 422);
+    let request = only(&bench.sim);
+    let violations = request.violations.iter();
+    let found: Vec<_> = violations.map(|one| (one.location.as_str(), one.kind.as_str())).collect();
+    assert_eq!(found, [("body.prompt", "missing"), ("body.width", "greater_than_equal")]);
+    let kept = request.request().unwrap();
+    assert!(kept["input_image"].as_str().unwrap().starts_with("[an image, "), "{kept}");
+    assert_eq!(kept["webhook_secret"], "[redacted]");
+
+    let (url, body) = (format!("{}/v1/gen-2-pro", bench.sim.base_url()), r#"{"prompt":"x"}"#);
+    let headers = [("x-key", "another-key-that-is-wrong"), ("content-type", "application/json")];
+    bench.send(Method::POST, &url, &headers, body).await;
+    bench.fetch(&format!("{}/v1/nothing%0d", bench.sim.base_url())).await;
+    let [_, wrong_key, wrong_path] = bench.sim.requests().try_into().unwrap();
+    assert_eq!((wrong_key.status, wrong_key.key.as_deref()), (Some(403), Some("…rong")));
+    assert_eq!(wrong_key.detail.as_deref(), Some("Not authenticated: the key in x-key is unknown"));
+    assert_eq!((wrong_path.status, wrong_path.operation), (Some(404), None));
+    assert_eq!(wrong_path.path, "/v1/nothing%0d");
+}
+
+#[tokio::test]
+async fn requests_without_a_response_are_kept() {
+    let bench = bench().await;
+    let url = format!("{}/v1/gen-2-pro", bench.sim.base_url());
+    let headers = [("x-key", KEY), ("content-type", "application/json")];
+    Raw::send("POST", &url, &headers, r#"{"prompt":"a fox [[reply-lost]]"}"#).await;
+    let cut = only(&bench.sim);
+    assert_eq!((cut.status, cut.faults.as_slice()), (None, ["reply-lost"].as_slice()));
+    assert!(cut.task_id.is_some());
+
+    let declared = [headers[0], headers[1], ("transfer-encoding", "chunked")];
+    let mut stream = Raw::start("POST", &url, &declared, "").await;
+    stream.shutdown().await.unwrap();
+    Raw::read(stream).await;
+    let [_, abandoned] = bench.sim.requests().try_into().unwrap();
+    assert_eq!((abandoned.task_id, abandoned.path.as_str()), (None, "/v1/gen-2-pro"));
+}
+
+#[tokio::test]
+async fn programs_count_requests_by_a_pattern() {
+    let bench = bench().await;
+    bench.submit("/v1/gen-2-pro", &json!({ "prompt": "a fox", "seed": 7 })).await;
+    bench.submit("/v1/gen-2-pro", &json!({ "prompt": "a hare [[html-502@poll]]" })).await;
+    let task = bench.submit("/v1/gen-kontext-pro", &json!({ "prompt": "x", "image": "y" })).await;
+    bench.poll(&task).await;
+    bench.post("/v1/gen-2-flex", &json!({ "seed": "seven" })).await;
+    for (pattern, expected) in [
+        (json!({}), 5),
+        (json!({ "operation": "gen-2-*" }), 3),
+        (json!({ "operation": "gen-2-pro", "request": { "seed": 7 } }), 1),
+        (json!({ "request": { "seed": 8 } }), 0),
+        (json!({ "status": "4xx" }), 1),
+        (json!({ "status": 200, "method": "post" }), 3),
+        (json!({ "violation": "body.prompt" }), 1),
+        (json!({ "ignored_field": "image" }), 1),
+        (json!({ "task_id": task["id"] }), 2),
+        (json!({ "key": "1234", "project": "default", "region": "global" }), 5),
+        (json!({ "key": "4321" }), 0),
+        (json!({ "path": "/v1/get_result" }), 1),
+        (json!({ "before": 3 }), 2),
+    ] {
+        assert_eq!(count(&bench, pattern.clone()).await, expected, "{pattern}");
+    }
+    let path = "/api/requests?operation=gen-2-*&status=200&limit=1";
+    let found = bench.show(path).await;
+    assert_eq!((&found["count"], &found["dropped"]), (&json!(2), &json!(0)));
+    let [newest] = found["requests"].as_array().unwrap().as_slice() else { panic!("{found}") };
+    assert_eq!((&newest["number"], &newest["region"]), (&json!(2), &json!("global")));
+    assert_eq!(newest["request"]["prompt"], "a hare [[html-502@poll]]");
+    for wrong in [json!({ "statuss": 200 }), json!({ "status": "ok" }), json!({ "limit": -1 })] {
+        let response = bench.control(Method::POST, "/api/requests/verify", Some(wrong)).await;
+        assert_eq!(response.status, 422, "{response:?}");
+    }
+    let response = bench.control(Method::GET, "/api/requests?request=x", None).await;
+    assert_eq!(response.status, 400);
+}
+
+#[tokio::test]
+async fn the_oldest_requests_are_dropped() {
+    let bench = Bench::with(Config { max_kept_requests: 2, ..Config::default() }).await;
+    for path in ["/a", "/b", "/c"] {
+        bench.fetch(&format!("{}{path}", bench.sim.base_url())).await;
+    }
+    let paths: Vec<_> = bench.sim.requests().into_iter().map(|request| request.path).collect();
+    assert_eq!(paths, ["/b", "/c"]);
+    let found = bench.show("/api/requests").await;
+    assert_eq!((&found["count"], &found["dropped"]), (&json!(2), &json!(1)));
+}
+
+#[tokio::test]
+async fn supervisors_leave_no_trace() {
+    let bench = bench().await;
+    bench.fetch(&format!("{}/healthz", bench.sim.base_url())).await;
+    assert!(bench.sim.requests().is_empty());
+}
