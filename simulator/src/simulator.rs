@@ -165,6 +165,17 @@ impl Simulator {
         self.state.faults.clone()
     }
 
+    /// Returns to the state after the start: no tasks, webhooks and requests, and the accounts and
+    /// fault rules of the [`Config`]. The same submissions get the same task ids again. The clock
+    /// keeps its time and returns to its [speed](Config::speed).
+    ///
+    /// # Errors
+    ///
+    /// None that can be expected: the settings were valid at the start.
+    pub fn reset(&self) -> Result<(), StartError> {
+        self.state.reset()
+    }
+
     /// Stops the service: accepts no new connections, and waits up to five seconds for requests in
     /// progress. Pending webhooks are not sent.
     pub async fn shutdown(mut self) {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    billing::accounts::{Accounts, Act, Actor, OrganizationView},
+    billing::accounts::{Accounts, Act, Actor, OrganizationView, ProjectRef},
     config::Config,
     contract::{Contract, Region},
     error::StartError,
@@ -43,6 +43,22 @@ pub(crate) struct Records {
     pub(crate) polls: u64,
     pub(crate) delivered: u64,
     pub(crate) refused: BTreeMap<u16, u64>,
+    /// How often everything was reset. Ids of tasks repeat after a reset.
+    pub(crate) resets: u64,
+}
+
+impl Records {
+    fn new(config: &Config, clock: &Clock) -> Result<Self, StartError> {
+        let (organizations, unix) = (config.organizations.clone(), clock.unix_now());
+        Ok(Self {
+            tasks: Tasks::default(),
+            accounts: Accounts::new(organizations, &config.api_keys, unix)?,
+            polls: 0,
+            delivered: 0,
+            refused: BTreeMap::new(),
+            resets: 0,
+        })
+    }
 }
 
 impl AppState {
@@ -54,17 +70,7 @@ impl AppState {
     ) -> Result<Self, StartError> {
         let chance = Chance::new(config.seed.map_or(0, Secret::into_exposed));
         let clock = Clock::start(config.speed);
-        let records = Records {
-            tasks: Tasks::default(),
-            accounts: Accounts::new(
-                config.organizations.clone(),
-                &config.api_keys,
-                clock.unix_now(),
-            )?,
-            polls: 0,
-            delivered: 0,
-            refused: BTreeMap::new(),
-        };
+        let records = Records::new(&config, &clock)?;
         Ok(Self {
             signer: Signer::new(chance),
             webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
@@ -100,6 +106,37 @@ impl AppState {
     /// Locks the records. The guard must not be held across an await.
     pub(crate) fn records(&self) -> MutexGuard<'_, Records> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns to the state after the start, except for the time of the clock.
+    ///
+    /// # Errors
+    ///
+    /// None: the settings were valid at the start.
+    pub(crate) fn reset(&self) -> Result<(), StartError> {
+        let fresh = Records::new(&self.config, &self.clock)?;
+        let mut records = self.records();
+        let resets = records.resets + 1;
+        *records = Records { resets, ..fresh };
+        self.webhooks.retain(|_| false);
+        self.journal.retain(|_| false);
+        self.clock.set_speed(self.config.speed);
+        self.faults.reset(&self.config.faults)
+    }
+
+    /// Removes the tasks, webhooks, requests and spending of a project. Returns whether it exists.
+    pub(crate) fn reset_project(&self, project: &ProjectRef) -> bool {
+        let mut records = self.records();
+        if !records.accounts.forget_spending(project) {
+            return false;
+        }
+        let removed = records.tasks.remove_of(project);
+        self.webhooks.retain(|task| !removed.contains(task));
+        self.journal.retain(|request| {
+            request.organization.as_deref() != Some(&*project.organization)
+                || request.project.as_deref() != Some(&*project.project)
+        });
+        true
     }
 
     /// The organizations that an actor may see.

@@ -11,6 +11,7 @@ mod openapi;
 mod page;
 mod reply;
 mod requests;
+mod reset;
 mod tasks;
 mod webhooks;
 
@@ -78,6 +79,7 @@ pub(crate) fn router(
         .route("/api/webhooks/{delivery}/redeliver", post(webhooks::redeliver))
         .route("/api/requests", get(requests::list))
         .route("/api/requests/verify", post(requests::verify))
+        .route("/api/reset", post(reset::reset))
         .route("/api/audit", get(logs::audit))
         .route("/api/ledger", get(logs::ledger))
         .merge(accounts::routes())

@@ -98,7 +98,7 @@ pub(crate) async fn picture(
     state: &AppState,
     id: &str,
 ) -> Result<(&'static str, Bytes), Rejection> {
-    let picture = {
+    let (picture, resets) = {
         let records = state.records();
         let task = records.tasks.get(id).ok_or(Rejection::NotFound)?;
         let kind = task.picture.format.media_type();
@@ -111,13 +111,17 @@ pub(crate) async fn picture(
         if task.images_dropped {
             return Err(Rejection::NotFound);
         }
-        task.picture.clone()
+        (task.picture.clone(), records.resets)
     };
     let kind = picture.format.media_type();
     let painted =
         state.painters.run(move || picture.paint()).await.map_err(|_| Rejection::Internal)?;
     let bytes = Bytes::from(painted.map_err(|_| Rejection::Internal)?);
-    state.records().tasks.keep_picture(id, bytes.clone(), state.clock.now(), state.retention());
+    let mut records = state.records();
+    // After a reset, the id may be that of another task.
+    if records.resets == resets {
+        records.tasks.keep_picture(id, bytes.clone(), state.clock.now(), state.retention());
+    }
     Ok((kind, bytes))
 }
 

@@ -91,24 +91,29 @@ impl Faults {
     /// Creates the faults with the rules of the configuration.
     pub(crate) fn with_rules(chance: Chance, rules: &[String]) -> Result<Self, StartError> {
         let faults = Self::new(chance);
-        for text in rules {
-            faults.add(text).map_err(|error| {
-                StartError::setting("faults", format!("contains an invalid rule: {error}"))
-            })?;
-        }
+        faults.add_configured(rules)?;
         Ok(faults)
     }
 
     fn new(chance: Chance) -> Self {
-        let inner = Inner {
-            chance,
-            draws: 0,
-            rules: Vec::new(),
-            numbered: 0,
-            repeats: Repeats::default(),
-            counts: BTreeMap::new(),
-        };
-        Self { inner: Arc::new(Mutex::new(inner)) }
+        Self { inner: Arc::new(Mutex::new(Inner::new(chance))) }
+    }
+
+    /// Forgets everything but these rules.
+    pub(crate) fn reset(&self, rules: &[String]) -> Result<(), StartError> {
+        let chance = self.inner().chance;
+        let fresh = Inner::new(chance);
+        *self.inner() = fresh;
+        self.add_configured(rules)
+    }
+
+    fn add_configured(&self, rules: &[String]) -> Result<(), StartError> {
+        for text in rules {
+            self.add(text).map_err(|error| {
+                StartError::setting("faults", format!("contains an invalid rule: {error}"))
+            })?;
+        }
+        Ok(())
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -201,6 +206,17 @@ impl Faults {
 }
 
 impl Inner {
+    fn new(chance: Chance) -> Self {
+        Self {
+            chance,
+            draws: 0,
+            rules: Vec::new(),
+            numbered: 0,
+            repeats: Repeats::default(),
+            counts: BTreeMap::new(),
+        }
+    }
+
     /// Selects the faults that are due: first those that the request asks for, then those of
     /// the rules. Of faults that exclude each other only the first is used up.
     fn apply<'a>(

@@ -47,6 +47,11 @@ impl Journal {
         records
     }
 
+    /// Removes the requests for which `keep` returns false.
+    pub(crate) fn retain(&self, keep: impl FnMut(&RequestRecord) -> bool) {
+        self.log().retain(keep);
+    }
+
     pub(crate) fn find(&self, pattern: &RequestPattern) -> Found {
         let log = self.log();
         let matching: Vec<_> = log.newest().filter(|record| pattern.matches(record)).collect();

@@ -270,6 +270,20 @@ impl Tasks {
         }
     }
 
+    /// Removes the tasks of a project and returns their ids. Their numbers are not used again.
+    pub(crate) fn remove_of(&mut self, project: &ProjectRef) -> BTreeSet<String> {
+        let of_project = self.kept.extract_if(.., |_, task| task.project == *project);
+        let removed: BTreeMap<_, _> = of_project.collect();
+        self.active.remove(project);
+        self.finished.retain(|number| !removed.contains_key(number));
+        self.with_images.retain(|number| !removed.contains_key(number));
+        for task in removed.values() {
+            self.numbers.remove(&task.id);
+            self.bytes -= task.bytes();
+        }
+        removed.into_values().map(|task| task.id).collect()
+    }
+
     /// Keeps a task's rendered picture, and frees memory for it.
     pub(crate) fn keep_picture(
         &mut self,

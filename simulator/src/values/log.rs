@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 pub(crate) struct NumberedLog<T> {
     entries: VecDeque<T>,
     written: u64,
+    /// The number of entries that were dropped, because there were too many.
+    dropped: u64,
     max_kept: usize,
 }
 
 impl<T> NumberedLog<T> {
     pub(crate) fn new(max_kept: usize) -> Self {
-        Self { entries: VecDeque::new(), written: 0, max_kept }
+        Self { entries: VecDeque::new(), written: 0, dropped: 0, max_kept }
     }
 
     /// Writes the entry that `entry` makes from its number, counted from 1.
@@ -19,6 +21,16 @@ impl<T> NumberedLog<T> {
         self.entries.push_back(entry(self.written));
         if self.entries.len() > self.max_kept {
             self.entries.pop_front();
+            self.dropped += 1;
+        }
+    }
+
+    /// Removes the entries for which `keep` returns false. Once none is left, no entry counts as
+    /// dropped.
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
+        self.entries.retain(keep);
+        if self.entries.is_empty() {
+            self.dropped = 0;
         }
     }
 
@@ -29,7 +41,7 @@ impl<T> NumberedLog<T> {
 
     /// The number of entries that have been dropped.
     pub(crate) fn dropped(&self) -> u64 {
-        self.written - self.entries.len() as u64
+        self.dropped
     }
 
     /// The kept entries, newest first.

@@ -150,6 +150,17 @@ impl DeliveryLog {
         Some(number)
     }
 
+    /// Removes the deliveries of the tasks for which `keep` returns false. Their numbers are not
+    /// used again.
+    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.deliveries.retain(|_, delivery| keep(&delivery.message.task));
+        let kept = &self.deliveries;
+        self.queue.retain(|(_, number)| kept.contains_key(number));
+        self.held.retain(|number| kept.contains_key(number));
+        self.ended.retain(|number| kept.contains_key(number));
+        self.bytes = kept.values().map(|delivery| delivery.message.size()).sum();
+    }
+
     pub(super) fn message(&self, number: u64) -> Option<&Arc<Message>> {
         self.deliveries.get(&number).map(|delivery| &delivery.message)
     }

@@ -183,6 +183,13 @@ impl Webhooks {
         again
     }
 
+    /// Removes the deliveries of the tasks for which `keep` returns false. Those that are being sent
+    /// are sent, and leave no trace.
+    pub(crate) fn retain(&self, keep: impl Fn(&str) -> bool) {
+        self.log().retain(keep);
+        self.changes.send_replace(());
+    }
+
     /// A channel that is notified of every change of the deliveries.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()

@@ -25,6 +25,7 @@ mod public_url;
 mod raw;
 mod rejections;
 mod requests;
+mod reset;
 mod sizes;
 mod slow;
 mod tasks;

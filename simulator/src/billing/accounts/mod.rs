@@ -175,6 +175,13 @@ impl Accounts {
         }
     }
 
+    /// Sets the spending and the usage of a project to zero. Returns whether it exists.
+    pub(crate) fn forget_spending(&mut self, project: &ProjectRef) -> bool {
+        let organization = self.organizations.get_mut(&project.organization);
+        let record = organization.and_then(|record| record.projects.get_mut(&project.project));
+        record.map(|record| record.spending = Spending::default()).is_some()
+    }
+
     /// The sum of all charges.
     pub(crate) fn charged(&self) -> Credits {
         self.ledger.balance(&Account::Charged)
