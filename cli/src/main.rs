@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     end(execute(&matches, arguments.first()), json)
 }
 
-fn execute(matches: &ArgMatches, program: Option<&OsString>) -> Result<(), Failure> {
+fn execute(matches: &ArgMatches, program: Option<&OsString>) -> Result<ExitCode, Failure> {
     let globals =
         Globals::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     trace::show(globals.verbose, globals.json);
@@ -66,8 +66,11 @@ fn execute(matches: &ArgMatches, program: Option<&OsString>) -> Result<(), Failu
     outcome
 }
 
-fn end(outcome: Result<(), Failure>, json: bool) -> ExitCode {
-    let Err(failure) = outcome else { return Exit::Success.into() };
+fn end(outcome: Result<ExitCode, Failure>, json: bool) -> ExitCode {
+    let failure = match outcome {
+        Ok(code) => return code,
+        Err(failure) => failure,
+    };
     output::line_on_stderr(&match json {
         true => report::to_programs(&failure).to_string(),
         false => report::to_people(&failure),

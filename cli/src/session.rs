@@ -63,10 +63,13 @@ pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
             Failure::settings(format!("invalid {setting} of the simulator: {problem}"))
                 .advise("`kiln simulate --help` lists the options")
         }
-        StartError::Listen { address, source } => {
-            Failure::file(format!("the simulator could not listen on {address}"), source)
-                .advise("choose another port with --listen; port 0 picks a free port")
-        }
+        StartError::Listen { address, source } => Failure::file(
+            format!("the simulator could not listen on {address}"),
+            source,
+        )
+        .advise(
+            "another simulator may be running; choose another port with --port; 0 picks free ones",
+        ),
         other => Failure::other("could not start the simulator", &other),
     })
 }

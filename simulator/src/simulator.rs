@@ -2,7 +2,7 @@
 
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{sync::watch, task::JoinHandle};
 use tracing::info;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     endpoints::router::{self, Endpoint},
     error::StartError,
     faults::Faults,
-    http,
+    http::{self, Listeners, cors},
     journal::RequestRecord,
     runtime::clock::Clock,
     state::AppState,
@@ -29,7 +29,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Simulator {
     state: Arc<AppState>,
     stop: watch::Sender<bool>,
-    servers: [JoinHandle<()>; 3],
+    servers: Vec<JoinHandle<()>>,
     control_url: String,
     webhooks: JoinHandle<()>,
 }
@@ -45,38 +45,33 @@ impl Simulator {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         config.check()?;
         let contract = Contract::built_in()?;
-        let global = http::listen(config.listen).await?;
-        let regional = http::listen(config.regional_listen).await?;
-        let control = http::listen(config.control_listen).await?;
-        let base = |listener: &TcpListener, wanted: SocketAddr| {
-            let address = listener.local_addr();
-            address.map(base_url).map_err(|source| StartError::Listen { address: wanted, source })
-        };
-        let bases = (base(&global, config.listen)?, base(&regional, config.regional_listen)?);
-        let control_address = control
-            .local_addr()
-            .map_err(|source| StartError::Listen { address: config.control_listen, source })?;
-        let control_url = base_url(control_address);
+        let global = Listeners::open(config.listen).await?;
+        let regional = Listeners::open(config.regional_listen).await?;
+        let control = Listeners::open(config.control_listen).await?;
+        let bases = (base_url(global.address), base_url(regional.address));
+        let control_url = base_url(control.address);
         info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
         let state = Arc::new(AppState::new(config, contract, bases.0, bases.1)?);
         let stop = watch::Sender::new(false);
         let endpoint = |region| {
-            router::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: false })
+            let endpoint = Endpoint { state: Arc::clone(&state), region, is_forwarded: false };
+            cors::allow(&state.config.cors_origins, router::router(endpoint))
         };
-        let control_router = control::router(Arc::clone(&state), control_address, stop.subscribe());
+        let control_router = control::router(Arc::clone(&state), control.address, stop.subscribe());
         let servers = [
             (global, endpoint(Region::Global)),
             (regional, endpoint(Region::Regional)),
             (control, control_router),
         ];
-        let servers = servers.map(|(listener, router)| {
-            tokio::spawn(http::serve(
-                listener,
-                router,
-                state.config.client_timeout,
-                stop.subscribe(),
-            ))
+        let timeout = state.config.client_timeout;
+        let servers = servers.into_iter().flat_map(|(listeners, router)| {
+            let sockets = listeners.sockets.into_iter();
+            sockets.map(move |socket| (socket, router.clone()))
         });
+        let servers = servers.map(|(socket, router)| {
+            tokio::spawn(http::serve(socket, router, timeout, stop.subscribe()))
+        });
+        let servers = servers.collect();
         let webhooks = tokio::spawn(webhooks::run(Arc::clone(&state.webhooks), stop.subscribe()));
         Ok(Self { state, stop, servers, webhooks, control_url })
     }
@@ -93,7 +88,8 @@ impl Simulator {
     }
 
     /// The URL of the control interface and its page, on a separate port: `http://127.0.0.1:PORT`.
-    /// It does not take API keys, and other machines cannot reach it.
+    /// It does not take API keys. Other machines cannot reach it without
+    /// [`Config::control_token`].
     pub fn control_url(&self) -> &str {
         &self.control_url
     }

@@ -8,6 +8,7 @@ mod errors;
 mod hostile;
 mod journal;
 mod limits;
+mod loopback;
 mod operations;
 mod pictures;
 mod recordings;

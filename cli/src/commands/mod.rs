@@ -11,6 +11,8 @@ pub mod submit;
 pub mod task;
 pub mod webhook;
 
+use std::process::ExitCode;
+
 use clap::ArgMatches;
 
 use crate::{context::Context, failure::Failure};
@@ -20,8 +22,9 @@ pub async fn execute(
     context: &Context,
     command: &str,
     matches: &ArgMatches,
-) -> Result<(), Failure> {
-    match command {
+) -> Result<ExitCode, Failure> {
+    let done = match command {
+        simulate::NAME => return simulate::execute(context, matches).await,
         generate::NAME => generate::execute(context, matches).await,
         edit::NAME => edit::execute(context, matches).await,
         run::NAME => run::execute(context, matches).await,
@@ -30,8 +33,8 @@ pub async fn execute(
         task::NAME => task::execute(context, matches).await,
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context),
-        simulate::NAME => simulate::execute(context, matches).await,
         completions::NAME => completions::execute(matches),
         other => Err(Failure::usage(format!("unknown command `{other}`"))),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

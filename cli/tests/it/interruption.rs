@@ -205,7 +205,7 @@ fn a_directory_deleted_after_the_submission_loses_no_picture() {
 #[test]
 fn the_simulator_ends_with_success() {
     let place = Place::new();
-    let mut run = Running::start(&mut place.kiln(&["simulate", "--json"]));
+    let mut run = Running::start(&mut place.kiln(&["simulate", "--json", "--port", "0"]));
     let mut line = String::new();
     BufReader::new(run.child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     assert!(line.contains("base_url"), "{line}");

@@ -17,7 +17,7 @@ struct Simulating(Child);
 
 impl Simulating {
     fn start(place: &Place, options: &[&str]) -> Self {
-        let words = [&["simulate"], options].concat();
+        let words = [&["simulate", "--port", "0"], options].concat();
         Self(place.kiln(&words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
     }
 
@@ -57,6 +57,17 @@ fn the_greeting() {
     let lines: Vec<String> = simulating.lines().take(17).collect();
     assert!(lines.iter().any(|line| line.contains("curl")), "{lines:?}");
     assert_shown!("simulate", lines.join("\n"));
+}
+
+#[test]
+fn the_page_opens_with_the_token() {
+    let place = Place::new();
+    let token = "a-token-of-24-characters";
+    let mut simulating = Simulating::start(&place, &["--control-token", token]);
+    let page = simulating.lines().find(|line| line.starts_with("  page")).unwrap();
+    assert!(page.ends_with(&format!("/?token={token}")), "{page}");
+    let script = "test \"$IMAGEKILN_CONTROL_TOKEN\" = a-token-of-24-characters";
+    place.run(&["simulate", "--control-token", token, "--", "sh", "-c", script]).ok();
 }
 
 #[test]
@@ -109,4 +120,46 @@ fn invalid_settings_are_rejected() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     assert_shown!("simulate_taken", place.run(&["simulate", "--listen", &address]).fails(1).stderr);
+    let port = place.run(&["simulate", "--port", "65534"]).fails(2);
+    assert_shown!("simulate_port", port.stderr);
+}
+
+#[test]
+fn a_command_runs_with_the_settings_in_its_environment() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_kiln");
+    let script = format!(
+        "{program} generate 'a red fox in the snow' --output fox.png --width 64 --height 64 && \
+         test -n \"$IMAGEKILN_CONTROL_URL\" && exit 7"
+    );
+    let options = ["simulate", "--ready-after", "0", "--key", "my-key", "--model-prefix", "xyz"];
+    let outcome = place.run(&[&options[..], &["--", "sh", "-c", &script]].concat()).fails(7);
+    assert_eq!(outcome.text(), "fox.png\n");
+    assert!(outcome.stderr.starts_with("submitted task"), "{}", outcome.stderr);
+    assert_eq!(place.files(), ["fox.png"]);
+    let killed = place.run(&["simulate", "--", "sh", "-c", "kill -TERM $$"]);
+    killed.fails(128 + 15);
+    let missing = place.run(&["simulate", "--", "no-such-program"]).fails(1);
+    assert_shown!("simulate_no_program", missing.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_ends_with_the_simulator() {
+    let place = Place::new();
+    // `exec`, so that the command itself writes to the pipe until it is killed.
+    let script = "trap '' TERM INT; echo started; exec tail -f /dev/null";
+    let words = ["simulate", "--", "sh", "-c", script];
+    let mut kiln = place.kiln(&words).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(kiln.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "started\n");
+    for _ in 0..2 {
+        let id = kiln.id().to_string();
+        std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+    }
+    assert_eq!(kiln.wait().unwrap().code(), Some(130));
+    // The pipe ends when nothing can write to it any more.
+    assert_eq!(output.read_line(&mut line).unwrap(), 0);
 }

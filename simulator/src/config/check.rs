@@ -5,10 +5,25 @@ use url::Url;
 use super::Config;
 use crate::{
     billing::accounts::is_sendable, error::StartError, runtime::clock::Clock,
-    tasks::outcome::Outcome,
+    tasks::outcome::Outcome, values::secret::Secret,
 };
 
 const BASE_URL: &str = "must be an http or https URL without a query, a user or a password";
+
+const TOKEN: &str = "must be at least 16 letters, digits, `-`, `_`, `.` and `~`";
+
+/// Whether it can stand in a header, a cookie and a URL as it is.
+fn is_token(token: &Secret<String>) -> bool {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    token.expose().len() >= 16 && token.expose().bytes().all(is_safe)
+}
+
+const ORIGIN: &str = "must contain only `*`, or origins such as `http://localhost:3000`";
+
+fn is_origin(origin: &str) -> bool {
+    origin == "*"
+        || Url::parse(origin).is_ok_and(|url| url.origin().ascii_serialization() == origin)
+}
 
 fn is_base_url(url: &Option<String>) -> bool {
     let Some(url) = url else { return true };
@@ -24,7 +39,7 @@ fn is_base_url(url: &Option<String>) -> bool {
 impl Config {
     /// Rejects invalid settings.
     pub(crate) fn check(&self) -> Result<(), StartError> {
-        for address in [self.listen, self.regional_listen] {
+        for address in [self.listen, self.regional_listen].into_iter().flatten() {
             if !self.allow_remote && !address.ip().is_loopback() {
                 return Err(StartError::NotLoopback { address });
             }
@@ -32,9 +47,12 @@ impl Config {
         let settings = [
             (
                 "control_listen",
-                self.control_listen.ip().is_loopback(),
-                "must be a loopback address",
+                self.control_token.is_some()
+                    || self.control_listen.is_none_or(|address| address.ip().is_loopback()),
+                "must be a loopback address, unless `control_token` is set",
             ),
+            ("control_token", self.control_token.as_ref().is_none_or(is_token), TOKEN),
+            ("cors_origins", self.cors_origins.iter().all(|origin| is_origin(origin)), ORIGIN),
             ("public_url", is_base_url(&self.public_url), BASE_URL),
             ("regional_public_url", is_base_url(&self.regional_public_url), BASE_URL),
             ("api_keys", !self.api_keys.is_empty(), "must contain at least one key"),

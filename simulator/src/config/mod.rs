@@ -3,11 +3,7 @@
 mod check;
 mod error;
 
-use std::{
-    collections::BTreeMap,
-    net::{Ipv4Addr, SocketAddr},
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde::Deserialize;
 
@@ -40,15 +36,25 @@ use crate::{
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The address to listen on; port 0 picks a free port. Default: `127.0.0.1:0`.
-    pub listen: SocketAddr,
+    /// The address to listen on; port 0 picks a free port. With 127.0.0.1, the simulator also
+    /// listens on the same port of `[::1]` if the machine has IPv6, so that `localhost` works.
+    /// Default: none, which is a free port of 127.0.0.1; `kiln simulate` takes port 8314.
+    pub listen: Option<SocketAddr>,
     /// The address to listen on for regional models; it must differ from `listen` unless the port
-    /// is 0. Default: `127.0.0.1:0`.
-    pub regional_listen: SocketAddr,
+    /// is 0. Default: none, which is a free port of 127.0.0.1; `kiln simulate` takes port 8315.
+    pub regional_listen: Option<SocketAddr>,
     /// The address of the control interface and its page, which must be loopback even with
-    /// `allow_remote`. It must differ from the other two unless the port is 0. Default:
-    /// `127.0.0.1:0`.
-    pub control_listen: SocketAddr,
+    /// `allow_remote`, unless there is a `control_token`. It must differ from the other two unless the port is 0. Default: none, which
+    /// is a free port of 127.0.0.1; `kiln simulate` takes port 8316.
+    pub control_listen: Option<SocketAddr>,
+    /// The token that the control interface requires: `authorization: Bearer TOKEN`, or once
+    /// `?token=TOKEN` in the URL of the page. With a token, `control_listen` may be any address. It
+    /// consists of at least 16 letters, digits, `-`, `_`, `.` and `~`. Default: none, which lets
+    /// every program of this machine in.
+    pub control_token: Option<Secret<String>>,
+    /// The origins of web pages that may call the service, such as `http://localhost:3000`, or `*`
+    /// for all. Default: none.
+    pub cors_origins: Vec<String>,
     /// The base URL at which clients reach the simulator, for example behind a proxy that ends TLS.
     /// Polling and delivery URLs start with it. Default: none, which takes the host that the client
     /// named in its request.
@@ -137,11 +143,12 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         Self {
-            listen: any_port,
-            regional_listen: any_port,
-            control_listen: any_port,
+            listen: None,
+            regional_listen: None,
+            control_listen: None,
+            control_token: None,
+            cors_origins: Vec::new(),
             public_url: None,
             regional_public_url: None,
             allow_remote: false,

@@ -1,18 +1,21 @@
-//! Restricts the control interface to programs and the page on this machine. Requests with an API
-//! key and requests of other pages in the same browser are rejected.
+//! Restricts the control interface to programs and the page on this machine, or to those that have
+//! its token. Requests with an API key and requests of other pages in the same browser are rejected.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::{
     extract::{Request, State},
     http::uri::Authority,
-    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
 
-use super::reply::Problem;
-use crate::webhooks::USER_AGENT;
+use super::{reply::Problem, token::Token};
+use crate::{values::secret::Secret, webhooks::USER_AGENT};
 
 /// Lets the browser load everything only from here, and only into our page. The documentation
 /// viewer has its icons as `data:` in its style sheet.
@@ -40,21 +43,35 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
 /// The only part that takes an API key: it forwards the page's requests to the service.
 const FORWARDED: &str = "/try/";
 
-#[derive(Clone, Copy)]
+/// The path for supervisors, which takes no token.
+const HEALTH: &str = "/healthz";
+
+const UNAUTHORIZED: &str = "The control interface requires its token: send the header \
+    `authorization: Bearer TOKEN`, or open the page with `?token=TOKEN`";
+
+#[derive(Clone)]
 pub(super) struct Guard {
     port: u16,
+    token: Option<Arc<Token>>,
 }
 
 impl Guard {
-    pub(super) fn new(address: SocketAddr) -> Self {
-        Self { port: address.port() }
+    pub(super) fn new(address: SocketAddr, token: Option<&Secret<String>>) -> Self {
+        let token = token.map(|token| Arc::new(Token::new(token.clone())));
+        Self { port: address.port(), token }
     }
 
-    fn admit(self, request: &Request) -> Result<(), Problem> {
+    fn admit(&self, request: &Request) -> Result<(), Problem> {
         let headers = request.headers();
         // The holder of a key chooses where webhooks are sent, and they come from this machine.
         if headers.get(header::USER_AGENT).is_some_and(|agent| agent == USER_AGENT) {
             return Err(Problem::forbidden("The control interface does not accept webhooks"));
+        }
+        if let Some(token) = &self.token
+            && request.uri().path() != HEALTH
+            && !token.is_in(headers)
+        {
+            return Err(Problem::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED));
         }
         let host = self.host(request)?;
         check_origin(headers, &host)?;
@@ -72,18 +89,23 @@ impl Guard {
 
     /// The host of the request. Another name that resolves to this machine would let a foreign page
     /// share this server's origin in a browser.
-    fn host(self, request: &Request) -> Result<Authority, Problem> {
+    ///
+    /// The token has the same effect: the browser sends its cookie only to the name that set it.
+    fn host(&self, request: &Request) -> Result<Authority, Problem> {
         let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
         let host = match request.uri().authority() {
             Some(authority) => Some(authority.clone()),
             None => named.and_then(|host| host.parse().ok()),
         };
-        host.filter(|host| host.port_u16().unwrap_or(80) == self.port && is_loopback(host.host()))
-            .ok_or_else(|| {
-                Problem::forbidden(
-                    "The control interface is only served at a loopback address and its own port",
-                )
-            })
+        let is_here = |host: &Authority| {
+            self.token.is_some()
+                || host.port_u16().unwrap_or(80) == self.port && is_loopback(host.host())
+        };
+        host.filter(is_here).ok_or_else(|| {
+            Problem::forbidden(
+                "The control interface is only served at a loopback address and its own port",
+            )
+        })
     }
 }
 
@@ -100,7 +122,12 @@ fn is_loopback(host: &str) -> bool {
 /// A script of another page sends its own origin.
 fn check_origin(headers: &HeaderMap, host: &Authority) -> Result<(), Problem> {
     match headers.get(header::ORIGIN) {
-        Some(origin) if origin.as_bytes() != format!("http://{host}").as_bytes() => {
+        // A proxy may end TLS.
+        Some(origin)
+            if ["http", "https"]
+                .iter()
+                .all(|scheme| origin.as_bytes() != format!("{scheme}://{host}").as_bytes()) =>
+        {
             Err(foreign_page())
         }
         _ => Ok(()),
@@ -137,9 +164,11 @@ fn check_kind(request: &Request) -> Result<(), Problem> {
 }
 
 pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    let mut response = match guard.admit(&request) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+    let entered = guard.token.as_ref().and_then(|token| token.enter(&request));
+    let mut response = match (entered, guard.admit(&request)) {
+        (Some(entered), _) => entered,
+        (None, Ok(())) => next.run(request).await,
+        (None, Err(problem)) => problem.into_response(),
     };
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, value);

@@ -1,5 +1,5 @@
 //! The control interface and its page, for people and tests to observe and change the simulator. It
-//! is on a separate port that is always loopback and does not take API keys.
+//! is on a separate port, which is loopback or requires a token, and does not take API keys.
 
 mod accounts;
 mod clock;
@@ -13,6 +13,7 @@ mod reply;
 mod requests;
 mod reset;
 mod tasks;
+mod token;
 mod webhooks;
 
 use std::{net::SocketAddr, sync::Arc};
@@ -87,12 +88,15 @@ pub(crate) fn router(
         .merge(page::routes())
         .method_not_allowed_fallback(async || Problem::other_method())
         .fallback(async || Problem::not_found("page or resource"))
-        .with_state(Control { state, stopped })
+        .with_state(Control { state: Arc::clone(&state), stopped })
         .merge(viewer)
         // The service itself, so that the page can call it without another origin.
         .nest_service("/try/global", global)
         .nest_service("/try/regional", regional)
-        .layer(axum::middleware::from_fn_with_state(guard::Guard::new(address), guard::check))
+        .layer(axum::middleware::from_fn_with_state(
+            guard::Guard::new(address, state.config.control_token.as_ref()),
+            guard::check,
+        ))
 }
 
 #[derive(Serialize)]

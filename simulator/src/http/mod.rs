@@ -6,12 +6,14 @@
 mod activity;
 pub(crate) mod body;
 mod connection;
+pub(crate) mod cors;
+mod listeners;
 pub(crate) mod range;
 pub(crate) mod response;
 pub(crate) mod signed_url;
 mod stream;
 
-use std::{io::ErrorKind, net::SocketAddr, time::Duration};
+use std::{io::ErrorKind, time::Duration};
 
 use axum::Router;
 use tokio::{
@@ -21,16 +23,10 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
-pub(crate) use self::activity::Cut;
-use crate::error::StartError;
+pub(crate) use self::{activity::Cut, listeners::Listeners};
 
 /// How long to wait after the system could not accept a connection.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
-
-/// Listens on an address, so that clients can connect from now on.
-pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
-}
 
 /// Serves `router` at `listener` until `stopped` is `true` or its sender is dropped. Then it
 /// accepts no more connections, closes the idle ones, and returns when the others are done.

@@ -4,6 +4,7 @@ mod accounts;
 mod faults;
 mod guard;
 mod tasks;
+mod token;
 mod webhooks;
 
 use axum::http::Method;

@@ -5,6 +5,7 @@ mod bench;
 mod body_lengths;
 mod contract;
 mod control;
+mod cors;
 mod credits;
 mod delivery;
 mod documented;

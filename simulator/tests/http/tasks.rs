@@ -156,9 +156,9 @@ async fn ids_and_seeds_come_from_the_configured_seed() {
 async fn invalid_settings_are_rejected() {
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let start = async |config| Simulator::start(config).await.err();
-    let refused = start(Config { listen: any, ..Config::default() }).await;
+    let refused = start(Config { listen: Some(any), ..Config::default() }).await;
     assert!(matches!(refused, Some(StartError::NotLoopback { address }) if address == any));
-    let refused = start(Config { regional_listen: any, ..Config::default() }).await;
+    let refused = start(Config { regional_listen: Some(any), ..Config::default() }).await;
     assert!(matches!(refused, Some(StartError::NotLoopback { .. })));
     for (config, name) in [
         (Config { api_keys: vec![], ..Config::default() }, "api_keys"),
@@ -176,16 +176,17 @@ async fn invalid_settings_are_rejected() {
         let error = start(config).await.unwrap().to_string();
         assert!(error.contains(name), "{error}");
     }
-    let sim = Simulator::start(Config { listen: any, allow_remote: true, ..Config::default() })
-        .await
-        .unwrap();
+    let sim =
+        Simulator::start(Config { listen: Some(any), allow_remote: true, ..Config::default() })
+            .await
+            .unwrap();
     assert!(sim.base_url().starts_with("http://127.0.0.1:"));
     let taken = SocketAddr::from((
         [127, 0, 0, 1],
         sim.base_url().rsplit(':').next().unwrap().parse().unwrap(),
     ));
     assert!(matches!(
-        start(Config { listen: taken, ..Config::default() }).await,
+        start(Config { listen: Some(taken), ..Config::default() }).await,
         Some(StartError::Listen { .. })
     ));
 }

@@ -23,7 +23,7 @@ impl Simulator {
         let mut command = Command::new(cargo);
         command.args(["run", "--quiet", "--package", "imagekiln-cli", "--bin", "kiln"]);
         // A task takes a few polls, and each run has its own simulator.
-        command.args(["--", "simulate", "--json", "--ready-after", "0.25"]);
+        command.args(["--", "simulate", "--json", "--port", "0", "--ready-after", "0.25"]);
         command.current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().context("could not start cargo run")?;
         let mut simulator = Self { process, base_url: String::new(), api_key: String::new() };

@@ -70,7 +70,7 @@ async fn the_ports_of_the_service_and_of_the_control_interface_are_separate() {
 async fn it_listens_only_on_loopback() {
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     for allow_remote in [false, true] {
-        let config = Config { control_listen: any, allow_remote, ..Config::default() };
+        let config = Config { control_listen: Some(any), allow_remote, ..Config::default() };
         let refused = Simulator::start(config).await.err().unwrap();
         assert!(
             matches!(refused, StartError::Setting { setting: "control_listen", .. }),

@@ -1,0 +1,26 @@
+//! Lets web pages of other origins call the service.
+
+use axum::{
+    Router,
+    http::{HeaderValue, Method},
+};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, ExposeHeaders};
+
+/// Lets pages of these origins, or of all with `*`, call the router.
+pub(crate) fn allow(origins: &[String], router: Router) -> Router {
+    if origins.is_empty() {
+        return router;
+    }
+    let origins = match origins.iter().any(|origin| origin == "*") {
+        true => AllowOrigin::any(),
+        false => AllowOrigin::list(
+            origins.iter().filter_map(|origin| HeaderValue::try_from(origin).ok()),
+        ),
+    };
+    let layer = CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::HEAD, Method::POST])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(ExposeHeaders::any());
+    router.layer(layer)
+}
