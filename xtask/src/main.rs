@@ -16,6 +16,7 @@ mod mutations;
 mod outline;
 mod regenerate;
 mod repository;
+mod static_binary;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,7 @@ enum Command {
     Exercise(exercise::Arguments),
     Generators(generators::Arguments),
     KillTest(kill_test::Arguments),
+    StaticBinary(static_binary::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Command::Exercise(arguments) => exercise::run(&arguments),
         Command::Generators(arguments) => generators::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
+        Command::StaticBinary(arguments) => static_binary::run(&arguments),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

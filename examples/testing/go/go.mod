@@ -1,0 +1,3 @@
+module imagekiln.example/testing
+
+go 1.19
