@@ -13,7 +13,7 @@ use crate::repository;
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// Builds `kiln` as one static program for Linux, and generates the README's picture with it,
-/// without any environment
+/// without any environment. Needs musl-gcc (`apt-get install musl-tools`)
 #[derive(Args)]
 pub struct Arguments {}
 
