@@ -45,6 +45,7 @@ impl Simulator {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         config.check()?;
         let contract = Contract::built_in()?;
+        config.check_operations(&contract)?;
         let global = Listeners::open(config.listen).await?;
         let regional = Listeners::open(config.regional_listen).await?;
         let control = Listeners::open(config.control_listen).await?;

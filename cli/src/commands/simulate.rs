@@ -84,6 +84,9 @@ struct Options {
     /// The prefix of model names, instead of `gen` [default: gen]
     #[arg(long, value_name = "PREFIX")]
     model_prefix: Option<String>,
+    /// Require the fields that an operation needs, and reject those that it does not have
+    #[arg(long)]
+    strict: bool,
     /// Seed for task ids, and for pictures whose request sets no seed [default: a new one for each
     /// run]
     #[arg(long, value_name = "INTEGER")]
@@ -157,6 +160,7 @@ fn config(options: Options, default_port: u16) -> Result<Config, Failure> {
         None => Config::default(),
     };
     config.allow_remote |= options.allow_remote;
+    config.strict |= options.strict;
     let first = options.port.unwrap_or(default_port);
     let addresses = [
         (&mut config.listen, options.listen),

@@ -6,9 +6,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::values::pattern;
 
-/// Pixels in a megapixel, as the simulator counts: 2^20, so that 1024 x 1024 is exactly one.
-pub(crate) const PIXELS_PER_MEGAPIXEL: u64 = 1 << 20;
-
 /// An amount of credits, exact to the hundredth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Credits(u64);
@@ -70,14 +67,15 @@ impl<'de> Deserialize<'de> for Credits {
     }
 }
 
-/// An area in megapixels of 2^20 pixels, rounded to the hundredth.
+/// An area in megapixels, rounded to the hundredth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Megapixels(u64);
 
 impl Megapixels {
-    pub(crate) fn of_pixels(pixels: u64) -> Self {
-        let hundredths = (u128::from(pixels) * 100 + u128::from(PIXELS_PER_MEGAPIXEL / 2))
-            / u128::from(PIXELS_PER_MEGAPIXEL);
+    /// `megapixel` is the number of pixels in one.
+    pub(crate) fn of_pixels(pixels: u64, megapixel: u64) -> Self {
+        let megapixel = u128::from(megapixel.max(1));
+        let hundredths = (u128::from(pixels) * 100 + megapixel / 2) / megapixel;
         Self(u64::try_from(hundredths).unwrap_or(u64::MAX))
     }
 
@@ -116,8 +114,8 @@ pub struct Prices {
 pub struct Price {
     /// Charged for every accepted submission. Default: 3 credits.
     pub submission: Credits,
-    /// Also charged for each megapixel (2^20 pixels) of the request's images, in proportion and
-    /// rounded up to the hundredth of a credit. Default: none.
+    /// Also charged for each megapixel of the request's images, in proportion and rounded up to the
+    /// hundredth of a credit. Default: none.
     pub input_megapixel: Credits,
     /// The same for each output megapixel. Default: 1 credit.
     pub output_megapixel: Credits,
@@ -195,14 +193,17 @@ mod tests {
     fn amounts_are_written_as_decimal_numbers() {
         assert_eq!(Credits::from_hundredths(405).to_string(), "4.05");
         assert_eq!(serde_json::to_string(&Credits::from_hundredths(410)).unwrap(), "4.1");
-        assert_eq!(serde_json::to_string(&Megapixels::of_pixels(1920 * 1088)).unwrap(), "1.99");
+        assert_eq!(
+            serde_json::to_string(&Megapixels::of_pixels(1920 * 1088, 1 << 20)).unwrap(),
+            "1.99"
+        );
     }
 
     proptest! {
         #[test]
         fn a_larger_picture_never_costs_less(a in any::<u64>(), b in any::<u64>()) {
             let price = Price { input_megapixel: Credits(7), ..Price::default() };
-            let [small, large] = [a.min(b), a.max(b)].map(Megapixels::of_pixels);
+            let [small, large] = [a.min(b), a.max(b)].map(|pixels| Megapixels::of_pixels(pixels, 1 << 20));
             prop_assert!(price.of(small, small) <= price.of(large, small));
             prop_assert!(price.of(small, small) <= price.of(small, large));
         }

@@ -86,6 +86,12 @@ impl Config {
             ),
             ("client_timeout", !self.client_timeout.is_zero(), "must not be zero"),
             ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
+            ("not_found_status", [200, 404].contains(&self.not_found_status), "must be 200 or 404"),
+            (
+                "pixels_per_megapixel",
+                [1_000_000, 1 << 20].contains(&self.pixels_per_megapixel),
+                "must be 1000000 or 1048576",
+            ),
             ("unpaid_status", (400..=499).contains(&self.unpaid_status), "must be from 400 to 499"),
             (
                 "moderation",

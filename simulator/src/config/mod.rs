@@ -2,12 +2,14 @@
 
 mod check;
 mod error;
+mod operations;
+mod output_format;
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde::Deserialize;
 
-pub use self::error::ConfigError;
+pub use self::{error::ConfigError, output_format::OutputFormat};
 use crate::{
     billing::{accounts::Organization, credits::Prices},
     tasks::moderation::Moderation,
@@ -76,6 +78,11 @@ pub struct Config {
     /// instead of `/v1/gen-2-pro`. It consists of letters, digits, `_` and `.`, and starts with a
     /// letter or digit. Default: `gen`.
     pub model_prefix: String,
+    /// Whether requests must have the fields that the interface describes as needed, even where it
+    /// does not show which are required, and whether fields that an operation does not have are
+    /// rejected. Default: `false`, which accepts what the contract allows and ignores other
+    /// fields.
+    pub strict: bool,
     /// The time from a task's acceptance to its final status, on the simulator's clock. Default: 1
     /// second.
     #[serde(deserialize_with = "seconds::one")]
@@ -85,6 +92,17 @@ pub struct Config {
     /// none.
     #[serde(deserialize_with = "seconds::table")]
     pub ready_after_of: BTreeMap<String, Duration>,
+    /// Whether a task can be polled at both base URLs. Default: `false`, which makes it known only
+    /// at the one that accepted it.
+    pub regions_share_tasks: bool,
+    /// The status code of a poll whose status is `Task not found`: 200 or 404. Default: 200.
+    pub not_found_status: u16,
+    /// The number of pixels in a megapixel, in prices, responses and limits: 1048576 (2^20) or
+    /// 1000000. Default: 1048576, the more permissive one.
+    pub pixels_per_megapixel: u64,
+    /// The format of a picture whose request has no `output_format`, instead of the contract's
+    /// default, by operation as in `ready_after_of`. Default: none.
+    pub output_format_of: BTreeMap<String, OutputFormat>,
     /// The statuses of a task in progress, in order; each lasts an equal part of `ready_after`.
     /// There must be at least one. The contract lists none. Default: `Pending`, the only one that
     /// published clients know; some of them fail on others.
@@ -155,8 +173,13 @@ impl Default for Config {
             api_keys: vec!["imagekiln-simulator-key".into()],
             model_prefix: "gen".to_owned(),
             organizations: Vec::new(),
+            strict: false,
             ready_after: Duration::from_secs(1),
             ready_after_of: BTreeMap::new(),
+            regions_share_tasks: false,
+            not_found_status: 200,
+            pixels_per_megapixel: 1 << 20,
+            output_format_of: BTreeMap::new(),
             in_progress: vec!["Pending".to_owned()],
             max_active_tasks: 1000,
             prices: Prices::default(),

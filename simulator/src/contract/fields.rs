@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::schema::resolve;
-use crate::billing::credits::PIXELS_PER_MEGAPIXEL;
 
 /// The maximum nesting of fields.
 const MAX_DEPTH: u32 = 16;
@@ -36,7 +35,7 @@ pub(crate) struct ImageRule {
     pub(crate) mask_of: Option<String>,
     /// The mask and its image must have the same size.
     pub(crate) same_size: bool,
-    pub(crate) max_pixels: Option<u64>,
+    pub(crate) max_megapixels: Option<f64>,
 }
 
 impl Fields {
@@ -91,9 +90,7 @@ impl Field {
                 takes_address: encoding != "base64",
                 mask_of: property["x-mask-of"].as_str().map(str::to_owned),
                 same_size: property["x-same-size"] == true,
-                max_pixels: property["x-max-megapixels"]
-                    .as_f64()
-                    .map(|megapixels| (megapixels * PIXELS_PER_MEGAPIXEL as f64) as u64),
+                max_megapixels: property["x-max-megapixels"].as_f64(),
             }),
             aspect_ratio: ratio("min").zip(ratio("max")),
             secret: property["x-secret"] == true,

@@ -2,6 +2,7 @@
 
 mod fields;
 pub(crate) mod integer;
+mod names;
 mod paths;
 mod schema;
 mod violation;
@@ -130,6 +131,10 @@ impl Contract {
         Ok(Self { operations, secret_fields })
     }
 
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.iter()
+    }
+
     /// Finds the operation of a method and a neutral path. Literal paths take precedence over
     /// templates.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
@@ -218,7 +223,7 @@ mod tests {
     #[test]
     fn every_operation_of_the_document_is_found() {
         let contract = Contract::built_in().unwrap();
-        for operation in &contract.operations {
+        for operation in contract.operations() {
             let path = operation.path.to_string().replace("{base_model}", "gen-2-klein-9b-kv");
             assert_eq!(found(&contract, operation.method.clone(), &path), operation.id);
         }

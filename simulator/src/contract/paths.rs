@@ -67,6 +67,15 @@ impl Template {
         self.segments.iter().filter(|segment| matches!(segment, Segment::Parameter { .. })).count()
     }
 
+    /// Whether a path that starts with `beginning` can match.
+    pub(super) fn can_start_with(&self, beginning: &str) -> bool {
+        let completed = |segment: &Segment| match segment {
+            Segment::Written(_) => false,
+            Segment::Parameter { after, .. } => self.matches(&format!("{beginning}x{after}")),
+        };
+        self.to_string().starts_with(beginning) || self.segments.iter().any(completed)
+    }
+
     pub(super) fn matches(&self, path: &str) -> bool {
         let Some(path) = path.strip_prefix('/') else {
             return false;

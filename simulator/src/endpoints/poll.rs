@@ -15,7 +15,10 @@ use crate::{
     faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
     http::response,
     journal::RequestRecord,
-    tasks::outcome::{Outcome, UNKNOWN_STATUS},
+    tasks::{
+        Task,
+        outcome::{Outcome, UNKNOWN_STATUS},
+    },
 };
 
 /// Returns the status of a task, and its result once it is ready.
@@ -47,11 +50,11 @@ fn respond(
     let state = &endpoint.state;
     let now = state.clock.now();
     let mut records = state.records();
-    // A task is known only at the base URL that accepted it, and only to its project.
-    let mut task = records
-        .tasks
-        .get_mut(id)
-        .filter(|task| task.region == endpoint.region && task.project == *project);
+    let is_known_here = |task: &&mut Task| {
+        let region = task.region == endpoint.region || state.config.regions_share_tasks;
+        region && task.project == *project
+    };
+    let mut task = records.tasks.get_mut(id).filter(is_known_here);
     let carried = task.as_mut().map(|task| &mut task.directives.faults);
     let applied = state.faults.apply(FaultPlace::Poll, requested, carried);
     if let Some(response) = applied.replacement(FaultPlace::Poll) {
@@ -80,5 +83,7 @@ fn respond(
         }
     };
     records.polls += 1;
-    (response::json(StatusCode::OK, &body), applied)
+    let not_found = body["status"] == Outcome::NotFound.status();
+    let code = if not_found { state.config.not_found_status } else { 200 };
+    (response::json(StatusCode::from_u16(code).unwrap_or_default(), &body), applied)
 }

@@ -127,7 +127,8 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
 /// The slow part: parsing, validation, decoding of images.
 fn examine(state: &AppState, call: &Call, bytes: &[u8]) -> Result<ValidRequest, Vec<Violation>> {
     let submission = &call.submission;
-    let mut checked = validation::check(submission, bytes, state.config.max_input_pixels)?;
+    let operation = (call.operation_id.as_str(), &**submission);
+    let mut checked = validation::check(&state.config, operation, bytes)?;
     check_finetune(state, call, &checked.body)?;
     let size = size::of_request(
         &state.config,
@@ -139,8 +140,8 @@ fn examine(state: &AppState, call: &Call, bytes: &[u8]) -> Result<ValidRequest, 
     let video = video::is_made_by(&call.operation)
         .then(|| video::VideoSpec::read(&checked.body, size))
         .transpose()?;
-    let (secrets, moderation) = (&state.contract.secret_fields, &state.config.moderation);
-    let mut parsed = ParsedRequest::read(submission, secrets, moderation, &mut checked);
+    let (operation, secrets) = ((&*call.operation, &**submission), &state.contract.secret_fields);
+    let mut parsed = ParsedRequest::read(&state.config, operation, secrets, &mut checked);
     if let Some(video) = video {
         parsed.format = Format::Video(video);
     }

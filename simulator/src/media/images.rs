@@ -3,7 +3,9 @@
 use std::{io::Cursor, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use image::{DynamicImage, ImageFormat, ImageReader, ImageResult, Limits, RgbaImage};
+use image::{
+    DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, ImageResult, Limits, RgbaImage,
+};
 use url::Url;
 
 /// Four channels of 16 bits.
@@ -47,6 +49,12 @@ impl Inline {
 
     pub(crate) fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
+    }
+
+    /// Whether the file has an alpha channel.
+    pub(crate) fn has_alpha(&self) -> bool {
+        let decoder = reader(&self.bytes, self.format, self.pixels()).into_decoder();
+        decoder.is_ok_and(|decoder| decoder.color_type().has_alpha())
     }
 }
 

@@ -3,6 +3,7 @@
 mod open_fields;
 pub(crate) mod parsed;
 pub(crate) mod size;
+mod strict;
 mod unlisted;
 pub(crate) mod validation;
 mod words;

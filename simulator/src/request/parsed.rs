@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{validation::Checked, words};
 use crate::{
+    config::{Config, OutputFormat},
     contract::{Fields, Submission, integer},
     media::{
         images::Input,
@@ -16,7 +17,7 @@ use crate::{
         moderation::Moderation,
         outcome::{Directives, Outcome},
     },
-    values::{secret::Secret, texts},
+    values::{pattern, secret::Secret, texts},
 };
 
 /// The parts of a request that the simulator uses.
@@ -36,9 +37,9 @@ pub(crate) struct ParsedRequest {
 impl ParsedRequest {
     /// Reads a body and leaves `null` in its place.
     pub(crate) fn read(
-        submission: &Submission,
+        config: &Config,
+        (operation, submission): (&str, &Submission),
         secret_fields: &BTreeSet<String>,
-        moderation: &Moderation,
         checked: &mut Checked,
     ) -> Self {
         let mut body = checked.body.take();
@@ -53,12 +54,12 @@ impl ParsedRequest {
         let mut directives = words::directives(&json!([texts, unlisted]));
         if directives.outcome == Outcome::Ready {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
-            directives.outcome = moderation.verdict(&texts, tolerance).unwrap_or_default();
+            directives.outcome = config.moderation.verdict(&texts, tolerance).unwrap_or_default();
         }
         Self {
             prompt: text("prompt").unwrap_or_default(),
             seed: body.get("seed").and_then(integer::read),
-            format: format(&submission.fields, &body),
+            format: format(config, operation, &submission.fields, &body),
             settings: Settings::read(&submission.fields, &body),
             directives,
             webhook_url: text("webhook_url"),
@@ -69,9 +70,18 @@ impl ParsedRequest {
     }
 }
 
-fn format(fields: &Fields, body: &Value) -> Format {
-    let named = fields.value(body, "output_format").and_then(Value::as_str);
-    named.and_then(Format::named).unwrap_or(Format::Jpeg)
+/// The requested format, or else the configured one, or else the contract's default.
+fn format(config: &Config, operation: &str, fields: &Fields, body: &Value) -> Format {
+    let configured = || match pattern::best(&config.output_format_of, operation)? {
+        OutputFormat::Jpeg => Some(Format::Jpeg),
+        OutputFormat::Png => Some(Format::Png),
+        OutputFormat::Webp => Some(Format::Webp),
+    };
+    let named = |value: Option<&Value>| Format::named(value?.as_str()?);
+    named(body.get("output_format"))
+        .or_else(configured)
+        .or_else(|| named(fields.value(body, "output_format")))
+        .unwrap_or(Format::Jpeg)
 }
 
 /// The texts of the request: its body without images and secrets.

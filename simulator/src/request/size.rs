@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::{
-    billing::credits::PIXELS_PER_MEGAPIXEL,
     config::Config,
     contract::{AspectRatio, Fields, Step, Violation, integer},
     media::{
@@ -23,11 +22,12 @@ const VIDEO: (u32, u32) = (1920, 1088);
 /// Sides computed from an aspect ratio are multiples of this.
 const STEP: f64 = 16.0;
 
-/// The maximum size of a picture of outpainting, and of an image for the second try-on model.
-const FOUR_MEGAPIXELS: u64 = 4 * PIXELS_PER_MEGAPIXEL;
+/// The maximum size in megapixels of a picture of outpainting, and of an image for the second
+/// try-on model.
+const MAX_MEGAPIXELS: u64 = 4;
 
-/// The maximum size of a person that the first try-on model does not downscale.
-const TWO_MEGAPIXELS: u64 = 2 * PIXELS_PER_MEGAPIXEL;
+/// The maximum size in megapixels of a person that the first try-on model does not downscale.
+const MAX_PERSON_MEGAPIXELS: u64 = 2;
 
 /// The size of the picture in pixels, or the violations.
 pub(crate) fn of_request(
@@ -42,16 +42,18 @@ pub(crate) fn of_request(
     if !violations.is_empty() {
         return Err(violations);
     }
-    let query = SizeQuery { fields, body, inputs };
+    let query = SizeQuery { megapixel: config.pixels_per_megapixel, fields, body, inputs };
     let default = (DEFAULT_SIDE.into(), DEFAULT_SIDE.into());
     let size = match kind {
         // These follow their image; without one, the size can be set.
         OperationKind::Fill | OperationKind::Deblur | OperationKind::Erase => {
             query.followed().or_else(|| query.sides()).unwrap_or(default)
         }
-        OperationKind::TryOn if operation.ends_with("-v1") => {
-            query.person().map(downscaled).or_else(|| query.sides()).unwrap_or(default)
-        }
+        OperationKind::TryOn if operation.ends_with("-v1") => query
+            .person()
+            .map(|size| query.downscaled(size))
+            .or_else(|| query.sides())
+            .unwrap_or(default),
         OperationKind::TryOn => {
             query.within_four_megapixels()?;
             query.person().or_else(|| query.sides()).unwrap_or(default)
@@ -72,17 +74,6 @@ pub(crate) fn of_request(
 
 fn stepped(length: f64) -> u64 {
     ((length / STEP).round() * STEP) as u64
-}
-
-/// Scales down to about a megapixel if the area is over two.
-fn downscaled((width, height): (u64, u64)) -> (u64, u64) {
-    let pixels = width.saturating_mul(height);
-    if pixels <= TWO_MEGAPIXELS {
-        return (width, height);
-    }
-    let scale = (PIXELS_PER_MEGAPIXEL as f64 / pixels as f64).sqrt();
-    let side = |length: u64| ((length as f64 * scale).round() as u64).max(1);
-    (side(width), side(height))
 }
 
 fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec<Violation>> {
@@ -110,12 +101,25 @@ fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec
 }
 
 struct SizeQuery<'a> {
+    /// The pixels in a megapixel.
+    megapixel: u64,
     fields: &'a Fields,
     body: &'a Value,
     inputs: &'a [Input],
 }
 
 impl SizeQuery<'_> {
+    /// Scales down to about a megapixel if the area is over two.
+    fn downscaled(&self, (width, height): (u64, u64)) -> (u64, u64) {
+        let pixels = width.saturating_mul(height);
+        if pixels <= MAX_PERSON_MEGAPIXELS * self.megapixel {
+            return (width, height);
+        }
+        let scale = (self.megapixel as f64 / pixels as f64).sqrt();
+        let side = |length: u64| ((length as f64 * scale).round() as u64).max(1);
+        (side(width), side(height))
+    }
+
     /// The size of the image, extended on its four sides.
     fn expanded(&self) -> (u64, u64) {
         let [left, right, top, bottom] =
@@ -132,10 +136,10 @@ impl SizeQuery<'_> {
         let reference = self.followed();
         let size = self.sides().or(reference).unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
         let (width, height) = size;
-        if width.saturating_mul(height) > FOUR_MEGAPIXELS {
+        let most = MAX_MEGAPIXELS * self.megapixel;
+        if width.saturating_mul(height) > most {
             let problem = format!(
-                "a picture of {width} x {height} pixels exceeds the limit of \
-                 {FOUR_MEGAPIXELS} pixels"
+                "a picture of {width} x {height} pixels exceeds the limit of {most} pixels"
             );
             return Err(vec![Violation::value(vec!["body".into()], problem)]);
         }
@@ -159,18 +163,19 @@ impl SizeQuery<'_> {
     }
 
     fn within_four_megapixels(&self) -> Result<(), Vec<Violation>> {
+        let most = MAX_MEGAPIXELS * self.megapixel;
         let violations: Vec<_> = self
             .inputs
             .iter()
             .filter_map(|input| {
                 let Image::Inline(image) = &input.image else { return None };
                 let problem = format!(
-                    "the image of {} x {} pixels exceeds the limit of {FOUR_MEGAPIXELS} pixels",
+                    "the image of {} x {} pixels exceeds the limit of {most} pixels",
                     image.width, image.height
                 );
                 let step = |name: &str| name.parse().map_or_else(|_| Step::from(name), Step::Index);
                 let loc = ["body"].into_iter().chain(input.place.split('.')).map(step).collect();
-                (image.pixels() > FOUR_MEGAPIXELS).then(|| Violation::value(loc, problem))
+                (image.pixels() > most).then(|| Violation::value(loc, problem))
             })
             .collect();
         if violations.is_empty() { Ok(()) } else { Err(violations) }

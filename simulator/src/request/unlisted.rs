@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::{
     contract::{Submission, Violation},
     media::images,
+    values::nearest,
 };
 
 const REFERENCE: &str = "input_image";
@@ -40,6 +41,30 @@ pub(crate) fn refused(submission: &Submission, body: &Map<String, Value>) -> Vec
         Some(Violation::new(["body", name.as_str()], "extra_forbidden", msg))
     };
     given.filter_map(refuse).collect()
+}
+
+/// Returns all fields that the operation does not have, with the name that was probably meant. An
+/// operation whose fields the contract leaves open may have any.
+pub(crate) fn unknown(submission: &Submission, body: &Map<String, Value>) -> Vec<Violation> {
+    if !submission.is_complete {
+        return Vec::new();
+    }
+    let is_known = |name: &String| {
+        submission.fields.get(name).is_some() || submission.not_accepted.contains(name)
+    };
+    let mut unknown: Vec<_> = body.keys().filter(|name| !is_known(name)).collect();
+    unknown.sort_unstable();
+    unknown.truncate(MAX_NAMES);
+    let refuse = |name: &String| {
+        let name = printable(name);
+        let mut msg = "Extra inputs are not permitted".to_owned();
+        if let Some(meant) = nearest::similar(&name, submission.fields.iter().map(|(name, _)| name))
+        {
+            msg = format!("{msg}: did you mean `{meant}`?");
+        }
+        Violation::new(["body", name.as_str()], "extra_forbidden", msg)
+    };
+    unknown.into_iter().map(refuse).collect()
 }
 
 /// Returns the number of a reference image: 1 for `input_image`, 2 for `input_image_2`.

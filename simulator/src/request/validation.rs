@@ -2,8 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::unlisted::{self, Ignored};
+use super::{
+    strict,
+    unlisted::{self, Ignored},
+};
 use crate::{
+    config::Config,
     contract::{self, AspectRatio, Field, Fields, Step, Submission, Violation},
     media::images::{self, Image, Inline, Input},
 };
@@ -18,23 +22,29 @@ pub(crate) struct Checked {
     pub(crate) ignored: Ignored,
 }
 
-/// Validates a body. All violations are reported at once.
+/// Validates the body of an operation. All violations are reported at once.
 pub(crate) fn check(
-    submission: &Submission,
+    config: &Config,
+    (operation_id, submission): (&str, &Submission),
     bytes: &[u8],
-    max_input_pixels: u64,
 ) -> Result<Checked, Vec<Violation>> {
     let mut body = parse(bytes).map_err(|violation| vec![violation])?;
     let mut check = Check {
-        max_input_pixels,
+        config,
         violations: contract::of_schema(&submission.validator, &body),
         inputs: Vec::new(),
     };
     let mut ignored = Ignored::default();
     if let Value::Object(body) = &mut body {
         check.violations.extend(unlisted::refused(submission, body));
+        if config.strict {
+            check.violations.extend(unlisted::unknown(submission, body));
+        }
         ignored = unlisted::take(submission, body);
         check.object(&submission.fields, body, &["body".into()]);
+        if config.strict {
+            check.violations.extend(strict::missing(operation_id, body, &check.inputs));
+        }
     }
     if check.violations.is_empty() {
         Ok(Checked { body, inputs: check.inputs, ignored })
@@ -59,13 +69,13 @@ fn parse(bytes: &[u8]) -> Result<Value, Violation> {
     })
 }
 
-struct Check {
-    max_input_pixels: u64,
+struct Check<'a> {
+    config: &'a Config,
     violations: Vec<Violation>,
     inputs: Vec<Input>,
 }
 
-impl Check {
+impl Check<'_> {
     /// Checks the values of `fields` in the object at `loc`.
     fn object(&mut self, fields: &Fields, object: &mut Map<String, Value>, loc: &[Step]) {
         let deeper = |name: &str| [loc, &[name.into()]].concat();
@@ -89,7 +99,7 @@ impl Check {
                     self.aspect_ratio(text, min, max, loc);
                 }
                 let Some(rule) = &field.image else { return };
-                let max_pixels = rule.max_pixels.unwrap_or(u64::MAX).min(self.max_input_pixels);
+                let max_pixels = self.max_pixels(rule.max_megapixels);
                 match images::read(text, rule.takes_address, max_pixels) {
                     Err(problem) => self.value_error(loc, problem),
                     Ok(image) => {
@@ -167,7 +177,7 @@ impl Check {
             Value::String(text)
                 if images::seems_image(text) && self.inputs.len() < MAX_UNDESCRIBED_IMAGES =>
             {
-                match images::read(text, false, self.max_input_pixels) {
+                match images::read(text, false, self.config.max_input_pixels) {
                     Err(problem) => self.violations.push(Violation::value(loc, problem)),
                     Ok(image) => {
                         *value = image.summary().into();
@@ -181,6 +191,13 @@ impl Check {
             }
             _ => {}
         }
+    }
+
+    /// The maximum area of an image: that of its field, or that of every image.
+    fn max_pixels(&self, megapixels: Option<f64>) -> u64 {
+        let most = self.config.max_input_pixels;
+        let of_field = |limit: f64| (limit * self.config.pixels_per_megapixel as f64) as u64;
+        megapixels.map_or(most, |limit| of_field(limit).min(most))
     }
 
     fn inline(&self, loc: &[Step]) -> Option<&Inline> {

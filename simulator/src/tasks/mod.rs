@@ -126,7 +126,8 @@ pub struct TaskView {
     pub operation: String,
     /// The operation's id in the contract: `gen_2_pro`, `base_model_finetuned`.
     pub operation_id: String,
-    /// The base URL that accepted the task. At the other one, polls do not find it.
+    /// The base URL that accepted the task. At the other one, polls do not find it unless
+    /// [`Config::regions_share_tasks`](crate::Config::regions_share_tasks) is set.
     pub region: Region,
     /// The body as received, with images summarized and secrets redacted. A body over 256 KiB
     /// without its images is replaced by a note.
@@ -146,7 +147,7 @@ pub struct TaskView {
     pub media_type: &'static str,
     /// The credits charged.
     pub cost: Credits,
-    /// Megapixels (of 2^20 pixels) of the request's images, to two decimal places; unknown if one
+    /// Megapixels of the request's images, to two decimal places; unknown if one
     /// was given by its URL.
     pub input_mp: Option<f64>,
     /// Megapixels of the picture, to two decimal places.

@@ -3,6 +3,7 @@
 mod accounts;
 mod bench;
 mod body_lengths;
+mod choices;
 mod contract;
 mod control;
 mod cors;
@@ -29,6 +30,7 @@ mod requests;
 mod reset;
 mod sizes;
 mod slow;
+mod strict;
 mod tasks;
 mod unlisted;
 mod video;

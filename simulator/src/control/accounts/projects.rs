@@ -85,6 +85,9 @@ async fn set_endpoints(
     At(at): At,
     Change(Endpoints { endpoints }): Change<Endpoints>,
 ) -> Reply {
+    for pattern in endpoints.iter().flatten() {
+        state.contract.check_pattern(pattern).map_err(Problem::invalid)?;
+    }
     change(&state, actor.clone(), |act| act.set_endpoints(&at, endpoints))?;
     organization(&state, &actor, &at.organization)
 }

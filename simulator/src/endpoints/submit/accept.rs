@@ -123,8 +123,9 @@ struct Bill {
 impl Bill {
     fn of(state: &AppState, call: &Call, valid: &ValidRequest) -> Self {
         let (width, height) = valid.size;
-        let input_mp = input_megapixels(&valid.inputs);
-        let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height));
+        let megapixel = state.config.pixels_per_megapixel;
+        let input_mp = input_megapixels(&valid.inputs, megapixel);
+        let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height), megapixel);
         let price = state.config.prices.for_operation(&call.operation);
         let cost = price.of(input_mp.unwrap_or_default(), output_mp);
         Self { cost, input_mp, output_mp }
@@ -209,10 +210,10 @@ fn check_active_tasks(
 }
 
 /// The area of the request's images without masks; unknown if one was given by its URL.
-fn input_megapixels(inputs: &[Input]) -> Option<Megapixels> {
+fn input_megapixels(inputs: &[Input], megapixel: u64) -> Option<Megapixels> {
     let pixels = inputs.iter().filter(|input| !input.is_mask).map(|input| match &input.image {
         Image::Inline(image) => Some(image.pixels()),
         Image::Elsewhere(_) => None,
     });
-    pixels.sum::<Option<u64>>().map(Megapixels::of_pixels)
+    pixels.sum::<Option<u64>>().map(|pixels| Megapixels::of_pixels(pixels, megapixel))
 }

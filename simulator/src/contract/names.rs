@@ -1,0 +1,74 @@
+//! Names of operations in settings: paths without `/v1/`, or prefixes of them followed by `*`.
+
+use axum::http::Method;
+
+use super::{Contract, Found, Kind, Operation};
+use crate::values::nearest;
+
+const VERSION: &str = "/v1/";
+
+impl Contract {
+    /// Checks that a pattern matches a submission's operation. The error has the nearest name.
+    pub(crate) fn check_pattern(&self, pattern: &str) -> Result<(), String> {
+        let known = match pattern.strip_suffix('*') {
+            Some(beginning) => {
+                let beginning = format!("{VERSION}{beginning}");
+                self.submissions().any(|operation| operation.path.can_start_with(&beginning))
+            }
+            None => match self.find(&Method::POST, &format!("{VERSION}{pattern}")) {
+                Found::Operation(operation) => matches!(operation.kind, Kind::Submit(_)),
+                _ => false,
+            },
+        };
+        if known {
+            return Ok(());
+        }
+        let paths: Vec<_> =
+            self.submissions().map(|operation| operation.path.to_string()).collect();
+        let names = paths.iter().filter_map(|path| path.strip_prefix(VERSION));
+        let star = if pattern.ends_with('*') { "*" } else { "" };
+        let meant = nearest::nearest(pattern.trim_end_matches('*'), names).unwrap_or_default();
+        Err(format!("`{pattern}` matches no operation: did you mean `{meant}{star}`?"))
+    }
+
+    fn submissions(&self) -> impl Iterator<Item = &Operation> {
+        self.operations().filter(|operation| matches!(operation.kind, Kind::Submit(_)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_must_match_an_operation() {
+        let contract = Contract::built_in().unwrap();
+        for known in [
+            "*",
+            "gen-*",
+            "gen-2-pro",
+            "gen-2-klein-*",
+            "gen-tools/erase-v1",
+            "gen-tools/*",
+            "gen-2-klein-9b-kv-finetuned",
+            "gen-2-klein-9b-kv-*",
+            "gen-2-klein-9b-kv-fine*",
+            "finetune",
+        ] {
+            assert_eq!(contract.check_pattern(known), Ok(()), "{known}");
+        }
+        for (unknown, meant) in [
+            ("gen-2-prp", "gen-2-pro"),
+            ("xyz-2-pro", "gen-2-pro"),
+            ("gen-2-pro-*x", "gen-2-pro"),
+            ("get_result", "gen-dev"),
+            ("gen-2-flux*", "gen-2-flex*"),
+            ("gen-tools/vto-v3", "gen-tools/vto-v1"),
+            ("/v1/gen-2-pro", "gen-2-pro"),
+        ] {
+            let error = contract.check_pattern(unknown).unwrap_err();
+            let expected = format!("`{unknown}` matches no operation: did you mean `{meant}`?");
+            assert_eq!(error, expected);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Settings for what the interface leaves open, and names of operations in settings.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::bench::{Bench, png};
+use imagekiln_simulator::{Config, Simulator};
+
+async fn bench(toml: &str) -> Bench {
+    Bench::with(Config::from_toml(toml).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_megapixel_can_have_a_million_pixels() {
+    let decimal = bench("pixels_per_megapixel = 1000000").await;
+    let binary = Bench::new().await;
+    let body = json!({ "prompt": "x", "width": 1000, "height": 1000 });
+    for (bench, output_mp, cost) in [(&decimal, 1.0, 4.0), (&binary, 0.95, 3.95)] {
+        let task = bench.submit("/v1/gen-2-pro", &body).await;
+        assert_eq!((&task["output_mp"], &task["cost"]), (&json!(output_mp), &json!(cost)));
+    }
+    let image = png(2001, 2000);
+    for (path, body, loc) in [
+        ("gen-tools/deblur-v1", json!({ "image": image }), "body.image"),
+        ("gen-tools/vto-v2", json!({ "person": image }), "body.person"),
+        ("gen-tools/outpainting-v1", json!({ "width": 2001, "height": 2000 }), "body"),
+    ] {
+        let path = format!("/v1/{path}");
+        binary.submit(&path, &body).await;
+        let found = decimal.post(&path, &body).await.violations();
+        assert_eq!(found, [(loc.to_owned(), "value_error".to_owned())], "{path}");
+    }
+    let body = json!({ "person": png(1001, 2000) });
+    let view = |bench: &Bench, task: &Value| bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    let task = binary.submit("/v1/gen-tools/vto-v1", &body).await;
+    assert_eq!(view(&binary, &task).width, 1001);
+    let task = decimal.submit("/v1/gen-tools/vto-v1", &body).await;
+    assert_eq!(view(&decimal, &task).width, 707);
+}
+
+#[tokio::test]
+async fn regions_can_share_tasks() {
+    for (toml, status) in [("", "Task not found"), ("regions_share_tasks = true", "Pending")] {
+        let bench = bench(toml).await;
+        let task = bench.submit("/v1/gen-dev", &json!({ "prompt": "x" })).await;
+        let id = task["id"].as_str().unwrap();
+        let elsewhere = format!("{}/v1/get_result?id={id}", bench.sim.regional_base_url());
+        assert_eq!(bench.get(&elsewhere).await.json()["status"], status, "{toml}");
+        assert_eq!(bench.poll(&task).await["status"], "Pending");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_task_can_be_a_404() {
+    for (toml, code) in [("", 200), ("not_found_status = 404", 404)] {
+        let bench = bench(toml).await;
+        let body = json!({ "prompt": "[[spurious-not-found]] [[not-found]]" });
+        let task = bench.submit("/v1/gen-dev", &body).await;
+        let at = |id: &str| format!("{}/v1/get_result?id={id}", bench.sim.base_url());
+        for url in [at("nothing"), task["polling_url"].as_str().unwrap().to_owned()] {
+            let response = bench.get(&url).await;
+            assert_eq!(response.status, code, "{toml}");
+            assert_eq!(response.json()["status"], "Task not found");
+        }
+        assert_eq!(bench.poll(&task).await["status"], "Pending");
+        bench.sim.clock().advance(std::time::Duration::from_secs(1));
+        assert_eq!(bench.get(task["polling_url"].as_str().unwrap()).await.status, code);
+    }
+}
+
+#[tokio::test]
+async fn the_default_format_can_be_set_per_operation() {
+    let bench = bench("output_format_of = { 'gen-kontext-*' = 'png', gen-dev = 'webp' }").await;
+    for (path, body, format) in [
+        ("gen-kontext-pro", json!({ "prompt": "x" }), "image/png"),
+        ("gen-kontext-pro", json!({ "prompt": "x", "output_format": "jpeg" }), "image/jpeg"),
+        ("gen-dev", json!({ "prompt": "x" }), "image/webp"),
+        ("gen-2-pro", json!({ "prompt": "x", "output_format": null }), "image/jpeg"),
+        ("gen-tools/deblur-v1", json!({ "image": png(8, 8) }), "image/png"),
+    ] {
+        let task = bench.submit(&format!("/v1/{path}"), &body).await;
+        let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+        assert_eq!(view.media_type, format, "{path} {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_setting_for_an_unknown_operation_is_an_error() {
+    let project = "[[organizations]]\nname = 'A'\nprojects = [{ name = 'W', endpoints = ['gen-2-*', \
+                   'gen-dve'] }]";
+    for (toml, setting, meant) in [
+        ("[prices.of.gen-2-prp]\nsubmission = 1", "prices.of", "`gen-2-prp`.*`gen-2-pro`"),
+        ("ready_after_of = { 'gen-9-*' = 1 }", "ready_after_of", "`gen-9-*`.*`gen-dev*`"),
+        ("output_format_of = { kontext = 'png' }", "output_format_of", "`kontext`.*"),
+        (project, "organizations.projects.endpoints", "`gen-dve`.*`gen-dev`"),
+    ] {
+        let error = Simulator::start(Config::from_toml(toml).unwrap()).await.unwrap_err();
+        let error = error.to_string();
+        let beginning = format!("the setting `{setting}` is invalid: ");
+        assert!(error.starts_with(&beginning), "{error}");
+        let (value, nearest) = meant.split_once(".*").unwrap();
+        assert!(error.contains(&format!("{value} matches no operation")), "{error}");
+        assert!(error.contains(nearest), "{error}");
+    }
+    for toml in ["not_found_status = 410", "pixels_per_megapixel = 1024"] {
+        let error = Simulator::start(Config::from_toml(toml).unwrap()).await.unwrap_err();
+        assert!(error.to_string().contains(" must be "), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn endpoints_that_do_not_exist_cannot_be_set_at_run_time() {
+    let bench = Bench::new().await;
+    let path = "/api/organizations/default/projects/default/endpoints";
+    let url = format!("{}{path}", bench.sim.control_url());
+    let set = |endpoint: &str| {
+        let (body, url) = (json!({ "endpoints": [endpoint] }).to_string(), url.clone());
+        let bench = &bench;
+        async move { bench.send(Method::PUT, &url, &[("content-type", "application/json")], body).await }
+    };
+    let refused = set("gen-2-prp").await;
+    assert_eq!(refused.status, 422);
+    let detail = "`gen-2-prp` matches no operation: did you mean `gen-2-pro`?";
+    assert_eq!(refused.json()["detail"], detail);
+    assert_eq!(set("gen-2-pr*").await.status, 200);
+}

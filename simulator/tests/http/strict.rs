@@ -1,0 +1,119 @@
+//! With `strict`, requests need what the interface describes, and have no other fields.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use image::{ImageFormat, RgbaImage};
+use serde_json::{Value, json};
+
+use super::bench::{Bench, png};
+use imagekiln_simulator::Config;
+use imagekiln_testbed::picture;
+
+async fn strict() -> Bench {
+    Bench::with(Config { strict: true, ..Config::default() }).await
+}
+
+#[tokio::test]
+async fn strict_requests_need_what_the_interface_describes() {
+    let (strict, lenient) = (strict().await, Bench::new().await);
+    let (image, finetune_id) = (png(64, 64), "fox-style");
+    let garments = json!({ "person": image, "garments": ["https://example.com/shirt.png"] });
+    for (path, body, missing, needed) in [
+        ("gen-2-klein-4b", json!({}), "body.prompt missing", json!({ "prompt": "" })),
+        (
+            "gen-kontext-pro",
+            json!({ "input_image": image }),
+            "body.prompt missing",
+            json!({ "prompt": "x" }),
+        ),
+        ("gen-dev", json!({ "seed": 7 }), "body.prompt missing", json!({ "image_prompt": image })),
+        ("gen-pro-1.1", json!({}), "body.prompt missing", json!({ "prompt": "x" })),
+        (
+            "gen-2-klein-9b-kv-finetuned",
+            json!({ "prompt": "x" }),
+            "body.finetune_id missing",
+            json!({ "prompt": "x", "finetune_id": finetune_id }),
+        ),
+        (
+            "gen-pro-1.0-fill",
+            json!({ "mask": image }),
+            "body.image missing",
+            json!({ "image": image, "mask": image }),
+        ),
+        (
+            "gen-pro-1.0-expand",
+            json!({ "top": 8 }),
+            "body.image missing",
+            json!({ "image": image }),
+        ),
+        (
+            "gen-tools/erase-v1",
+            json!({ "image": image }),
+            "body.mask missing",
+            json!({ "image": image, "mask": image }),
+        ),
+        ("gen-tools/vto-v1", json!({ "person": image }), "body value_error", garments.clone()),
+        ("gen-tools/vto-v2", json!({}), "body value_error", garments),
+        (
+            "gen-tools/outpainting-v1",
+            json!({ "width": 64, "webhook_url": "http://127.0.0.1:9/" }),
+            "body value_error",
+            json!({ "picture": image }),
+        ),
+        ("gen-pro-1.0-canny", json!({}), "body value_error", json!({ "control": image })),
+        (
+            "gen-pro-finetuned",
+            json!({}),
+            "body.finetune_id missing",
+            json!({ "finetune_id": finetune_id }),
+        ),
+        ("gen-3-video", json!({}), "body.mode missing", json!({ "mode": "t2v" })),
+    ] {
+        let path = format!("/v1/{path}");
+        lenient.submit(&path, &body).await;
+        let found = strict.post(&path, &body).await.violations();
+        let found: Vec<_> = found.iter().map(|(loc, kind)| format!("{loc} {kind}")).collect();
+        assert_eq!(found, [missing], "{path} {body:.100}");
+        strict.submit(&path, &needed).await;
+    }
+}
+
+#[tokio::test]
+async fn an_alpha_channel_replaces_the_mask() {
+    let bench = strict().await;
+    let transparent = picture::encoded(RgbaImage::new(64, 64), ImageFormat::Png);
+    let transparent = STANDARD.encode(transparent);
+    for (path, mut body) in [
+        ("/v1/gen-pro-1.0-fill", json!({})),
+        ("/v1/gen-pro-1.0-fill-finetuned", json!({ "finetune_id": "fox-style" })),
+    ] {
+        body["image"] = png(64, 64).into();
+        let found = bench.post(path, &body).await.violations();
+        assert_eq!(found, [("body.mask".to_owned(), "missing".to_owned())]);
+        body["image"] = transparent.clone().into();
+        bench.submit(path, &body).await;
+    }
+}
+
+#[tokio::test]
+async fn strict_requests_have_no_unknown_fields() {
+    let bench = strict().await;
+    let body = json!({ "prompt": "x", "aspectratio": "16:9", "width": 64, "x\ny": 1, "seed": 7 });
+    let response = bench.post("/v1/gen-kontext-pro", &body).await;
+    let expected = ["body.aspectratio", "body.width", "body.x?y"]
+        .map(|loc| (loc.to_owned(), "extra_forbidden".to_owned()));
+    assert_eq!(response.violations(), expected);
+    let messages: Vec<Value> = response.json()["detail"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|violation| violation["msg"].clone())
+        .collect();
+    let permitted = "Extra inputs are not permitted";
+    assert_eq!(
+        messages,
+        [&format!("{permitted}: did you mean `aspect_ratio`?"), permitted, permitted]
+    );
+    // Here the contract does not list all fields.
+    bench.submit("/v1/gen-pro-1.0", &json!({ "prompt": "x", "aspectratio": "16:9" })).await;
+    assert_eq!(bench.sim.counts().accepted, 1);
+}
