@@ -184,7 +184,7 @@ function mount(root) {
         done.map((entry) => [
           moment(entry.unix_seconds),
           entry.actor,
-          entry.organization,
+          entry.organization ?? "",
           entry.action,
           entry.done ? "done" : "rejected",
         ]),

@@ -27,8 +27,9 @@ struct Snapshot {
     delivered: u64,
     refused: u64,
     requests: u64,
-    /// The numbers of the newest entries of the ledger and the audit log.
-    accounts: (u64, u64),
+    /// The numbers of the newest entries of the ledger and the audit log, and of finetunes that can
+    /// be used, which a task trains.
+    accounts: (u64, u64, usize),
     /// The ids of the fault rules, with how often each has been applied.
     faults: Vec<(u64, u64)>,
     speed: u64,
@@ -61,6 +62,7 @@ impl Snapshot {
             accounts: (
                 ledger.first().map_or(0, |entry| entry.number),
                 audit.first().map_or(0, |entry| entry.number),
+                records.accounts.usable_finetunes(state.clock.unix_at(now)),
             ),
             faults: state.faults.rules().into_iter().map(|rule| (rule.id, rule.applied)).collect(),
             speed: state.clock.speed().to_bits(),

@@ -22,7 +22,7 @@ use crate::{
     },
     journal::RequestRecord,
     media::{images::Input, paint::Format, video},
-    request::{parsed::ParsedRequest, size, validation},
+    request::{parsed::ParsedRequest, size, training::Trains, validation},
     state::AppState,
     tasks::logged_request::LoggedRequest,
 };
@@ -43,6 +43,7 @@ struct ValidRequest {
     parsed: ParsedRequest,
     inputs: Vec<Input>,
     size: (u32, u32),
+    trains: Trains,
 }
 
 /// Validates a submission and creates its task.
@@ -130,6 +131,9 @@ fn examine(state: &AppState, call: &Call, bytes: &[u8]) -> Result<ValidRequest, 
     let operation = (call.operation_id.as_str(), &**submission);
     let mut checked = validation::check(&state.config, operation, bytes)?;
     check_finetune(state, call, &checked.body)?;
+    let trains = Trains::read(&call.operation, &checked.body, |name| {
+        state.records().accounts.has_finetune(&call.project, name)
+    })?;
     let size = size::of_request(
         &state.config,
         &call.operation,
@@ -145,7 +149,7 @@ fn examine(state: &AppState, call: &Call, bytes: &[u8]) -> Result<ValidRequest, 
     if let Some(video) = video {
         parsed.format = Format::Video(video);
     }
-    Ok(ValidRequest { parsed, inputs: checked.inputs, size })
+    Ok(ValidRequest { parsed, inputs: checked.inputs, size, trains })
 }
 
 /// Rejects a finetune that the project may not use.
@@ -154,7 +158,8 @@ fn check_finetune(state: &AppState, call: &Call, body: &Value) -> Result<(), Vec
         .get("finetune_id")
         .and_then(Value::as_str)
         .filter(|_| call.operation.ends_with("-finetuned"));
-    if named.is_none_or(|id| state.records().accounts.knows_finetune(&call.project, id)) {
+    let unix = state.clock.unix_now();
+    if named.is_none_or(|id| state.records().accounts.knows_finetune(&call.project, id, unix)) {
         return Ok(());
     }
     let problem = "the project has no finetune of this name";

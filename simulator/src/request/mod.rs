@@ -4,6 +4,7 @@ mod open_fields;
 pub(crate) mod parsed;
 pub(crate) mod size;
 mod strict;
+pub(crate) mod training;
 mod unlisted;
 pub(crate) mod validation;
 mod words;

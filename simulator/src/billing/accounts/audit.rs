@@ -35,10 +35,11 @@ pub struct AuditEntry {
     pub number: u64,
     /// Seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
     pub unix_seconds: u64,
-    /// The user, or `operator` for the person who runs the simulator.
+    /// The user, `operator` for the person who runs the simulator, or the project whose key made a
+    /// request.
     pub actor: String,
-    /// The id of the organization.
-    pub organization: String,
+    /// The id of the organization; `None` for changes to the whole simulator.
+    pub organization: Option<String>,
     /// A description of the change, without any keys.
     pub action: String,
     /// Whether the change was allowed and made.
@@ -57,16 +58,16 @@ impl AuditLog {
     pub(super) fn write(
         &mut self,
         unix: Duration,
-        actor: &Actor,
-        organization: &str,
+        actor: &str,
+        organization: Option<&str>,
         action: String,
         done: bool,
     ) {
         self.0.write(|number| AuditEntry {
             number,
             unix_seconds: unix.as_secs(),
-            actor: actor.name().to_owned(),
-            organization: organization.to_owned(),
+            actor: actor.to_owned(),
+            organization: organization.map(str::to_owned),
             action,
             done,
         });

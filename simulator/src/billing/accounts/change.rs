@@ -91,6 +91,11 @@ impl Act<'_> {
         })
     }
 
+    /// Records what the actor has changed in the simulator, or for an organization.
+    pub(crate) fn record(self, organization: Option<&str>, action: String) {
+        self.accounts.audit.write(self.unix, self.actor.name(), organization, action, true);
+    }
+
     fn write<T>(
         self,
         organization: &str,
@@ -98,7 +103,13 @@ impl Act<'_> {
         change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
     ) -> ChangeResult<T> {
         let outcome = change(self.accounts);
-        self.accounts.audit.write(self.unix, &self.actor, organization, action, outcome.is_ok());
+        self.accounts.audit.write(
+            self.unix,
+            self.actor.name(),
+            Some(organization),
+            action,
+            outcome.is_ok(),
+        );
         outcome
     }
 }

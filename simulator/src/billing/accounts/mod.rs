@@ -2,6 +2,7 @@
 
 mod audit;
 mod change;
+mod finetunes;
 mod key;
 mod role;
 mod settings;
@@ -21,6 +22,8 @@ pub(crate) use self::audit::Actor;
 pub use self::audit::AuditEntry;
 use self::audit::AuditLog;
 pub(crate) use self::change::{AccountError, AccountErrorKind, Act};
+use self::finetunes::StoredFinetune;
+pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_finetune_name};
 use self::key::Key;
 pub(crate) use self::key::{is_sendable, masked_key};
 pub use self::role::{Permission, Role};
@@ -82,7 +85,7 @@ struct OrganizationRecord {
     /// By id.
     projects: BTreeMap<Arc<str>, ProjectRecord>,
     /// By name.
-    finetunes: BTreeMap<String, Finetune>,
+    finetunes: BTreeMap<String, StoredFinetune>,
 }
 
 /// A stored project.
@@ -112,19 +115,6 @@ impl Accounts {
             None => true,
             Some(patterns) => patterns.iter().any(|pattern| pattern::matches(pattern, operation)),
         })
-    }
-
-    /// Whether a project may use the finetune that `finetune_id` names. A finetune of its own
-    /// organization is named with or without the organization's id; a shared one of another
-    /// organization is named with it.
-    pub(crate) fn knows_finetune(&self, project: &ProjectRef, finetune_id: &str) -> bool {
-        let (organization, name) =
-            finetune_id.split_once('/').unwrap_or((&project.organization, finetune_id));
-        let finetune = self
-            .organizations
-            .get(organization)
-            .and_then(|organization| organization.finetunes.get(name));
-        finetune.is_some_and(|finetune| finetune.shared || *organization == *project.organization)
     }
 
     /// The maximum number of active tasks of a project, if it sets one.

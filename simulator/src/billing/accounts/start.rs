@@ -9,6 +9,7 @@ use std::{
 use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
     audit::AuditLog,
+    finetunes::{StoredFinetune, is_finetune_name},
     key::{Key, is_sendable},
     settings::{Finetune, Organization, Project, ProjectKey},
     spending::Spending,
@@ -89,7 +90,8 @@ impl Accounts {
                     "a finetune name must not be empty or contain a slash".to_owned(),
                 ));
             }
-            organization.finetunes.insert(finetune.name.clone(), finetune);
+            let stored = StoredFinetune::usable(finetune.clone());
+            organization.finetunes.insert(finetune.name, stored);
         }
         for project in settings.projects {
             self.add_project(&mut organization, &id, project).map_err(wrong)?;
@@ -202,9 +204,4 @@ pub(super) fn id_of(name: &str) -> Option<Arc<str>> {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let id = words.map(str::to_lowercase).collect::<Vec<_>>().join("-");
     (!id.is_empty()).then(|| id.into())
-}
-
-/// Whether a finetune name is valid.
-pub(super) fn is_finetune_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains('/')
 }

@@ -114,7 +114,9 @@ impl Accounts {
     /// The audit log of the organizations in which an actor may view it, newest first.
     pub(crate) fn audit_log(&self, actor: &Actor, limit: usize) -> Vec<AuditEntry> {
         let visible = |entry: &&AuditEntry| {
-            self.may(actor, &entry.organization, None, Permission::ViewAuditLog)
+            entry.organization.as_ref().map_or(*actor == Actor::Operator, |organization| {
+                self.may(actor, organization, None, Permission::ViewAuditLog)
+            })
         };
         self.audit.newest().filter(visible).take(limit).cloned().collect()
     }
@@ -131,6 +133,7 @@ impl Accounts {
             let here = ProjectRef { organization: Arc::clone(id), project: Arc::clone(project_id) };
             self.project_view(here, project, unix, active)
         });
+        let usable = finetunes.iter().filter(|(_, stored)| stored.is_usable(unix));
         Some(OrganizationView {
             id: Arc::clone(id),
             name: name.clone(),
@@ -138,7 +141,7 @@ impl Accounts {
             balance: self.ledger.balance(&Account::Organization(Arc::clone(id))),
             members: members.values().cloned().collect(),
             projects: projects.collect(),
-            finetunes: finetunes.values().cloned().collect(),
+            finetunes: usable.map(|(_, stored)| stored.finetune.clone()).collect(),
         })
     }
 

@@ -9,7 +9,7 @@ use tracing::debug;
 use super::{Call, ValidRequest};
 use crate::{
     billing::{
-        accounts::ProjectRef,
+        accounts::{ProjectRef, Training},
         credits::{Credits, Megapixels},
     },
     endpoints::{rejection::Rejection, router::Endpoint, task_result},
@@ -17,8 +17,9 @@ use crate::{
         images::{Image, Input},
         paint::{Brief, Picture},
     },
+    request::training::Trains,
     state::{AppState, Records},
-    tasks::Task,
+    tasks::{Task, outcome::Outcome},
     webhooks::{Webhook, WebhookFaults},
 };
 
@@ -95,6 +96,7 @@ pub(super) fn accept(
         None => WebhookFaults::default(),
     };
     let base = call.base.clone();
+    let trains = std::mem::replace(&mut valid.trains, Trains::Nothing);
     let task = new_task(endpoint, call, valid, (number, id), now, bill);
     debug!(task = task.id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
     if let Some(url) = &webhook_url {
@@ -109,8 +111,21 @@ pub(super) fn accept(
     }
     let webhook_url = webhook_url.filter(|_| state.config.webhooks.omit_polling_url);
     let accepted = Accepted::new(state, &task, webhook_url, &foreign_base.unwrap_or(base));
+    train(state, &mut records, &task, trains, now);
     records.tasks.insert(task);
     Ok(accepted)
+}
+
+/// Adds the finetune that the task trains, unless the task will fail.
+fn train(state: &AppState, records: &mut Records, task: &Task, trains: Trains, now: Duration) {
+    let Trains::Finetune(name) = trains else { return };
+    if task.directives.outcome != Outcome::Ready {
+        return;
+    }
+    let name = name.unwrap_or_else(|| task.id.clone());
+    let ends_at = state.clock.unix_at(task.final_at);
+    let training = Training { name, task: task.id.clone(), ends_at };
+    records.accounts.train(&task.project, training, state.clock.unix_at(now));
 }
 
 /// What a submission costs, and why.
@@ -141,7 +156,7 @@ fn new_task(
     bill: Bill,
 ) -> Task {
     let state = &endpoint.state;
-    let ValidRequest { parsed, inputs, size } = valid;
+    let ValidRequest { parsed, inputs, size, .. } = valid;
     let seed = parsed.seed.unwrap_or_else(|| state.chance.picture_seed(number).into());
     Task {
         id,

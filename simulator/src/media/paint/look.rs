@@ -7,7 +7,7 @@ use super::{
     canvas::{Canvas, Colour, WHITE, luma, mix},
     noise::speck,
     palette::PALETTES,
-    settings::{Finetune, Guidance, Settings},
+    settings::{FinetuneTint, Guidance, Settings},
 };
 
 /// How far a LoRA colours a picture at strength 1.
@@ -27,7 +27,7 @@ pub(super) fn apply(canvas: &mut Canvas, settings: &Settings) {
 }
 
 /// Colours the picture in two hues, dark and light, that depend on the LoRA's name.
-fn tint(canvas: &mut Canvas, finetune: &Finetune) {
+fn tint(canvas: &mut Canvas, finetune: &FinetuneTint) {
     let share = finetune.strength * TINT;
     if share == 0.0 {
         return;

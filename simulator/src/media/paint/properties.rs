@@ -230,7 +230,7 @@ fn every_operation_renders_every_size() {
     let settings = Settings {
         steps: Some(3),
         raw: true,
-        finetune: Some(settings::Finetune { name: "a LoRA".to_owned(), strength: 1.2 }),
+        finetune: Some(settings::FinetuneTint { name: "a LoRA".to_owned(), strength: 1.2 }),
         image_prompt_strength: 0.3,
         added: (2, 1),
         offset: (Some(-1), None),

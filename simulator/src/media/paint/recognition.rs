@@ -102,7 +102,7 @@ fn settings_change_the_picture() {
     };
     let stepped = |steps| paint(Settings { steps: Some(steps), ..Settings::default() });
     let tuned = |name: &str, strength| {
-        let finetune = Some(settings::Finetune { name: name.to_owned(), strength });
+        let finetune = Some(settings::FinetuneTint { name: name.to_owned(), strength });
         paint(Settings { finetune, ..Settings::default() })
     };
     assert!(guided(5.0) == plain);

@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     pub(super) aspect_ratio: Option<String>,
     /// From 0 (only the painting) to 1 (only the image prompt).
     pub(super) image_prompt_strength: f32,
-    pub(super) finetune: Option<Finetune>,
+    pub(super) finetune: Option<FinetuneTint>,
     /// The pixels added to the left and at the top.
     pub(super) added: (i64, i64),
     /// The position of a reference; `None` is centred.
@@ -43,7 +43,7 @@ pub(super) struct Guidance {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finetune {
+pub(super) struct FinetuneTint {
     pub(super) name: String,
     /// From 0 (no influence) over 1 (full influence) to 2.
     pub(super) strength: f32,
@@ -75,7 +75,7 @@ impl Settings {
             image_prompt_strength: number("image_prompt_strength")
                 .unwrap_or(IMAGE_PROMPT_STRENGTH)
                 .clamp(0.0, 1.0),
-            finetune: text("finetune_id").map(|name| Finetune {
+            finetune: text("finetune_id").map(|name| FinetuneTint {
                 name,
                 strength: number("finetune_strength").unwrap_or(1.0).clamp(0.0, 2.0),
             }),

@@ -56,7 +56,7 @@ impl Act<'_> {
             (from, format!("transfer {amount} credits to `{to}`")),
             (to, format!("receive {amount} credits from `{from}`")),
         ] {
-            accounts.audit.write(unix, &actor, organization, action, done);
+            accounts.audit.write(unix, actor.name(), Some(organization), action, done);
         }
         moved
     }

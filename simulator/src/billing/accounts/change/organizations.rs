@@ -6,7 +6,8 @@ use super::{AccountError, AccountErrorKind, Act, ChangeResult};
 use crate::billing::accounts::{
     Finetune, Member, OrganizationRecord, Permission, Role,
     audit::Actor,
-    start::{id_of, is_finetune_name},
+    finetunes::{StoredFinetune, is_finetune_name},
+    start::id_of,
 };
 
 impl Act<'_> {
@@ -99,7 +100,7 @@ impl Act<'_> {
             accounts
                 .organization_mut(organization)?
                 .finetunes
-                .insert(finetune.name.clone(), finetune);
+                .insert(finetune.name.clone(), StoredFinetune::usable(finetune));
             Ok(())
         })
     }

@@ -1,0 +1,83 @@
+//! Finetunes: those that were added, and those that a task trains.
+
+use std::time::Duration;
+
+use super::{Accounts, ProjectRef, settings::Finetune};
+
+/// The maximum length of the name of a trained finetune, in characters.
+pub(crate) const MAX_NAME: usize = 100;
+
+/// A stored finetune.
+pub(super) struct StoredFinetune {
+    pub(super) finetune: Finetune,
+    /// The Unix time at which its training ends.
+    usable_at: Duration,
+}
+
+/// A finetune that a task trains.
+pub(crate) struct Training {
+    pub(crate) name: String,
+    pub(crate) task: String,
+    /// The Unix time at which the task ends.
+    pub(crate) ends_at: Duration,
+}
+
+impl StoredFinetune {
+    /// A finetune that can be used at once.
+    pub(super) fn usable(finetune: Finetune) -> Self {
+        Self { finetune, usable_at: Duration::ZERO }
+    }
+
+    pub(super) fn is_usable(&self, unix: Duration) -> bool {
+        unix >= self.usable_at
+    }
+}
+
+/// Whether a finetune name is valid.
+pub(crate) fn is_finetune_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains('/')
+}
+
+impl Accounts {
+    /// Whether a project may use the finetune that `finetune_id` names. A finetune of its own
+    /// organization is named with or without the organization's id; a shared one of another
+    /// organization is named with it.
+    pub(crate) fn knows_finetune(
+        &self,
+        project: &ProjectRef,
+        finetune_id: &str,
+        unix: Duration,
+    ) -> bool {
+        let (organization, name) =
+            finetune_id.split_once('/').unwrap_or((&project.organization, finetune_id));
+        let stored = self.organizations.get(organization).and_then(|of| of.finetunes.get(name));
+        stored.is_some_and(|stored| {
+            let may_use = stored.finetune.shared || *organization == *project.organization;
+            may_use && stored.is_usable(unix)
+        })
+    }
+
+    /// Whether a project's organization has a finetune of this name, or trains one.
+    pub(crate) fn has_finetune(&self, project: &ProjectRef, name: &str) -> bool {
+        let organization = self.organizations.get(&project.organization);
+        organization.is_some_and(|organization| organization.finetunes.contains_key(name))
+    }
+
+    /// Adds a private finetune to a project's organization, which is usable once its training ends.
+    pub(crate) fn train(&mut self, project: &ProjectRef, training: Training, unix: Duration) {
+        let Training { name, task, ends_at } = training;
+        let Some(organization) = self.organizations.get_mut(&project.organization) else { return };
+        let action = format!("train the finetune `{name}` with the task {task}");
+        let finetune = Finetune { name: name.clone(), shared: false };
+        let stored = StoredFinetune { finetune, usable_at: ends_at };
+        organization.finetunes.entry(name).or_insert(stored);
+        let actor = format!("a key of the project {}", project.project);
+        self.audit.write(unix, &actor, Some(&*project.organization), action, true);
+    }
+
+    /// The number of finetunes that can be used.
+    pub(crate) fn usable_finetunes(&self, unix: Duration) -> usize {
+        let all = self.organizations.values().flat_map(|of| of.finetunes.values());
+        all.filter(|stored| stored.is_usable(unix)).count()
+    }
+}

@@ -1,0 +1,88 @@
+//! `/v1/finetune` trains a finetune.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::bench::Bench;
+
+const PATH: &str = "/v1/finetune";
+
+/// The finetunes of the organization Default.
+async fn listed(bench: &Bench) -> Vec<String> {
+    let url = format!("{}/api/organizations/default", bench.sim.control_url());
+    let organization = bench.fetch(&url).await.json();
+    let finetunes = organization["finetunes"].as_array().unwrap().iter();
+    finetunes.map(|finetune| finetune["name"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn use_of(bench: &Bench, name: &str) -> u16 {
+    let body = json!({ "prompt": "x", "finetune_id": name });
+    bench.post("/v1/gen-pro-1.1-ultra-finetuned", &body).await.status.as_u16()
+}
+
+#[tokio::test]
+async fn a_trained_finetune_can_be_used_once_its_task_is_ready() {
+    let bench = Bench::new().await;
+    bench.sim.clock().set_speed(0.0);
+    let task = bench.submit(PATH, &json!({ "name": "my-style" })).await;
+    assert_eq!(
+        (listed(&bench).await, use_of(&bench, "my-style").await),
+        (vec!["fox-style".to_owned()], 422)
+    );
+    bench.sample(&task).await;
+    assert_eq!(listed(&bench).await, ["fox-style", "my-style"]);
+    assert_eq!(use_of(&bench, "my-style").await, 200);
+    assert_eq!(use_of(&bench, "default/my-style").await, 200);
+    let url = format!("{}/api/audit?limit=1", bench.sim.control_url());
+    let entry = &bench.fetch(&url).await.json()["entries"][0];
+    let action =
+        format!("train the finetune `my-style` with the task {}", task["id"].as_str().unwrap());
+    assert_eq!(entry["action"], action);
+    assert_eq!(
+        (&entry["actor"], &entry["organization"]),
+        (&json!("a key of the project default"), &json!("default"))
+    );
+
+    let url = format!("{}/api/organizations/default/finetunes/my-style", bench.sim.control_url());
+    let headers = [("content-type", "application/json")];
+    assert_eq!(bench.send(Method::DELETE, &url, &headers, "").await.status, 200);
+    assert_eq!(use_of(&bench, "my-style").await, 422);
+}
+
+#[tokio::test]
+async fn a_finetune_without_a_name_has_that_of_its_task() {
+    let bench = Bench::new().await;
+    let task = bench.submit(PATH, &json!({ "name": null })).await;
+    bench.sample(&task).await;
+    assert_eq!(use_of(&bench, task["id"].as_str().unwrap()).await, 200);
+}
+
+#[tokio::test]
+async fn a_failed_task_adds_no_finetune() {
+    let bench = Bench::new().await;
+    bench.submit(PATH, &json!({ "name": "bad", "comment": "[[error]]" })).await;
+    bench.submit("/v1/gen-2-klein-4b", &json!({ "prompt": "x", "name": "other" })).await;
+    bench.sim.clock().advance(Duration::from_secs(1));
+    assert_eq!(listed(&bench).await, ["fox-style"]);
+}
+
+#[tokio::test]
+async fn invalid_names_are_rejected() {
+    let bench = Bench::new().await;
+    bench.submit(PATH, &json!({ "name": "taken" })).await;
+    for (name, kind) in [
+        (json!("taken"), "value_error"),
+        (json!("fox-style"), "value_error"),
+        (json!(""), "value_error"),
+        (json!("a/b"), "value_error"),
+        (json!("é".repeat(101)), "string_too_long"),
+        (json!(7), "string_type"),
+    ] {
+        let found = bench.post(PATH, &json!({ "name": name })).await.violations();
+        assert_eq!(found, [("body.name".to_owned(), kind.to_owned())], "{name}");
+    }
+    let body: Value = json!({ "name": "é".repeat(100) });
+    bench.submit(PATH, &body).await;
+}
