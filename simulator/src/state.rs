@@ -154,6 +154,11 @@ impl AppState {
         Act { accounts: &mut records.accounts, actor, unix: self.clock.unix_now() }
     }
 
+    /// Records in the audit log what an actor has changed in the simulator, or for an organization.
+    pub(crate) fn record(&self, actor: Actor, organization: Option<&str>, action: String) {
+        self.act(&mut self.records(), actor).record(organization, action);
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         let mut records = self.records();
         records.tasks.settle(self.clock.now(), self.retention());

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
-use super::reply::{self, Change, Problem, Reply};
+use super::{
+    accounts::Acting,
+    reply::{self, Change, Problem, Reply},
+};
 use crate::{runtime::clock::Clock, state::AppState};
 
 /// The longest step: a hundred years.
@@ -50,6 +53,7 @@ pub(super) async fn show(State(state): State<Arc<AppState>>) -> Reply {
 
 pub(super) async fn advance(
     State(state): State<Arc<AppState>>,
+    Acting(actor): Acting,
     Change(Advance { seconds }): Change<Advance>,
 ) -> Reply {
     match Duration::try_from_secs_f64(seconds) {
@@ -58,16 +62,19 @@ pub(super) async fn advance(
             return Err(Problem::invalid("`seconds` must be from 0 to a hundred years"));
         }
     }
+    state.record(actor, None, format!("advance the clock by {seconds} s"));
     reply::json(&ClockShown::of(&state.clock))
 }
 
 pub(super) async fn set_speed(
     State(state): State<Arc<AppState>>,
+    Acting(actor): Acting,
     Change(Pace { speed }): Change<Pace>,
 ) -> Reply {
     if !(0.0..=Clock::MAX_SPEED).contains(&speed) {
         return Err(Problem::invalid(format!("`speed` must be from 0 to {}", Clock::MAX_SPEED)));
     }
     state.clock.set_speed(speed);
+    state.record(actor, None, format!("set the speed of the clock to {speed}"));
     reply::json(&ClockShown::of(&state.clock))
 }

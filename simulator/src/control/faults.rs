@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::{
     Control,
+    accounts::Acting,
     reply::{self, Change, Problem, Reply},
 };
 use crate::{faults::Faults, state::AppState};
@@ -41,20 +42,27 @@ struct NewRule {
 
 async fn add(
     State(state): State<Arc<AppState>>,
+    Acting(actor): Acting,
     Change(NewRule { rule }): Change<NewRule>,
 ) -> Reply {
-    reply::json(&state.faults.add(&rule).map_err(|error| Problem::invalid(error.to_string()))?)
+    let added = state.faults.add(&rule).map_err(|error| Problem::invalid(error.to_string()))?;
+    state.record(actor, None, format!("add the fault rule {}: `{rule}`", added.id));
+    reply::json(&added)
 }
 
 async fn remove(
     State(state): State<Arc<AppState>>,
+    Acting(actor): Acting,
     rule: Result<Path<u64>, PathRejection>,
 ) -> Reply {
-    let is_gone = rule.is_ok_and(|Path(rule)| state.faults.remove(rule));
-    if is_gone { shown(&state.faults) } else { Err(Problem::not_found("rule")) }
+    let removed = rule.ok().filter(|Path(rule)| state.faults.remove(*rule));
+    let Path(rule) = removed.ok_or_else(|| Problem::not_found("rule"))?;
+    state.record(actor, None, format!("remove the fault rule {rule}"));
+    shown(&state.faults)
 }
 
-async fn clear(State(state): State<Arc<AppState>>) -> Reply {
+async fn clear(State(state): State<Arc<AppState>>, Acting(actor): Acting) -> Reply {
     state.faults.clear();
+    state.record(actor, None, "remove all fault rules".to_owned());
     shown(&state.faults)
 }

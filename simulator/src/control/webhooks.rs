@@ -9,6 +9,7 @@ use axum::{
 use serde_json::json;
 
 use super::{
+    accounts::Acting,
     logs::{self, Newest},
     reply::{self, Problem, Reply},
 };
@@ -28,10 +29,19 @@ pub(super) async fn list(
 /// Returns the new delivery.
 pub(super) async fn redeliver(
     State(state): State<Arc<AppState>>,
+    Acting(actor): Acting,
     number: Result<Path<u64>, PathRejection>,
 ) -> Reply {
-    let again = number.ok().and_then(|Path(number)| state.webhooks.redeliver(number));
-    let again = again.ok_or_else(|| Problem::not_found("delivery"))?;
+    let unknown = || Problem::not_found("delivery");
+    let Path(number) = number.map_err(|_| unknown())?;
+    let again = state.webhooks.redeliver(number).ok_or_else(unknown)?;
     let view = state.webhooks.views().into_iter().find(|delivery| delivery.id == again);
-    reply::json(&view.ok_or_else(|| Problem::not_found("delivery"))?)
+    let view = view.ok_or_else(unknown)?;
+    let organization = {
+        let records = state.records();
+        records.tasks.get(&view.task).map(|task| task.project.organization.clone())
+    };
+    let action = format!("send the webhook {number} of the task {} again", view.task);
+    state.record(actor, organization.as_deref(), action);
+    reply::json(&view)
 }

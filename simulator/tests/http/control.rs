@@ -1,6 +1,7 @@
 //! The control interface: access, views and changes.
 
 mod accounts;
+mod audit;
 mod faults;
 mod guard;
 mod tasks;
