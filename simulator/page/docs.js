@@ -26,7 +26,10 @@ function followColours() {
   apply();
 }
 
-/** The default key for trying requests: preferably one of the organization Default. */
+/**
+ * Reveals a key for trying requests, preferably one of the organization Default. This is recorded
+ * in the audit log.
+ */
 async function firstKey() {
   const { organizations } = await get("/api/organizations");
   const isDefault = ({ id }) => id === "default";
@@ -60,11 +63,18 @@ async function view(node) {
     return route ? route[to] + url.slice(route[from].length) : url;
   };
   const origin = location.origin;
-  const key = await firstKey();
+  let offered = false;
+  /** Reading the documentation reveals no key; the first request without one does. */
+  async function withKey(request) {
+    const isForService = rewrite(request.url, 0, 1) !== request.url;
+    if (!isForService || offered || request.headers["x-key"]) return request;
+    offered = true;
+    const key = await firstKey();
+    if (!key) return request;
+    viewer.preauthorizeApiKey("ApiKey", key);
+    return { ...request, headers: { ...request.headers, "x-key": key } };
+  }
   const viewer = window.SwaggerUIBundle({
-    onComplete: () => {
-      if (key) viewer.preauthorizeApiKey("ApiKey", key);
-    },
     url: "/api/openapi.json",
     domNode: node,
     presets: [window.SwaggerUIBundle.presets.apis],
@@ -74,8 +84,11 @@ async function view(node) {
     displayRequestDuration: true,
     tryItOutEnabled: true,
     validatorUrl: null,
-    showMutatedRequest: false,
-    requestInterceptor: (request) => ({ ...request, url: rewrite(request.url, 0, 1) }),
+    // The URL stays that of the service, so that the displayed command can be copied.
+    requestInterceptor: async (request) => ({
+      ...(await withKey(request)),
+      userFetch: (url, options) => fetch(rewrite(url, 0, 1), options),
+    }),
     responseInterceptor: (response) => {
       const path = response.url?.startsWith(origin)
         ? response.url.slice(origin.length)

@@ -9,7 +9,10 @@ use super::stage::{self, Stage};
 
 pub fn tests() -> Vec<Trial> {
     let config = Config { model_prefix: "xyz".to_owned(), ..Config::default() };
-    vec![stage::test(config, try_it_out_calls_the_service)]
+    vec![
+        stage::test(config, try_it_out_calls_the_service),
+        stage::test(Config::default(), the_documentation_reveals_no_key),
+    ]
 }
 
 async fn try_it_out_calls_the_service(stage: &Stage<'_>) {
@@ -28,6 +31,8 @@ async fn try_it_out_calls_the_service(stage: &Stage<'_>) {
         browser.wait(&format!("{found}?.textContent.startsWith('200')")).await;
         let curl = format!("document.querySelector(\"{block} .curl-command\").textContent");
         let curl = browser.run(&format!("return {curl}")).await;
+        let curl_key = format!("'x-key: {}'", sim.api_key());
+        assert!(curl.as_str().unwrap().contains(&curl_key), "{curl}");
         let base = match region {
             Region::Global => sim.base_url(),
             _ => sim.regional_base_url(),
@@ -41,4 +46,20 @@ async fn try_it_out_calls_the_service(stage: &Stage<'_>) {
     browser.wait("document.querySelectorAll('.card').length === 2").await;
     let operations = "return document.querySelectorAll('.opblock').length > 20";
     assert_eq!(browser.run(operations).await, json!(true));
+}
+
+async fn the_documentation_reveals_no_key(stage: &Stage<'_>) {
+    let (sim, browser) = (&stage.bench.sim, &stage.browser);
+    let audit = async || {
+        let url = format!("{}/api/audit", sim.control_url());
+        stage.bench.fetch(&url).await.json().to_string()
+    };
+    browser.click("nav a[href='#/docs']").await;
+    browser.wait("document.querySelectorAll('.opblock').length > 20").await;
+    assert!(!audit().await.contains("reveal"), "{}", audit().await);
+    let block = "[id^='operations-generation-gen_2_pro']";
+    browser.click(&format!("{block} button.opblock-summary-control")).await;
+    browser.click(&format!("{block} button.execute")).await;
+    browser.wait("document.querySelector('.live-responses-table')").await;
+    assert!(audit().await.contains("reveal"), "trying a request is recorded");
 }
