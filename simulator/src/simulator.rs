@@ -52,7 +52,9 @@ impl Simulator {
         let bases = (base_url(global.address), base_url(regional.address));
         let control_url = base_url(control.address);
         info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
-        let state = Arc::new(AppState::new(config, contract, bases.0, bases.1)?);
+        let own_ports = [&global, &regional, &control].map(|listeners| listeners.address.port());
+        let own_ports = own_ports.into();
+        let state = Arc::new(AppState::new(config, contract, bases.0, bases.1, own_ports)?);
         let stop = watch::Sender::new(false);
         let endpoint = |region| {
             let endpoint = Endpoint { state: Arc::clone(&state), region, is_forwarded: false };

@@ -13,6 +13,7 @@ use crate::{
     faults::Faults,
     http::signed_url::Signer,
     journal::Journal,
+    request::fetch::Fetcher,
     runtime::{chance::Chance, clock::Clock, workers::WorkerPool},
     tasks::{Retention, Tasks, counts::Counts},
     values::secret::Secret,
@@ -31,6 +32,8 @@ pub(crate) struct AppState {
     /// Validates requests, separately so that they do not wait for pictures to be rendered.
     pub(crate) readers: WorkerPool,
     pub(crate) painters: WorkerPool,
+    /// Fetches images that are given by their URLs, if the settings allow it.
+    pub(crate) fetcher: Option<Arc<Fetcher>>,
     global_base: String,
     regional_base: String,
     records: Mutex<Records>,
@@ -67,11 +70,14 @@ impl AppState {
         contract: Arc<Contract>,
         global_base: String,
         regional_base: String,
+        own_ports: Vec<u16>,
     ) -> Result<Self, StartError> {
         let chance = Chance::new(config.seed.map_or(0, Secret::into_exposed));
         let clock = Clock::start(config.speed);
         let records = Records::new(&config, &clock)?;
         Ok(Self {
+            fetcher: Fetcher::new(config.fetch_images, own_ports, config.max_body_bytes)
+                .map(Arc::new),
             signer: Signer::new(chance),
             webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
             journal: Journal::new(config.max_kept_requests),

@@ -22,7 +22,7 @@ use crate::{
 use imagekiln::{
     API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
 };
-use imagekiln_simulator::{Config, Secret, Simulator};
+use imagekiln_simulator::{Config, FetchImages, Secret, Simulator};
 
 pub const NAME: &str = "simulate";
 
@@ -84,6 +84,10 @@ struct Options {
     /// The prefix of model names, instead of `gen` [default: gen]
     #[arg(long, value_name = "PREFIX")]
     model_prefix: Option<String>,
+    /// Fetch images that requests give by their URLs, on this machine or anywhere [default: never]
+    /// [possible values: never, loopback, any]
+    #[arg(long, value_name = "WHICH")]
+    fetch_images: Option<FetchImages>,
     /// Require the fields that an operation needs, and reject those that it does not have
     #[arg(long)]
     strict: bool,
@@ -161,6 +165,9 @@ fn config(options: Options, default_port: u16) -> Result<Config, Failure> {
     };
     config.allow_remote |= options.allow_remote;
     config.strict |= options.strict;
+    if let Some(which) = options.fetch_images {
+        config.fetch_images = which;
+    }
     let first = options.port.unwrap_or(default_port);
     let addresses = [
         (&mut config.listen, options.listen),

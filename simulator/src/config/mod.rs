@@ -2,6 +2,7 @@
 
 mod check;
 mod error;
+mod fetch_images;
 mod operations;
 mod output_format;
 
@@ -9,7 +10,7 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde::Deserialize;
 
-pub use self::{error::ConfigError, output_format::OutputFormat};
+pub use self::{error::ConfigError, fetch_images::FetchImages, output_format::OutputFormat};
 use crate::{
     billing::{accounts::Organization, credits::Prices},
     tasks::moderation::Moderation,
@@ -123,6 +124,10 @@ pub struct Config {
     pub unpaid_status: u16,
     /// The words that stop a task.
     pub moderation: Moderation,
+    /// Which images that a request gives by their URLs are fetched. An image that cannot be fetched
+    /// gets a 422. It is never fetched from the simulator itself. Default: never, which accepts
+    /// every URL.
+    pub fetch_images: FetchImages,
     /// The maximum size of a request body in bytes; larger ones get a 413. Default: 128 MiB, enough
     /// for eight images of 8 MB in base64.
     pub max_body_bytes: usize,
@@ -186,6 +191,7 @@ impl Default for Config {
             client_timeout: Duration::from_secs(30),
             unpaid_status: 402,
             moderation: Moderation::default(),
+            fetch_images: FetchImages::Never,
             max_body_bytes: 128 << 20,
             max_input_pixels: 1 << 25,
             max_output_side: 8192,

@@ -15,7 +15,7 @@ use axum::{
 };
 
 use super::{reply::Problem, token::Token};
-use crate::{values::secret::Secret, webhooks::USER_AGENT};
+use crate::{http::outgoing::USER_AGENT, values::secret::Secret};
 
 /// Lets the browser load everything only from here, and only into our page. The documentation
 /// viewer has its icons as `data:` in its style sheet.

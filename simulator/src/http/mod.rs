@@ -8,6 +8,7 @@ pub(crate) mod body;
 mod connection;
 pub(crate) mod cors;
 mod listeners;
+pub(crate) mod outgoing;
 pub(crate) mod range;
 pub(crate) mod response;
 pub(crate) mod signed_url;

@@ -124,9 +124,9 @@ impl RequestRecord {
         self.task_id = Some(printable(id));
     }
 
-    /// Sets the body, as JSON without images and secrets.
+    /// Sets the body, as JSON without images and secrets; empty if it is not JSON.
     pub(crate) fn set_request(&mut self, json: &str) {
-        self.request = (json.len() <= MAX_BODY).then(|| json.into());
+        self.request = (1..=MAX_BODY).contains(&json.len()).then(|| json.into());
     }
 
     /// Sets what the response says.

@@ -116,7 +116,7 @@ fn format_of(bytes: &[u8]) -> Option<ImageFormat> {
 }
 
 /// Checks the size, then decodes the complete image once to detect truncation.
-fn decode(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> {
+pub(crate) fn decode(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> {
     let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
     let undecodable = |error: image::ImageError| format!("could not decode the image: {error}");
     let (width, height) = reader(&bytes, format, 0).into_dimensions().map_err(undecodable)?;

@@ -1,5 +1,6 @@
 //! What a submission asks for: validates its body, and reads it.
 
+pub(crate) mod fetch;
 mod open_fields;
 pub(crate) mod parsed;
 pub(crate) mod size;

@@ -14,7 +14,6 @@ use crate::{
     },
     tasks::{
         logged_request::{LoggedRequest, redact},
-        moderation::Moderation,
         outcome::{Directives, Outcome},
     },
     values::{pattern, secret::Secret, texts},

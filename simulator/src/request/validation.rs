@@ -1,8 +1,11 @@
 //! Validates a request body: first against its schema, then by rules that a schema cannot express.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::{
+    fetch::Fetched,
     strict,
     unlisted::{self, Ignored},
 };
@@ -20,6 +23,8 @@ pub(crate) struct Checked {
     pub(crate) body: Value,
     pub(crate) inputs: Vec<Input>,
     pub(crate) ignored: Ignored,
+    /// The URLs of images that were not fetched.
+    pub(crate) addresses: BTreeSet<String>,
 }
 
 /// Validates the body of an operation. All violations are reported at once.
@@ -27,12 +32,15 @@ pub(crate) fn check(
     config: &Config,
     (operation_id, submission): (&str, &Submission),
     bytes: &[u8],
+    fetched: &Fetched,
 ) -> Result<Checked, Vec<Violation>> {
     let mut body = parse(bytes).map_err(|violation| vec![violation])?;
     let mut check = Check {
         config,
+        fetched,
         violations: contract::of_schema(&submission.validator, &body),
         inputs: Vec::new(),
+        addresses: BTreeSet::new(),
     };
     let mut ignored = Ignored::default();
     if let Value::Object(body) = &mut body {
@@ -47,7 +55,7 @@ pub(crate) fn check(
         }
     }
     if check.violations.is_empty() {
-        Ok(Checked { body, inputs: check.inputs, ignored })
+        Ok(Checked { body, inputs: check.inputs, ignored, addresses: check.addresses })
     } else {
         Err(check.violations)
     }
@@ -71,8 +79,10 @@ fn parse(bytes: &[u8]) -> Result<Value, Violation> {
 
 struct Check<'a> {
     config: &'a Config,
+    fetched: &'a Fetched,
     violations: Vec<Violation>,
     inputs: Vec<Input>,
+    addresses: BTreeSet<String>,
 }
 
 impl Check<'_> {
@@ -100,7 +110,7 @@ impl Check<'_> {
                 }
                 let Some(rule) = &field.image else { return };
                 let max_pixels = self.max_pixels(rule.max_megapixels);
-                match images::read(text, rule.takes_address, max_pixels) {
+                match self.image(text, rule.takes_address, max_pixels) {
                     Err(problem) => self.value_error(loc, problem),
                     Ok(image) => {
                         *value = image.summary().into();
@@ -122,6 +132,18 @@ impl Check<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Reads an image, which may have been fetched.
+    fn image(&mut self, text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
+        if let Some(fetched) = self.fetched.get(text).filter(|_| takes_address) {
+            return images::decode(fetched.clone()?.into(), max_pixels).map(Image::Inline);
+        }
+        let image = images::read(text, takes_address, max_pixels)?;
+        if matches!(image, Image::Elsewhere(_)) {
+            self.addresses.insert(text.to_owned());
+        }
+        Ok(image)
     }
 
     /// Compares the sizes of masks and their images.

@@ -20,13 +20,13 @@ use tokio::sync::watch;
 use tracing::{debug, info, warn};
 use url::Url;
 
+pub(crate) use self::sender::run;
 use self::{
     log::{Delivery, DeliveryLog, Message},
     post::Post,
     receiver::Receiver,
     signing::SigningKey,
 };
-pub(crate) use self::{post::USER_AGENT, sender::run};
 pub use self::{
     settings::{WebhookScheme, WebhookSettings},
     view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},

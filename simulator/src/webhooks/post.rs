@@ -1,10 +1,6 @@
 //! One delivery attempt over the network: connects, sends, and reads the response headers.
 
-use std::{
-    pin::pin,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{pin::pin, sync::OnceLock, time::Duration};
 
 use axum::{
     body::Bytes,
@@ -13,25 +9,16 @@ use axum::{
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     time::timeout,
 };
-use tokio_rustls::{
-    TlsConnector,
-    rustls::pki_types::ServerName,
-    rustls::{self, ClientConfig},
-};
-use url::Host;
 
-use super::receiver::{Origin, Receiver};
+use super::receiver::Receiver;
+use crate::http::outgoing::{Tls, USER_AGENT};
 
 /// How much of a response body is read and discarded.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
-
-/// The user agent of webhooks, which a request cannot change.
-pub(crate) const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_PKG_VERSION"));
 
 /// What to send, and how long to wait for the response.
 pub(super) struct Post {
@@ -50,7 +37,7 @@ impl Post {
             let connection =
                 origin.connect().await.map_err(|error| format!("could not connect: {error}"))?;
             if origin.https {
-                self.exchange(tls.wrap(origin, connection).await?, &status).await
+                self.exchange(tls.wrap(&origin.host, connection).await?, &status).await
             } else {
                 self.exchange(connection, &status).await
             }
@@ -100,49 +87,19 @@ impl Post {
     }
 }
 
-/// TLS with the certificates that this machine trusts, which are loaded on first use.
-#[derive(Default)]
-pub(super) struct Tls {
-    trusted: OnceLock<Result<Arc<ClientConfig>, String>>,
-}
-
-impl Tls {
-    async fn wrap(
-        &self,
-        origin: &Origin,
-        connection: impl AsyncRead + AsyncWrite + Unpin,
-    ) -> Result<impl AsyncRead + AsyncWrite + Unpin, String> {
-        let trusted = self.trusted.get_or_init(|| {
-            let trusted = trusted().map_err(|error| format!("no trusted certificates: {error}"))?;
-            Ok(Arc::new(trusted))
-        });
-        let name = match &origin.host {
-            Host::Domain(name) => ServerName::try_from(name.clone())
-                .map_err(|_| "the host is not a valid TLS server name")?,
-            Host::Ipv4(ip) => ServerName::from(std::net::IpAddr::from(*ip)),
-            Host::Ipv6(ip) => ServerName::from(std::net::IpAddr::from(*ip)),
-        };
-        let connector = TlsConnector::from(trusted.clone()?);
-        connector.connect(name, connection).await.map_err(|error| format!("TLS failed: {error}"))
-    }
-}
-
-fn trusted() -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(builder.with_platform_verifier()?.with_no_client_auth())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use rcgen::{CertifiedKey, generate_simple_self_signed};
-    use rustls::{RootCertStore, ServerConfig};
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
     };
-    use tokio_rustls::TlsAcceptor;
+    use tokio_rustls::{
+        TlsAcceptor,
+        rustls::{self, ClientConfig, RootCertStore, ServerConfig},
+    };
 
     use super::*;
 
@@ -179,7 +136,7 @@ mod tests {
                 connection.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
             }
         });
-        (port, Tls { trusted: OnceLock::from(Ok(Arc::new(client))) })
+        (port, Tls::with(client))
     }
 
     async fn send(url: &str, tls: &Tls) -> Result<StatusCode, String> {

@@ -11,7 +11,8 @@ use tokio::{
     task::{Id, JoinSet},
 };
 
-use super::{Webhooks, post::Tls, receiver::Origin};
+use super::{Webhooks, receiver::Origin};
+use crate::http::outgoing::Tls;
 
 /// The maximum number of concurrent attempts.
 const MAX_ATTEMPTS: usize = 64;

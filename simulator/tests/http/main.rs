@@ -13,6 +13,7 @@ mod documented;
 mod faults;
 mod faults_requested;
 mod faults_timing;
+mod fetching;
 mod finetunes;
 mod limits;
 mod mutations;
