@@ -102,7 +102,8 @@ fn payload(text: &str) -> &str {
     }
 }
 
-fn host(text: &str) -> Option<String> {
+/// The host of an `http` or `https` URL.
+pub(crate) fn host(text: &str) -> Option<String> {
     let scheme = text.get(..8)?.to_ascii_lowercase();
     if !scheme.starts_with("http://") && scheme != "https://" {
         return None;

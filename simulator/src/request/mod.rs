@@ -1,6 +1,7 @@
 //! What a submission asks for: validates its body, and reads it.
 
 pub(crate) mod fetch;
+pub(crate) mod film;
 mod open_fields;
 pub(crate) mod parsed;
 pub(crate) mod size;

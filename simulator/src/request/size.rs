@@ -60,9 +60,11 @@ pub(crate) fn of_request(
         }
         OperationKind::Expand => query.expanded(),
         OperationKind::Outpaint => query.outpainted()?,
-        OperationKind::Create if video::is_made_by(operation) => {
-            query.sides().or_else(|| query.video()).unwrap_or((VIDEO.0.into(), VIDEO.1.into()))
-        }
+        OperationKind::Create if video::is_made_by(operation) => query
+            .sides()
+            .or_else(|| query.video())
+            .or_else(|| query.source_frame())
+            .unwrap_or((VIDEO.0.into(), VIDEO.1.into())),
         OperationKind::Create | OperationKind::Canny | OperationKind::Depth => query
             .sides()
             .or_else(|| query.aspect_ratio())
@@ -213,6 +215,15 @@ impl SizeQuery<'_> {
             (stepped((most as f64 * ratio).sqrt()), stepped((most as f64 / ratio).sqrt()));
         let over = if width * height > most { STEP as u64 } else { 0 };
         Some(if width > height { (width - over, height) } else { (width, height - over) })
+    }
+
+    /// The size of the first image of a video, scaled down to the maximum.
+    fn source_frame(&self) -> Option<(u64, u64)> {
+        let (width, height) = self.followed()?;
+        let (pixels, most) = (width.saturating_mul(height) as f64, VIDEO.0 * VIDEO.1);
+        let scale = (f64::from(most) / pixels).sqrt().min(1.0);
+        let side = |length: u64| ((length as f64 * scale) as u64).max(1);
+        Some((side(width), side(height)))
     }
 
     /// The requested aspect ratio, as width divided by height.

@@ -15,7 +15,7 @@ use crate::{
     endpoints::{rejection::Rejection, router::Endpoint, task_result},
     media::{
         images::{Image, Input},
-        paint::{Brief, Picture},
+        paint::{Brief, CLIP, Picture},
     },
     request::training::Trains,
     state::{AppState, Records},
@@ -156,7 +156,7 @@ fn new_task(
     bill: Bill,
 ) -> Task {
     let state = &endpoint.state;
-    let ValidRequest { parsed, inputs, size, .. } = valid;
+    let ValidRequest { parsed, inputs, size, moments, .. } = valid;
     let seed = parsed.seed.unwrap_or_else(|| state.chance.picture_seed(number).into());
     Task {
         id,
@@ -169,6 +169,7 @@ fn new_task(
             size,
             format: parsed.format,
             inputs,
+            moments,
         }),
         images_dropped: false,
         painted: None,
@@ -226,7 +227,11 @@ fn check_active_tasks(
 
 /// The area of the request's images without masks; unknown if one was given by its URL.
 fn input_megapixels(inputs: &[Input], megapixel: u64) -> Option<Megapixels> {
-    let pixels = inputs.iter().filter(|input| !input.is_mask).map(|input| match &input.image {
+    // Of a video, the first frame counts.
+    let is_counted = |input: &&Input| {
+        !input.is_mask && (input.place == format!("{CLIP}0") || !input.place.starts_with(CLIP))
+    };
+    let pixels = inputs.iter().filter(is_counted).map(|input| match &input.image {
         Image::Inline(image) => Some(image.pixels()),
         Image::Elsewhere(_) => None,
     });

@@ -13,6 +13,7 @@ use crate::{
     media::{images::Input, paint::Format, video},
     request::{
         fetch::{Fetched, Fetcher},
+        film::Material,
         parsed::ParsedRequest,
         size,
         training::Trains,
@@ -28,6 +29,8 @@ pub(super) struct ValidRequest {
     pub(super) inputs: Vec<Input>,
     pub(super) size: (u32, u32),
     pub(super) trains: Trains,
+    /// When a video shows each input, in seconds.
+    pub(super) moments: Vec<Option<f32>>,
 }
 
 /// A request that was examined.
@@ -97,6 +100,9 @@ fn examine_with(
     let trains = Trains::read(&call.operation, &checked.body, |name| {
         state.records().accounts.has_finetune(&call.project, name)
     })?;
+    let material = video::is_made_by(&call.operation)
+        .then(|| Material::read(&mut checked, state.config.max_input_pixels))
+        .transpose()?;
     let size = size::of_request(
         &state.config,
         &call.operation,
@@ -104,16 +110,18 @@ fn examine_with(
         &checked.body,
         &checked.inputs,
     )?;
-    let video = video::is_made_by(&call.operation)
-        .then(|| video::VideoSpec::read(&checked.body, size))
+    let video = material
+        .map(|material| material.times(&checked.body, &checked.inputs, size))
         .transpose()?;
     let (operation, secrets) = ((&*call.operation, &**submission), &state.contract.secret_fields);
     let mut parsed = ParsedRequest::read(&state.config, operation, secrets, &mut checked);
-    if let Some(video) = video {
-        parsed.format = Format::Video(video);
+    let mut moments = Vec::new();
+    if let Some((spec, times)) = video {
+        parsed.format = Format::Video(spec);
+        moments = times;
     }
     parsed.directives.faults.join(faults.clone(), &call.operation, headers, body);
-    let valid = ValidRequest { parsed, inputs: checked.inputs, size, trains };
+    let valid = ValidRequest { parsed, inputs: checked.inputs, size, trains, moments };
     Ok(Examined::Valid(Box::new(valid)))
 }
 

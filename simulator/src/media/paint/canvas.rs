@@ -36,6 +36,7 @@ pub(super) struct Area {
     pub(super) height: i64,
 }
 
+#[derive(Clone)]
 pub(super) struct Canvas {
     pub(super) width: usize,
     pub(super) height: usize,

@@ -198,6 +198,7 @@ mod tests {
             size: (512, 512),
             format: Format::Png,
             inputs: vec![],
+            moments: vec![],
         };
         let layout = Layout::of(&Canvas::new(512, 512), &Picture::new(brief)).unwrap();
         layout.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")

@@ -9,14 +9,14 @@ use image::{
 };
 
 use super::{Format, canvas::Canvas};
-use crate::media::video;
+use crate::media::video::{self, Footage};
 
 /// The label in every file.
 pub(super) const NOTICE: &str =
     "Painted by the imagekiln simulator: a placeholder, not a model's work";
 
 /// Encodes without loss, except for jpeg and video. These have no transparency, and show white
-/// instead.
+/// instead. A video does not move.
 pub(super) fn encode(pixels: RgbaImage, format: Format) -> Result<Vec<u8>, ImageError> {
     let opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
     let pixels = match (opaque, format) {
@@ -29,7 +29,7 @@ pub(super) fn encode(pixels: RgbaImage, format: Format) -> Result<Vec<u8>, Image
         Format::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), ImageFormat::Jpeg),
         Format::Png => write(&pixels, PngEncoder::new(&mut bytes), ImageFormat::Png),
         Format::Webp => write(&pixels, WebPEncoder::new_lossless(&mut bytes), ImageFormat::WebP),
-        Format::Video(spec) => return video::encode(&pixels.into_rgb8(), spec),
+        Format::Video(spec) => return video::encode(&Footage::still(pixels.into_rgb8()), spec),
     }?;
     Ok(bytes)
 }

@@ -9,6 +9,7 @@ mod diffuse;
 mod edit;
 mod encode;
 mod extend;
+mod film;
 mod fit;
 mod inpaint;
 mod landscape;
@@ -42,6 +43,7 @@ use crate::media::{
 };
 
 pub(crate) use self::edit::person;
+pub(crate) use self::film::CLIP;
 pub(crate) use self::operation_kind::OperationKind;
 pub(crate) use self::settings::Settings;
 pub(crate) use self::text::PLAIN;
@@ -99,6 +101,8 @@ pub(crate) struct Brief {
     pub(crate) size: (u32, u32),
     pub(crate) format: Format,
     pub(crate) inputs: Vec<Input>,
+    /// When a video shows each input, in seconds.
+    pub(crate) moments: Vec<Option<f32>>,
 }
 
 /// A picture that can be rendered.
@@ -118,11 +122,12 @@ pub(crate) struct Picture {
     pub(crate) height: u32,
     pub(crate) format: Format,
     pub(crate) inputs: Vec<Input>,
+    moments: Vec<Option<f32>>,
 }
 
 impl Picture {
     pub(crate) fn new(brief: Brief) -> Self {
-        let Brief { operation, prompt, seed, settings, size, format, inputs } = brief;
+        let Brief { operation, prompt, seed, settings, size, format, inputs, moments } = brief;
         let mut key = Sha256::new();
         for part in [&operation, &prompt] {
             key.update((part.len() as u64).to_be_bytes());
@@ -141,12 +146,16 @@ impl Picture {
             height: size.1,
             format,
             inputs,
+            moments,
         }
     }
 
     /// Renders and encodes the picture. The same picture yields the same bytes.
     pub(crate) fn paint(&self) -> Result<Vec<u8>, ImageError> {
-        encode::encode(self.pixels(), self.format)
+        match self.format {
+            Format::Video(spec) => video::encode(&film::footage(self), spec),
+            format => encode::encode(self.pixels(), format),
+        }
     }
 
     fn pixels(&self) -> RgbaImage {

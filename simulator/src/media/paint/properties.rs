@@ -39,7 +39,9 @@ pub(super) fn picture(
     inputs: Vec<Input>,
 ) -> Picture {
     let (operation, prompt) = (operation.to_owned(), "a red fox".to_owned());
-    Picture::new(Brief { operation, prompt, seed: 7, settings, size, format: Format::Png, inputs })
+    let format = Format::Png;
+    let moments = Vec::new();
+    Picture::new(Brief { operation, prompt, seed: 7, settings, size, format, inputs, moments })
 }
 
 pub(super) fn distance(one: &RgbaImage, other: &RgbaImage) -> u64 {

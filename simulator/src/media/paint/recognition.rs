@@ -128,7 +128,9 @@ fn pictures_have_the_requested_size_and_format_and_are_reproducible() {
         let paint = |prompt: &str, seed| {
             let (operation, prompt) = ("gen-2-pro".to_owned(), prompt.to_owned());
             let (settings, size) = (Settings::default(), (96, 64));
-            let brief = Brief { operation, prompt, seed, settings, size, format, inputs: vec![] };
+            let inputs = vec![];
+            let moments = vec![];
+            let brief = Brief { operation, prompt, seed, settings, size, format, inputs, moments };
             Picture::new(brief).paint().unwrap()
         };
         let bytes = paint("fox", 7);

@@ -1,13 +1,16 @@
-//! Video: an animated picture in WebM (VP8 and Opus), which every browser plays.
+//! Video: a moving picture in WebM (VP8 and Opus), which every browser plays.
 //!
-//! Each second starts with a complete picture, compressed by an encoder: the painting with a clock.
-//! In between only the bar at the top edge grows, which takes no encoder and a few hundred bytes
-//! per frame (see [`bar`]). So 480 frames of two megapixels take only a second or two.
+//! Some frames of each second are complete pictures, compressed by an encoder. Their number is
+//! limited by their size, because they take most of the time. In between only the bar at the top
+//! edge grows, which takes no encoder and a few hundred bytes per frame (see [`bar`]). So 480
+//! frames of two megapixels take only a few seconds.
 
 mod bar;
 mod bool_coder;
 mod clock_face;
 mod ebml;
+mod footage;
+mod read;
 mod sound;
 mod spec;
 mod webm;
@@ -18,7 +21,11 @@ use image::{
 };
 use webp_rust::{LossyEncodingConfig, encoder::encode_lossy_rgba_to_vp8_with_config};
 
-pub(crate) use self::spec::VideoSpec;
+pub(crate) use self::{
+    footage::{Clouds, Footage, Shot},
+    read::clip,
+    spec::{DEFAULT_DURATION, DURATIONS, VideoSpec},
+};
 
 /// The media type for players.
 pub(crate) const MEDIA_TYPE: &str = "video/webm";
@@ -33,22 +40,39 @@ pub(crate) fn is_made_by(operation: &str) -> bool {
     operation.ends_with("-video")
 }
 
-/// Encodes a picture as a video in a WebM file. The same picture and settings yield the same bytes.
-pub(crate) fn encode(picture: &RgbImage, spec: VideoSpec) -> Result<Vec<u8>, ImageError> {
-    let (width, height) = picture.dimensions();
+/// The maximum number of whole frames per second, and of pixels in all of them.
+const MAX_WHOLE_FRAMES: u64 = 6;
+const MAX_PIXELS: u64 = 84_000_000;
+
+/// Encodes footage as a video in a WebM file. The same footage and settings yield the same bytes.
+pub(crate) fn encode(footage: &Footage, spec: VideoSpec) -> Result<Vec<u8>, ImageError> {
+    let (width, height) = footage.still.dimensions();
+    let whole = whole_frames(spec, u64::from(width) * u64::from(height));
     let mut seconds = Vec::new();
     for second in 0..spec.duration {
-        let mut shown = picture.clone();
-        clock_face::paint(&mut shown, spec, second);
-        bar::paint(&mut shown, bar::reach(width, 0, spec.fps));
-        let mut frames = vec![whole_frame(&shown)?];
-        frames.extend(
-            (1..spec.fps)
-                .map(|frame| bar::frame_after(width, height, bar::reach(width, frame, spec.fps))),
-        );
+        let mut frames = Vec::new();
+        for frame in 0..spec.fps {
+            let reach = bar::reach(width, frame, spec.fps);
+            let is_whole = frame == 0 || frame * whole / spec.fps > (frame - 1) * whole / spec.fps;
+            frames.push(if is_whole {
+                let time = second as f32 + frame as f32 / spec.fps as f32;
+                let mut shown = footage.frame(time, spec.duration as f32);
+                clock_face::paint(&mut shown, spec, second);
+                bar::paint(&mut shown, reach);
+                whole_frame(&shown)?
+            } else {
+                bar::frame_after(width, height, reach)
+            });
+        }
         seconds.push(frames);
     }
     Ok(webm::file(&webm::Film { width, height, fps: spec.fps, seconds }))
+}
+
+/// The number of whole frames per second.
+fn whole_frames(spec: VideoSpec, pixels: u64) -> u32 {
+    let affordable = MAX_PIXELS / (pixels * u64::from(spec.duration)).max(1);
+    (affordable.clamp(1, MAX_WHOLE_FRAMES) as u32).min(spec.fps).max(1)
 }
 
 /// A picture as a VP8 key frame.
@@ -82,7 +106,8 @@ mod tests {
     #[test]
     fn extreme_sizes_can_be_encoded() {
         for (width, height) in [(1, 1), (16383, 1), (1, 16383), (16, 16), (17, 33), (1920, 1088)] {
-            encode(&noise(width, height), VideoSpec { duration: 1, fps: 2 }).unwrap();
+            let footage = Footage::still(noise(width, height));
+            encode(&footage, VideoSpec { duration: 1, fps: 2 }).unwrap();
         }
     }
 
@@ -95,7 +120,8 @@ mod tests {
             height in 1u32..150,
             fps in 1u32..25,
         ) {
-            let filmed = encode(&noise(width, height), VideoSpec { duration: 1, fps });
+            let footage = Footage::still(noise(width, height));
+            let filmed = encode(&footage, VideoSpec { duration: 1, fps });
             prop_assert!(filmed.is_ok(), "{:?}", filmed.err());
         }
     }

@@ -5,7 +5,7 @@ use super::{
     sound,
 };
 
-const EBML: Id = 0x1a45_dfa3;
+pub(super) const EBML: Id = 0x1a45_dfa3;
 const EBML_VERSION: Id = 0x4286;
 const EBML_READ_VERSION: Id = 0x42f7;
 const EBML_MAX_ID_LENGTH: Id = 0x42f2;
@@ -14,22 +14,22 @@ const DOC_TYPE: Id = 0x4282;
 const DOC_TYPE_VERSION: Id = 0x4287;
 const DOC_TYPE_READ_VERSION: Id = 0x4285;
 
-const SEGMENT: Id = 0x1853_8067;
+pub(super) const SEGMENT: Id = 0x1853_8067;
 
-const INFO: Id = 0x1549_a966;
-const TIMESTAMP_SCALE: Id = 0x002a_d7b1;
+pub(super) const INFO: Id = 0x1549_a966;
+pub(super) const TIMESTAMP_SCALE: Id = 0x002a_d7b1;
 const DURATION: Id = 0x4489;
 const MUXING_APP: Id = 0x4d80;
 const WRITING_APP: Id = 0x5741;
 
-const TRACKS: Id = 0x1654_ae6b;
-const TRACK_ENTRY: Id = 0xae;
-const TRACK_NUMBER: Id = 0xd7;
+pub(super) const TRACKS: Id = 0x1654_ae6b;
+pub(super) const TRACK_ENTRY: Id = 0xae;
+pub(super) const TRACK_NUMBER: Id = 0xd7;
 const TRACK_UID: Id = 0x73c5;
 const TRACK_TYPE: Id = 0x83;
 const FLAG_LACING: Id = 0x9c;
 const DEFAULT_DURATION: Id = 0x0023_e383;
-const CODEC_ID: Id = 0x86;
+pub(super) const CODEC_ID: Id = 0x86;
 const CODEC_PRIVATE: Id = 0x63a2;
 const CODEC_DELAY: Id = 0x56aa;
 const SEEK_PRE_ROLL: Id = 0x56bb;
@@ -47,9 +47,11 @@ const CUE_TRACK_POSITIONS: Id = 0xb7;
 const CUE_TRACK: Id = 0xf7;
 const CUE_CLUSTER_POSITION: Id = 0xf1;
 
-const CLUSTER: Id = 0x1f43_b675;
-const TIMESTAMP: Id = 0xe7;
-const SIMPLE_BLOCK: Id = 0xa3;
+pub(super) const CLUSTER: Id = 0x1f43_b675;
+pub(super) const TIMESTAMP: Id = 0xe7;
+pub(super) const SIMPLE_BLOCK: Id = 0xa3;
+pub(super) const BLOCK_GROUP: Id = 0xa0;
+pub(super) const BLOCK: Id = 0xa1;
 
 const PICTURES: u8 = 1;
 const SOUND: u8 = 2;
@@ -159,7 +161,8 @@ fn cluster(second: u64, frames: &[Vec<u8>], fps: u32) -> Vec<u8> {
     let fps = fps.max(1);
     let pictures = (0..).zip(frames).map(|(number, frame)| {
         let milliseconds = (number * 1000 + fps / 2) / fps;
-        (milliseconds, block(PICTURES, milliseconds, number == 0, frame))
+        let is_whole = frame.first().is_some_and(|byte| byte & 1 == 0);
+        (milliseconds, block(PICTURES, milliseconds, is_whole, frame))
     });
     let sound = (0..sound::PACKETS).map(|number| {
         let milliseconds = number * sound::PACKET_MILLISECONDS;

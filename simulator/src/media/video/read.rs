@@ -1,0 +1,223 @@
+//! Reads the key frames of a WebM file with VP8 (RFC 9559, RFC 6386). It follows no length beyond
+//! the end of the file, and reserves no memory that a length only announces.
+
+use super::{
+    ebml::Id,
+    webm::{
+        BLOCK, BLOCK_GROUP, CLUSTER, CODEC_ID, EBML, INFO, SEGMENT, SIMPLE_BLOCK, TIMESTAMP,
+        TIMESTAMP_SCALE, TRACK_ENTRY, TRACK_NUMBER, TRACKS,
+    },
+};
+use crate::media::images::{self, Inline};
+
+const NANOSECONDS: f64 = 1e9;
+
+/// Timestamps are in milliseconds unless the file says otherwise.
+const DEFAULT_SCALE: u64 = 1_000_000;
+
+/// The maximum number of frames to use. Those of a longer video are thinned out evenly.
+const MAX_FRAMES: usize = 24;
+
+/// A video that was given in a request.
+pub(crate) struct Clip {
+    /// The decoded key frames with their times in seconds, in order.
+    pub(crate) frames: Vec<(f32, Inline)>,
+    /// The time of the last block, in seconds.
+    pub(crate) duration: f32,
+}
+
+/// Reads a video. `max_pixels` is the maximum area of a frame.
+pub(crate) fn clip(file: &[u8], max_pixels: u64) -> Result<Clip, String> {
+    let (first, rest) = Element::first(file).ok_or("the data is not a WebM file")?;
+    if first.id != EBML {
+        return Err("the data is not a WebM file".to_owned());
+    }
+    let segment = Element::all(rest).find(|element| element.id == SEGMENT);
+    let segment = segment.ok_or("the WebM file has no content")?;
+    let mut reader = Reader { scale: DEFAULT_SCALE, ..Reader::default() };
+    Element::all(segment.content).for_each(|element| reader.top(&element));
+    if reader.track.is_none() {
+        return Err("the WebM file has no VP8 track".to_owned());
+    }
+    let seconds = |ticks: i64| ticks.max(0) as f64 * reader.scale as f64 / NANOSECONDS;
+    let step = reader.frames.len().div_ceil(MAX_FRAMES).max(1);
+    let frames = reader.frames.iter().step_by(step).map(|(ticks, frame)| {
+        let image = images::decode(as_webp(frame), max_pixels)?;
+        Ok((seconds(*ticks) as f32, image))
+    });
+    let frames = frames.collect::<Result<Vec<_>, String>>()?;
+    if frames.is_empty() {
+        return Err("the VP8 track has no key frame".to_owned());
+    }
+    Ok(Clip { frames, duration: seconds(reader.last) as f32 })
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    /// Nanoseconds per tick.
+    scale: u64,
+    /// The number of the VP8 track.
+    track: Option<u64>,
+    /// The key frames with their times in ticks.
+    frames: Vec<(i64, &'a [u8])>,
+    last: i64,
+}
+
+impl<'a> Reader<'a> {
+    fn top(&mut self, element: &Element<'a>) {
+        let mut children = Element::all(element.content);
+        match element.id {
+            INFO => {
+                let scale = children.find(|child| child.id == TIMESTAMP_SCALE);
+                self.scale = scale.map_or(DEFAULT_SCALE, |scale| scale.unsigned());
+            }
+            TRACKS => {
+                let of_vp8 = |entry: Element<'_>| {
+                    let mut fields = Element::all(entry.content);
+                    let is_vp8 =
+                        fields.any(|field| field.id == CODEC_ID && field.content == b"V_VP8");
+                    let number = Element::all(entry.content).find(|field| field.id == TRACK_NUMBER);
+                    number.filter(|_| is_vp8).map(|number| number.unsigned())
+                };
+                self.track = children.filter(|child| child.id == TRACK_ENTRY).find_map(of_vp8);
+            }
+            CLUSTER => self.cluster(element.content),
+            _ => {}
+        }
+    }
+
+    fn cluster(&mut self, content: &'a [u8]) {
+        let mut start = 0;
+        for child in Element::all(content) {
+            match child.id {
+                TIMESTAMP => start = i64::try_from(child.unsigned()).unwrap_or(i64::MAX),
+                SIMPLE_BLOCK => self.block(start, child.content),
+                BLOCK_GROUP => {
+                    let block = Element::all(child.content).find(|child| child.id == BLOCK);
+                    block.into_iter().for_each(|block| self.block(start, block.content));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A block has the number of its track, its time relative to the cluster, flags, and a frame.
+    fn block(&mut self, start: i64, block: &'a [u8]) {
+        const LACING: u8 = 0b0110;
+        let Some((track, rest)) = number(block, true) else { return };
+        let [high, low, flags, frame @ ..] = rest else { return };
+        let time = start.saturating_add(i16::from_be_bytes([*high, *low]).into());
+        self.last = self.last.max(time);
+        let is_whole = frame.first().is_some_and(|byte| byte & 1 == 0);
+        if Some(track) == self.track && flags & LACING == 0 && is_whole {
+            self.frames.push((time, frame));
+        }
+    }
+}
+
+struct Element<'a> {
+    id: Id,
+    content: &'a [u8],
+}
+
+impl<'a> Element<'a> {
+    /// The elements at the start of `bytes`, up to one that is not an element. The last may be cut
+    /// short.
+    fn all(mut bytes: &'a [u8]) -> impl Iterator<Item = Self> {
+        std::iter::from_fn(move || {
+            let (element, rest) = Self::first(bytes)?;
+            bytes = rest;
+            Some(element)
+        })
+    }
+
+    fn first(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (id, rest) = number(bytes, false)?;
+        let (size, rest) = number(rest, true)?;
+        let size = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
+        let (content, rest) = rest.split_at(size);
+        Some((Self { id: Id::try_from(id).ok()?, content }, rest))
+    }
+
+    fn unsigned(&self) -> u64 {
+        self.content.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
+}
+
+/// A number whose length is in its first byte. The marker of the length belongs to an id, but not
+/// to a size; a size of only ones is unknown, and counts as the largest.
+fn number(bytes: &[u8], is_size: bool) -> Option<(u64, &[u8])> {
+    let length = bytes.first()?.leading_zeros() as usize + 1;
+    let (digits, rest) = bytes.split_at_checked(length).filter(|_| length <= 8)?;
+    let all = digits.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    if !is_size {
+        return Some((all, rest));
+    }
+    let value = all & !(1 << (7 * length));
+    let is_unknown = value == (1 << (7 * length)) - 1;
+    Some((if is_unknown { u64::MAX } else { value }, rest))
+}
+
+/// A WebP file with this VP8 key frame.
+fn as_webp(frame: &[u8]) -> Vec<u8> {
+    let length = frame.len() as u32;
+    let padded = frame.len().next_multiple_of(2);
+    let mut file = [&b"RIFF"[..], &(padded as u32 + 12).to_le_bytes(), b"WEBPVP8 "].concat();
+    file.extend(length.to_le_bytes());
+    file.extend(frame);
+    file.resize(20 + padded, 0);
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{Rgb, RgbImage};
+    use proptest::prelude::*;
+
+    use super::{
+        super::{Footage, VideoSpec, encode},
+        *,
+    };
+
+    fn video() -> Vec<u8> {
+        let picture = RgbImage::from_fn(64, 48, |x, y| Rgb([(x * 4) as u8, (y * 5) as u8, 90]));
+        encode(&Footage::still(picture), VideoSpec { duration: 2, fps: 4 }).unwrap()
+    }
+
+    #[test]
+    fn the_simulators_own_videos_can_be_read() {
+        let clip = clip(&video(), 64 * 48).unwrap();
+        assert_eq!((clip.frames[0].1.width, clip.frames[0].1.height), (64, 48));
+        let times: Vec<_> = clip.frames.iter().map(|(time, _)| *time).collect();
+        assert_eq!(times, [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75]);
+        assert_eq!(clip.duration, 1.98);
+    }
+
+    #[test]
+    fn other_data_is_rejected() {
+        let file = video();
+        for (bytes, problem) in [
+            (&b""[..], "not a WebM file"),
+            (b"GIF89a", "not a WebM file"),
+            (&file[..60], "no VP8 track"),
+            (&file[..400], "no VP8 track"),
+        ] {
+            let error = clip(bytes, 1 << 20).err().unwrap();
+            assert!(error.contains(problem) || error.contains("no "), "{error}");
+        }
+        assert!(clip(&file, 64 * 48 - 1).err().unwrap().contains("exceeds the limit"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn damaged_videos_do_not_panic(at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>()) {
+            let mut damaged = video();
+            let at = at.index(damaged.len());
+            damaged[at] = byte;
+            damaged.truncate(cut.index(damaged.len()) + 1);
+            let _ = clip(&damaged, 1 << 20);
+        }
+    }
+}
