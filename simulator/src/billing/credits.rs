@@ -203,7 +203,8 @@ mod tests {
         #[test]
         fn a_larger_picture_never_costs_less(a in any::<u64>(), b in any::<u64>()) {
             let price = Price { input_megapixel: Credits(7), ..Price::default() };
-            let [small, large] = [a.min(b), a.max(b)].map(|pixels| Megapixels::of_pixels(pixels, 1 << 20));
+            let [small, large] = [a.min(b), a.max(b)];
+            let [small, large] = [small, large].map(|area| Megapixels::of_pixels(area, 1 << 20));
             prop_assert!(price.of(small, small) <= price.of(large, small));
             prop_assert!(price.of(small, small) <= price.of(small, large));
         }

@@ -4,7 +4,7 @@ use axum::{
     http::{StatusCode, request::Parts},
     response::Response,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::debug;
 use url::form_urlencoded;
 
@@ -83,7 +83,12 @@ fn respond(
         }
     };
     records.polls += 1;
-    let not_found = body["status"] == Outcome::NotFound.status();
-    let code = if not_found { state.config.not_found_status } else { 200 };
-    (response::json(StatusCode::from_u16(code).unwrap_or_default(), &body), applied)
+    (response::json(status_code(endpoint, &body), &body), applied)
+}
+
+fn status_code(endpoint: &Endpoint, body: &Value) -> StatusCode {
+    match body["status"] == Outcome::NotFound.status() {
+        true => StatusCode::from_u16(endpoint.state.config.not_found_status).unwrap_or_default(),
+        false => StatusCode::OK,
+    }
 }

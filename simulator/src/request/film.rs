@@ -1,5 +1,5 @@
 //! What a video is made from: its keyframes and their times, or another video. The contract leaves
-//! these fields open, so their names are the simulator's own; the limits are those of the interface.
+//! these fields open, so their names are the simulator's own; the limits are the interface's.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};

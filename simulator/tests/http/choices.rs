@@ -86,12 +86,15 @@ async fn the_default_format_can_be_set_per_operation() {
 
 #[tokio::test]
 async fn a_setting_for_an_unknown_operation_is_an_error() {
-    let project = "[[organizations]]\nname = 'A'\nprojects = [{ name = 'W', endpoints = ['gen-2-*', \
-                   'gen-dve'] }]";
+    let project = concat!(
+        "[[organizations]]\nname = 'A'\n",
+        "projects = [{ name = 'W', endpoints = ['gen-2-*', 'gen-dve'] }]",
+    );
+    let kontext = "output_format_of = { kontext = 'png' }";
     for (toml, setting, meant) in [
         ("[prices.of.gen-2-prp]\nsubmission = 1", "prices.of", "`gen-2-prp`.*`gen-2-pro`"),
         ("ready_after_of = { 'gen-9-*' = 1 }", "ready_after_of", "`gen-9-*`.*`gen-dev*`"),
-        ("output_format_of = { kontext = 'png' }", "output_format_of", "`kontext`.*"),
+        (kontext, "output_format_of", "`kontext`.*"),
         (project, "organizations.projects.endpoints", "`gen-dve`.*`gen-dev`"),
     ] {
         let error = Simulator::start(Config::from_toml(toml).unwrap()).await.unwrap_err();
@@ -113,10 +116,9 @@ async fn endpoints_that_do_not_exist_cannot_be_set_at_run_time() {
     let bench = Bench::new().await;
     let path = "/api/organizations/default/projects/default/endpoints";
     let url = format!("{}{path}", bench.sim.control_url());
-    let set = |endpoint: &str| {
-        let (body, url) = (json!({ "endpoints": [endpoint] }).to_string(), url.clone());
-        let bench = &bench;
-        async move { bench.send(Method::PUT, &url, &[("content-type", "application/json")], body).await }
+    let set = async |endpoint: &str| {
+        let body = json!({ "endpoints": [endpoint] }).to_string();
+        bench.send(Method::PUT, &url, &[("content-type", "application/json")], body).await
     };
     let refused = set("gen-2-prp").await;
     assert_eq!(refused.status, 422);

@@ -36,6 +36,7 @@ mod strict;
 mod tasks;
 mod unlisted;
 mod video;
+mod video_material;
 mod violations;
 mod webhook_receiver;
 mod webhooks;

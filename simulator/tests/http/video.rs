@@ -3,29 +3,27 @@
 use std::io::Cursor;
 
 use axum::{body::Bytes, http::header};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use image::{ImageFormat, RgbImage};
+use image::RgbImage;
 use image_webp::WebPDecoder;
 use matroska_demuxer::{Frame, MatroskaFile, TrackType};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, png};
-use imagekiln_testbed::picture;
+use super::bench::Bench;
 
-const PATH: &str = "/v1/gen-3-video";
-const PICTURES: u64 = 1;
+pub const PATH: &str = "/v1/gen-3-video";
+pub const PICTURES: u64 = 1;
 const SOUND: u64 = 2;
 
 /// A demultiplexed video.
-struct Film {
-    duration_ms: f64,
-    size: (u64, u64),
+pub struct Film {
+    pub duration_ms: f64,
+    pub size: (u64, u64),
     codecs: Vec<(TrackType, String)>,
     frames: Vec<Frame>,
 }
 
 impl Film {
-    fn read(bytes: &Bytes) -> Self {
+    pub fn read(bytes: &Bytes) -> Self {
         let mut file = MatroskaFile::open(Cursor::new(bytes)).unwrap();
         assert_eq!(file.ebml_header().doc_type(), "webm");
         assert_eq!(file.info().timestamp_scale().get(), 1_000_000, "timestamps are milliseconds");
@@ -47,13 +45,13 @@ impl Film {
         film
     }
 
-    fn track(&self, track: u64) -> Vec<&Frame> {
+    pub fn track(&self, track: u64) -> Vec<&Frame> {
         self.frames.iter().filter(|frame| frame.track == track).collect()
     }
 }
 
 /// Decodes a VP8 key frame by wrapping it in a WebP file.
-fn decode(frame: &Frame) -> RgbImage {
+pub fn decode(frame: &Frame) -> RgbImage {
     let mut data = frame.data.clone();
     let length = data.len() as u32;
     data.resize(data.len().next_multiple_of(2), 0);
@@ -196,123 +194,4 @@ async fn unsupported_videos_are_rejected() {
     }
     let accepted: Value = bench.submit("/v1/gen-2-klein-4b", &json!({ "duration": "long" })).await;
     assert!(accepted["id"].is_string(), "other operations ignore these fields");
-}
-
-/// An image of one colour in base64.
-fn plain(colour: [u8; 3]) -> String {
-    let image = RgbImage::from_pixel(64, 48, image::Rgb(colour));
-    STANDARD.encode(picture::encoded(image, ImageFormat::Png))
-}
-
-/// The colour in the middle of the frame at this time, in milliseconds.
-fn colour_at(film: &Film, milliseconds: u64) -> [u8; 3] {
-    let frames = film.track(PICTURES);
-    let frame = frames.iter().find(|frame| frame.timestamp == milliseconds).unwrap();
-    decode(frame).get_pixel(160, 60).0
-}
-
-fn is_near(one: [u8; 3], other: [u8; 3]) -> bool {
-    one.iter().zip(other).all(|(a, b)| a.abs_diff(b) < 16)
-}
-
-const RED: [u8; 3] = [200, 30, 30];
-const GREEN: [u8; 3] = [30, 180, 40];
-const BLUE: [u8; 3] = [30, 40, 200];
-
-#[tokio::test]
-async fn keyframes_are_shown_at_their_times() {
-    let bench = Bench::new().await;
-    let [red, green, blue] = [RED, GREEN, BLUE].map(plain);
-    let film = async |fields: Value| {
-        let mut body = json!({ "mode": "i2v", "fps": 4, "width": 320, "height": 180 });
-        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        Film::read(&bench.picture(PATH, &body).await)
-    };
-    let timed = film(json!({ "duration": 4, "keyframes": [
-        { "image": red, "time": 0 }, { "image": green, "time": 1 }, { "image": blue, "time": 3.0 },
-    ] }))
-    .await;
-    let even = film(json!({ "duration": 2, "keyframes": [red, green, blue] })).await;
-    let reversed = film(json!({ "duration": 2, "keyframes": [blue, green] })).await;
-    for (film, time, colour) in [
-        (&timed, 0, RED),
-        (&timed, 1000, GREEN),
-        (&timed, 3000, BLUE),
-        (&timed, 3750, BLUE),
-        (&even, 0, RED),
-        (&even, 1000, GREEN),
-        (&reversed, 0, BLUE),
-    ] {
-        let found = colour_at(film, time);
-        assert!(is_near(found, colour), "{found:?} instead of {colour:?} at {time}");
-    }
-    let between = colour_at(&timed, 2000);
-    assert!(!is_near(between, GREEN) && !is_near(between, BLUE), "{between:?} at 2000");
-}
-
-#[tokio::test]
-async fn a_video_can_be_made_from_another() {
-    let bench = Bench::new().await;
-    let [red, blue] = [RED, BLUE].map(plain);
-    let body = json!({ "duration": 3, "fps": 2, "width": 320, "height": 180,
-        "keyframes": [{ "image": red, "time": 0 }, { "image": blue, "time": 2 }] });
-    let source = bench.picture(PATH, &body).await;
-    let video = format!("data:video/webm;base64,{}", STANDARD.encode(&source));
-    let task = bench.submit(PATH, &json!({ "mode": "v2v", "video": video, "fps": 4 })).await;
-    assert_eq!(task["input_mp"], 0.05, "a video counts as one picture");
-    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
-    assert_eq!(view.request["video"], format!("[video/webm of 2.98 s, {} bytes]", source.len()));
-    let film = Film::read(&bench.fetch(&bench.sample(&task).await).await.body);
-    assert_eq!((film.duration_ms, film.size), (3000.0, (320, 180)));
-    let (first, last) = (colour_at(&film, 0), colour_at(&film, 2000));
-    assert!(first[0] > first[2] && last[2] > last[0], "{first:?} {last:?}");
-    assert!(!is_near(first, RED) || !is_near(last, BLUE), "in other colours");
-}
-
-#[tokio::test]
-async fn invalid_material_is_rejected() {
-    let bench = Bench::new().await;
-    let image = png(16, 16);
-    let eleven = vec![image.clone(); 11];
-    let short = json!({ "duration": 1, "fps": 1, "width": 16, "height": 16 });
-    let video = bench.picture(PATH, &short).await;
-    let cut = STANDARD.encode(&video[..video.len() / 3]);
-    let two = |one: Value, other: Value| json!({ "keyframes": [{ "image": image, "time": one }, { "image": image, "time": other }] });
-    for (body, expected) in [
-        (json!({ "mode": "i2v" }), vec!["body.keyframes missing"]),
-        (json!({ "mode": "i2v", "keyframes": [] }), vec!["body.keyframes too_short"]),
-        (json!({ "keyframes": eleven }), vec!["body.keyframes too_long"]),
-        (json!({ "mode": "i2v", "images": eleven }), vec!["body.keyframes too_long"]),
-        (json!({ "keyframes": "one" }), vec!["body.keyframes list_type"]),
-        (
-            json!({ "keyframes": ["one", {}, 7] }),
-            vec![
-                "body.keyframes.0 value_error",
-                "body.keyframes.1 value_error",
-                "body.keyframes.2 value_error",
-            ],
-        ),
-        (two(json!(1), json!(1)), vec!["body.keyframes.1.time value_error"]),
-        (two(json!(3), json!(2)), vec!["body.keyframes.1.time value_error"]),
-        (
-            two(json!(-1), json!(5.5)),
-            vec![
-                "body.keyframes.0.time greater_than_equal",
-                "body.keyframes.1.time less_than_equal",
-            ],
-        ),
-        (two(json!(1), Value::Null), vec!["body.keyframes.1.time missing"]),
-        (two(json!(1), json!("2")), vec!["body.keyframes.1.time float_type"]),
-        (json!({ "mode": "v2v" }), vec!["body.video missing"]),
-        (json!({ "mode": "v2v", "video": 7 }), vec!["body.video string_type"]),
-        (json!({ "mode": "v2v", "video": "?" }), vec!["body.video value_error"]),
-        (json!({ "mode": "v2v", "video": image }), vec!["body.video value_error"]),
-        (json!({ "mode": "v2v", "video": cut }), vec!["body.video value_error"]),
-    ] {
-        let found = bench.post(PATH, &body).await.violations();
-        let found: Vec<_> = found.iter().map(|(loc, kind)| format!("{loc} {kind}")).collect();
-        assert_eq!(found, expected, "{body:.200}");
-    }
-    let addresses = json!({ "mode": "i2v", "keyframes": ["https://example.com/a.png"] });
-    bench.submit(PATH, &addresses).await;
 }

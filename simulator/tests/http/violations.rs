@@ -166,6 +166,23 @@ async fn each_invalid_image_has_its_location_and_type() {
 }
 
 #[tokio::test]
+async fn truncated_images_are_rejected_wherever_they_end() {
+    let bench = Bench::new().await;
+    for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP] {
+        let bytes = STANDARD.decode(image(format, 300, 200)).unwrap();
+        let whole = bytes.len();
+        for length in [16, 100, whole / 2, whole * 9 / 10, whole - 20, whole - 2, whole - 1] {
+            for path in ["gen-tools/deblur-v1", "gen-tools/outpainting-v1"] {
+                let body = json!({ "image": STANDARD.encode(&bytes[..length]) });
+                let found = bench.post(&format!("/v1/{path}"), &body).await.violations();
+                let expected = [("body.image".to_owned(), "value_error".to_owned())];
+                assert_eq!(found, expected, "{path}: {length} of {whole} bytes of {format:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn deblur_accepts_at_most_four_megapixels() {
     let bench = Bench::new().await;
     let refused =

@@ -29,7 +29,7 @@ pub(super) fn encode(pixels: RgbaImage, format: Format) -> Result<Vec<u8>, Image
         Format::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), ImageFormat::Jpeg),
         Format::Png => write(&pixels, PngEncoder::new(&mut bytes), ImageFormat::Png),
         Format::Webp => write(&pixels, WebPEncoder::new_lossless(&mut bytes), ImageFormat::WebP),
-        Format::Video(spec) => return video::encode(&Footage::still(pixels.into_rgb8()), spec),
+        Format::Video(spec) => return video::encode(&Footage::still(pixels.into_rgba8()), spec),
     }?;
     Ok(bytes)
 }

@@ -1,7 +1,5 @@
 //! The footage of a video: a painting, keyframes, or the frames of another video.
 
-use image::{RgbImage, RgbaImage};
-
 use super::{
     Picture,
     canvas::Canvas,
@@ -26,9 +24,9 @@ const SQUARE: usize = 16;
 pub(super) fn footage(picture: &Picture) -> Footage {
     let shots = shots(picture);
     let is_painted = shots.is_empty();
-    let first = shots.first().map(|shot| Canvas::of(&opaque(&shot.picture)));
+    let first = shots.first().map(|shot| Canvas::of(&shot.picture));
     let mut canvas = first.unwrap_or_else(|| picture.painting());
-    let painting = is_painted.then(|| canvas_image(&canvas));
+    let painting = is_painted.then(|| canvas.clone().into_image_with_alpha());
     let moving = caption::above(&canvas, picture).height.max(0) as u32;
     caption::paint(&mut canvas, picture);
     let mut draw = Draw::new(&picture.key);
@@ -39,7 +37,7 @@ pub(super) fn footage(picture: &Picture) -> Footage {
             Some(picture) => vec![Shot { at: 0.0, picture }],
             None => shots,
         },
-        still: canvas.into_image(),
+        still: canvas.into_image_with_alpha(),
         moving,
         toward: (!is_clip).then_some(toward),
         clouds: (is_painted && has_sky(picture)).then(|| clouds(picture, draw.next(), moving)),
@@ -53,21 +51,13 @@ fn shots(picture: &Picture) -> Vec<Shot> {
     let shots = timed.filter_map(|(input, at)| {
         let image = picture.pixels_of(input)?;
         let shown = if input.place.starts_with(CLIP) {
-            edit::restyled(picture, &image).into_image()
+            edit::restyled(picture, &image).into_image_with_alpha()
         } else {
-            Canvas::of(&fit::cover(&image, width, height)).into_image()
+            Canvas::of(&fit::cover(&image, width, height)).into_image_with_alpha()
         };
         Some(Shot { at: (*at)?, picture: shown })
     });
     shots.collect()
-}
-
-fn opaque(picture: &RgbImage) -> RgbaImage {
-    image::DynamicImage::from(picture.clone()).into_rgba8()
-}
-
-fn canvas_image(canvas: &Canvas) -> RgbImage {
-    canvas.clone().into_image()
 }
 
 fn has_sky(picture: &Picture) -> bool {

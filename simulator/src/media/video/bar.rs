@@ -4,7 +4,7 @@
 //! either stays as in the frame before, or, in the bar, takes the colours of its left neighbour's
 //! right edge. No block contains pixels.
 
-use image::{Rgb, RgbImage};
+use image::{Rgba, RgbaImage};
 use webp_rust::decoder::tree::COEFFS_UPDATE_PROBA;
 
 use super::bool_coder::BoolCoder;
@@ -16,8 +16,8 @@ const BLOCK: u32 = 16;
 /// frame, and the next frame copies from the first.
 const MIN_REACH: u32 = 2;
 
-const BAR: Rgb<u8> = Rgb([0xff, 0xb0, 0x3a]);
-const TROUGH: Rgb<u8> = Rgb([0x14, 0x16, 0x20]);
+const BAR: Rgba<u8> = Rgba([0xff, 0xb0, 0x3a, 0xff]);
+const TROUGH: Rgba<u8> = Rgba([0x14, 0x16, 0x20, 0xff]);
 
 /// The number of blocks in the bar in this frame of a second; in the last frame it is complete.
 pub(super) fn reach(width: u32, frame: u32, fps: u32) -> u32 {
@@ -26,7 +26,7 @@ pub(super) fn reach(width: u32, frame: u32, fps: u32) -> u32 {
 }
 
 /// Paints the bar on a whole frame.
-pub(super) fn paint(picture: &mut RgbImage, reach: u32) {
+pub(super) fn paint(picture: &mut RgbaImage, reach: u32) {
     for y in 0..BLOCK.min(picture.height()) {
         for x in 0..picture.width() {
             picture.put_pixel(x, y, if x / BLOCK < reach { BAR } else { TROUGH });

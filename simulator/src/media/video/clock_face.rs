@@ -1,6 +1,6 @@
 //! The clock in the corner, which shows the current second and the duration.
 
-use image::{Rgb, RgbImage};
+use image::{Rgba, RgbaImage};
 
 use super::VideoSpec;
 use crate::media::paint::PLAIN;
@@ -8,11 +8,11 @@ use crate::media::paint::PLAIN;
 /// Below the bar.
 const TOP: u32 = 16;
 
-const GROUND: Rgb<u8> = Rgb([0x0a, 0x0c, 0x14]);
-const INK: Rgb<u8> = Rgb([0xff; 3]);
+const GROUND: Rgba<u8> = Rgba([0x0a, 0x0c, 0x14, 0xff]);
+const INK: Rgba<u8> = Rgba([0xff; 4]);
 
 /// Paints the clock if there is room for it.
-pub(super) fn paint(picture: &mut RgbImage, spec: VideoSpec, second: u32) {
+pub(super) fn paint(picture: &mut RgbaImage, spec: VideoSpec, second: u32) {
     let size = (picture.width().min(picture.height()) as f32 * 0.05).max(12.0);
     let total = spec.duration.to_string();
     let time = format!("{second:>digits$} s of {total} s", digits = total.len());
@@ -36,8 +36,8 @@ pub(super) fn paint(picture: &mut RgbImage, spec: VideoSpec, second: u32) {
     });
 }
 
-fn mix(a: Rgb<u8>, b: Rgb<u8>, share: f32) -> Rgb<u8> {
+fn mix(a: Rgba<u8>, b: Rgba<u8>, share: f32) -> Rgba<u8> {
     let part =
         |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * share.clamp(0.0, 1.0)) as u8;
-    Rgb([part(a[0], b[0]), part(a[1], b[1]), part(a[2], b[2])])
+    Rgba([part(a[0], b[0]), part(a[1], b[1]), part(a[2], b[2]), 0xff])
 }

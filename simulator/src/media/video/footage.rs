@@ -1,6 +1,6 @@
 //! What a video shows: pictures at their times, with a slow movement and drifting clouds.
 
-use image::RgbImage;
+use image::RgbaImage;
 
 /// How much a picture is enlarged at most.
 const ZOOM: f32 = 0.08;
@@ -12,7 +12,7 @@ const DRIFT: f32 = 0.012;
 pub(crate) struct Shot {
     /// In seconds.
     pub(crate) at: f32,
-    pub(crate) picture: RgbImage,
+    pub(crate) picture: RgbaImage,
 }
 
 /// Light clouds, as a coarse grid of shares from 0 to 1 that is repeated across.
@@ -28,7 +28,7 @@ pub(crate) struct Footage {
     /// In the order of their times, at least one, all of the same size.
     pub(crate) shots: Vec<Shot>,
     /// The rest of the picture below `moving`, which stays still: the caption.
-    pub(crate) still: RgbImage,
+    pub(crate) still: RgbaImage,
     /// The number of rows that move.
     pub(crate) moving: u32,
     /// Where the movement goes: -1 to 1 across and down. `None` keeps the pictures in place.
@@ -38,8 +38,8 @@ pub(crate) struct Footage {
 
 /// A frame between two shots.
 struct Between<'a> {
-    before: &'a RgbImage,
-    after: &'a RgbImage,
+    before: &'a RgbaImage,
+    after: &'a RgbaImage,
     /// How much of the second is shown, from 0 to 1.
     share: f32,
     /// How far the movement has gone, from 0 to 1.
@@ -48,13 +48,13 @@ struct Between<'a> {
 
 impl Footage {
     /// A picture that does not move.
-    pub(crate) fn still(picture: RgbImage) -> Self {
+    pub(crate) fn still(picture: RgbaImage) -> Self {
         let shots = vec![Shot { at: 0.0, picture: picture.clone() }];
         Self { shots, still: picture, moving: 0, toward: None, clouds: None }
     }
 
     /// The frame at a time in a video of this duration, both in seconds.
-    pub(super) fn frame(&self, time: f32, duration: f32) -> RgbImage {
+    pub(super) fn frame(&self, time: f32, duration: f32) -> RgbaImage {
         let mut frame = self.still.clone();
         let Some(between) = self.between(time, duration) else { return frame };
         let zoom = 1.0 + if self.toward.is_some() { ZOOM * between.moved } else { 0.0 };
@@ -91,8 +91,8 @@ impl Footage {
 
 /// Blends an enlarged part of `source` over the first rows of `frame`.
 fn warp(
-    source: &RgbImage,
-    frame: &mut RgbImage,
+    source: &RgbaImage,
+    frame: &mut RgbaImage,
     rows: u32,
     zoom: f32,
     (right, down): (f32, f32),
@@ -101,25 +101,27 @@ fn warp(
     let share = (share * 256.0) as u32;
     let columns = samples(frame.width(), source.width(), zoom, right);
     let lines = samples(rows, source.height().min(rows), zoom, down);
-    let bytes = frame.width() as usize * 3;
-    let source_bytes = source.width() as usize * 3;
-    let source = source.as_raw();
-    for (target, line) in frame.chunks_exact_mut(bytes.max(1)).zip(lines) {
-        let row = |at: usize| source.get(at * source_bytes..(at + 1) * source_bytes);
+    let (width, source_width) = (frame.width() as usize, source.width() as usize);
+    let source = source.as_chunks::<4>().0;
+    let targets = frame.as_chunks_mut::<4>().0.chunks_exact_mut(width.max(1));
+    for (target, line) in targets.zip(lines) {
+        let row = |at: usize| source.get(at * source_width..(at + 1) * source_width);
         let (Some(upper), Some(lower)) = (row(line.first), row(line.second)) else { return };
-        for (pixel, column) in target.chunks_exact_mut(3).zip(&columns) {
-            for (channel, part) in pixel.iter_mut().enumerate() {
-                let at = |row: &[u8], column: usize| u32::from(row[column * 3 + channel]);
-                let across = |row: &[u8]| {
-                    at(row, column.first) * (256 - column.share)
-                        + at(row, column.second) * column.share
-                };
-                let colour =
-                    (across(upper) * (256 - line.share) + across(lower) * line.share) >> 16;
-                *part = ((u32::from(*part) * (256 - share) + colour * share) >> 8) as u8;
-            }
+        for (pixel, column) in target.iter_mut().zip(&columns) {
+            let across = |row: &[[u8; 4]]| mix(row[column.first], row[column.second], column.share);
+            let colour = mix(across(upper), across(lower), line.share);
+            *pixel = if share == 256 { colour } else { mix(*pixel, colour, share) };
         }
     }
+}
+
+/// A blend of two pixels, by the share of the second in 256ths. Two channels at a time.
+fn mix(one: [u8; 4], other: [u8; 4], share: u32) -> [u8; 4] {
+    const EVEN: u32 = 0x00ff_00ff;
+    let (one, other) = (u32::from_le_bytes(one), u32::from_le_bytes(other));
+    let half = |one: u32, other: u32| (one & EVEN) * (256 - share) + (other & EVEN) * share;
+    let (even, odd) = (half(one, other), half(one >> 8, other >> 8));
+    ((even >> 8 & EVEN) | (odd & !EVEN)).to_le_bytes()
 }
 
 /// Where a row or column comes from: a blend of two in the source, in 256ths.
@@ -146,26 +148,24 @@ fn samples(length: u32, source: u32, zoom: f32, toward: f32) -> Vec<Sample> {
 
 impl Clouds {
     /// Lightens the first rows of a frame.
-    fn drift(&self, frame: &mut RgbImage, rows: u32, time: f32) {
+    fn drift(&self, frame: &mut RgbaImage, rows: u32, time: f32) {
+        const WHITE: [u8; 4] = [255; 4];
         let width = frame.width() as usize;
         let offset = (time * DRIFT * width as f32) as usize;
-        let columns = self.columns.max(1);
-        let lines = self.shares.chunks_exact(columns);
-        for (y, row) in frame.chunks_exact_mut((width * 3).max(1)).take(rows as usize).enumerate() {
-            let square = self.square.max(1);
+        let (columns, square) = (self.columns.max(1), self.square.max(1));
+        let lines: Vec<&[f32]> = self.shares.chunks_exact(columns).collect();
+        let targets = frame.as_chunks_mut::<4>().0.chunks_exact_mut(width.max(1));
+        for (y, row) in targets.take(rows as usize).enumerate() {
             let down = (y % square) as f32 / square as f32;
-            let mut lines = lines.clone().skip(y / square);
-            let (Some(upper), Some(lower)) = (lines.next(), lines.next()) else { return };
-            for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
-                let at = x + offset;
-                let (left, across) = (at / square % columns, (at % square) as f32 / square as f32);
-                let right = (left + 1) % columns;
-                let along = |line: &[f32]| line[left] + (line[right] - line[left]) * across;
-                let share = along(upper) + (along(lower) - along(upper)) * down;
-                if share > 0.0 {
-                    for part in pixel {
-                        *part += ((255 - *part) as f32 * share.min(1.0)) as u8;
-                    }
+            let Some([upper, lower]) = lines.get(y / square..y / square + 2) else { return };
+            let shares = upper.iter().zip(lower.iter()).map(|(a, b)| a + (b - a) * down);
+            let shares: Vec<f32> = shares.map(|share| share.clamp(0.0, 1.0) * 256.0).collect();
+            for (x, pixel) in row.iter_mut().enumerate() {
+                let (left, across) = ((x + offset) / square, (x + offset) % square);
+                let [left, right] = [left, left + 1].map(|column| shares[column % columns]);
+                let share = left + (right - left) * across as f32 / square as f32;
+                if share >= 1.0 {
+                    *pixel = mix(*pixel, WHITE, share as u32);
                 }
             }
         }
@@ -174,17 +174,18 @@ impl Clouds {
 
 #[cfg(test)]
 mod tests {
-    use image::Rgb;
+    use image::Rgba;
 
     use super::*;
 
     fn footage(times: &[f32], toward: Option<(f32, f32)>) -> Footage {
         let shot = |at: &f32| {
             let tone = (*at * 20.0) as u8;
-            let picture = RgbImage::from_fn(32, 24, |x, y| Rgb([x as u8 * 7, y as u8 * 9, tone]));
+            let picture =
+                RgbaImage::from_fn(32, 24, |x, y| Rgba([x as u8 * 7, y as u8 * 9, tone, 255]));
             Shot { at: *at, picture }
         };
-        let still = RgbImage::from_pixel(32, 24, Rgb([1, 2, 3]));
+        let still = RgbaImage::from_pixel(32, 24, Rgba([1, 2, 3, 255]));
         let shots = times.iter().map(shot).collect();
         Footage { shots, still, moving: 20, toward, clouds: None }
     }
@@ -195,7 +196,8 @@ mod tests {
         for shot in &footage.shots {
             let frame = footage.frame(shot.at, 8.0);
             for (x, y, pixel) in frame.enumerate_pixels() {
-                let expected = if y < 20 { *shot.picture.get_pixel(x, y) } else { Rgb([1, 2, 3]) };
+                let expected =
+                    if y < 20 { *shot.picture.get_pixel(x, y) } else { Rgba([1, 2, 3, 255]) };
                 assert_eq!(*pixel, expected, "{} at {x}, {y}", shot.at);
             }
         }

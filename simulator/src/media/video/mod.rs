@@ -16,7 +16,7 @@ mod spec;
 mod webm;
 
 use image::{
-    RgbImage,
+    RgbaImage,
     error::{EncodingError, ImageError, ImageFormatHint},
 };
 use webp_rust::{LossyEncodingConfig, encoder::encode_lossy_rgba_to_vp8_with_config};
@@ -76,14 +76,12 @@ fn whole_frames(spec: VideoSpec, pixels: u64) -> u32 {
 }
 
 /// A picture as a VP8 key frame.
-fn whole_frame(picture: &RgbImage) -> Result<Vec<u8>, ImageError> {
+fn whole_frame(picture: &RgbaImage) -> Result<Vec<u8>, ImageError> {
     let (width, height) = picture.dimensions();
-    let rgba: Vec<_> =
-        picture.pixels().flat_map(|pixel| [pixel[0], pixel[1], pixel[2], 0xff]).collect();
     // Method 0 is ten times as fast as the default, and its files are half as large again.
     let config =
         LossyEncodingConfig { quality: QUALITY, method: 0, ..LossyEncodingConfig::default() };
-    encode_lossy_rgba_to_vp8_with_config(width as usize, height as usize, &rgba, &config).map_err(
+    encode_lossy_rgba_to_vp8_with_config(width as usize, height as usize, picture, &config).map_err(
         |error| {
             ImageError::Encoding(EncodingError::new(ImageFormatHint::Name("VP8".to_owned()), error))
         },
@@ -92,14 +90,14 @@ fn whole_frame(picture: &RgbImage) -> Result<Vec<u8>, ImageError> {
 
 #[cfg(test)]
 mod tests {
-    use image::Rgb;
+    use image::Rgba;
     use proptest::prelude::*;
 
     use super::*;
 
-    fn noise(width: u32, height: u32) -> RgbImage {
-        RgbImage::from_fn(width, height, |x, y| {
-            Rgb([((x * 91) ^ (y * 57)) as u8, (x * y) as u8, (y * 13) as u8])
+    fn noise(width: u32, height: u32) -> RgbaImage {
+        RgbaImage::from_fn(width, height, |x, y| {
+            Rgba([((x * 91) ^ (y * 57)) as u8, (x * y) as u8, (y * 13) as u8, 255])
         })
     }
 

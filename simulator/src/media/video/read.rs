@@ -16,7 +16,7 @@ const NANOSECONDS: f64 = 1e9;
 const DEFAULT_SCALE: u64 = 1_000_000;
 
 /// The maximum number of frames to use. Those of a longer video are thinned out evenly.
-const MAX_FRAMES: usize = 24;
+const MAX_FRAMES: usize = 16;
 
 /// A video that was given in a request.
 pub(crate) struct Clip {
@@ -171,7 +171,7 @@ fn as_webp(frame: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use image::{Rgb, RgbImage};
+    use image::{Rgba, RgbaImage};
     use proptest::prelude::*;
 
     use super::{
@@ -180,7 +180,8 @@ mod tests {
     };
 
     fn video() -> Vec<u8> {
-        let picture = RgbImage::from_fn(64, 48, |x, y| Rgb([(x * 4) as u8, (y * 5) as u8, 90]));
+        let picture =
+            RgbaImage::from_fn(64, 48, |x, y| Rgba([(x * 4) as u8, (y * 5) as u8, 90, 255]));
         encode(&Footage::still(picture), VideoSpec { duration: 2, fps: 4 }).unwrap()
     }
 
@@ -209,10 +210,18 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            cases: 64,
+            ..ProptestConfig::default()
+        })]
 
         #[test]
-        fn damaged_videos_do_not_panic(at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>()) {
+        fn damaged_videos_do_not_panic(
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+            cut in any::<prop::sample::Index>(),
+        ) {
             let mut damaged = video();
             let at = at.index(damaged.len());
             damaged[at] = byte;

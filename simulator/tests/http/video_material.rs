@@ -1,0 +1,130 @@
+//! What videos are made from: keyframes and other videos.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use image::{ImageFormat, RgbImage};
+use serde_json::{Value, json};
+
+use super::{
+    bench::{Bench, png},
+    video::{Film, PATH, PICTURES, decode},
+};
+use imagekiln_testbed::picture;
+
+/// An image of one colour in base64.
+fn plain(colour: [u8; 3]) -> String {
+    let image = RgbImage::from_pixel(64, 48, image::Rgb(colour));
+    STANDARD.encode(picture::encoded(image, ImageFormat::Png))
+}
+
+/// The colour in the middle of the frame at this time, in milliseconds.
+fn colour_at(film: &Film, milliseconds: u64) -> [u8; 3] {
+    let frames = film.track(PICTURES);
+    let frame = frames.iter().find(|frame| frame.timestamp == milliseconds).unwrap();
+    decode(frame).get_pixel(160, 60).0
+}
+
+fn is_near(one: [u8; 3], other: [u8; 3]) -> bool {
+    one.iter().zip(other).all(|(a, b)| a.abs_diff(b) < 16)
+}
+
+const RED: [u8; 3] = [200, 30, 30];
+const GREEN: [u8; 3] = [30, 180, 40];
+const BLUE: [u8; 3] = [30, 40, 200];
+
+#[tokio::test]
+async fn keyframes_are_shown_at_their_times() {
+    let bench = Bench::new().await;
+    let [red, green, blue] = [RED, GREEN, BLUE].map(plain);
+    let film = async |fields: Value| {
+        let mut body = json!({ "mode": "i2v", "fps": 4, "width": 320, "height": 180 });
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        Film::read(&bench.picture(PATH, &body).await)
+    };
+    let timed = film(json!({ "duration": 4, "keyframes": [
+        { "image": red, "time": 0 }, { "image": green, "time": 1 }, { "image": blue, "time": 3.0 },
+    ] }))
+    .await;
+    let even = film(json!({ "duration": 2, "keyframes": [red, green, blue] })).await;
+    let reversed = film(json!({ "duration": 2, "keyframes": [blue, green] })).await;
+    for (film, time, colour) in [
+        (&timed, 0, RED),
+        (&timed, 1000, GREEN),
+        (&timed, 3000, BLUE),
+        (&timed, 3750, BLUE),
+        (&even, 0, RED),
+        (&even, 1000, GREEN),
+        (&reversed, 0, BLUE),
+    ] {
+        let found = colour_at(film, time);
+        assert!(is_near(found, colour), "{found:?} instead of {colour:?} at {time}");
+    }
+    let between = colour_at(&timed, 2000);
+    assert!(!is_near(between, GREEN) && !is_near(between, BLUE), "{between:?} at 2000");
+}
+
+#[tokio::test]
+async fn a_video_can_be_made_from_another() {
+    let bench = Bench::new().await;
+    let [red, blue] = [RED, BLUE].map(plain);
+    let body = json!({ "duration": 3, "fps": 2, "width": 320, "height": 180,
+        "keyframes": [{ "image": red, "time": 0 }, { "image": blue, "time": 2 }] });
+    let source = bench.picture(PATH, &body).await;
+    let video = format!("data:video/webm;base64,{}", STANDARD.encode(&source));
+    let task = bench.submit(PATH, &json!({ "mode": "v2v", "video": video, "fps": 4 })).await;
+    assert_eq!(task["input_mp"], 0.05, "a video counts as one picture");
+    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    assert_eq!(view.request["video"], format!("[video/webm of 2.98 s, {} bytes]", source.len()));
+    let film = Film::read(&bench.fetch(&bench.sample(&task).await).await.body);
+    assert_eq!((film.duration_ms, film.size), (3000.0, (320, 180)));
+    let (first, last) = (colour_at(&film, 0), colour_at(&film, 2000));
+    assert!(first[0] > first[2] && last[2] > last[0], "{first:?} {last:?}");
+    assert!(!is_near(first, RED) || !is_near(last, BLUE), "in other colours");
+}
+
+#[tokio::test]
+async fn invalid_material_is_rejected() {
+    let bench = Bench::new().await;
+    let image = png(16, 16);
+    let eleven = vec![image.clone(); 11];
+    let short = json!({ "duration": 1, "fps": 1, "width": 16, "height": 16 });
+    let video = bench.picture(PATH, &short).await;
+    let cut = STANDARD.encode(&video[..video.len() / 3]);
+    let two = |one: Value, other: Value| json!({ "keyframes": [{ "image": image, "time": one }, { "image": image, "time": other }] });
+    for (body, expected) in [
+        (json!({ "mode": "i2v" }), vec!["body.keyframes missing"]),
+        (json!({ "mode": "i2v", "keyframes": [] }), vec!["body.keyframes too_short"]),
+        (json!({ "keyframes": eleven }), vec!["body.keyframes too_long"]),
+        (json!({ "mode": "i2v", "images": eleven }), vec!["body.keyframes too_long"]),
+        (json!({ "keyframes": "one" }), vec!["body.keyframes list_type"]),
+        (
+            json!({ "keyframes": ["one", {}, 7] }),
+            vec![
+                "body.keyframes.0 value_error",
+                "body.keyframes.1 value_error",
+                "body.keyframes.2 value_error",
+            ],
+        ),
+        (two(json!(1), json!(1)), vec!["body.keyframes.1.time value_error"]),
+        (two(json!(3), json!(2)), vec!["body.keyframes.1.time value_error"]),
+        (
+            two(json!(-1), json!(5.5)),
+            vec![
+                "body.keyframes.0.time greater_than_equal",
+                "body.keyframes.1.time less_than_equal",
+            ],
+        ),
+        (two(json!(1), Value::Null), vec!["body.keyframes.1.time missing"]),
+        (two(json!(1), json!("2")), vec!["body.keyframes.1.time float_type"]),
+        (json!({ "mode": "v2v" }), vec!["body.video missing"]),
+        (json!({ "mode": "v2v", "video": 7 }), vec!["body.video string_type"]),
+        (json!({ "mode": "v2v", "video": "?" }), vec!["body.video value_error"]),
+        (json!({ "mode": "v2v", "video": image }), vec!["body.video value_error"]),
+        (json!({ "mode": "v2v", "video": cut }), vec!["body.video value_error"]),
+    ] {
+        let found = bench.post(PATH, &body).await.violations();
+        let found: Vec<_> = found.iter().map(|(loc, kind)| format!("{loc} {kind}")).collect();
+        assert_eq!(found, expected, "{body:.200}");
+    }
+    let addresses = json!({ "mode": "i2v", "keyframes": ["https://example.com/a.png"] });
+    bench.submit(PATH, &addresses).await;
+}
