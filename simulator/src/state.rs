@@ -5,20 +5,25 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use axum::body::Bytes;
+
 use crate::{
     billing::accounts::{Accounts, Act, Actor, OrganizationView, ProjectRef},
     config::Config,
     contract::{Contract, Region},
     error::StartError,
     faults::Faults,
-    http::signed_url::Signer,
+    http::{budget::BodyBudget, signed_url::Signer},
     journal::Journal,
     request::fetch::Fetcher,
-    runtime::{chance::Chance, clock::Clock, workers::WorkerPool},
+    runtime::{chance::Chance, clock::Clock, single_flight::SingleFlight, workers::WorkerPool},
     tasks::{Retention, Tasks, counts::Counts},
     values::secret::Secret,
     webhooks::Webhooks,
 };
+
+/// How many bodies of the maximum size there may be at once.
+const MAX_LARGE_BODIES: usize = 2;
 
 pub(crate) struct AppState {
     pub(crate) config: Config,
@@ -31,9 +36,11 @@ pub(crate) struct AppState {
     pub(crate) faults: Faults,
     /// Validates requests, separately so that they do not wait for pictures to be rendered.
     pub(crate) readers: WorkerPool,
-    pub(crate) painters: WorkerPool,
     /// Fetches images that are given by their URLs, if the settings allow it.
     pub(crate) fetcher: Option<Arc<Fetcher>>,
+    /// Renders each picture once.
+    pub(crate) painters: Arc<SingleFlight<Option<Bytes>>>,
+    pub(crate) bodies: Arc<BodyBudget>,
     global_base: String,
     regional_base: String,
     records: Mutex<Records>,
@@ -84,7 +91,8 @@ impl AppState {
             faults: Faults::with_rules(chance, &config.faults)?,
             clock,
             readers: WorkerPool::new(),
-            painters: WorkerPool::new(),
+            painters: SingleFlight::new(WorkerPool::new()),
+            bodies: BodyBudget::new(config.max_body_bytes.saturating_mul(MAX_LARGE_BODIES)),
             records: Mutex::new(records),
             config,
             contract,

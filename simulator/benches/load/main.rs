@@ -1,12 +1,13 @@
 //! A load test: a constant rate of requests for a minute, with ten thousand active tasks. The
 //! simulator runs in a separate process, so that its memory can be measured. The baseline is the
-//! same load on a server with a constant response.
+//! same load on a server with a constant response. Then the attacks, which `--attacks` makes alone.
 //!
 //! ```text
 //! cargo bench --package imagekiln-simulator --bench load -- \
-//!     [--rate 200] [--seconds 60] [--active 10000]
+//!     [--rate 200] [--seconds 60] [--active 10000] [--attacks]
 //! ```
 
+mod attacks;
 mod drive;
 mod process;
 
@@ -19,14 +20,19 @@ struct Plan {
     rate: u32,
     seconds: u32,
     active: u64,
+    only_attacks: bool,
 }
 
 impl Plan {
     fn from_args() -> Result<Self, Box<dyn Error>> {
-        let mut plan = Self { rate: 200, seconds: 60, active: 10_000 };
+        let mut plan = Self { rate: 200, seconds: 60, active: 10_000, only_attacks: false };
         // Cargo adds `--bench` to the arguments.
         let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
         while let Some(name) = args.next() {
+            if name == "--attacks" {
+                plan.only_attacks = true;
+                continue;
+            }
             let value = args.next().ok_or_else(|| format!("{name} needs a number"))?;
             match name.as_str() {
                 "--rate" => plan.rate = value.parse()?,
@@ -34,7 +40,8 @@ impl Plan {
                 "--active" => plan.active = value.parse()?,
                 _ => {
                     return Err(format!(
-                        "unknown option {name}: expected --rate, --seconds or --active"
+                        "unknown option {name}: expected --rate, --seconds, --active or \
+                         --attacks"
                     )
                     .into());
                 }
@@ -50,7 +57,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let plan = Plan::from_args()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(run(&plan))
+    runtime.block_on(async {
+        if !plan.only_attacks {
+            run(&plan).await?;
+        }
+        attacks::run().await
+    })
 }
 
 async fn run(plan: &Plan) -> Result<(), Box<dyn Error>> {

@@ -17,12 +17,18 @@ const VARIABLE: &str = "IMAGEKILN_LOAD_SERVES";
 #[derive(Clone, Copy)]
 pub enum Kind {
     Simulator,
+    /// The simulator with a short time limit for clients, and tasks that are ready at once.
+    Attacked,
     /// A server with a constant response.
     Baseline,
 }
 
 impl Kind {
-    const ALL: [(Self, &str); 2] = [(Self::Simulator, "simulator"), (Self::Baseline, "baseline")];
+    const ALL: [(Self, &str); 3] = [
+        (Self::Simulator, "simulator"),
+        (Self::Attacked, "attacked"),
+        (Self::Baseline, "baseline"),
+    ];
 
     pub fn of_this_process() -> Option<Self> {
         let given = std::env::var(VARIABLE).ok()?;
@@ -32,6 +38,7 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Self::Simulator => "simulator",
+            Self::Attacked => "attacked",
             Self::Baseline => "baseline",
         }
     }
@@ -58,13 +65,29 @@ impl Process {
 
     /// The resident memory of the process, as reported by Linux.
     pub fn resident_bytes(&self) -> Result<u64, Box<dyn Error>> {
+        self.memory("VmRSS:")
+    }
+
+    /// The most that its resident memory has been.
+    pub fn peak_bytes(&self) -> Result<u64, Box<dyn Error>> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, name: &str) -> Result<u64, Box<dyn Error>> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .ok_or("VmRSS is missing")?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let line = line.ok_or_else(|| format!("{name} is missing"))?;
         let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kib << 10)
+    }
+
+    /// The CPU time of the process, as reported by Linux in hundredths of a second.
+    pub fn cpu_time(&self) -> Result<Duration, Box<dyn Error>> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // Behind the name of the program, which may contain spaces.
+        let (_, fields) = stat.rsplit_once(')').ok_or("the name is missing")?;
+        let times = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
+        Ok(Duration::from_millis(10 * times.sum::<Result<u64, _>>()?))
     }
 }
 
@@ -81,8 +104,8 @@ pub fn serve(kind: Kind) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         match kind {
-            Kind::Simulator => {
-                let simulator = Simulator::start(config()).await?;
+            Kind::Simulator | Kind::Attacked => {
+                let simulator = Simulator::start(config(kind)).await?;
                 println!("{}", simulator.base_url());
                 until_input_closes().await?;
                 simulator.shutdown().await;
@@ -106,9 +129,13 @@ pub fn serve(kind: Kind) -> Result<(), Box<dyn Error>> {
 /// What the simulator may keep, which is less than what arrives in a minute.
 pub const KEPT_BYTES: u64 = 32 << 20;
 
-/// Most tasks stay active all the time. Those of one operation are ready at once, so that there are
-/// pictures to fetch.
-fn config() -> Config {
+/// Under load, most tasks stay active all the time. Those of one operation are ready at once, so
+/// that there are pictures to fetch.
+fn config(kind: Kind) -> Config {
+    let (ready_after, client_timeout) = (Duration::ZERO, Duration::from_secs(10));
+    if matches!(kind, Kind::Attacked) {
+        return Config { ready_after, client_timeout, ..Config::default() };
+    }
     Config {
         ready_after: Duration::from_secs(3600),
         ready_after_of: [(super::drive::QUICK.to_owned(), Duration::ZERO)].into(),

@@ -113,9 +113,9 @@ pub struct Config {
     pub max_active_tasks: usize,
     /// What submissions cost.
     pub prices: Prices,
-    /// The time limit for a client to send the headers of a request, to send its body, or to read
-    /// any part of a response. After that the client is disconnected, with a 408 if a response is
-    /// still possible. This is real time, or that of a paused tokio runtime; the simulator's clock
+    /// The time limit for a client to send the headers of a request after the connection became
+    /// idle, to send its body, or to read any part of a response. After that the client is
+    /// disconnected, with a 408 if a response is still possible. This is real time, or that of a paused tokio runtime; the simulator's clock
     /// does not affect it. Default: 30 seconds.
     #[serde(deserialize_with = "seconds::one")]
     pub client_timeout: Duration,
@@ -128,8 +128,9 @@ pub struct Config {
     /// gets a 422. It is never fetched from the simulator itself. Default: never, which accepts
     /// every URL.
     pub fetch_images: FetchImages,
-    /// The maximum size of a request body in bytes; larger ones get a 413. Default: 128 MiB, enough
-    /// for eight images of 8 MB in base64.
+    /// The maximum size of a request body in bytes; larger ones get a 413. All bodies together may
+    /// take twice as much; above that, they get a 429. Default: 128 MiB, enough for eight images of
+    /// 8 MB in base64.
     pub max_body_bytes: usize,
     /// The maximum area in pixels of an image in a request; larger ones get a 422 before anything
     /// is decoded. Default: 32 Mi (2^25), enough for 7680 x 4320.

@@ -21,7 +21,7 @@ pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{Found, neutral_path, prefixed_path};
 pub use self::schema::validator as schema_validator;
-pub(crate) use self::violation::{Step, Violation, of_schema};
+pub(crate) use self::violation::{MAX_VIOLATIONS, Step, Violation, of_schema};
 
 use crate::error::StartError;
 

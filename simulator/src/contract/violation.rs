@@ -5,6 +5,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::integer;
+use crate::values::names;
+
+/// The maximum number of violations to report.
+pub(crate) const MAX_VIOLATIONS: usize = 100;
 
 /// A violation of the contract.
 #[derive(Clone, Debug, Serialize)]
@@ -38,16 +42,29 @@ impl Violation {
         Self { loc: loc.into_iter().map(Into::into).collect(), msg: msg.into(), kind }
     }
 
+    /// Bounds the names on its path, and replaces characters that cannot be printed.
+    pub(crate) fn make_printable(&mut self) {
+        for step in &mut self.loc {
+            if let Step::Name(name) = step {
+                *name = names::printable(name);
+            }
+        }
+    }
+
     /// A violation by a value of the right type.
     pub(crate) fn value(loc: Vec<Step>, reason: impl AsRef<str>) -> Self {
         Self { loc, msg: format!("Value error, {}", reason.as_ref()), kind: "value_error" }
     }
 }
 
-/// The violations of a schema.
+/// The first violations of a schema.
 pub(crate) fn of_schema(validator: &jsonschema::Validator, body: &Value) -> Vec<Violation> {
     let mut violations: Vec<Violation> = Vec::new();
     for error in validator.iter_errors(body) {
+        // Each one is compared with all others.
+        if violations.len() >= MAX_VIOLATIONS {
+            break;
+        }
         for violation in translate(&error) {
             let known = violations
                 .iter()

@@ -75,13 +75,13 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Change<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (head, mut body) = request.into_parts();
-        let read = body::read(&head.headers, &mut body, MAX_BODY_BYTES).await;
+        let read = body::read(&head.headers, &mut body, MAX_BODY_BYTES, None).await;
         let bytes = read.map_err(|error| match error {
             BodyError::TooLarge => Problem::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 format!("The request body is larger than {MAX_BODY_BYTES} bytes"),
             ),
-            BodyError::TooSlow | BodyError::Broken => {
+            BodyError::NoRoom | BodyError::TooSlow | BodyError::Broken => {
                 Problem::malformed("The request body could not be read")
             }
         })?;

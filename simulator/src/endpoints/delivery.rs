@@ -21,7 +21,9 @@ use crate::{
     faults::{AppliedFaults, CutShort, FaultPlace, RequestedFaults},
     http::{range::Part, signed_url::EXPIRED},
     journal::RequestRecord,
-    state::AppState,
+    media::paint::Picture,
+    runtime::workers::JobSize,
+    state::{AppState, Records},
     tasks::outcome::Outcome,
 };
 
@@ -92,10 +94,10 @@ fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The picture of a task that is ready, with its media type. It is rendered once, except for
+/// The picture of a task that is ready, with its media type. It is rendered once, even for
 /// concurrent requests.
 pub(crate) async fn picture(
-    state: &AppState,
+    state: &Arc<AppState>,
     id: &str,
 ) -> Result<(&'static str, Bytes), Rejection> {
     let (picture, resets) = {
@@ -113,16 +115,31 @@ pub(crate) async fn picture(
         }
         (task.picture.clone(), records.resets)
     };
-    let kind = picture.format.media_type();
-    let painted =
-        state.painters.run(move || picture.paint()).await.map_err(|_| Rejection::Internal)?;
-    let bytes = Bytes::from(painted.map_err(|_| Rejection::Internal)?);
-    let mut records = state.records();
+    let (kind, size) = (picture.format.media_type(), JobSize::of_pixels(picture.work()));
+    let render = {
+        let (state, id) = (Arc::clone(state), id.to_owned());
+        move || render(&state, &id, &picture, resets)
+    };
+    let painted = state.painters.run(id, size, render).await.flatten();
+    Ok((kind, painted.ok_or(Rejection::Internal)?))
+}
+
+/// Renders a picture and keeps it, unless an earlier request did.
+fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<Bytes> {
     // After a reset, the id may be that of another task.
-    if records.resets == resets {
+    let same = |records: &Records| records.resets == resets;
+    let kept = |records: &Records| records.tasks.get(id)?.painted.clone();
+    let records = state.records();
+    if let Some(painted) = kept(&records).filter(|_| same(&records)) {
+        return Some(painted);
+    }
+    drop(records);
+    let bytes = Bytes::from(picture.paint().ok()?);
+    let mut records = state.records();
+    if same(&records) {
         records.tasks.keep_picture(id, bytes.clone(), state.clock.now(), state.retention());
     }
-    Ok((kind, bytes))
+    Some(bytes)
 }
 
 /// The body of a response, which detects when its last byte has been taken.

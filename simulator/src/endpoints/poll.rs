@@ -19,6 +19,7 @@ use crate::{
         Task,
         outcome::{Outcome, UNKNOWN_STATUS},
     },
+    values::names,
 };
 
 /// Returns the status of a task, and its result once it is ready.
@@ -61,7 +62,7 @@ fn respond(
         return (response, applied);
     }
     let body = match task {
-        None => json!({ "id": id, "status": Outcome::NotFound.status() }),
+        None => json!({ "id": names::printable(id), "status": Outcome::NotFound.status() }),
         Some(task) => {
             task.polls += 1;
             let false_status = applied.status().map(|status| match status {

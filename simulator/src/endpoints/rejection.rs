@@ -8,7 +8,11 @@ use axum::{
 };
 use serde_json::json;
 
-use crate::{billing::accounts::Unpaid, contract::Violation, http::response};
+use crate::{
+    billing::accounts::Unpaid,
+    contract::{MAX_VIOLATIONS, Violation},
+    http::response,
+};
 
 /// Why a request is rejected.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub(crate) enum Rejection {
     OtherMethods(String),
     /// 413, with the limit in bytes.
     TooLarge(usize),
+    /// 429: the bodies of other requests take the memory.
+    NoRoom,
     /// 422.
     Invalid(Vec<Violation>),
     /// 400: the connection failed during the body.
@@ -46,12 +52,11 @@ impl Rejection {
             ),
             Self::TooManyTasks { most, wait } => {
                 let detail = format!("The project has reached its limit of {most} active tasks");
-                let mut response = response::detail(StatusCode::TOO_MANY_REQUESTS, detail);
-                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-                response
-                    .headers_mut()
-                    .insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
-                return response;
+                return retry_after(wait, detail);
+            }
+            Self::NoRoom => {
+                let detail = "Too many large requests are arriving at the same time";
+                return retry_after(Duration::from_secs(1), detail.to_owned());
             }
             Self::Forbidden(problem) => (StatusCode::FORBIDDEN, json!(problem)),
             Self::NotFound => (StatusCode::NOT_FOUND, json!("Not Found")),
@@ -67,22 +72,28 @@ impl Rejection {
                 StatusCode::PAYLOAD_TOO_LARGE,
                 json!(format!("The request body is larger than {limit} bytes")),
             ),
-            Self::Invalid(violations) => (StatusCode::UNPROCESSABLE_ENTITY, json!(violations)),
+            Self::Invalid(mut violations) => {
+                violations.truncate(MAX_VIOLATIONS);
+                violations.iter_mut().for_each(Violation::make_printable);
+                (StatusCode::UNPROCESSABLE_ENTITY, json!(violations))
+            }
             Self::Malformed(problem) => (StatusCode::BAD_REQUEST, json!(problem)),
             Self::Unreadable => {
                 (StatusCode::BAD_REQUEST, json!("The request body could not be read"))
             }
             Self::TooSlow => {
-                let problem = "The request body did not arrive in time";
-                let mut response = response::detail(StatusCode::REQUEST_TIMEOUT, problem);
-                // The rest of the body must not be taken for the next request.
-                response
-                    .headers_mut()
-                    .insert(header::CONNECTION, HeaderValue::from_static("close"));
-                return response;
+                (StatusCode::REQUEST_TIMEOUT, json!("The request body did not arrive in time"))
             }
             Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, json!("The simulator failed")),
         };
         response::detail(status, detail)
     }
+}
+
+/// A 429, with the time to wait in whole seconds.
+fn retry_after(wait: Duration, detail: String) -> Response {
+    let mut response = response::detail(StatusCode::TOO_MANY_REQUESTS, detail);
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+    response
 }

@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::Body,
     extract::{Request, State},
     http::{StatusCode, request::Parts},
     response::Response,
 };
-use http_body_util::BodyExt as _;
 use serde_json::json;
 
 use super::{delivery, poll, public_base, rejection::Rejection, submit};
 use crate::{
     contract::{Found, Kind, Region, neutral_path},
-    http::response,
+    http::{body, response},
     journal::RequestRecord,
     state::AppState,
 };
@@ -52,7 +51,7 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
     let response = match dispatch(&endpoint, &head, &mut body, &mut entry.record).await {
         Ok(response) => response,
         Err(refusal) => {
-            drain(body, state.config.max_body_bytes).await;
+            body::discard_arrived(&head.headers, &mut body).await;
             let response = refusal.response();
             let status = response.status();
             if status.is_client_error() {
@@ -63,18 +62,6 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
     };
     entry.record.set_response(&response);
     response
-}
-
-/// Reads and discards the rest of a body, up to a limit, so that the client can read the response
-/// instead of getting a connection reset.
-async fn drain(mut body: Body, bound: usize) {
-    let mut read = 0;
-    while let Some(Ok(frame)) = body.frame().await {
-        read += frame.data_ref().map_or(0, Bytes::len);
-        if read > bound {
-            return;
-        }
-    }
 }
 
 async fn dispatch(

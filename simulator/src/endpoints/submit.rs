@@ -2,6 +2,7 @@
 
 mod accept;
 mod examine;
+mod interpret;
 
 use std::sync::Arc;
 
@@ -35,6 +36,9 @@ pub(crate) struct Call {
     pub(crate) base: String,
 }
 
+/// Whether a submission with a larger body could be accepted is checked before it is read, too.
+const MAX_SMALL_BODY: u64 = 64 << 10;
+
 /// Validates a submission and creates its task.
 pub(super) async fn submit(
     endpoint: &Endpoint,
@@ -45,14 +49,21 @@ pub(super) async fn submit(
 ) -> Result<Response, Rejection> {
     let faults = RequestedFaults::in_header(headers, FaultPlace::Submission)
         .map_err(Rejection::Malformed)?;
-    let limit = endpoint.state.config.max_body_bytes;
-    let body = body::read(headers, body, limit).await.map_err(|error| match error {
+    check_content_type(headers)?;
+    if body::announced(headers).is_none_or(|length| length > MAX_SMALL_BODY) {
+        // Spare the client the upload.
+        accept::check(endpoint, headers, &call, None)?;
+    }
+    let state = &endpoint.state;
+    let limit = state.config.max_body_bytes;
+    let read = body::read(headers, body, limit, Some(state.bodies.share())).await;
+    let body = read.map_err(|error| match error {
         BodyError::TooLarge => Rejection::TooLarge(limit),
+        BodyError::NoRoom => Rejection::NoRoom,
         BodyError::TooSlow => Rejection::TooSlow,
         BodyError::Broken => Rejection::Unreadable,
     })?;
-    check_content_type(headers)?;
-    let state = &endpoint.state;
+    let body = Arc::new(body);
     let request = RawRequest { call: call.clone(), headers: headers.clone(), body, faults };
     let mut valid = match examine::examine(state, request).await? {
         Ok(valid) => valid,
@@ -63,7 +74,7 @@ pub(super) async fn submit(
     };
     record.set_request(valid.parsed.shown.json());
     record.ignored_fields.clone_from(&valid.parsed.ignored);
-    let can_be_accepted = accept::check(endpoint, headers, &call, &valid).is_ok();
+    let can_be_accepted = accept::check(endpoint, headers, &call, Some(&valid)).is_ok();
     let faults = &mut valid.parsed.directives.faults;
     let applied = state.faults.apply_to_submission(faults, can_be_accepted);
     record.faults = applied.names();

@@ -29,8 +29,11 @@ struct ConnectionState {
     working: usize,
     /// Responses that have not been handed over yet.
     responses: usize,
-    /// When the headers of a request started to arrive.
-    head_since: Option<Instant>,
+    /// Since when there is neither of them, or since when the headers of a request arrive.
+    idle_since: Instant,
+    /// Whether a part of the headers arrived since then, and whether a line of them is complete.
+    head_started: bool,
+    line_complete: bool,
     /// Since when the client does not read although there is data to send.
     blocked_since: Option<Instant>,
     last_progress: Instant,
@@ -39,13 +42,31 @@ struct ConnectionState {
     cut: Option<Cut>,
 }
 
+impl ConnectionState {
+    fn is_idle(&self) -> bool {
+        self.working == 0 && self.responses == 0
+    }
+
+    /// Called when a handler or a response has ended.
+    fn ended(&mut self) {
+        if self.is_idle() {
+            self.idle_since = Instant::now();
+            self.head_started = false;
+            self.line_complete = false;
+        }
+    }
+}
+
 impl Activity {
     pub(crate) fn new(timeout: Duration) -> Arc<Self> {
         let now = Instant::now();
         let state = ConnectionState {
             working: 0,
             responses: 0,
-            head_since: Some(now),
+            idle_since: now,
+            // The first byte of a connection does not extend the time.
+            head_started: true,
+            line_complete: false,
             blocked_since: None,
             last_progress: now,
             http2: false,
@@ -58,11 +79,11 @@ impl Activity {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When the client must have acted; `None` if the service is to act, or neither.
+    /// When the client must have acted; `None` if the service is to act.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let state = self.state();
         let waiting_since = state.blocked_since.or(match (state.working, state.responses) {
-            (0, 0) => state.head_since,
+            (0, 0) => Some(state.idle_since),
             (0, _) => Some(state.last_progress),
             _ => None,
         });
@@ -71,19 +92,42 @@ impl Activity {
     }
 
     /// The client sent data.
-    pub(crate) fn received(&self) {
+    pub(crate) fn received(&self, data: &[u8]) {
         let mut state = self.state();
-        if state.working == 0 && state.responses == 0 && !state.http2 && state.head_since.is_none()
-        {
-            state.head_since = Some(Instant::now());
+        if !state.is_idle() || state.http2 {
+            return;
         }
+        if !state.head_started {
+            state.head_started = true;
+            state.idle_since = Instant::now();
+        }
+        state.line_complete = state.line_complete || data.contains(&b'\n');
+    }
+
+    /// Whether this is an HTTP/2 connection without a request.
+    pub(crate) fn is_idle_http2(&self) -> bool {
+        let state = self.state();
+        state.http2 && state.is_idle()
+    }
+
+    /// Whether a line of the current headers is complete.
+    pub(crate) fn line_complete(&self) -> bool {
+        self.state().line_complete
     }
 
     /// The client read data.
     pub(crate) fn sent(&self) {
         let mut state = self.state();
         state.blocked_since = None;
-        state.last_progress = Instant::now();
+        // In HTTP/2, the data may be the acknowledgment of a PING.
+        if !state.http2 {
+            state.last_progress = Instant::now();
+        }
+    }
+
+    /// The client made room for another part of a response.
+    pub(crate) fn progressed(&self) {
+        self.state().last_progress = Instant::now();
     }
 
     /// The client does not read at the moment.
@@ -93,9 +137,7 @@ impl Activity {
 
     /// The headers of a request have arrived.
     pub(crate) fn request_started(&self, http2: bool) {
-        let mut state = self.state();
-        state.head_since = None;
-        state.http2 = http2;
+        self.state().http2 = http2;
     }
 
     /// The service is working while the guard lives.
@@ -135,6 +177,7 @@ impl Drop for Working {
         state.working -= 1;
         // The client can read from now on.
         state.last_progress = Instant::now();
+        state.ended();
     }
 }
 
@@ -142,6 +185,8 @@ pub(crate) struct PendingResponse(Arc<Activity>);
 
 impl Drop for PendingResponse {
     fn drop(&mut self) {
-        self.0.state().responses -= 1;
+        let mut state = self.0.state();
+        state.responses -= 1;
+        state.ended();
     }
 }

@@ -2,8 +2,13 @@
 
 use std::{
     error::Error,
+    future::poll_fn,
+    ops::Deref,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -13,12 +18,21 @@ use axum::{
     body::{Body, Bytes},
     http::{HeaderMap, header},
 };
-use http_body::{Frame, SizeHint};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body::{Body as _, Frame, SizeHint};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use tokio::time::{Sleep, sleep};
+use tokio::{
+    task::yield_now,
+    time::{Sleep, sleep},
+};
 
-use super::activity::{Activity, Cut, PendingResponse, Working};
+use super::{
+    activity::{Activity, Cut, PendingResponse, Working},
+    budget::Share,
+};
+
+/// The number of bytes of a response to hand over at once. Connections keep buffers of this size.
+const FRAME_BYTES: usize = 16 << 10;
 
 /// The client took too long to send its body.
 #[derive(Debug, thiserror::Error)]
@@ -31,11 +45,21 @@ pub(crate) struct Timed {
     timeout: Duration,
     /// Starts when the body is first waited for.
     timer: Option<Pin<Box<Sleep>>>,
+    /// Set when this is dropped before the end.
+    unread: Arc<AtomicBool>,
 }
 
 impl Timed {
-    pub(crate) fn new(body: Incoming, timeout: Duration) -> Self {
-        Self { body, timeout, timer: None }
+    /// The body, and a flag that is set if it is not read to its end.
+    pub(crate) fn new(body: Incoming, timeout: Duration) -> (Self, Arc<AtomicBool>) {
+        let unread = Arc::new(AtomicBool::new(false));
+        (Self { body, timeout, timer: None, unread: Arc::clone(&unread) }, unread)
+    }
+}
+
+impl Drop for Timed {
+    fn drop(&mut self) {
+        self.unread.store(!self.body.is_end_stream(), Ordering::Relaxed);
     }
 }
 
@@ -75,6 +99,8 @@ impl http_body::Body for Timed {
 pub(crate) struct TrackedBody {
     body: Body,
     activity: Arc<Activity>,
+    /// The rest of a large part.
+    rest: Bytes,
     /// Held while the body waits for the service.
     working: Option<Working>,
     _response: PendingResponse,
@@ -82,7 +108,15 @@ pub(crate) struct TrackedBody {
 
 impl TrackedBody {
     pub(crate) fn new(body: Body, activity: Arc<Activity>) -> Self {
-        Self { body, _response: activity.respond(), working: None, activity }
+        let rest = Bytes::new();
+        Self { body, _response: activity.respond(), working: None, rest, activity }
+    }
+
+    /// The next part of `data`; the rest is kept.
+    fn part(&mut self, mut data: Bytes) -> Frame<Bytes> {
+        let part = data.split_to(data.len().min(FRAME_BYTES));
+        self.rest = data;
+        Frame::data(part)
     }
 }
 
@@ -94,6 +128,11 @@ impl http_body::Body for TrackedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        self.activity.progressed();
+        if !self.rest.is_empty() {
+            let rest = std::mem::take(&mut self.rest);
+            return Poll::Ready(Some(Ok(self.part(rest))));
+        }
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
             if self.working.is_none() {
                 self.working = Some(self.activity.work());
@@ -106,15 +145,26 @@ impl http_body::Body for TrackedBody {
         {
             self.activity.cut_with(cut);
         }
-        Poll::Ready(frame)
+        Poll::Ready(frame.map(|frame| {
+            frame.map(|frame| match frame.into_data() {
+                Ok(data) => self.part(data),
+                Err(trailers) => trailers,
+            })
+        }))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (left, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(left.lower().saturating_add(rest));
+        if let Some(upper) = left.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint
     }
 }
 
@@ -127,10 +177,44 @@ fn cut_in(error: &axum::Error) -> Option<Cut> {
 pub(crate) enum BodyError {
     /// It is larger than the limit.
     TooLarge,
+    /// Other bodies take the memory.
+    NoRoom,
     /// The client took too long.
     TooSlow,
     /// The connection failed.
     Broken,
+}
+
+/// A body, and its share of the memory for bodies.
+pub(crate) struct ReadBody {
+    bytes: Vec<u8>,
+    share: Option<Share>,
+}
+
+impl Deref for ReadBody {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl ReadBody {
+    fn add(&mut self, data: &[u8], limit: usize) -> Result<(), BodyError> {
+        if data.len() > limit.saturating_sub(self.bytes.len()) {
+            return Err(BodyError::TooLarge);
+        }
+        if let Some(share) = &mut self.share {
+            share.take(data.len()).map_err(|_| BodyError::NoRoom)?;
+        }
+        self.bytes.extend_from_slice(data);
+        Ok(())
+    }
+}
+
+/// The length of a body, if the headers contain it.
+pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Reads a body of at most `limit` bytes. A body that is announced as larger is not read.
@@ -138,20 +222,51 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     body: &mut Body,
     limit: usize,
-) -> Result<Bytes, BodyError> {
-    let announced = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > limit as u64) {
+    share: Option<Share>,
+) -> Result<ReadBody, BodyError> {
+    if announced(headers).is_some_and(|length| length > limit as u64) {
         return Err(BodyError::TooLarge);
     }
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
-        Err(error) if causes(&*error).any(|cause| cause.is::<TooSlow>()) => Err(BodyError::TooSlow),
-        Err(_) => Err(BodyError::Broken),
+    let mut read = ReadBody { bytes: Vec::new(), share };
+    while let Some(frame) = body.frame().await {
+        match frame {
+            Ok(frame) => read.add(frame.data_ref().map_or(&[], |data| data), limit)?,
+            Err(error) if causes(&error).any(|cause| cause.is::<TooSlow>()) => {
+                return Err(BodyError::TooSlow);
+            }
+            Err(_) => return Err(BodyError::Broken),
+        }
+    }
+    Ok(read)
+}
+
+/// Discards what has arrived of a body, without waiting for the rest. If that is all of it, the
+/// connection can be used for further requests.
+pub(crate) async fn discard_arrived(headers: &HeaderMap, body: &mut Body) {
+    // Reading would tell the client to send the body.
+    if headers.contains_key(header::EXPECT) {
+        return;
+    }
+    let (mut discarded, mut yielded) = (0, false);
+    while discarded < MAX_DISCARDED {
+        match poll_fn(|cx| Poll::Ready(Pin::new(&mut *body).poll_frame(cx))).await {
+            Poll::Ready(Some(Ok(frame))) => {
+                discarded += frame.data_ref().map_or(0, Bytes::len);
+                yielded = false;
+            }
+            Poll::Ready(_) => return,
+            Poll::Pending if yielded => return,
+            // The connection passes on the next part while this task does not run.
+            Poll::Pending => {
+                yielded = true;
+                yield_now().await;
+            }
+        }
     }
 }
+
+/// How much of a body is discarded before the response. Of larger ones, it is discarded afterwards.
+const MAX_DISCARDED: usize = 64 << 10;
 
 /// The error and its sources.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

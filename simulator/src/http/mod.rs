@@ -5,10 +5,13 @@
 
 mod activity;
 pub(crate) mod body;
+pub(crate) mod budget;
 mod connection;
 pub(crate) mod cors;
+mod linger;
 mod listeners;
 pub(crate) mod outgoing;
+mod protocol_error;
 pub(crate) mod range;
 pub(crate) mod response;
 pub(crate) mod signed_url;
@@ -33,8 +36,8 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// accepts no more connections, closes the idle ones, and returns when the others are done.
 /// Dropping the future drops all connections.
 ///
-/// A client that takes longer than `client_timeout` to send the headers of a request, to send its
-/// body, or to read any part of a response is disconnected.
+/// A client that takes longer than `client_timeout` to send a request after the connection became
+/// idle, to send its body, or to read any part of a response is disconnected.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,

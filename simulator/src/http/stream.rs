@@ -10,26 +10,41 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
+    sync::oneshot,
 };
 
-use super::activity::{Activity, Cut};
+use super::{
+    activity::Activity,
+    protocol_error::{self, ProtocolError},
+};
 
+/// A stream for hyper, which is returned when hyper drops it.
 pub(crate) struct TrackedStream {
-    stream: TcpStream,
+    /// `None` only while this is dropped.
+    stream: Option<TcpStream>,
     activity: Arc<Activity>,
+    error: Option<ProtocolError>,
+    end: Option<oneshot::Sender<Returned>>,
+}
+
+/// A stream that hyper has finished with.
+pub(crate) struct Returned {
+    pub(crate) stream: TcpStream,
+    /// The response that hyper did not send.
+    pub(crate) error: Option<ProtocolError>,
 }
 
 impl TrackedStream {
-    pub(crate) fn new(stream: TcpStream, activity: Arc<Activity>) -> Self {
-        Self { stream, activity }
+    pub(crate) fn new(
+        stream: TcpStream,
+        activity: Arc<Activity>,
+    ) -> (Self, oneshot::Receiver<Returned>) {
+        let (end, returned) = oneshot::channel();
+        (Self { stream: Some(stream), activity, error: None, end: Some(end) }, returned)
     }
 
-    fn written(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        match &written {
-            Poll::Ready(_) => self.activity.sent(),
-            Poll::Pending => self.activity.blocked(),
-        }
-        written
+    fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+        self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }
 
@@ -40,9 +55,10 @@ impl AsyncRead for TrackedStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        if buffer.filled().len() > before {
-            self.activity.received();
+        let read = self.stream()?.poll_read(cx, buffer);
+        let data = buffer.filled().get(before..).unwrap_or_default();
+        if !data.is_empty() {
+            self.activity.received(data);
         }
         read
     }
@@ -54,41 +70,36 @@ impl AsyncWrite for TrackedStream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.written(written)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.written(written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        let (bytes, automatic) = protocol_error::split(bytes);
+        if bytes.is_empty()
+            && let Some((error, length)) = automatic
+        {
+            self.error = Some(error);
+            return Poll::Ready(Ok(length));
+        }
+        let written = self.stream()?.poll_write(cx, bytes);
+        match &written {
+            Poll::Ready(_) => self.activity.sent(),
+            Poll::Pending => self.activity.blocked(),
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        self.stream()?.poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A shutdown before the reset would look like an orderly end to the client.
-        if self.activity.cut() == Some(Cut::Reset) {
-            return Poll::Ready(Ok(()));
-        }
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    /// Does nothing, because the owner of the connection decides how it ends.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }
 
 impl Drop for TrackedStream {
     fn drop(&mut self) {
-        if self.activity.cut() == Some(Cut::Reset) {
-            // If this fails the connection is closed normally. There is no way to report it.
-            let _ = self.stream.set_zero_linger();
+        if let (Some(stream), Some(end)) = (self.stream.take(), self.end.take()) {
+            // If nobody waits for it, the stream is closed.
+            let _ = end.send(Returned { stream, error: self.error.take() });
         }
     }
 }

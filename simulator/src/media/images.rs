@@ -8,6 +8,8 @@ use image::{
 };
 use url::Url;
 
+use super::completeness::is_whole;
+
 /// Four channels of 16 bits.
 const MAX_PIXEL_BYTES: u64 = 8;
 
@@ -47,6 +49,16 @@ impl Inline {
         decoded(&self.bytes, self.format, self.pixels()).map(DynamicImage::into_rgba8)
     }
 
+    /// Decodes the complete image once, to detect damage. The error does not quote it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let decoded = decoded(&self.bytes, self.format, self.pixels());
+        decoded.map_err(|error| undecodable(&error))?;
+        match is_whole(self.format, &self.bytes) {
+            true => Ok(()),
+            false => Err("could not decode the image: it is truncated".to_owned()),
+        }
+    }
+
     pub(crate) fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }
@@ -74,7 +86,7 @@ impl Image {
     }
 }
 
-/// Parses an image field. The error does not quote the field.
+/// Parses an image field. The image is not decoded yet. The error does not quote the field.
 pub(crate) fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
     if let Some(host) = host(text) {
         return match takes_address {
@@ -85,7 +97,7 @@ pub(crate) fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<I
     let bytes = STANDARD
         .decode(payload(text))
         .map_err(|error| format!("the image is not valid base64: {error}"))?;
-    decode(bytes, max_pixels).map(Image::Inline)
+    inline(bytes, max_pixels).map(Image::Inline)
 }
 
 /// Whether a field that the contract does not list seems to contain an image.
@@ -116,20 +128,27 @@ fn format_of(bytes: &[u8]) -> Option<ImageFormat> {
     [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP].contains(&format).then_some(format)
 }
 
+fn undecodable(error: &image::ImageError) -> String {
+    format!("could not decode the image: {error}")
+}
+
 /// Checks the size, then decodes the complete image once to detect truncation.
 pub(crate) fn decode(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> {
+    let image = inline(bytes, max_pixels)?;
+    image.check()?;
+    Ok(image)
+}
+
+/// Reads the format and the size, and checks the size.
+pub(crate) fn inline(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> {
     let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
-    let undecodable = |error: image::ImageError| format!("could not decode the image: {error}");
-    let (width, height) = reader(&bytes, format, 0).into_dimensions().map_err(undecodable)?;
+    let (width, height) =
+        reader(&bytes, format, 0).into_dimensions().map_err(|error| undecodable(&error))?;
     let pixels = u64::from(width) * u64::from(height);
     if pixels > max_pixels {
         return Err(format!(
             "the image of {width} x {height} pixels exceeds the limit of {max_pixels} pixels"
         ));
-    }
-    decoded(&bytes, format, pixels).map_err(undecodable)?;
-    if !is_whole(format, &bytes) {
-        return Err("could not decode the image: it is truncated".to_owned());
     }
     Ok(Inline { bytes: bytes.into(), format, width, height })
 }
@@ -147,67 +166,6 @@ fn reader(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageReader<Cursor<
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     reader.limits(limits);
     reader
-}
-
-/// Whether a file is complete. Decoders tolerate a missing end: they fill pixels with grey and skip
-/// checksums.
-fn is_whole(format: ImageFormat, bytes: &[u8]) -> bool {
-    match format {
-        ImageFormat::Jpeg => jpeg_ends(bytes),
-        ImageFormat::Png => png_ends(bytes),
-        _ => riff_ends(bytes),
-    }
-}
-
-/// Whether a webp has the length in its header.
-fn riff_ends(bytes: &[u8]) -> bool {
-    let Some(&[a, b, c, d]) = bytes.get(4..8) else { return false };
-    bytes.len() as u64 >= u64::from(u32::from_le_bytes([a, b, c, d])) + 8
-}
-
-/// Whether a png has its last chunk.
-fn png_ends(bytes: &[u8]) -> bool {
-    let mut at: usize = 8;
-    while let Some(&[a, b, c, d, ref kind @ ..]) = bytes.get(at..at.saturating_add(8)) {
-        // Length, kind and checksum take another 12 bytes.
-        let end = at.saturating_add(12).saturating_add(u32::from_be_bytes([a, b, c, d]) as usize);
-        if end > bytes.len() || kind == b"IEND" {
-            return end <= bytes.len();
-        }
-        at = end;
-    }
-    false
-}
-
-/// Whether a jpeg has its end marker.
-fn jpeg_ends(bytes: &[u8]) -> bool {
-    let mut at = 2;
-    while let Some(marker) = bytes.get(at..at + 2) {
-        match marker {
-            [0xff, 0xd9] => return true,
-            // Fill bytes, and markers without a segment.
-            [0xff, 0xff] => at += 1,
-            [0xff, 0x01 | 0xd0..=0xd8] => at += 2,
-            [0xff, kind] => {
-                let Some(&[high, low]) = bytes.get(at + 2..at + 4) else {
-                    return false;
-                };
-                at += 2 + usize::from(u16::from_be_bytes([high, low])).max(2);
-                if *kind == 0xda {
-                    // Image data follows, up to a marker that is neither an escaped 0xff nor a
-                    // restart.
-                    let Some(data) = bytes.get(at..) else { return false };
-                    let end = data
-                        .windows(2)
-                        .position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xd0..=0xd7));
-                    let Some(end) = end else { return false };
-                    at += end;
-                }
-            }
-            _ => return false,
-        }
-    }
-    false
 }
 
 #[cfg(test)]
@@ -238,6 +196,7 @@ mod tests {
                     panic!("{format:?} refused");
                 };
                 assert_eq!((image.width, image.height, image.format), (48, 32, format));
+                assert_eq!(image.check(), Ok(()));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What operations make, and the images that they are given.
 
+mod completeness;
 pub(crate) mod images;
 pub(crate) mod paint;
 pub(crate) mod video;

@@ -2,6 +2,7 @@
 
 pub(crate) mod fetch;
 pub(crate) mod film;
+pub(crate) mod json;
 mod open_fields;
 pub(crate) mod parsed;
 pub(crate) mod size;

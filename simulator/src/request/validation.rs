@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     fetch::Fetched,
+    json::{self, Excess},
     strict,
     unlisted::{self, Ignored},
 };
@@ -18,29 +19,34 @@ use crate::{
 /// The maximum number of images in fields that the contract does not list.
 const MAX_UNDESCRIBED_IMAGES: usize = 16;
 
-/// A valid body, whose images are replaced by summaries.
+/// A body, whose images are replaced by summaries. They are still to be decoded.
 pub(crate) struct Checked {
     pub(crate) body: Value,
     pub(crate) inputs: Vec<Input>,
+    /// Where each of the inputs is.
+    pub(crate) locs: Vec<Vec<Step>>,
     pub(crate) ignored: Ignored,
     /// The URLs of images that were not fetched.
     pub(crate) addresses: BTreeSet<String>,
+    /// The violations that were found without decoding images.
+    pub(crate) violations: Vec<Violation>,
 }
 
-/// Validates the body of an operation. All violations are reported at once.
+/// Validates the body of an operation. An error is one that prevents further checks.
 pub(crate) fn check(
     config: &Config,
     (operation_id, submission): (&str, &Submission),
     bytes: &[u8],
     fetched: &Fetched,
-) -> Result<Checked, Vec<Violation>> {
-    let mut body = parse(bytes).map_err(|violation| vec![violation])?;
+) -> Result<Checked, Violation> {
+    let mut body = parse(bytes)?;
     let mut check = Check {
         config,
         fetched,
         violations: contract::of_schema(&submission.validator, &body),
         inputs: Vec::new(),
         addresses: BTreeSet::new(),
+        locs: Vec::new(),
     };
     let mut ignored = Ignored::default();
     if let Value::Object(body) = &mut body {
@@ -54,16 +60,16 @@ pub(crate) fn check(
             check.violations.extend(strict::missing(operation_id, body, &check.inputs));
         }
     }
-    if check.violations.is_empty() {
-        Ok(Checked { body, inputs: check.inputs, ignored, addresses: check.addresses })
-    } else {
-        Err(check.violations)
-    }
+    let Check { violations, inputs, addresses, locs, .. } = check;
+    Ok(Checked { body, inputs, locs, ignored, addresses, violations })
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, Violation> {
     if bytes.is_empty() {
         return Err(Violation::new(["body"], "missing", "Field required"));
+    }
+    if let Some(excess) = json::excess(bytes) {
+        return Err(too_complex(excess));
     }
     serde_json::from_slice(bytes).map_err(|error| {
         let lines =
@@ -83,6 +89,15 @@ struct Check<'a> {
     violations: Vec<Violation>,
     inputs: Vec<Input>,
     addresses: BTreeSet<String>,
+    locs: Vec<Vec<Step>>,
+}
+
+fn too_complex(excess: Excess) -> Violation {
+    let problem = match excess {
+        Excess::Values => format!("the body has more than {} values and names", json::MAX_VALUES),
+        Excess::Name => format!("a name in the body is longer than {} bytes", json::MAX_NAME_BYTES),
+    };
+    Violation::value(vec!["body".into()], problem)
 }
 
 impl Check<'_> {
@@ -116,6 +131,7 @@ impl Check<'_> {
                         *value = image.summary().into();
                         let is_mask = rule.mask_of.is_some();
                         self.inputs.push(Input { place: place(loc), is_mask, image });
+                        self.locs.push(loc.to_vec());
                     }
                 }
             }
@@ -137,7 +153,7 @@ impl Check<'_> {
     /// Reads an image, which may have been fetched.
     fn image(&mut self, text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
         if let Some(fetched) = self.fetched.get(text).filter(|_| takes_address) {
-            return images::decode(fetched.clone()?.into(), max_pixels).map(Image::Inline);
+            return images::inline(fetched.clone()?.into(), max_pixels).map(Image::Inline);
         }
         let image = images::read(text, takes_address, max_pixels)?;
         if matches!(image, Image::Elsewhere(_)) {
@@ -208,6 +224,7 @@ impl Check<'_> {
                             is_mask: loc.last() == Some(&"mask".into()),
                             image,
                         });
+                        self.locs.push(loc);
                     }
                 }
             }

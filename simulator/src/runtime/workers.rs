@@ -1,30 +1,78 @@
-//! A pool for CPU-bound work, off the runtime's threads. It runs at most one job per core.
+//! A pool for CPU-bound work, off the runtime's threads. Small jobs do not wait for large ones, and
+//! there is at most one job of each size per core.
 
 use std::{sync::Arc, thread::available_parallelism};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// An image of more pixels is large: it takes longer than a few hundredths of a second.
+const MAX_SMALL_PIXELS: u64 = 1 << 20;
+
+/// So is a text of more bytes.
+const MAX_SMALL_BYTES: usize = 1 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JobSize {
+    Small,
+    Large,
+}
+
+impl JobSize {
+    pub(crate) fn of_pixels(pixels: u64) -> Self {
+        if pixels > MAX_SMALL_PIXELS { Self::Large } else { Self::Small }
+    }
+
+    pub(crate) fn of_bytes(bytes: usize) -> Self {
+        if bytes > MAX_SMALL_BYTES { Self::Large } else { Self::Small }
+    }
+}
 
 pub(crate) struct WorkerPool {
-    places: Arc<Semaphore>,
+    small: Arc<Semaphore>,
+    large: Arc<Semaphore>,
 }
 
 /// The job panicked: a bug in the simulator or in a decoder.
+#[derive(Debug)]
 pub(crate) struct Panicked;
+
+/// The permission to run one job.
+pub(crate) struct Place(OwnedSemaphorePermit);
 
 impl WorkerPool {
     pub(crate) fn new() -> Self {
-        let places = available_parallelism().map_or(2, usize::from);
-        Self { places: Arc::new(Semaphore::new(places)) }
+        let cores = available_parallelism().map_or(2, usize::from);
+        // Large jobs leave a core to the small ones, if there are several.
+        let large = cores.saturating_sub(1).max(1);
+        Self { small: Arc::new(Semaphore::new(cores)), large: Arc::new(Semaphore::new(large)) }
+    }
+
+    /// Waits for a place. The jobs of each size get theirs in the order in which they ask.
+    pub(crate) async fn place(&self, size: JobSize) -> Result<Place, Panicked> {
+        let places = match size {
+            JobSize::Small => &self.small,
+            JobSize::Large => &self.large,
+        };
+        Arc::clone(places).acquire_owned().await.map(Place).map_err(|_| Panicked)
     }
 
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        size: JobSize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| Panicked)?;
+        self.place(size).await?.run(work).await
+    }
+}
+
+impl Place {
+    pub(crate) async fn run<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Panicked> {
         let work = move || {
             let done = work();
-            drop(place);
+            drop(self.0);
             done
         };
         tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)

@@ -1,11 +1,11 @@
-//! Bodies with a wrong length, and large bodies of rejected requests.
+//! Bodies with a wrong length.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 
-use super::{bench::Bench, raw::Raw};
+use super::bench::Bench;
 
 /// Bodies that are longer or shorter than their announced length. HTTP does not allow some of them.
 #[tokio::test(start_paused = true)]
@@ -39,22 +39,4 @@ async fn wrong_lengths_do_not_break_the_simulator() {
         assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{lengths}: {response}");
     }
     assert_eq!(bench.sim.counts().accepted, 1);
-}
-
-/// Requests that are rejected before their body is read. A client that is still sending gets the
-/// response instead of a reset.
-#[tokio::test]
-async fn rejections_reach_clients_that_are_still_sending() {
-    let bench = Bench::new().await;
-    let body = " ".repeat(8 << 20);
-    for (path, key, status) in [
-        ("/v1/gen-2-pro", "unknown", 403),
-        ("/v1/gen-9", bench.sim.api_key(), 404),
-        ("/v1/get_result", bench.sim.api_key(), 405),
-    ] {
-        let url = format!("{}{path}", bench.sim.base_url());
-        let response = Raw::send("POST", &url, &[("x-key", key)], &body).await;
-        assert_eq!(response.summary(), format!("{status} application/json"));
-        assert!(response.json()["detail"].is_string());
-    }
 }

@@ -289,6 +289,6 @@ fn mutated_requests_do_not_break_the_simulator() {
             "some status codes are missing: {counts:?}"
         );
     }
-    assert!(accepted > 1000, "some status codes are missing: {counts:?}");
+    assert!(accepted > 900, "some status codes are missing: {counts:?}");
     assert_eq!(counts.charged, bench.sim.tasks().iter().map(|task| task.cost).sum());
 }

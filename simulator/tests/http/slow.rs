@@ -73,7 +73,7 @@ async fn clients_that_send_headers_slowly_are_disconnected() {
     let request = b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n";
     stream.write_all(request).await.unwrap();
     assert!(response_of(&mut stream).await.starts_with("HTTP/1.1 404"));
-    sleep(CLIENT_TIMEOUT * 3).await;
+    sleep(CLIENT_TIMEOUT / 2).await;
     stream.write_all(b"GET /nowhere?").await.unwrap();
     assert_eq!(dribble(&mut stream, b"x").await, "");
 }
@@ -139,14 +139,97 @@ async fn http2_clients_that_open_no_window_are_disconnected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn idle_clients_are_not_slow() {
+async fn idle_connections_are_closed_after_the_timeout() {
     let bench = bench().await;
     let mut stream = connect(&bench).await;
     for _ in 0..3 {
         stream.write_all(b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
         assert!(response_of(&mut stream).await.starts_with("HTTP/1.1 404"));
-        sleep(CLIENT_TIMEOUT * 100).await;
+        sleep(CLIENT_TIMEOUT * 9 / 10).await;
     }
+    assert_eq!(rest_within(&mut stream, CLIENT_TIMEOUT).await, "");
+}
+
+/// The rest of what was received, if the connection ends in time.
+async fn rest_within(stream: &mut TcpStream, time: Duration) -> String {
+    timeout(time, rest(stream)).await.expect("the connection did not end in time")
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_request_behind_a_whole_one_is_slow() {
+    let bench = bench().await;
+    let mut stream = connect(&bench).await;
+    let requests = b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nhost";
+    stream.write_all(requests).await.unwrap();
+    let response = rest_within(&mut stream, CLIENT_TIMEOUT * 2).await;
+    assert!(response.starts_with("HTTP/1.1 404"), "{response}");
+    assert_eq!(response.matches("HTTP/1.1").count(), 1, "{response}");
+}
+
+/// The start of an HTTP/2 connection, and a request for `/` on stream 1.
+const HTTP2_REQUEST: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\
+    \0\0\0\x04\0\0\0\0\0\
+    \0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01x";
+
+#[tokio::test(start_paused = true)]
+async fn http2_frames_without_a_request_do_not_keep_a_connection_open() {
+    let bench = bench().await;
+    let ping = &b"\0\0\x08\x06\0\0\0\0\0abcdefgh"[..];
+    let half_headers = &b"\0\0\x01\x01\x01\0\0\0\x03\x82"[..];
+    let continuation = &b"\0\0\0\x09\0\0\0\0\x03"[..];
+    for (first, then) in [(&b""[..], ping), (half_headers, continuation)] {
+        let mut stream = connect(&bench).await;
+        stream.write_all(&[HTTP2_REQUEST, first].concat()).await.unwrap();
+        let started = Instant::now();
+        let mut buffer = [0; 4096];
+        loop {
+            tokio::select! {
+                read = stream.read(&mut buffer) => match read {
+                    Ok(0) | Err(_) => break,
+                    Ok(_) => {}
+                },
+                () = sleep(CLIENT_TIMEOUT / 5) => {
+                    let _ = stream.write_all(then).await;
+                }
+            }
+            assert!(started.elapsed() < CLIENT_TIMEOUT * 3, "the connection did not end");
+        }
+    }
+}
+
+/// They acknowledge what they receive, but do not let the response continue.
+#[tokio::test(start_paused = true)]
+async fn pings_do_not_replace_reading_a_response() {
+    let bench = bench().await;
+    let body = json!({ "prompt": "x", "width": 512, "height": 512, "output_format": "png" });
+    let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &body).await).await;
+    let (_, path) = sample.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = connect(&bench).await;
+    // The initial window of a stream has 64 bytes.
+    let settings = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\x40";
+    let length = u8::try_from(path.len() + 1 - 127).unwrap();
+    assert!(length < 128);
+    let headers =
+        [&b"\x82\x86\x41\x01x\x04\x7f"[..], &[length], format!("/{path}").as_bytes()].concat();
+    let frame = [0, 0, u8::try_from(headers.len()).unwrap(), 1, 5, 0, 0, 0, 1];
+    stream.write_all(&[&settings[..], &frame, &headers].concat()).await.unwrap();
+    let started = Instant::now();
+    let (mut buffer, mut received) = ([0; 4096], 0);
+    while started.elapsed() < CLIENT_TIMEOUT * 3 {
+        tokio::select! {
+            read = stream.read(&mut buffer) => match read {
+                Ok(0) | Err(_) => {
+                    assert!(received > 64, "the response did not start");
+                    return;
+                }
+                Ok(length) => received += length,
+            },
+            () = sleep(CLIENT_TIMEOUT / 5) => {
+                let _ = stream.write_all(b"\0\0\x08\x06\0\0\0\0\0abcdefgh").await;
+            }
+        }
+    }
+    panic!("the connection did not end");
 }
 
 #[tokio::test(start_paused = true)]

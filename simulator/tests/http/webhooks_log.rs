@@ -1,15 +1,10 @@
 //! The log of webhooks: what it shows, what it hides, and redelivery.
 
-use std::{
-    io::Write,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tracing_subscriber::fmt::MakeWriter;
 
-use super::{bench::Bench, webhook_receiver::Receiver};
+use super::{bench::Bench, trace::Trace, webhook_receiver::Receiver};
 use imagekiln_simulator::{
     Config, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,
 };
@@ -75,36 +70,9 @@ async fn localhost_is_allowed() {
     assert_eq!(receiver.respond_with(200).await.path_and_query, "/");
 }
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
-
 #[tokio::test]
 async fn the_log_and_the_trace_contain_no_secrets() {
-    let lines = Lines::default();
-    let subscriber =
-        tracing_subscriber::fmt().with_writer(lines.clone()).with_max_level(tracing::Level::TRACE);
-    let _guard = tracing::subscriber::set_default(subscriber.finish());
-    // While a process has a single subscriber, an event that happens first in a thread without it
-    // is disabled for all threads. Other tests run in such threads. Of two, both are consulted.
-    let _other = tracing::Dispatch::new(tracing_subscriber::registry());
+    let trace = Trace::start();
     for scheme in [WebhookScheme::HmacSha256, WebhookScheme::Secret, WebhookScheme::Standard] {
         let settings =
             WebhookSettings { scheme, retry_after: vec![], ..WebhookSettings::default() };
@@ -131,7 +99,7 @@ async fn the_log_and_the_trace_contain_no_secrets() {
         assert!(!shown.contains("hidden"), "{shown}");
         assert!(!format!("{log:?}").contains("signature="), "Debug must not contain signed URLs");
     }
-    let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let lines = trace.lines();
     for expected in ["webhook delivered", "webhook failed", "webhook refused", "/hook"] {
         assert!(lines.contains(expected), "{expected}: {lines}");
     }

@@ -38,18 +38,24 @@ pub(super) struct Accepted {
     output_mp: Megapixels,
 }
 
-/// Fails if the submission cannot be accepted now.
+/// Fails if the submission cannot be accepted now. Before its body has been read, the least that it
+/// can cost is checked.
 pub(super) fn check(
     endpoint: &Endpoint,
     headers: &HeaderMap,
     call: &Call,
-    valid: &ValidRequest,
+    valid: Option<&ValidRequest>,
 ) -> Result<(), Rejection> {
     let state = &endpoint.state;
+    let nothing = Megapixels::default();
+    let cost = match valid {
+        Some(valid) => Bill::of(state, call, valid).cost,
+        None => state.config.prices.for_operation(&call.operation).of(nothing, nothing),
+    };
     let now = state.clock.now();
     let mut records = state.records();
     records.tasks.settle(now, state.retention());
-    admit(state, &records, headers, call, Bill::of(state, call, valid).cost, now)
+    admit(state, &records, headers, call, cost, now)
 }
 
 /// The key in `headers` may have been revoked while the body arrived.

@@ -1,27 +1,37 @@
-//! The validation of a request, which takes long: it parses JSON and decodes images.
+//! The slow part of a submission: parses and validates the body, and decodes the images.
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use axum::{body::Bytes, http::HeaderMap};
-use serde_json::Value;
+use axum::http::HeaderMap;
 
-use super::Call;
+use super::{Call, interpret::interpret};
 use crate::{
     contract::Violation,
     endpoints::rejection::Rejection,
     faults::RequestedFaults,
-    media::{images::Input, paint::Format, video},
+    http::body::ReadBody,
+    media::images::{Image, Input},
     request::{
-        fetch::{Fetched, Fetcher},
-        film::Material,
+        fetch::Fetched,
+        json,
         parsed::ParsedRequest,
-        size,
         training::Trains,
-        validation,
+        validation::{self, Checked},
     },
+    runtime::workers::JobSize,
     state::AppState,
     tasks::logged_request::LoggedRequest,
 };
+
+/// A request as it arrived.
+#[derive(Clone)]
+pub(super) struct RawRequest {
+    pub(super) call: Call,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Arc<ReadBody>,
+    /// The faults that the header requests.
+    pub(super) faults: RequestedFaults,
+}
 
 /// A valid request.
 pub(super) struct ValidRequest {
@@ -33,13 +43,6 @@ pub(super) struct ValidRequest {
     pub(super) moments: Vec<Option<f32>>,
 }
 
-/// A request that was examined.
-enum Examined {
-    Valid(Box<ValidRequest>),
-    /// These images must be fetched first.
-    Fetch(Arc<Fetcher>, BTreeSet<String>),
-}
-
 /// A request that violates the contract.
 pub(super) struct Refused {
     pub(super) violations: Vec<Violation>,
@@ -47,14 +50,10 @@ pub(super) struct Refused {
     pub(super) request: String,
 }
 
-/// A request as it arrived.
-#[derive(Clone)]
-pub(super) struct RawRequest {
-    pub(super) call: Call,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
-    /// The faults that the header requests.
-    pub(super) faults: RequestedFaults,
+impl RawRequest {
+    fn job_size(&self) -> JobSize {
+        JobSize::of_bytes(self.body.len())
+    }
 }
 
 /// Validates a request, and fetches the images that it gives by their URLs.
@@ -62,79 +61,83 @@ pub(super) async fn examine(
     state: &Arc<AppState>,
     request: RawRequest,
 ) -> Result<Result<ValidRequest, Refused>, Rejection> {
-    let examine = |fetched: Fetched| {
-        let (request, endpoint_state) = (request.clone(), Arc::clone(state));
-        state.readers.run(move || examine_with(&endpoint_state, &request, &fetched))
+    let examined = match validated(state, &request).await? {
+        Err(violations) => Err(violations),
+        Ok(checked) => {
+            let job = {
+                let (state, request) = (Arc::clone(state), request.clone());
+                move || interpret(&state, &request, checked)
+            };
+            run(state, request.job_size(), job).await?
+        }
     };
-    let mut examined = examine(Fetched::new()).await;
-    if let Ok(Ok(Examined::Fetch(fetcher, urls))) = examined {
-        examined = examine(fetcher.fetch(urls).await).await;
-    }
-    match examined.map_err(|_| Rejection::Internal)? {
-        Ok(Examined::Valid(valid)) => Ok(Ok(*valid)),
-        Ok(Examined::Fetch(..)) => Err(Rejection::Internal),
+    match examined {
+        Ok(valid) => Ok(Ok(valid)),
         Err(violations) => {
+            let size = request.job_size();
             let (contract, body) = (Arc::clone(&state.contract), request.body);
-            let logged = move || LoggedRequest::of_refused(&body, &contract.secret_fields);
-            let logged = state.readers.run(logged).await.map_err(|_| Rejection::Internal)?;
+            let logged = move || {
+                let is_bounded = json::excess(&body).is_none();
+                is_bounded
+                    .then(|| LoggedRequest::of_refused(&body, &contract.secret_fields))
+                    .flatten()
+            };
+            let logged = run(state, size, logged).await?;
             let request = logged.map(|request| request.json().to_owned()).unwrap_or_default();
             Ok(Err(Refused { violations, request }))
         }
     }
 }
 
-/// The slow part: parsing, validation, decoding of images.
-fn examine_with(
-    state: &AppState,
+/// Validates the body and its images.
+async fn validated(
+    state: &Arc<AppState>,
     request: &RawRequest,
-    fetched: &Fetched,
-) -> Result<Examined, Vec<Violation>> {
-    let RawRequest { call, headers, body, faults } = request;
-    let submission = &call.submission;
-    let operation = (call.operation_id.as_str(), &**submission);
-    let mut checked = validation::check(&state.config, operation, body, fetched)?;
-    if let Some(fetcher) = state.fetcher.as_ref().filter(|_| !checked.addresses.is_empty()) {
-        return Ok(Examined::Fetch(Arc::clone(fetcher), checked.addresses));
+) -> Result<Result<Checked, Vec<Violation>>, Rejection> {
+    let check = async |fetched: Fetched| {
+        let (job_state, request) = (Arc::clone(state), request.clone());
+        let size = request.job_size();
+        let check = move || {
+            let Call { operation_id, submission, .. } = &request.call;
+            let operation = (operation_id.as_str(), &**submission);
+            validation::check(&job_state.config, operation, &request.body, &fetched)
+        };
+        run(state, size, check).await
+    };
+    let mut checked = check(Fetched::new()).await?;
+    if let (Ok(Checked { addresses, violations, .. }), Some(fetcher)) =
+        (&mut checked, &state.fetcher)
+        && violations.is_empty()
+        && !addresses.is_empty()
+    {
+        let addresses: BTreeSet<_> = std::mem::take(addresses);
+        checked = check(Arc::clone(fetcher).fetch(addresses).await).await?;
     }
-    check_finetune(state, call, &checked.body)?;
-    let trains = Trains::read(&call.operation, &checked.body, |name| {
-        state.records().accounts.has_finetune(&call.project, name)
-    })?;
-    let material = video::is_made_by(&call.operation)
-        .then(|| Material::read(&mut checked, state.config.max_input_pixels))
-        .transpose()?;
-    let size = size::of_request(
-        &state.config,
-        &call.operation,
-        &submission.fields,
-        &checked.body,
-        &checked.inputs,
-    )?;
-    let video = material
-        .map(|material| material.times(&checked.body, &checked.inputs, size))
-        .transpose()?;
-    let (operation, secrets) = ((&*call.operation, &**submission), &state.contract.secret_fields);
-    let mut parsed = ParsedRequest::read(&state.config, operation, secrets, &mut checked);
-    let mut moments = Vec::new();
-    if let Some((spec, times)) = video {
-        parsed.format = Format::Video(spec);
-        moments = times;
-    }
-    parsed.directives.faults.join(faults.clone(), &call.operation, headers, body);
-    let valid = ValidRequest { parsed, inputs: checked.inputs, size, trains, moments };
-    Ok(Examined::Valid(Box::new(valid)))
+    let mut checked = match checked {
+        Ok(checked) => checked,
+        Err(violation) => return Ok(Err(vec![violation])),
+    };
+    decode_images(state, &mut checked).await?;
+    let has_violations = !checked.violations.is_empty();
+    Ok(if has_violations { Err(checked.violations) } else { Ok(checked) })
 }
 
-/// Rejects a finetune that the project may not use.
-fn check_finetune(state: &AppState, call: &Call, body: &Value) -> Result<(), Vec<Violation>> {
-    let named = body
-        .get("finetune_id")
-        .and_then(Value::as_str)
-        .filter(|_| call.operation.ends_with("-finetuned"));
-    let unix = state.clock.unix_now();
-    if named.is_none_or(|id| state.records().accounts.knows_finetune(&call.project, id, unix)) {
-        return Ok(());
+/// Decodes each image in its turn, so that a request with large images delays others little.
+async fn decode_images(state: &AppState, checked: &mut Checked) -> Result<(), Rejection> {
+    for (input, loc) in checked.inputs.iter().zip(&checked.locs) {
+        let Image::Inline(image) = &input.image else { continue };
+        let (size, image) = (JobSize::of_pixels(image.pixels()), image.clone());
+        if let Err(problem) = run(state, size, move || image.check()).await? {
+            checked.violations.push(Violation::value(loc.clone(), problem));
+        }
     }
-    let problem = "the project has no finetune of this name";
-    Err(vec![Violation::value(vec!["body".into(), "finetune_id".into()], problem)])
+    Ok(())
+}
+
+async fn run<T: Send + 'static>(
+    state: &AppState,
+    size: JobSize,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Rejection> {
+    state.readers.run(size, job).await.map_err(|_| Rejection::Internal)
 }

@@ -150,6 +150,20 @@ impl Picture {
         }
     }
 
+    /// How many pixels are read or written to render it.
+    pub(crate) fn work(&self) -> u64 {
+        let inputs = self.inputs.iter().map(|input| match &input.image {
+            Image::Inline(image) => image.pixels(),
+            Image::Elsewhere(_) => 0,
+        });
+        let frames = match self.format {
+            Format::Video(video) => u64::from(video.duration) * u64::from(video.fps),
+            _ => 1,
+        };
+        let written = u64::from(self.width) * u64::from(self.height) * frames;
+        inputs.sum::<u64>().saturating_add(written)
+    }
+
     /// Renders and encodes the picture. The same picture yields the same bytes.
     pub(crate) fn paint(&self) -> Result<Vec<u8>, ImageError> {
         match self.format {

@@ -1,0 +1,82 @@
+//! Requests that are not valid HTTP get errors like all others.
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use super::bench::Bench;
+
+async fn response(bench: &Bench, request: &str) -> String {
+    let address = bench.sim.base_url().trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).await.unwrap();
+    String::from_utf8(response).unwrap()
+}
+
+/// The headers, and `detail` of the body.
+fn parts(response: &str) -> (&str, String) {
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    let body: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {head}"));
+    (head, body["detail"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn protocol_errors_have_the_shape_of_all_errors() {
+    let bench = Bench::new().await;
+    let long = "x".repeat(1 << 20);
+    let many = "a: b\r\n".repeat(200);
+    for (request, status, part) in [
+        ("no HTTP at all\r\n\r\n".to_owned(), 400, "not valid HTTP"),
+        ("GET / HTTP/1.1\r\nna me: x\r\n\r\n".to_owned(), 400, "not valid HTTP"),
+        ("GET / HTTP/1.1\r\ncontent-length: x\r\n\r\n".to_owned(), 400, "not valid HTTP"),
+        (format!("GET /{long} HTTP/1.1\r\nhost: x\r\n\r\n"), 414, "URL"),
+        (format!("GET / HTTP/1.1\r\nhost: {long}\r\n\r\n"), 431, "headers"),
+        (format!("GET / HTTP/1.1\r\n{many}\r\n"), 431, "headers"),
+    ] {
+        let response = response(&bench, &request).await;
+        let (head, detail) = parts(&response);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        for header in ["content-type: application/json", "connection: close"] {
+            assert!(head.contains(&format!("\r\n{header}")), "{head}");
+        }
+        assert!(detail.contains(part), "{detail}");
+    }
+}
+
+#[tokio::test]
+async fn a_protocol_error_follows_the_responses_before_it() {
+    let bench = Bench::new().await;
+    let requests = "GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n".repeat(2);
+    let all = response(&bench, &format!("{requests}no HTTP at all\r\n\r\n")).await;
+    let (first, rest) = all.split_once(r#"{"detail":"Not Found"}"#).unwrap();
+    assert!(first.starts_with("HTTP/1.1 404 "), "{all}");
+    let (second, error) = rest.split_once(r#"{"detail":"Not Found"}"#).unwrap();
+    assert!(second.starts_with("HTTP/1.1 404 "), "{all}");
+    assert!(error.starts_with("HTTP/1.1 400 "), "{all}");
+    assert!(parts(error).1.contains("not valid HTTP"), "{all}");
+}
+
+/// The error waits until the client has read the picture before it.
+#[tokio::test]
+async fn a_protocol_error_does_not_damage_the_response_before_it() {
+    let bench = Bench::new().await;
+    let body = serde_json::json!({ "prompt": "x", "width": 1024, "height": 1024,
+        "output_format": "png" });
+    let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &body).await).await;
+    let picture = bench.fetch(&sample).await.body;
+    let (address, path) = sample.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET /{path} HTTP/1.1\r\nhost: {address}\r\n\r\nno HTTP at all\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).await.unwrap();
+    let head = received.windows(4).position(|part| part == b"\r\n\r\n").unwrap() + 4;
+    assert_eq!(received[head..head + picture.len()], picture[..]);
+    let error = std::str::from_utf8(&received[head + picture.len()..]).unwrap();
+    assert!(error.starts_with("HTTP/1.1 400 "), "{error}");
+    assert!(parts(error).1.contains("not valid HTTP"));
+}
