@@ -7,6 +7,8 @@ use std::{
 
 use tokio::{sync::Notify, time::Instant};
 
+use super::waiting::{Place, Waiting};
+
 /// Ends a connection before or in the middle of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the connection is to be cut")]
@@ -21,6 +23,9 @@ pub(crate) enum Cut {
 pub(crate) struct Activity {
     timeout: Duration,
     state: Mutex<ConnectionState>,
+    waiting: Arc<Waiting>,
+    /// While the connection waits for a request.
+    place: Mutex<Option<Place>>,
     cut: Notify,
 }
 
@@ -47,18 +52,19 @@ impl ConnectionState {
         self.working == 0 && self.responses == 0
     }
 
-    /// Called when a handler or a response has ended.
-    fn ended(&mut self) {
+    /// Called when a handler or a response has ended. Returns whether it was the last one.
+    fn ended(&mut self) -> bool {
         if self.is_idle() {
             self.idle_since = Instant::now();
             self.head_started = false;
             self.line_complete = false;
         }
+        self.is_idle()
     }
 }
 
 impl Activity {
-    pub(crate) fn new(timeout: Duration) -> Arc<Self> {
+    pub(crate) fn new(timeout: Duration, waiting: Arc<Waiting>) -> Arc<Self> {
         let now = Instant::now();
         let state = ConnectionState {
             working: 0,
@@ -72,7 +78,19 @@ impl Activity {
             http2: false,
             cut: None,
         };
-        Arc::new(Self { timeout, state: Mutex::new(state), cut: Notify::new() })
+        let (state, place) = (Mutex::new(state), Mutex::default());
+        let activity = Arc::new(Self { timeout, state, waiting, place, cut: Notify::new() });
+        activity.wait();
+        activity
+    }
+
+    /// From now on, the connection waits for a request.
+    fn wait(self: &Arc<Self>) {
+        self.set_place(Some(self.waiting.enter(Arc::downgrade(self))));
+    }
+
+    fn set_place(&self, place: Option<Place>) {
+        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
     }
 
     fn state(&self) -> MutexGuard<'_, ConnectionState> {
@@ -102,6 +120,11 @@ impl Activity {
             state.idle_since = Instant::now();
         }
         state.line_complete = state.line_complete || data.contains(&b'\n');
+    }
+
+    /// Whether the connection has no request.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state().is_idle()
     }
 
     /// Whether this is an HTTP/2 connection without a request.
@@ -137,6 +160,7 @@ impl Activity {
 
     /// The headers of a request have arrived.
     pub(crate) fn request_started(&self, http2: bool) {
+        self.set_place(None);
         self.state().http2 = http2;
     }
 
@@ -173,11 +197,16 @@ pub(crate) struct Working(Arc<Activity>);
 
 impl Drop for Working {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.working -= 1;
-        // The client can read from now on.
-        state.last_progress = Instant::now();
-        state.ended();
+        let waits = {
+            let mut state = self.0.state();
+            state.working -= 1;
+            // The client can read from now on.
+            state.last_progress = Instant::now();
+            state.ended()
+        };
+        if waits {
+            self.0.wait();
+        }
     }
 }
 
@@ -185,8 +214,13 @@ pub(crate) struct PendingResponse(Arc<Activity>);
 
 impl Drop for PendingResponse {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.responses -= 1;
-        state.ended();
+        let waits = {
+            let mut state = self.0.state();
+            state.responses -= 1;
+            state.ended()
+        };
+        if waits {
+            self.0.wait();
+        }
     }
 }

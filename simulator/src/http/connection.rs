@@ -34,6 +34,7 @@ use super::{
     body::{Timed, TrackedBody},
     linger,
     stream::{Returned, TrackedStream},
+    waiting::Waiting,
 };
 
 /// The maximum size of the headers of a request, and of the buffers of a connection.
@@ -56,9 +57,10 @@ pub(crate) async fn serve(
     stream: TcpStream,
     router: Router,
     client_timeout: Duration,
+    waiting: Arc<Waiting>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let activity = Activity::new(client_timeout);
+    let activity = Activity::new(client_timeout, waiting);
     let (stream, returned) = TrackedStream::new(stream, Arc::clone(&activity));
     let end = serve_requests(stream, router, &activity, client_timeout, stopped.clone()).await;
     let Ok(Returned { stream, error }) = returned.await else { return };

@@ -16,8 +16,9 @@ pub(crate) mod range;
 pub(crate) mod response;
 pub(crate) mod signed_url;
 mod stream;
+mod waiting;
 
-use std::{io::ErrorKind, time::Duration};
+use std::{io::ErrorKind, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio::{
@@ -27,10 +28,14 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
+use self::waiting::Waiting;
 pub(crate) use self::{activity::Cut, listeners::Listeners};
 
 /// How long to wait after the system could not accept a connection.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// The maximum number of connections of a listener that wait for a request.
+const MAX_WAITING: usize = 2048;
 
 /// Serves `router` at `listener` until `stopped` is `true` or its sender is dropped. Then it
 /// accepts no more connections, closes the idle ones, and returns when the others are done.
@@ -45,6 +50,7 @@ pub(crate) async fn serve(
     stopped: watch::Receiver<bool>,
 ) {
     let mut connections = JoinSet::new();
+    let waiting = Waiting::new(MAX_WAITING);
     let mut stopping = stopped.clone();
     loop {
         let stream = tokio::select! {
@@ -60,6 +66,7 @@ pub(crate) async fn serve(
             stream,
             router.clone(),
             client_timeout,
+            Arc::clone(&waiting),
             stopped.clone(),
         ));
     }

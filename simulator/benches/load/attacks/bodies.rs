@@ -1,8 +1,12 @@
 //! Attacks with the bodies of requests.
 
-use std::error::Error;
+use std::{error::Error, time::Duration};
 
-use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::Instant};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
 
 use super::{Target, raw, tiny};
 
@@ -31,7 +35,8 @@ pub async fn half_sent(target: &Target) -> Result<(), Box<dyn Error>> {
             // It fails once the simulator does not accept more.
             let _ = stream.write_all(&part[..left]).await;
         }
-        refused += usize::from(stream.try_read(&mut [0; 512]).is_ok());
+        let response = timeout(Duration::from_millis(100), stream.read(&mut [0; 512])).await;
+        refused += usize::from(response.is_ok());
         streams.push(stream);
     }
     let findings = format!("{refused} of 20 refused, a small submission {}", tiny(target).await?);
