@@ -202,7 +202,7 @@ async fn events_are_sent_even_if_only_time_passes() {
     bench.submit("/v1/gen-2-pro", &small("x")).await;
     let event = next().await;
     assert!(
-        event.starts_with("event: change\ndata: [\"tasks\",\"counts\",\"accounts\"]"),
+        event.starts_with("event: change\ndata: [\"tasks\",\"counts\",\"requests\",\"accounts\"]"),
         "{event}"
     );
     for seconds in [1800, 1800] {
