@@ -1,24 +1,25 @@
-//! The tasks: lists them, and shows one with its picture.
+//! The tasks: lists them, and shows one in full.
+
+mod details;
+mod shown;
+mod timeline;
 
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    body::Body,
+    Router,
     extract::rejection::QueryRejection,
-    extract::{Path, Query, State},
-    http::HeaderMap,
+    extract::{Query, State},
+    routing::{get, post},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::reply::{self, Problem, Reply};
-use crate::{
-    billing::credits::{Credits, Megapixels},
-    endpoints::{Rejection, delivery},
-    http::range::Part,
-    state::AppState,
-    tasks::{Task, outcome::Outcome},
+use self::shown::{Progress, TaskShown};
+use super::{
+    Control,
+    reply::{self, Problem, Reply},
 };
+use crate::{billing::accounts::ProjectRef, state::AppState, tasks::Task};
 
 /// The default and the maximum number of tasks in a response.
 const PAGE: usize = 60;
@@ -28,28 +29,18 @@ const MAX_PAGE: usize = 500;
 /// long.
 const MAX_EXAMINED: usize = 20_000;
 
-/// The progress of a task, which summarizes all its statuses.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Progress {
-    Active,
-    Ready,
-    Failed,
-}
-
-impl Progress {
-    fn of(task: &Task, now: Duration) -> Self {
-        match task.outcome(now) {
-            None => Self::Active,
-            Some(Outcome::Ready) => Self::Ready,
-            Some(_) => Self::Failed,
-        }
-    }
+pub(super) fn routes() -> Router<Control> {
+    Router::new()
+        .route("/api/tasks", get(list))
+        .route("/api/tasks/{id}", get(details::show))
+        .route("/api/tasks/{id}/picture", get(details::picture))
+        .route("/api/tasks/{id}/images/{number}", get(details::image))
+        .route("/api/tasks/{id}/finish", post(details::finish))
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+struct Wanted {
     /// The maximum number of tasks.
     #[serde(default = "page")]
     limit: usize,
@@ -57,6 +48,12 @@ pub(super) struct Wanted {
     before: Option<String>,
     /// Only those with this progress.
     progress: Option<Progress>,
+    /// Only those of this operation.
+    operation: Option<String>,
+    /// Only those accepted at this base URL.
+    region: Option<String>,
+    /// Only those of this project, as `organization/project`.
+    project: Option<String>,
     /// Only those whose id, operation, status or prompt contains this text, in any case.
     search: Option<String>,
 }
@@ -65,39 +62,28 @@ fn page() -> usize {
     PAGE
 }
 
-#[derive(Serialize)]
-struct TaskShown {
-    id: String,
-    organization: String,
-    project: String,
-    operation: String,
-    operation_id: String,
-    region: String,
-    progress: Progress,
-    status: String,
-    prompt: String,
-    cost: Credits,
-    input_mp: Option<Megapixels>,
-    output_mp: Megapixels,
-    width: u32,
-    height: u32,
-    media_type: &'static str,
-    ignored_fields: Vec<String>,
-    /// As text, because JSON parsers round large numbers.
-    seed: String,
-    accepted_at: f64,
-    final_at: f64,
-    polls: u64,
-    deliveries: u64,
-    /// The path of the picture, once there is one.
-    picture: Option<String>,
+impl Wanted {
+    fn includes(&self, state: &AppState, task: &Task, now: Duration) -> bool {
+        let same =
+            |wanted: &Option<String>, value: &str| wanted.as_ref().is_none_or(|one| one == value);
+        self.progress.is_none_or(|progress| progress == Progress::of(task, now))
+            && same(&self.operation, &task.operation)
+            && same(&self.region, &task.region.to_string())
+            && self.project.as_ref().is_none_or(|wanted| *wanted == path_of(&task.project))
+            && self.search.as_ref().is_none_or(|text| mentions(state, task, now, text))
+    }
 }
 
-#[derive(Serialize)]
-struct TaskInFull {
-    #[serde(flatten)]
-    task: TaskShown,
-    request: Value,
+/// Whether a task contains `text`, which is in lower case.
+fn mentions(state: &AppState, task: &Task, now: Duration, text: &str) -> bool {
+    let status = task.status(now, &state.config.in_progress);
+    let texts = [&task.id, &task.operation, &*task.request.prompt, status];
+    texts.into_iter().any(|one| one.to_lowercase().contains(text))
+}
+
+/// A project as `organization/project`.
+fn path_of(project: &ProjectRef) -> String {
+    format!("{}/{}", project.organization, project.project)
 }
 
 #[derive(Serialize)]
@@ -109,59 +95,20 @@ struct Page {
     tasks: Vec<TaskShown>,
     /// The value of `before` for the next page, if there is one.
     next: Option<String>,
+    /// The values of `operation` and `project` with which there are tasks.
+    operations: Vec<String>,
+    projects: Vec<String>,
 }
 
-fn prompt(task: &Task) -> &str {
-    &task.request.prompt
-}
-
-fn shown(state: &AppState, task: &Task, now: Duration) -> TaskShown {
-    let seconds = |moment| state.clock.unix_at(moment).as_secs_f64();
-    let progress = Progress::of(task, now);
-    TaskShown {
-        organization: task.project.organization.to_string(),
-        project: task.project.project.to_string(),
-        operation: task.operation.clone(),
-        operation_id: task.operation_id.clone(),
-        region: task.region.to_string(),
-        progress,
-        status: task.status(now, &state.config.in_progress).to_owned(),
-        prompt: prompt(task).to_owned(),
-        cost: task.cost,
-        input_mp: task.input_mp,
-        output_mp: task.output_mp,
-        width: task.picture.width,
-        height: task.picture.height,
-        media_type: task.picture.format.media_type(),
-        ignored_fields: task.ignored.clone(),
-        seed: task.picture.seed.to_string(),
-        accepted_at: seconds(task.accepted_at),
-        final_at: seconds(task.final_at),
-        polls: task.polls,
-        deliveries: task.deliveries,
-        picture: (progress == Progress::Ready).then(|| format!("/api/tasks/{}/picture", task.id)),
-        id: task.id.clone(),
-    }
-}
-
-pub(super) async fn list(
+async fn list(
     State(state): State<Arc<AppState>>,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Reply {
-    let Query(wanted) = wanted.map_err(|error| Problem::malformed(error.body_text()))?;
+    let Query(mut wanted) = wanted.map_err(|error| Problem::malformed(error.body_text()))?;
+    wanted.search = wanted.search.map(|text| text.to_lowercase());
     let limit = wanted.limit.clamp(1, MAX_PAGE);
-    let search = wanted.search.unwrap_or_default().to_lowercase();
     let now = state.clock.now();
-    let matches = |task: &Task| {
-        wanted.progress.is_none_or(|progress| progress == Progress::of(task, now))
-            && (search.is_empty()
-                || [task.id.as_str(), task.operation.as_str(), prompt(task)]
-                    .into_iter()
-                    .chain([task.status(now, &state.config.in_progress)])
-                    .any(|text| text.to_lowercase().contains(&search)))
-    };
     let records = state.records();
-    let total = records.tasks.accepted();
     let mut older = records.tasks.iter().rev();
     if let Some(before) = &wanted.before {
         older.find(|task| task.id == *before).ok_or_else(|| Problem::not_found("task"))?;
@@ -169,8 +116,8 @@ pub(super) async fn list(
     let (mut tasks, mut last) = (Vec::new(), None);
     for task in older.by_ref().take(MAX_EXAMINED) {
         last = Some(task.id.clone());
-        if matches(task) {
-            tasks.push(shown(&state, task, now));
+        if wanted.includes(&state, task, now) {
+            tasks.push(TaskShown::of(&state, task, now));
             if tasks.len() == limit {
                 break;
             }
@@ -178,31 +125,16 @@ pub(super) async fn list(
     }
     let next = last.filter(|_| older.next().is_some());
     drop(older);
-    drop(records);
-    reply::json(&Page { total, now: state.clock.unix_at(now).as_secs_f64(), tasks, next })
-}
-
-pub(super) async fn one(State(state): State<Arc<AppState>>, Path(id): Path<String>) -> Reply {
-    let now = state.clock.now();
-    let task = {
-        let records = state.records();
-        let task = records.tasks.get(&id).ok_or_else(|| Problem::not_found("task"))?;
-        TaskInFull { task: shown(&state, task, now), request: task.request.body() }
+    let mut projects: Vec<_> = records.tasks.projects().map(path_of).collect();
+    projects.sort_unstable();
+    let page = Page {
+        total: records.tasks.accepted(),
+        now: state.clock.unix_at(now).as_secs_f64(),
+        tasks,
+        next,
+        operations: records.tasks.operations().map(str::to_owned).collect(),
+        projects,
     };
-    reply::json(&task)
-}
-
-/// The picture at a URL that does not expire. This does not count as a delivery.
-pub(super) async fn picture(
-    State(state): State<Arc<AppState>>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Reply {
-    match delivery::picture(&state, &id).await {
-        Ok((kind, bytes)) => {
-            Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
-        }
-        Err(Rejection::NotFound) => Err(Problem::not_found("picture")),
-        Err(_) => Err(Problem::internal()),
-    }
+    drop(records);
+    reply::json(&page)
 }

@@ -1,11 +1,12 @@
 //! The webhooks: lists them, and sends one again.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::rejection::{PathRejection, QueryRejection},
     extract::{Path, Query, State},
 };
+use serde::Serialize;
 use serde_json::json;
 
 use super::{
@@ -13,8 +14,17 @@ use super::{
     logs::{self, Newest},
     reply::{self, Problem, Reply},
 };
-use crate::state::AppState;
+use crate::{state::AppState, webhooks::WebhookDelivery};
 
+#[derive(Serialize)]
+struct DeliveryShown {
+    #[serde(flatten)]
+    delivery: WebhookDelivery,
+    /// The prompt of its task, if that is still stored.
+    prompt: Option<String>,
+}
+
+/// Times of deliveries are seconds since `started_at`.
 pub(super) async fn list(
     State(state): State<Arc<AppState>>,
     newest: Result<Query<Newest>, QueryRejection>,
@@ -22,8 +32,14 @@ pub(super) async fn list(
     let limit = logs::limit(newest)?;
     let all = state.webhooks.views();
     let total = all.len();
-    let newest: Vec<_> = all.into_iter().rev().take(limit).collect();
-    reply::json(&json!({ "total": total, "deliveries": newest }))
+    let deliveries: Vec<_> = {
+        let records = state.records();
+        let newest = all.into_iter().rev().take(limit);
+        let prompt = |task: &str| Some(records.tasks.get(task)?.request.prompt.to_string());
+        newest.map(|delivery| DeliveryShown { prompt: prompt(&delivery.task), delivery }).collect()
+    };
+    let started_at = state.clock.unix_at(Duration::ZERO).as_secs_f64();
+    reply::json(&json!({ "total": total, "started_at": started_at, "deliveries": deliveries }))
 }
 
 /// Returns the new delivery.

@@ -24,7 +24,7 @@ use crate::{
     media::paint::Picture,
     runtime::workers::JobSize,
     state::{AppState, Records},
-    tasks::outcome::Outcome,
+    tasks::{outcome::Outcome, timeline::HappeningKind},
 };
 
 /// The number of bytes of a picture to send at once.
@@ -51,8 +51,13 @@ pub(super) async fn deliver(
         Method::HEAD => AppliedFaults::default(),
         _ => {
             let mut records = state.records();
-            let task = records.tasks.get_mut(id).map(|task| &mut task.directives.faults);
-            state.faults.apply(FaultPlace::Delivery, &mut requested, task)
+            let mut task = records.tasks.get_mut(id);
+            let carried = task.as_mut().map(|task| &mut task.directives.faults);
+            let applied = state.faults.apply(FaultPlace::Delivery, &mut requested, carried);
+            if let (Some(task), Some(fault)) = (task, applied.decisive()) {
+                task.timeline.record(state.clock.now(), HappeningKind::DeliveryFailed, fault);
+            }
+            applied
         }
     };
     record.faults = applied.names();
@@ -165,10 +170,12 @@ impl http_body::Body for CountedBody {
         let length = self.left.len().min(CHUNK);
         let chunk = self.left.split_to(length);
         if self.left.is_empty() && self.whole {
+            let now = self.state.clock.now();
             let mut records = self.state.records();
             records.delivered += 1;
             if let Some(task) = records.tasks.get_mut(&self.id) {
                 task.deliveries += 1;
+                task.timeline.record(now, HappeningKind::Delivered, "");
             }
         }
         Poll::Ready(Some(Ok(Frame::data(chunk))))

@@ -6,6 +6,6 @@ mod public_base;
 mod rejection;
 pub(crate) mod router;
 mod submit;
-mod task_result;
+pub(crate) mod task_result;
 
 pub(crate) use self::rejection::Rejection;

@@ -18,6 +18,7 @@ use crate::{
     tasks::{
         Task,
         outcome::{Outcome, UNKNOWN_STATUS},
+        timeline::HappeningKind,
     },
     values::names,
 };
@@ -59,6 +60,9 @@ fn respond(
     let carried = task.as_mut().map(|task| &mut task.directives.faults);
     let applied = state.faults.apply(FaultPlace::Poll, requested, carried);
     if let Some(response) = applied.replacement(FaultPlace::Poll) {
+        if let (Some(task), Some(fault)) = (task, applied.decisive()) {
+            task.timeline.record(now, HappeningKind::PollFailed, fault);
+        }
         return (response, applied);
     }
     let body = match task {
@@ -70,6 +74,8 @@ fn respond(
                 FalseStatus::NotFound => Outcome::NotFound.status(),
             });
             let status = false_status.unwrap_or(task.status(now, &state.config.in_progress));
+            let status = status.to_owned();
+            task.timeline.record(now, HappeningKind::Polled, &status);
             debug!(
                 task = task.id,
                 operation = task.operation,

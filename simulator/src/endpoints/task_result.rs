@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What a poll of the task returns now, with a delivery URL at `base`.
-pub(super) fn of(state: &AppState, task: &Task, now: Duration, base: &str) -> Value {
+pub(crate) fn of(state: &AppState, task: &Task, now: Duration, base: &str) -> Value {
     let (id, status) = (&task.id, task.status(now, &state.config.in_progress));
     match task.outcome(now) {
         Some(Outcome::Ready) => {

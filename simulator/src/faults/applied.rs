@@ -32,6 +32,12 @@ impl AppliedFaults {
         self.0.iter().map(|fault| fault.known.name).collect()
     }
 
+    /// The name of the fault that decides about the response.
+    pub(crate) fn decisive(&self) -> Option<&'static str> {
+        let decisive = self.0.iter().find(|fault| fault.effect.is_exclusive());
+        decisive.map(|fault| fault.known.name)
+    }
+
     fn effects(&self) -> impl Iterator<Item = &Effect> {
         self.0.iter().map(|fault| &fault.effect)
     }

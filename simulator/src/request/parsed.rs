@@ -53,7 +53,7 @@ impl ParsedRequest {
         let mut directives = words::directives(&json!([texts, unlisted]));
         if directives.outcome == Outcome::Ready {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
-            directives.outcome = config.moderation.verdict(&texts, tolerance).unwrap_or_default();
+            config.moderation.check(&texts, tolerance, &mut directives);
         }
         Self {
             prompt: text("prompt").unwrap_or_default(),

@@ -25,6 +25,7 @@ pub(super) fn directives(request: &Value) -> Directives {
     let found = WORDS.iter().find(|(word, _)| mentions(request, word));
     Directives {
         outcome: found.map_or(Outcome::Ready, |(_, outcome)| *outcome),
+        reason: found.map(|(word, _)| format!("The request contains {word}.")),
         unknown_status: mentions(request, UNKNOWN_STATUS_WORD),
         faults: RequestedFaults::in_words(request),
     }
@@ -46,6 +47,7 @@ mod tests {
             json!({ "a": [1, { "b": "x [[not-found]] y" }], "prompt": "[[unknown-status]]" });
         let found = directives(&request);
         assert_eq!((found.outcome, found.unknown_status), (Outcome::NotFound, true));
+        assert_eq!(found.reason.as_deref(), Some("The request contains [[not-found]]."));
         let none = directives(&json!({ "prompt": "[error]" }));
         assert_eq!((none.outcome, none.unknown_status), (Outcome::Ready, false));
     }

@@ -4,6 +4,8 @@ pub(crate) mod counts;
 pub(crate) mod logged_request;
 pub(crate) mod moderation;
 pub(crate) mod outcome;
+pub(crate) mod timeline;
+mod view;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -11,8 +13,8 @@ use std::{
 };
 
 use axum::body::Bytes;
-use serde_json::Value;
 
+pub use self::view::TaskView;
 use crate::{
     billing::{
         accounts::ProjectRef,
@@ -22,6 +24,7 @@ use crate::{
     media::{images::Image, paint::Picture},
     tasks::logged_request::LoggedRequest,
     tasks::outcome::{Directives, Outcome, UNKNOWN_STATUS},
+    tasks::timeline::Timeline,
 };
 
 /// The approximate size of a task without its request, its images and its picture.
@@ -34,6 +37,8 @@ pub(crate) struct Task {
     pub(crate) operation: String,
     pub(crate) operation_id: String,
     pub(crate) region: Region,
+    /// The base URL at which its client reached the simulator.
+    pub(crate) base: String,
     pub(crate) request: LoggedRequest,
     /// The names of the request's fields without an effect.
     pub(crate) ignored: Vec<String>,
@@ -50,6 +55,7 @@ pub(crate) struct Task {
     pub(crate) final_at: Duration,
     pub(crate) polls: u64,
     pub(crate) deliveries: u64,
+    pub(crate) timeline: Timeline,
 }
 
 impl Task {
@@ -84,82 +90,6 @@ impl Task {
             }
         }
     }
-
-    pub(crate) fn view(&self, now: Duration, in_progress: &[String]) -> TaskView {
-        TaskView {
-            id: self.id.clone(),
-            organization: self.project.organization.to_string(),
-            project: self.project.project.to_string(),
-            operation: self.operation.clone(),
-            operation_id: self.operation_id.clone(),
-            region: self.region,
-            request: self.request.body(),
-            ignored_fields: self.ignored.clone(),
-            status: self.status(now, in_progress).to_owned(),
-            seed: self.picture.seed,
-            width: self.picture.width,
-            height: self.picture.height,
-            media_type: self.picture.format.media_type(),
-            cost: self.cost,
-            input_mp: self.input_mp.map(Megapixels::number),
-            output_mp: self.output_mp.number(),
-            accepted_at: self.accepted_at,
-            final_at: self.final_at,
-            polls: self.polls,
-            deliveries: self.deliveries,
-        }
-    }
-}
-
-/// What the simulator knows about a task.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct TaskView {
-    /// The task's id.
-    pub id: String,
-    /// The id of the organization that paid.
-    pub organization: String,
-    /// The id of the project whose key submitted it.
-    pub project: String,
-    /// The operation as called, with the prefix `gen` and without `/v1/`: `gen-2-pro`,
-    /// `gen-2-klein-9b-kv-finetuned`.
-    pub operation: String,
-    /// The operation's id in the contract: `gen_2_pro`, `base_model_finetuned`.
-    pub operation_id: String,
-    /// The base URL that accepted the task. At the other one, polls do not find it unless
-    /// [`Config::regions_share_tasks`](crate::Config::regions_share_tasks) is set.
-    pub region: Region,
-    /// The body as received, with images summarized and secrets redacted. A body over 256 KiB
-    /// without its images is replaced by a note.
-    pub request: Value,
-    /// The names of the request's fields that the operation does not have. They had no effect.
-    pub ignored_fields: Vec<String>,
-    /// The status that a poll would return now.
-    pub status: String,
-    /// The seed of the picture: the request's, or a random one.
-    pub seed: i128,
-    /// The picture's width in pixels.
-    pub width: u32,
-    /// The picture's height in pixels.
-    pub height: u32,
-    /// The media type of the picture: `image/jpeg`, `image/png` or `image/webp`, or `video/webm`
-    /// for a video.
-    pub media_type: &'static str,
-    /// The credits charged.
-    pub cost: Credits,
-    /// Megapixels of the request's images, to two decimal places; unknown if one
-    /// was given by its URL.
-    pub input_mp: Option<f64>,
-    /// Megapixels of the picture, to two decimal places.
-    pub output_mp: f64,
-    /// When the task was accepted, on the simulator's clock.
-    pub accepted_at: Duration,
-    /// When the task has its final status, on the simulator's clock.
-    pub final_at: Duration,
-    /// The number of polls.
-    pub polls: u64,
-    /// How often its picture was delivered completely.
-    pub deliveries: u64,
 }
 
 /// The stored tasks.
@@ -176,6 +106,8 @@ pub(crate) struct Tasks {
     finished: VecDeque<u64>,
     /// Those of them that still have their images.
     with_images: VecDeque<u64>,
+    /// The operations of the kept tasks, with the number of tasks of each.
+    operations: BTreeMap<String, u64>,
     ready: u64,
     failed: u64,
     bytes: u64,
@@ -218,7 +150,29 @@ impl Tasks {
         self.bytes += task.bytes();
         self.active.entry(task.project.clone()).or_default().insert((task.final_at, number));
         self.numbers.insert(task.id.clone(), number);
+        *self.operations.entry(task.operation.clone()).or_default() += 1;
         self.kept.insert(number, task);
+    }
+
+    /// Makes a task end now. Returns it if it was in progress.
+    pub(crate) fn finish(&mut self, id: &str, now: Duration) -> Option<&Task> {
+        let number = *self.numbers.get(id)?;
+        let task = self.kept.get_mut(&number).filter(|task| task.final_at > now)?;
+        let waiting = self.active.get_mut(&task.project)?;
+        waiting.remove(&(task.final_at, number));
+        waiting.insert((now, number));
+        task.final_at = now;
+        Some(task)
+    }
+
+    /// The operations of the kept tasks.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &str> {
+        self.operations.keys().map(String::as_str)
+    }
+
+    /// The projects that have submitted tasks.
+    pub(crate) fn projects(&self) -> impl Iterator<Item = &ProjectRef> {
+        self.active.keys()
     }
 
     /// Records the tasks that have ended by now, and frees memory: drops images that are no longer
@@ -265,9 +219,18 @@ impl Tasks {
         while self.bytes > retention.bytes {
             let Some(number) = self.finished.pop_front() else { return };
             if let Some(task) = self.kept.remove(&number) {
-                self.numbers.remove(&task.id);
-                self.bytes -= task.bytes();
+                self.forget(&task);
             }
+        }
+    }
+
+    /// Removes a task that is no longer kept from the other tables.
+    fn forget(&mut self, task: &Task) {
+        self.numbers.remove(&task.id);
+        self.bytes -= task.bytes();
+        if let Some(count) = self.operations.get_mut(&task.operation) {
+            *count -= 1;
+            self.operations.retain(|_, count| *count > 0);
         }
     }
 
@@ -279,8 +242,7 @@ impl Tasks {
         self.finished.retain(|number| !removed.contains_key(number));
         self.with_images.retain(|number| !removed.contains_key(number));
         for task in removed.values() {
-            self.numbers.remove(&task.id);
-            self.bytes -= task.bytes();
+            self.forget(task);
         }
         removed.into_values().map(|task| task.id).collect()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::outcome::Outcome;
+use super::outcome::{Directives, Outcome};
 use crate::values::texts;
 
 /// The tolerance if neither the request nor the contract has one.
@@ -42,21 +42,38 @@ impl Default for Moderation {
 }
 
 impl Moderation {
-    /// The outcome of a moderated request. Input is checked before output.
-    pub(crate) fn verdict(&self, request: &Value, tolerance: Option<&Value>) -> Option<Outcome> {
+    /// Sets the outcome of a moderated request, and why. Input is checked before output.
+    pub(crate) fn check(
+        &self,
+        request: &Value,
+        tolerance: Option<&Value>,
+        directives: &mut Directives,
+    ) {
         let tolerance = tolerance.and_then(Value::as_f64).unwrap_or(DEFAULT_TOLERANCE);
-        let stops = |words: &BTreeMap<String, u8>| {
-            words.iter().any(|(word, severity)| {
-                let word = word.to_lowercase();
-                let mentions = &mut |text: &str| has_word(&text.to_lowercase(), &word);
-                f64::from(*severity) > tolerance && texts::any(request, mentions)
-            })
-        };
-        if stops(&self.input) {
-            return Some(Outcome::RequestModerated);
+        let checks = [
+            (&self.input, Outcome::RequestModerated, "request"),
+            (&self.output, Outcome::ContentModerated, "picture"),
+        ];
+        for (words, outcome, checked) in checks {
+            let found = words.iter().find(|(word, severity)| {
+                f64::from(**severity) > tolerance && mentions(request, word)
+            });
+            if let Some((word, severity)) = found {
+                directives.outcome = outcome;
+                directives.reason = Some(format!(
+                    "Moderation found \u{201c}{word}\u{201d} in the {checked}: its severity of \
+                     {severity} is above the safety tolerance of {tolerance}."
+                ));
+                return;
+            }
         }
-        stops(&self.output).then_some(Outcome::ContentModerated)
     }
+}
+
+/// Whether a text of the request contains `word`, in any case.
+fn mentions(request: &Value, word: &str) -> bool {
+    let word = word.to_lowercase();
+    texts::any(request, &mut |text| has_word(&text.to_lowercase(), &word))
 }
 
 /// Whether `text` contains `word` without a letter or digit on either side. Both are in lower case.
@@ -78,7 +95,10 @@ mod tests {
     fn severity_is_compared_with_tolerance() {
         let moderation = Moderation::default();
         let verdict = |prompt: &str, tolerance: Value| {
-            moderation.verdict(&json!({ "prompt": prompt }), Some(&tolerance))
+            let mut directives = Directives::default();
+            moderation.check(&json!({ "prompt": prompt }), Some(&tolerance), &mut directives);
+            assert_eq!(directives.reason.is_some(), directives.outcome != Outcome::Ready);
+            Some(directives.outcome).filter(|outcome| *outcome != Outcome::Ready)
         };
         for tolerance in 0..=6 {
             let moderated = verdict("Gore, again", json!(tolerance));
@@ -95,10 +115,11 @@ mod tests {
             );
         }
         assert_eq!(verdict("gore and blood", json!(0)), Some(Outcome::RequestModerated));
-        assert_eq!(
-            moderation.verdict(&json!({ "prompt": "gore" }), None),
-            Some(Outcome::RequestModerated)
-        );
+        let mut by_default = Directives::default();
+        moderation.check(&json!({ "prompt": "gore" }), None, &mut by_default);
+        assert_eq!(by_default.outcome, Outcome::RequestModerated);
+        let reason = by_default.reason.unwrap();
+        assert!(reason.contains("severity of 3 is above the safety tolerance of 2"), "{reason}");
         for innocent in ["Gorezone is not on the list", "categore", "bloody", "blood2"] {
             assert_eq!(verdict(innocent, json!(0)), None, "{innocent}");
         }

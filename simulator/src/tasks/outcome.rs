@@ -46,5 +46,7 @@ pub(crate) const UNKNOWN_STATUS: &str = "Warming the kiln";
 pub(crate) struct Directives {
     pub(crate) outcome: Outcome,
     pub(crate) unknown_status: bool,
+    /// Why the task fails, if it does.
+    pub(crate) reason: Option<String>,
     pub(crate) faults: RequestedFaults,
 }

@@ -23,6 +23,7 @@ use super::{
 const OVERHEAD: usize = 1 << 10;
 
 /// The content of one or more deliveries.
+#[derive(Clone)]
 pub(super) struct Message {
     pub(super) task: String,
     pub(super) final_at: Duration,
@@ -161,6 +162,29 @@ impl DeliveryLog {
         self.bytes = kept.values().map(|delivery| delivery.message.size()).sum();
     }
 
+    /// Makes the webhooks of a task due that ends at `final_at` instead of later, with the bodies
+    /// that `body` returns.
+    pub(super) fn bring_forward(
+        &mut self,
+        task: &str,
+        final_at: Duration,
+        body: impl Fn(WebhookCause) -> Bytes,
+    ) {
+        let Self { deliveries, queue, .. } = self;
+        for (number, delivery) in deliveries.iter_mut() {
+            if delivery.message.task != task || !queue.remove(&(delivery.due_at, *number)) {
+                continue;
+            }
+            let message = Message::clone(&delivery.message);
+            let step = message.final_at.saturating_sub(final_at);
+            delivery.due_at = delivery.due_at.saturating_sub(step);
+            delivery.held_from = delivery.held_from.map(|moment| moment.saturating_sub(step));
+            let body = body(delivery.cause);
+            delivery.message = Arc::new(Message { final_at, body, ..message });
+            queue.insert((delivery.due_at, *number));
+        }
+    }
+
     pub(super) fn message(&self, number: u64) -> Option<&Arc<Message>> {
         self.deliveries.get(&number).map(|delivery| &delivery.message)
     }
@@ -255,6 +279,12 @@ impl DeliveryLog {
             queue.insert((delivery.due_at, *waiting));
             false
         });
+    }
+
+    /// The deliveries of a task, in the order of their numbers.
+    pub(super) fn views_of(&self, task: &str) -> Vec<WebhookDelivery> {
+        let all = self.deliveries.iter().filter(|(_, delivery)| delivery.message.task == task);
+        all.map(|(number, delivery)| delivery.view(*number)).collect()
     }
 
     /// All deliveries in the order of their numbers.

@@ -144,6 +144,15 @@ impl Webhooks {
         self.changes.send_replace(());
     }
 
+    /// Makes the webhooks of a task due that ends at `final_at` instead of later, with this result.
+    pub(crate) fn bring_forward(&self, task: &str, final_at: Duration, result: &Value) {
+        self.log().bring_forward(task, final_at, |cause| match cause {
+            WebhookCause::Forgery => another(result).to_string().into(),
+            _ => result.to_string().into(),
+        });
+        self.changes.send_replace(());
+    }
+
     fn message(
         &self,
         task: &str,
@@ -198,6 +207,11 @@ impl Webhooks {
     /// The kept deliveries in the order of their numbers.
     pub(crate) fn views(&self) -> Vec<WebhookDelivery> {
         self.log().views()
+    }
+
+    /// The kept deliveries of a task, in the order of their numbers.
+    pub(crate) fn views_of(&self, task: &str) -> Vec<WebhookDelivery> {
+        self.log().views_of(task)
     }
 
     /// Waits until `holds` returns true for the deliveries.

@@ -11,8 +11,8 @@ use crate::runtime::chance::hex;
 /// The prefix of a base64 secret in Standard Webhooks.
 const STANDARD_PREFIX: &str = "whsec_";
 
-/// The secret of a request, made ready for the scheme.
 /// The secret of a request, prepared for the scheme.
+#[derive(Clone)]
 pub(super) enum SigningKey {
     /// The request has no secret.
     None,
@@ -45,8 +45,8 @@ impl SigningKey {
         }
     }
 
-    /// The headers of an attempt at Unix time `timestamp`. Values that must not be shown are marked
-    /// as sensitive.
+    /// The headers of an attempt at Unix time `timestamp`. A secret is marked as sensitive; a
+    /// signature may be shown.
     pub(super) fn headers(
         &self,
         settings: &WebhookSettings,
@@ -77,7 +77,7 @@ impl SigningKey {
             }
         };
         headers.extend(name.zip(value).map(|(name, mut value)| {
-            value.set_sensitive(true);
+            value.set_sensitive(matches!(self, Self::Verbatim(_)));
             (name, value)
         }));
         headers

@@ -34,8 +34,8 @@ pub struct WebhookDelivery {
     /// The body: JSON, which may contain a valid delivery URL.
     #[serde(serialize_with = "secret::exposed")]
     pub body: Secret<String>,
-    /// The headers of the last attempt that differ between webhooks; signatures and secrets are
-    /// replaced by `[redacted]`.
+    /// The headers of the last attempt that differ between webhooks, with the signature; a secret
+    /// is replaced by `[redacted]`.
     pub headers: Vec<(String, String)>,
     /// The attempts, oldest first. One in progress has neither a status nor a problem.
     pub attempts: Vec<WebhookAttempt>,

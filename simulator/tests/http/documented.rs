@@ -69,6 +69,7 @@ fn every_route_of_the_control_port_is_listed() {
         include_str!("../../src/control/accounts.rs"),
         include_str!("../../src/control/accounts/projects.rs"),
         include_str!("../../src/control/faults.rs"),
+        include_str!("../../src/control/tasks.rs"),
     ];
     let quoted = sources.iter().flat_map(|source| source.split('"'));
     let routes: Vec<_> =

@@ -19,7 +19,7 @@ use crate::{
     },
     request::training::Trains,
     state::{AppState, Records},
-    tasks::{Task, outcome::Outcome},
+    tasks::{Task, outcome::Outcome, timeline::Timeline},
     webhooks::{Webhook, WebhookFaults},
 };
 
@@ -183,6 +183,7 @@ fn new_task(
         operation: call.operation,
         operation_id: call.operation_id,
         region: endpoint.region,
+        base: call.base,
         request: parsed.shown,
         ignored: parsed.ignored,
         directives: parsed.directives,
@@ -192,6 +193,7 @@ fn new_task(
         accepted_at: now,
         polls: 0,
         deliveries: 0,
+        timeline: Timeline::default(),
     }
 }
 

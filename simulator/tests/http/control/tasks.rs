@@ -8,7 +8,7 @@ use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use imagekiln_simulator::Config;
+use imagekiln_simulator::{Config, Organization, Project, ProjectKey};
 
 fn small(prompt: &str) -> Value {
     json!({ "prompt": prompt, "width": 64, "height": 64 })
@@ -65,6 +65,37 @@ async fn tasks_are_found_by_progress_and_by_text() {
         let prompts: Vec<_> =
             page["tasks"].as_array().unwrap().iter().map(|task| &task["prompt"]).collect();
         assert_eq!(prompts, found, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_found_by_operation_region_and_project() {
+    let key = ProjectKey { name: "ci".to_owned(), key: "web-key".into() };
+    let web = Project { name: "Web".to_owned(), keys: vec![key], ..Project::default() };
+    let acme = Organization { projects: vec![web], ..Organization::new("Acme") };
+    let bench = Bench::with(Config { organizations: vec![acme], ..Config::default() }).await;
+    bench.submit("/v1/gen-2-pro", &small("first")).await;
+    let submit = async |base: &str, key: &str, operation: &str, prompt: &str| {
+        let url = format!("{base}/v1/{operation}");
+        let headers = [("x-key", key), ("content-type", "application/json")];
+        let response = bench.send(Method::POST, &url, &headers, small(prompt).to_string()).await;
+        assert_eq!(response.status, 200, "{response:?}");
+    };
+    submit(bench.sim.regional_base_url(), bench.sim.api_key(), "gen-2-flex", "second").await;
+    submit(bench.sim.base_url(), "web-key", "gen-2-flex", "third").await;
+    for (query, found) in [
+        ("operation=gen-2-flex", vec!["third", "second"]),
+        ("operation=gen-2", vec![]),
+        ("region=regional", vec!["second"]),
+        ("project=acme/web", vec!["third"]),
+        ("project=default/default&operation=gen-2-flex", vec!["second"]),
+    ] {
+        let page = bench.show(&format!("/api/tasks?{query}")).await;
+        let prompts: Vec<_> =
+            page["tasks"].as_array().unwrap().iter().map(|task| &task["prompt"]).collect();
+        assert_eq!(prompts, found, "{query}");
+        assert_eq!(page["operations"], json!(["gen-2-flex", "gen-2-pro"]));
+        assert_eq!(page["projects"], json!(["acme/web", "default/default"]));
     }
 }
 

@@ -17,7 +17,7 @@ async fn webhooks_are_listed_with_their_bodies_and_can_be_sent_again() {
         .submit(
             "/v1/gen-2-pro",
             &json!({
-                "prompt": "x", "width": 64, "height": 64,
+                "prompt": "a fox", "width": 64, "height": 64,
                 "webhook_url": format!("http://{refusing}/hook?token=hidden"),
                 "webhook_secret": "s3cret",
             }),
@@ -29,6 +29,15 @@ async fn webhooks_are_listed_with_their_bodies_and_can_be_sent_again() {
     assert_eq!(shown["total"], 1);
     let delivery = &shown["deliveries"][0];
     assert_eq!((&delivery["task"], &delivery["cause"]), (&task["id"], &json!("final")));
+    assert_eq!(delivery["prompt"], "a fox");
+    let signature = delivery["headers"][0][1].as_str().unwrap();
+    assert!(signature.starts_with("sha256="), "{delivery}");
+    let shown_task = bench.show(&format!("/api/tasks/{}", task["id"].as_str().unwrap())).await;
+    let sent_at = delivery["attempts"][0]["at"].as_f64().unwrap();
+    assert!(
+        shown["started_at"].as_f64().unwrap() + sent_at
+            >= shown_task["final_at"].as_f64().unwrap() - 0.001
+    );
     let body: Value = serde_json::from_str(delivery["body"].as_str().unwrap()).unwrap();
     assert_eq!((&body["id"], &body["status"]), (&task["id"], &json!("Ready")));
     for hidden in ["s3cret", "token=hidden"] {

@@ -1,0 +1,139 @@
+//! A task with its request and its timeline, its picture and the images of its request, and its
+//! early end.
+
+use std::sync::Arc;
+
+use axum::{
+    body::{Body, Bytes},
+    extract::rejection::PathRejection,
+    extract::{Path, State},
+    http::HeaderMap,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    super::reply::{self, Change, Problem, Reply},
+    shown::TaskShown,
+    timeline::{self, Entry},
+};
+use crate::{
+    endpoints::{Rejection, delivery, task_result},
+    http::range::Part,
+    media::images::Image,
+    state::AppState,
+    tasks::Task,
+};
+
+#[derive(Serialize)]
+struct TaskInFull {
+    #[serde(flatten)]
+    task: TaskShown,
+    request: Value,
+    /// The images of the request that are still stored.
+    images: Vec<ImageShown>,
+    timeline: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct ImageShown {
+    /// Names and indices joined by dots: `input_image_2`, `keyframes.0`.
+    field: String,
+    is_mask: bool,
+    width: u32,
+    height: u32,
+    /// The path of the file.
+    file: String,
+}
+
+pub(super) async fn show(State(state): State<Arc<AppState>>, Path(id): Path<String>) -> Reply {
+    reply::json(&in_full(&state, &id)?)
+}
+
+fn in_full(state: &AppState, id: &str) -> Result<TaskInFull, Problem> {
+    let now = state.clock.now();
+    let records = state.records();
+    let task = records.tasks.get(id).ok_or_else(|| Problem::not_found("task"))?;
+    Ok(TaskInFull {
+        task: TaskShown::of(state, task, now),
+        request: task.request.body(),
+        images: images(task),
+        timeline: timeline::of(state, task, now),
+    })
+}
+
+/// The images that are in the request itself. Those given by their URL were not fetched.
+fn images(task: &Task) -> Vec<ImageShown> {
+    let inputs = task.picture.inputs.iter().enumerate();
+    let inline = inputs.filter_map(|(number, input)| match &input.image {
+        Image::Inline(image) => Some(ImageShown {
+            field: input.place.clone(),
+            is_mask: input.is_mask,
+            width: image.width,
+            height: image.height,
+            file: format!("/api/tasks/{}/images/{number}", task.id),
+        }),
+        Image::Elsewhere(_) => None,
+    });
+    inline.collect()
+}
+
+/// An image of the request, as it was received.
+pub(super) async fn image(
+    State(state): State<Arc<AppState>>,
+    path: Result<Path<(String, usize)>, PathRejection>,
+    headers: HeaderMap,
+) -> Reply {
+    let missing = || Problem::not_found("image");
+    let Path((id, number)) = path.map_err(|_| missing())?;
+    let image = {
+        let records = state.records();
+        let input = records.tasks.get(&id).and_then(|task| task.picture.inputs.get(number));
+        match input.map(|input| &input.image) {
+            Some(Image::Inline(image)) => image.clone(),
+            _ => return Err(missing()),
+        }
+    };
+    let bytes = Bytes::from_owner(image.bytes);
+    let part = Part::requested(&headers, bytes.len());
+    Ok(part.response(image.format.to_mime_type(), bytes, Body::from))
+}
+
+/// The picture at a URL that does not expire. This does not count as a delivery.
+pub(super) async fn picture(
+    State(state): State<Arc<AppState>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Reply {
+    match delivery::picture(&state, &id).await {
+        Ok((kind, bytes)) => {
+            Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
+        }
+        Err(Rejection::NotFound) => Err(Problem::not_found("picture")),
+        Err(_) => Err(Problem::internal()),
+    }
+}
+
+/// The body of a change that has no parameters.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// Ends a task in progress now, while the clock and all other tasks stay as they are. Returns the
+/// task.
+pub(super) async fn finish(
+    State(state): State<Arc<AppState>>,
+    Path(id): Path<String>,
+    Change(Nothing {}): Change<Nothing>,
+) -> Reply {
+    let now = state.clock.now();
+    {
+        let mut records = state.records();
+        if let Some(task) = records.tasks.finish(&id, now) {
+            let result = task_result::of(&state, task, now, &task.base);
+            state.webhooks.bring_forward(&id, now, &result);
+        }
+        records.tasks.settle(now, state.retention());
+    }
+    reply::json(&in_full(&state, &id)?)
+}

@@ -1,0 +1,71 @@
+//! What happened to a task, for its timeline.
+
+use std::time::Duration;
+
+/// The maximum number of different happenings to remember of a task.
+const MAX_HAPPENINGS: usize = 24;
+
+/// What clients did with a task. Equal happenings are counted and not repeated, so a task that is
+/// polled for hours takes no more memory than one that is polled twice.
+#[derive(Default)]
+pub(crate) struct Timeline(Vec<Happening>);
+
+/// One kind of happening: how often it happened, and when first and last.
+pub(crate) struct Happening {
+    pub(crate) kind: HappeningKind,
+    /// The status in a poll response, or the name of the fault that replaced the response.
+    pub(crate) detail: Box<str>,
+    pub(crate) count: u64,
+    pub(crate) first: Duration,
+    pub(crate) last: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HappeningKind {
+    Polled,
+    /// A fault replaced the response to a poll.
+    PollFailed,
+    /// The picture was delivered completely.
+    Delivered,
+    /// A fault replaced the delivery or broke it off.
+    DeliveryFailed,
+}
+
+impl Timeline {
+    /// Records a happening. The first [`MAX_HAPPENINGS`] different ones are kept.
+    pub(crate) fn record(&mut self, now: Duration, kind: HappeningKind, detail: &str) {
+        let Self(happenings) = self;
+        let is_equal = |known: &&mut Happening| known.kind == kind && *known.detail == *detail;
+        if let Some(known) = happenings.iter_mut().find(is_equal) {
+            known.count += 1;
+            known.last = now;
+        } else if happenings.len() < MAX_HAPPENINGS {
+            let detail = detail.into();
+            happenings.push(Happening { kind, detail, count: 1, first: now, last: now });
+        }
+    }
+
+    pub(crate) fn happenings(&self) -> &[Happening] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_happenings_are_counted_and_the_number_of_others_is_limited() {
+        let mut timeline = Timeline::default();
+        let second = Duration::from_secs(1);
+        for now in 0..100 {
+            timeline.record(now * second, HappeningKind::Polled, "Pending");
+        }
+        let [polls] = timeline.happenings() else { panic!("not merged") };
+        assert_eq!((polls.count, polls.first, polls.last), (100, Duration::ZERO, 99 * second));
+        for status in 0..100 {
+            timeline.record(second, HappeningKind::Polled, &status.to_string());
+        }
+        assert_eq!(timeline.happenings().len(), MAX_HAPPENINGS);
+    }
+}
