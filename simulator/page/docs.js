@@ -1,7 +1,9 @@
 // The contract, in Swagger UI. It is large, so it is loaded when this section is opened.
 
-import { showError, get, send } from "./api.js";
+import { showError, get } from "./api.js";
 import { h } from "./dom.js";
+import { findKey } from "./service.js";
+import { layout, watch } from "./viewer.js";
 
 function load() {
   const style = h("link", { rel: "stylesheet", href: "/swagger-ui/swagger-ui.css" });
@@ -26,31 +28,10 @@ function followColours() {
   apply();
 }
 
-/**
- * Reveals a key for trying requests, preferably one of the organization Default. This is recorded
- * in the audit log.
- */
-async function firstKey() {
-  const { organizations } = await get("/api/organizations");
-  const isDefault = ({ id }) => id === "default";
-  const sorted = [
-    ...organizations.filter(isDefault),
-    ...organizations.filter((one) => !isDefault(one)),
-  ];
-  const first = sorted.flatMap(({ projects }) => projects.flatMap(({ keys }) => keys))[0];
-  if (!first) return null;
-  try {
-    return (await send("POST", `/api/keys/${encodeURIComponent(first.id)}/reveal`)).key;
-  } catch (error) {
-    // The acting user may not reveal keys, but can still read the documentation.
-    if (error.status === 403) return null;
-    throw error;
-  }
-}
-
 async function view(node) {
   await load();
   followColours();
+  watch(node);
   const { base_url, regional_base_url } = await get("/api/state");
   // Requests are forwarded by this port, because the service does not allow other origins. The
   // viewer shows the URLs that a program would use.
@@ -63,13 +44,13 @@ async function view(node) {
     return route ? route[to] + url.slice(route[from].length) : url;
   };
   const origin = location.origin;
-  let offered = false;
+  let isOffered = false;
   /** Reading the documentation reveals no key; the first request without one does. */
   async function withKey(request) {
     const isForService = rewrite(request.url, 0, 1) !== request.url;
-    if (!isForService || offered || request.headers["x-key"]) return request;
-    offered = true;
-    const key = await firstKey();
+    if (!isForService || isOffered || request.headers["x-key"]) return request;
+    isOffered = true;
+    const key = await findKey();
     if (!key) return request;
     viewer.preauthorizeApiKey("ApiKey", key);
     return { ...request, headers: { ...request.headers, "x-key": key } };
@@ -78,7 +59,9 @@ async function view(node) {
     url: "/api/openapi.json",
     domNode: node,
     presets: [window.SwaggerUIBundle.presets.apis],
-    layout: "BaseLayout",
+    plugins: [layout],
+    layout: "PageLayout",
+    syntaxHighlight: { activated: false },
     docExpansion: "list",
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,

@@ -34,6 +34,34 @@ export function field(label, control, hint) {
   );
 }
 
+/** Shows what is wrong with the value of a field, beside it; nothing is wrong if it is empty. */
+export function setError(control, message) {
+  const label = control.closest(".field");
+  label.querySelector(".error")?.remove();
+  if (message) {
+    control.setAttribute("aria-invalid", "true");
+    label.append(h("small", { class: "error", role: "alert" }, message));
+  } else control.removeAttribute("aria-invalid");
+}
+
+/**
+ * A listener that calls `work` and shows its errors beside the first of these controls, or beside
+ * the `control` that the error names.
+ */
+export function attemptAt(controls, work) {
+  return async (event) => {
+    event.preventDefault();
+    for (const control of controls) setError(control, "");
+    try {
+      await work(event);
+    } catch (error) {
+      const at = error.control ?? controls[0];
+      setError(at, error.message);
+      at.focus();
+    }
+  };
+}
+
 export function select(properties, options, chosen) {
   const element = h("select", properties);
   setOptions(element, options, chosen);
@@ -64,7 +92,7 @@ export function table(caption, columns, rows, none = "Nothing yet.") {
     h(
       "tr",
       {},
-      cells.map((cell) => h("td", {}, cell)),
+      cells.map((cell, place) => h("td", { "data-column": columns[place] }, cell)),
     ),
   );
   const whole = h(

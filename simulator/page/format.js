@@ -9,6 +9,12 @@ const whole = new Intl.NumberFormat("en");
 export const credits = (amount) => decimals.format(amount);
 export const count = (number) => whole.format(number);
 
+/** How often something happened. */
+export function times(number) {
+  if (number === 0) return "never";
+  return number === 1 ? "once" : `${count(number)} times`;
+}
+
 /** A name with spaces instead of dashes. */
 export const words = (name) => name.replaceAll("-", " ");
 
@@ -20,6 +26,14 @@ export function span(seconds) {
   if (s < 172800) return `${Math.floor(s / 3600)} h`;
   return `${Math.floor(s / 86400)} d`;
 }
+
+const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+/** A short duration, to a tenth of a second. */
+export const seconds = (number) => `${tenths.format(Math.max(0, number))} s`;
+
+/** The time of day of a Unix time in seconds, in UTC. */
+export const clockTime = (number) => moment(number).slice(11, 19);
 
 /** A Unix time in seconds, formatted like ISO 8601 in UTC. */
 export function moment(seconds) {

@@ -6,6 +6,7 @@ import { count, credits } from "./format.js";
 import { connect, follow } from "./live.js";
 import * as time from "./time.js";
 import { tasks } from "./tasks.js";
+import { requests } from "./requests.js";
 import { accounts } from "./accounts.js";
 import { keys } from "./keys.js";
 import { finetunes } from "./finetunes.js";
@@ -14,7 +15,7 @@ import { faults } from "./faults.js";
 import { clock } from "./clock.js";
 import { docs } from "./docs.js";
 
-const SECTIONS = { tasks, accounts, keys, finetunes, webhooks, faults, clock, docs };
+const SECTIONS = { tasks, requests, accounts, keys, finetunes, webhooks, faults, clock, docs };
 const main = document.getElementById("main");
 const announcer = document.getElementById("announcer");
 const links = [...document.querySelectorAll("nav a")];
@@ -52,8 +53,6 @@ function show(isFirst) {
   for (const link of links) {
     if (link.hash === `#/${name}`) {
       link.setAttribute("aria-current", "page");
-      // On a narrow screen the navigation scrolls horizontally.
-      if (isOther) link.scrollIntoView({ block: "nearest", inline: "center" });
     } else link.removeAttribute("aria-current");
   }
   const { heading, read, open } = mounted.get(name);

@@ -48,7 +48,7 @@ export function organizationPanel(organization, { roles, cap, read }) {
       "header",
       { class: "row" },
       h("h3", {}, organization.name),
-      h("p", { class: "balance" }, h("strong", {}, credits(organization.balance)), " credits"),
+      h("p", { class: "balance" }, h("strong", {}, credits(organization.balance)), " credits left"),
       h(
         "p",
         { class: "note" },

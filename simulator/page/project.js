@@ -16,8 +16,7 @@ function usage(project) {
     { class: "usage" },
     PERIODS.map(([period, name]) => {
       const [spent, limit] = [project.spent[period], project.limits[period]];
-      const text =
-        limit === null ? `${credits(spent)} spent` : `${credits(spent)} of ${credits(limit)}`;
+      const text = `${credits(spent)}${limit === null ? "" : ` of ${credits(limit)}`} credits spent`;
       const meter =
         limit === null
           ? null

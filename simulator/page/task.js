@@ -1,77 +1,114 @@
 // The details of a task, in a dialog.
 
-import { showError, get } from "./api.js";
-import { button, h, redraw } from "./dom.js";
-import { credits, moment, span } from "./format.js";
-import { picture } from "./tasks.js";
+import { attempt, get, showError } from "./api.js";
+import { finish, timeLeft } from "./card.js";
+import { copyButton } from "./copy.js";
+import { button, h, redraw, setText } from "./dom.js";
+import { sections } from "./facts.js";
+import { follow } from "./live.js";
+import { curlOf, submitAgain } from "./repeat.js";
+import * as time from "./time.js";
 
-function facts(task) {
-  const rows = [
-    ["Status", h("span", { class: "chip", "data-progress": task.progress }, task.status)],
-    ["Id", h("code", {}, task.id)],
-    ["Operation", h("code", {}, task.operation)],
-    ["Region", task.region],
-    ["Project", [task.organization, task.project].filter(Boolean).join(" / ")],
-    ["Cost", `${credits(task.cost)} credits`],
-    ["Megapixels", `${task.input_mp ?? "unknown"} in, ${task.output_mp} out`],
-    ["Size", `${task.width} × ${task.height}, ${task.media_type}`],
-    ["Seed", task.seed],
-    ["Accepted", moment(task.accepted_at)],
-    [
-      task.progress === "active" ? "Final at" : "Final",
-      `${moment(task.final_at)}, after ${span(task.final_at - task.accepted_at)}`,
-    ],
-    ["Polls", task.polls],
-    ["Deliveries", task.deliveries],
-  ];
-  return h(
-    "dl",
-    { class: "facts" },
-    rows
-      .filter(([, value]) => value !== "")
-      .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-  );
+const pathOf = (id) => `#/tasks/${encodeURIComponent(id)}`;
+
+function goTo(id) {
+  if (id) location.hash = pathOf(id);
 }
 
-/** The dialog. The browser traps and restores the focus, and closes the dialog with Escape. */
-export function detail() {
-  let id = "";
-  const content = h("div", { class: "task" });
-  const close = button("Close", { click: () => element.close() });
+/** The buttons for the task that `shown` returns. */
+function makeActions(shown) {
+  const end = button("Finish now", { class: "finish", click: attempt(() => finish(shown().id)) });
+  const again = button("Submit again", {
+    class: "again",
+    click: attempt(async () => goTo((await submitAgain(shown())).id)),
+  });
+  const copy = copyButton("Copy as curl", () => curlOf(shown()), { class: "copy" });
+  return { end, again, element: h("div", { class: "row actions" }, end, again, copy) };
+}
+
+/** The buttons to the previous and the next task, of which `neighbour` returns the id. */
+function makeSteps(neighbour) {
+  const step = (label, by) =>
+    button(label, { class: label.toLowerCase(), click: () => goTo(neighbour(by)) });
+  const [previous, next] = [step("Previous", -1), step("Next", 1)];
+  /** A button that is disabled loses the focus, so these only say that they lead nowhere. */
+  const update = () => {
+    previous.setAttribute("aria-disabled", neighbour(-1) === undefined);
+    next.setAttribute("aria-disabled", neighbour(1) === undefined);
+  };
+  const keydown = (event) => {
+    if (event.target.closest("pre, video") || event.altKey || event.ctrlKey) return;
+    if (event.key === "ArrowLeft") previous.click();
+    if (event.key === "ArrowRight") next.click();
+  };
+  return { buttons: [previous, next], update, keydown };
+}
+
+function makeDialog(steps, actions, content, closed) {
   const element = h(
     "dialog",
-    {
-      class: "sheet",
-      "aria-labelledby": "task-title",
-      close: () => {
-        if (id) location.hash = "#/tasks";
-      },
-    },
-    h("header", {}, h("h2", { id: "task-title" }, "Task"), close),
+    { class: "sheet", "aria-labelledby": "task-title", close: closed, keydown: steps.keydown },
+    h(
+      "header",
+      {},
+      h("h2", { id: "task-title" }, "Task"),
+      h(
+        "div",
+        { class: "row" },
+        steps.buttons,
+        button("Close", { class: "close", click: () => element.close() }),
+      ),
+    ),
+    actions,
     content,
   );
+  return element;
+}
+
+/**
+ * The dialog. `order` returns the ids of the listed tasks, through which the buttons lead. The
+ * browser traps and restores the focus, and closes the dialog with Escape.
+ */
+export function detail(order) {
+  let id = "";
+  let shown = null;
+  const content = h("div", { class: "task" });
+  const { end, again, element: actions } = makeActions(() => shown);
+  const steps = makeSteps((by) => {
+    const ids = order();
+    const place = ids.indexOf(id);
+    return place < 0 ? undefined : ids[place + by];
+  });
+  const element = makeDialog(steps, actions, content, () => {
+    if (id) location.hash = "#/tasks";
+  });
 
   async function read() {
-    if (!id) return;
-    const task = await get(`/api/tasks/${encodeURIComponent(id)}`);
+    const wanted = id;
+    if (!wanted) return;
+    const task = await get(`/api/tasks/${encodeURIComponent(wanted)}`);
+    if (id !== wanted) return;
+    const isSame = shown?.id === task.id;
+    shown = task;
+    if (task.progress !== "active" && document.activeElement === end) again.focus();
+    end.hidden = task.progress !== "active";
     redraw(content, task, () => {
-      const frame = content.querySelector("figure") ?? h("figure");
-      if (task.picture && !frame.firstElementChild) frame.append(picture(task));
-      return [
-        frame,
-        facts(task),
-        h("h3", {}, "Request"),
-        h("pre", { tabindex: "0", "aria-label": "Request" }, JSON.stringify(task.request, null, 2)),
-        h("h3", {}, "Result"),
-        h("pre", { tabindex: "0", "aria-label": "Result" }, JSON.stringify(result(task), null, 2)),
-      ];
+      // A video that plays continues when something else of its task changes.
+      const frame = isSame ? content.querySelector(".result") : null;
+      return sections(task, frame ?? h("figure", { class: "result" }));
     });
+    steps.update();
+    tick();
+  }
+
+  function tick() {
+    const left = content.querySelector(".left");
+    if (left && shown) setText(left, timeLeft(shown.final_at));
   }
 
   async function open(wanted) {
     if (wanted === id) return;
     id = wanted;
-    redraw(content, null, () => []);
     if (!id) return element.close();
     try {
       await read();
@@ -82,10 +119,7 @@ export function detail() {
     }
   }
 
-  return { element, open, read };
-}
-
-/** The result as the control interface has it. Only polls return the signed URL. */
-function result({ status, progress, picture: url, media_type, width, height }) {
-  return progress === "ready" ? { status, picture: url, media_type, width, height } : { status };
+  follow(["tasks", "counts", "webhooks"], () => element.open, read);
+  time.onTick(tick);
+  return { element, open, update: steps.update };
 }

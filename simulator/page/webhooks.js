@@ -2,7 +2,7 @@
 
 import { attempt, get, send } from "./api.js";
 import { button, h, keyed, setText } from "./dom.js";
-import { count, words } from "./format.js";
+import { clockTime, count, moment, words } from "./format.js";
 
 const PROGRESS = { delivered: "ready", waiting: "active", "given-up": "failed", refused: "failed" };
 
@@ -15,9 +15,27 @@ function indented(body) {
   }
 }
 
-function attemptLine({ status, problem }, place) {
+function attemptLine({ at, status, problem }, place, startedAt) {
   const outcome = problem ?? (status === null ? "in progress" : `status code ${status}`);
-  return `attempt ${place + 1}: ${outcome}`;
+  return `${clockTime(startedAt + at)} UTC, attempt ${place + 1}: ${outcome}`;
+}
+
+/** When a delivery is due, if it is. */
+function dueLine({ state, due_at, attempts }, startedAt) {
+  if (state !== "waiting") return [];
+  const what = attempts.length === 0 ? "due" : "next attempt";
+  return [`${clockTime(startedAt + due_at)} UTC, ${what}`];
+}
+
+/** The signature of the last attempt: every scheme sends it in the last header. */
+function signature({ headers, attempts }) {
+  if (attempts.length === 0) return "sent with the first attempt";
+  const last = headers.at(-1);
+  return last ? `${last[0]}: ${last[1]}` : "none, because the request has no webhook_secret";
+}
+
+function fact(name, className) {
+  return h("div", {}, h("dt", {}, name), h("dd", { class: className }));
 }
 
 function make(delivery, read) {
@@ -29,17 +47,28 @@ function make(delivery, read) {
       { class: "row" },
       h("span", { class: "chip" }),
       h("code", { class: "url" }),
-      h("a", { href: `#/tasks/${encodeURIComponent(delivery.task)}` }, "task"),
       button("Send again", {
-        "aria-label": `Send delivery ${delivery.id} again`,
+        "aria-label": `Send again: delivery ${delivery.id}`,
         click: attempt(async () => {
           await send("POST", `/api/webhooks/${delivery.id}/redeliver`);
           await read();
         }),
       }),
     ),
-    h("p", { class: "note" }),
-    h("ol", { class: "attempts" }),
+    h(
+      "dl",
+      { class: "facts" },
+      h(
+        "div",
+        {},
+        h("dt", {}, "Task"),
+        h("dd", {}, h("a", { class: "of", href: `#/tasks/${encodeURIComponent(delivery.task)}` })),
+      ),
+      fact("Delivery", "number"),
+      fact("Webhook id", "webhook-id"),
+      fact("Signature", "signature"),
+    ),
+    h("ol", { class: "attempts", "aria-label": "Attempts, oldest first" }),
     h(
       "details",
       {},
@@ -50,27 +79,31 @@ function make(delivery, read) {
   );
 }
 
-function update(item, delivery) {
-  const chip = item.querySelector(".chip");
+function update(item, delivery, startedAt) {
+  const part = (name) => item.querySelector(`.${name}`);
+  const chip = part("chip");
   chip.dataset.progress = PROGRESS[delivery.state] ?? "active";
   setText(chip, words(delivery.state));
-  setText(item.querySelector(".url"), delivery.url);
+  setText(part("url"), delivery.url);
+  setText(part("of"), delivery.prompt || delivery.task);
+  setText(part("number"), `${delivery.id}, ${words(delivery.cause)}`);
+  setText(part("webhook-id"), delivery.webhook_id);
+  setText(part("signature"), signature(delivery));
   setText(
-    item.querySelector(".note"),
-    [`${delivery.id}, ${words(delivery.cause)}`, delivery.webhook_id, delivery.refusal]
-      .filter(Boolean)
-      .join(", "),
-  );
-  setText(
-    item.querySelector(".headers"),
+    part("headers"),
     delivery.headers.map(([name, value]) => `${name}: ${value}`).join("\n") ||
       "(no specific headers)",
   );
-  setText(item.querySelector(".body"), indented(delivery.body));
-  const lines = delivery.attempts.map(attemptLine);
-  const attempts = item.querySelector(".attempts");
+  setText(part("body"), indented(delivery.body));
+  const lines = [
+    ...delivery.attempts.map((one, place) => attemptLine(one, place, startedAt)),
+    ...dueLine(delivery, startedAt),
+    ...(delivery.refusal ? [`refused: ${delivery.refusal}`] : []),
+  ];
+  const attempts = part("attempts");
   if (attempts.dataset.lines === lines.join()) return;
   attempts.dataset.lines = lines.join();
+  attempts.title = `The simulator started at ${moment(startedAt)}`;
   attempts.replaceChildren(...lines.map((line) => h("li", {}, line)));
 }
 
@@ -81,24 +114,26 @@ function mount(root) {
     h(
       "p",
       { class: "note" },
-      "When a task ends, its result is sent to the webhook_url of its request. " +
-        "Signatures and secrets are not shown.",
+      "When a task ends, its result is sent to the webhook_url of its request, and signed with " +
+        "its webhook_secret. Secrets are not shown.",
     ),
     total,
     list,
   );
   async function read() {
-    const { total: all, deliveries } = await get("/api/webhooks?limit=50");
+    const { total: all, started_at, deliveries } = await get("/api/webhooks?limit=50");
     setText(
       total,
-      all === 0 ? "No webhooks yet." : `${count(deliveries.length)} of ${count(all)}, newest first`,
+      all === 0
+        ? "No webhooks yet."
+        : `${count(deliveries.length)} of ${count(all)} deliveries shown, newest first`,
     );
     keyed(
       list,
       deliveries,
       (delivery) => delivery.id,
       (delivery) => make(delivery, read),
-      update,
+      (item, delivery) => update(item, delivery, started_at),
     );
   }
   return { read };

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod clock;
+mod connection;
 mod events;
 mod faults;
 mod guard;
@@ -71,6 +72,7 @@ pub(crate) fn router(
         .route("/api/state", get(overview))
         .route("/api/events", get(events::stream))
         .route("/api/openapi.json", get(openapi::document))
+        .route("/api/connection", get(connection::show))
         .route("/api/clock", get(clock::show).put(clock::set_speed))
         .route("/api/clock/advance", post(clock::advance))
         .route("/api/webhooks", get(webhooks::list))

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use imagekiln_simulator::Config;
+use imagekiln_simulator::{Config, Faults};
 use imagekiln_testbed::Trial;
 
 use super::stage::{self, Stage};
@@ -14,6 +14,9 @@ pub fn tests() -> Vec<Trial> {
             a_fault_that_is_switched_on_takes_effect_on_the_next_request,
         ),
         stage::test(Config::default(), a_switch_uses_the_place_value_and_count_in_its_fields),
+        stage::test(Config::default(), every_fault_is_in_one_group),
+        stage::test(Config::default(), a_preset_adds_and_removes_its_rules),
+        stage::test(Config::default(), an_invalid_rule_or_value_is_explained_beside_its_field),
     ]
 }
 
@@ -36,7 +39,9 @@ async fn a_fault_that_is_switched_on_takes_effect_on_the_next_request(stage: &St
     assert_eq!(submit().await, 500);
     assert_eq!(submit().await, 500);
     // The rule shows how often it was applied, without a reload.
-    browser.wait("document.querySelector('.rules td:nth-child(2)')?.textContent === '2'").await;
+    browser
+        .wait("document.querySelector('.rules td:nth-child(2)')?.textContent === '2 times'")
+        .await;
     browser.click(switch).await;
     browser
         .wait(&format!(
@@ -69,7 +74,7 @@ async fn a_switch_uses_the_place_value_and_count_in_its_fields(stage: &Stage<'_>
     let task =
         bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
     let poll = task["polling_url"].as_str().unwrap();
-    for (status, left) in [(429, "1"), (429, "0"), (200, "0")] {
+    for (status, left) in [(429, "1 more"), (429, "0 more"), (200, "0 more")] {
         let response = bench.get(poll).await;
         assert_eq!(response.status, status);
         assert_eq!(
@@ -82,4 +87,81 @@ async fn a_switch_uses_the_place_value_and_count_in_its_fields(stage: &Stage<'_>
             ))
             .await;
     }
+}
+
+async fn every_fault_is_in_one_group(stage: &Stage<'_>) {
+    let browser = &stage.browser;
+    browser.click("nav a[href='#/faults']").await;
+    browser.wait("document.querySelector('.fault')").await;
+    let shown = browser
+        .run("return [...document.querySelectorAll('.fault')].map((one) => one.dataset.key)")
+        .await;
+    let mut shown: Vec<_> =
+        shown.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let mut known: Vec<_> = Faults::known().iter().map(|fault| fault.name).collect();
+    shown.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(shown, known);
+    let groups = "return [...document.querySelectorAll('.group')]
+        .map((group) => group.querySelectorAll('.fault').length > 0)";
+    assert_eq!(browser.run(groups).await, json!([true, true, true, true, true]));
+}
+
+async fn a_preset_adds_and_removes_its_rules(stage: &Stage<'_>) {
+    let (bench, browser) = (&stage.bench, &stage.browser);
+    browser.click("nav a[href='#/faults']").await;
+    browser.wait("document.querySelector('.preset')").await;
+    let names = browser
+        .run("return [...document.querySelectorAll('.presets li')].map((one) => one.dataset.key)")
+        .await;
+    for wanted in ["Bad network", "429 storm", "Lost replies"] {
+        assert!(names.as_array().unwrap().contains(&json!(wanted)), "{names}");
+    }
+    for name in names.as_array().unwrap() {
+        let preset = format!(".presets [data-key={name}] button");
+        let pressed = format!("document.querySelector({preset:?}).ariaPressed");
+        browser.click(&preset).await;
+        browser.wait(&format!("{pressed} === 'true'")).await;
+        assert!(bench.sim.faults().rules().len() > 1, "{name}");
+        browser.click(&preset).await;
+        browser.wait(&format!("{pressed} === 'false'")).await;
+        assert_eq!(bench.sim.faults().rules(), [], "{name}");
+    }
+}
+
+async fn an_invalid_rule_or_value_is_explained_beside_its_field(stage: &Stage<'_>) {
+    let (bench, browser) = (&stage.bench, &stage.browser);
+    browser.click("nav a[href='#/faults']").await;
+    browser.wait("document.querySelector('.fault')").await;
+    browser.run("document.querySelector('[name=rule]').value = 'html-502@home'").await;
+    browser.click("#section-faults form [type=submit]").await;
+    let error = "document.querySelector('[name=rule][aria-invalid]')
+        ?.closest('.field').querySelector('.error').textContent";
+    let text = browser.wait(error).await;
+    assert!(text.as_str().unwrap().contains("html-502@home"), "{text}");
+
+    let fault = "document.querySelector('[data-key=error-before]')";
+    browser.run(&format!("{fault}.querySelector('[name=value]').value = '200'")).await;
+    browser.click("[data-key=error-before] [role=switch]").await;
+    let shown = |name: &str| {
+        format!(
+            "{fault}.querySelector('[name={name}][aria-invalid]')
+                ?.closest('.field').querySelector('.error').textContent"
+        )
+    };
+    browser.wait(&shown("value")).await;
+    let chance = "fault.querySelector('[name=value]').value = '';
+        const often = fault.querySelector('[name=often]');
+        often.value = 'chance';
+        often.dispatchEvent(new Event('change'));
+        fault.querySelector('[name=number]').value = '1.5';
+        fault.querySelector('[role=switch]').click();";
+    browser.run(&format!("const fault = {fault}; {chance}")).await;
+    browser.wait(&shown("number")).await;
+    assert_eq!(browser.run(&format!("return {} ?? null", shown("value"))).await, json!(null));
+    assert_eq!(bench.sim.faults().rules(), []);
+    browser.run(&format!("{fault}.querySelector('[name=number]').value = '1'")).await;
+    browser.click("[data-key=error-before] [role=switch]").await;
+    browser.wait(&format!("{fault}.querySelector('.switch').textContent === 'on'")).await;
+    assert_eq!(browser.run(&format!("return {} ?? null", shown("number"))).await, json!(null));
 }

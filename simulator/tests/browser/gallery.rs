@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::http::Method;
 use serde_json::json;
 
 use imagekiln_simulator::Config;
@@ -14,6 +15,9 @@ pub fn tests() -> Vec<Trial> {
         stage::test(slow(), a_task_appears_and_turns_into_a_picture_without_a_reload),
         stage::test(slow(), a_failed_task_has_its_status_and_filters_find_it),
         stage::test(slow(), markup_in_a_prompt_is_text),
+        stage::test(slow(), a_task_shows_the_time_left_and_can_be_finished),
+        stage::test(slow(), cards_say_why_a_task_failed_and_what_was_ignored),
+        stage::test(slow(), filters_find_tasks_by_operation_project_and_region),
     ]
 }
 
@@ -38,7 +42,7 @@ async fn a_task_appears_and_turns_into_a_picture_without_a_reload(stage: &Stage<
         "Pending"
     );
     let text = browser.run(&format!("return {card}.textContent")).await;
-    for part in ["a fox in the snow", "gen-2-pro", "global", "3.01 cr"] {
+    for part in ["a fox in the snow", "gen-2-pro", "global", "3.01 credits"] {
         assert!(text.as_str().unwrap().contains(part), "{text}");
     }
     assert_eq!(browser.run(&format!("return {card}.querySelector('img')")).await, json!(null));
@@ -50,6 +54,8 @@ async fn a_task_appears_and_turns_into_a_picture_without_a_reload(stage: &Stage<
         browser.wait("document.querySelector('#count-ready').textContent === '1'").await,
         true
     );
+    let spent = "document.querySelector('.counters div:last-child').textContent";
+    assert_eq!(browser.run(&format!("return {spent}")).await, "credits spent3.01");
     assert_eq!(browser.run("return window.untouched").await, true);
     assert_eq!(bench.sim.counts().delivered, 0, "viewing is not a delivery");
 }
@@ -63,12 +69,7 @@ async fn a_failed_task_has_its_status_and_filters_find_it(stage: &Stage<'_>) {
     browser.wait("document.querySelectorAll('.card').length === 3").await;
     let cases = [("failed", "lost [[error]]"), ("ready", "kept"), ("active", "new")];
     for (progress, prompt) in cases {
-        let choose = format!(
-            "const choice = document.querySelector('[name=progress]');
-              choice.value = '{progress}';
-             choice.dispatchEvent(new Event('change'))"
-        );
-        browser.run(&choose).await;
+        stage.choose("progress", progress).await;
         let shown = "[...document.querySelectorAll('.card .prompt')]
             .map((prompt) => prompt.textContent)";
         browser.wait(&format!("String({shown}) === {prompt:?}")).await;
@@ -101,4 +102,65 @@ async fn markup_in_a_prompt_is_text(stage: &Stage<'_>) {
         )
         .await;
     assert_eq!(made, json!([null, 0]));
+}
+
+async fn a_task_shows_the_time_left_and_can_be_finished(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    let (id, _other) = (submit(stage, "first").await, submit(stage, "second").await);
+    let card = format!("document.querySelector('.card[data-key=\"{id}\"]')");
+    browser.wait(&format!("{card}?.querySelector('.left').textContent === '59 min left'")).await;
+    bench.sim.clock().advance(Duration::from_secs(3570));
+    bench.sim.clock().set_speed(0.0);
+    let stopped = "s left, but the clock is stopped";
+    browser.wait(&format!("{card}.querySelector('.left').textContent.endsWith('{stopped}')")).await;
+    browser.click(&format!(".card[data-key='{id}'] .finish")).await;
+    browser.wait(&format!("{card}.querySelector('img')?.naturalWidth === 96")).await;
+    assert_eq!(
+        browser.run(&format!("return {card}.querySelector('.finish').checkVisibility()")).await,
+        false
+    );
+    let statuses: Vec<_> = bench.sim.tasks().into_iter().map(|task| task.status).collect();
+    assert_eq!(statuses, ["Ready", "Pending"]);
+}
+
+async fn cards_say_why_a_task_failed_and_what_was_ignored(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    let body = json!({ "prompt": "gore", "width": 64, "height": 64, "quality": "high" });
+    let task = bench.submit("/v1/gen-2-pro", &body).await;
+    browser
+        .wait("document.querySelector('.card .ignored')?.textContent === 'Ignored: quality'")
+        .await;
+    bench.sim.clock().advance(Duration::from_secs(3600));
+    let why = "document.querySelector('.card .why').textContent";
+    let why = browser.wait(why).await;
+    assert!(why.as_str().unwrap().contains("\u{201c}gore\u{201d} in the request"), "{why}");
+    browser.run(&format!("location.hash = '#/tasks/{}'", task["id"].as_str().unwrap())).await;
+    let warning = browser.wait("document.querySelector('dialog .warning')?.textContent").await;
+    assert!(warning.as_str().unwrap().contains("no field quality"), "{warning}");
+    let facts = browser.run("return document.querySelector('dialog .facts').textContent").await;
+    assert!(facts.as_str().unwrap().contains(why.as_str().unwrap()), "{facts}");
+}
+
+async fn filters_find_tasks_by_operation_project_and_region(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    submit(stage, "first").await;
+    bench.submit("/v1/gen-2-flex", &json!({ "prompt": "second" })).await;
+    let regional = format!("{}/v1/gen-2-pro", bench.sim.regional_base_url());
+    let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
+    bench.send(Method::POST, &regional, &headers, r#"{ "prompt": "third" }"#).await;
+    browser.wait("document.querySelectorAll('.card').length === 3").await;
+    let options = "[...document.querySelectorAll('[name=project] option')].map((one) => one.value)";
+    assert_eq!(browser.run(&format!("return {options}")).await, json!(["", "default/default"]));
+    for (name, value, found) in [
+        ("operation", "gen-2-flex", "second"),
+        ("region", "regional", "third"),
+        ("project", "default/default", "third,second,first"),
+    ] {
+        stage.choose(name, value).await;
+        let prompts = "[...document.querySelectorAll('.card .prompt')]
+            .map((prompt) => prompt.textContent)";
+        browser.wait(&format!("String({prompts}) === '{found}'")).await;
+        stage.choose(name, "").await;
+        browser.wait("document.querySelectorAll('.card').length === 3").await;
+    }
 }

@@ -45,8 +45,17 @@ async fn nothing_is_loaded_from_elsewhere_and_no_problems_are_logged(stage: &Sta
     let task = stage.bench.submit("/v1/gen-2-pro", &body).await;
     sim.clock().advance(std::time::Duration::from_secs(1));
     browser.wait("document.querySelector('.card img')?.complete").await;
-    let sections =
-        ["accounts", "keys", "finetunes", "webhooks", "faults", "clock", "docs", "tasks"];
+    let sections = [
+        "requests",
+        "accounts",
+        "keys",
+        "finetunes",
+        "webhooks",
+        "faults",
+        "clock",
+        "docs",
+        "tasks",
+    ];
     let mut places: Vec<_> = sections.map(str::to_owned).into();
     places.push(format!("tasks/{}", task["id"].as_str().unwrap()));
     for place in places {

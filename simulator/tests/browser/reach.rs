@@ -15,7 +15,7 @@ use super::stage::{self, Stage};
 pub fn tests() -> Vec<Trial> {
     vec![
         stage::test(Config::default(), the_keyboard_reaches_sections_and_a_tasks_detail),
-        stage::test(Config::default(), a_narrow_screen_scrolls_only_downwards),
+        stage::test(Config::default(), a_narrow_screen_scrolls_only_downwards_and_cuts_nothing),
     ]
 }
 
@@ -59,7 +59,7 @@ async fn the_keyboard_reaches_sections_and_a_tasks_detail(stage: &Stage<'_>) {
     assert_eq!(browser.run("return location.hash").await, "#/tasks");
 }
 
-async fn a_narrow_screen_scrolls_only_downwards(stage: &Stage<'_>) {
+async fn a_narrow_screen_scrolls_only_downwards_and_cuts_nothing(stage: &Stage<'_>) {
     let browser = &stage.browser;
     let prompt = "word".repeat(200);
     let task = stage
@@ -67,34 +67,48 @@ async fn a_narrow_screen_scrolls_only_downwards(stage: &Stage<'_>) {
         .submit("/v1/gen-2-pro", &json!({ "prompt": prompt, "width": 64, "height": 64 }))
         .await;
     stage.bench.sim.clock().advance(Duration::from_secs(1));
-    browser.resize(360, 740).await;
+    stage.bench.sim.faults().add("webhook-late:0.5").unwrap();
+    browser.resize(390, 844).await;
     browser.wait("document.querySelector('.card img')").await;
-    let mut places: Vec<_> =
-        ["accounts", "keys", "finetunes", "webhooks", "faults", "clock", "docs", "tasks"]
-            .map(str::to_owned)
-            .into();
-    places.push(format!("tasks/{}", task["id"].as_str().unwrap()));
-    for place in places {
+    let details = format!("tasks/{}", task["id"].as_str().unwrap());
+    for (place, shown) in [
+        ("requests", ".request"),
+        ("accounts", ".organization"),
+        ("keys", "#section-keys td"),
+        ("finetunes", "#section-finetunes td"),
+        ("webhooks", "#section-webhooks .note"),
+        ("faults", ".rules td"),
+        ("clock", ".face"),
+        ("docs", ".opblock"),
+        ("tasks", ".card"),
+        (&*details, "dialog[open] pre"),
+    ] {
         browser.run(&format!("location.hash = '#/{place}'")).await;
-        browser
-            .wait(&format!(
-                "document.querySelector('nav [aria-current]').hash === '#/{}'",
-                place.split('/').next().unwrap()
-            ))
-            .await;
+        browser.wait(&format!("document.querySelector('{shown}')?.checkVisibility()")).await;
         if place == "docs" {
-            browser.wait("document.querySelector('.opblock')").await;
+            browser.click("#operations-generation-gen_2_pro button").await;
+            browser.wait("document.querySelector('.opblock.is-open .execute')").await;
         }
-        let widths = browser
-            .run(
-                "const page = document.documentElement;
-                 return [page.scrollWidth <= page.clientWidth, innerWidth]",
-            )
-            .await;
-        assert_eq!(widths, json!([true, 360]), "{place}");
+        let open = "document.querySelectorAll('main details').forEach((one) => one.open = true)";
+        browser.run(open).await;
+        assert_eq!(browser.run(TOO_WIDE).await, json!([]), "{place}");
     }
-    browser.wait("document.querySelector('dialog[open] pre')").await;
-    let dialog =
-        browser.run("return document.querySelector('dialog').scrollWidth <= innerWidth").await;
-    assert_eq!(dialog, true);
 }
+
+/// The elements that scroll horizontally, and the controls that are not completely within the
+/// width of the screen.
+const TOO_WIDE: &str = "
+    const visible = [...document.querySelectorAll('body, body *')]
+        .filter((one) => one.checkVisibility() && !one.matches('.skip, .unseen'));
+    const scrolls = visible
+        .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
+        .filter((one) => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX));
+    const cut = visible
+        .filter((one) => one.matches('a, button, input, select, summary, textarea'))
+        .filter((one) => {
+            const { left, right } = one.getBoundingClientRect();
+            return left < 0 || right > document.documentElement.clientWidth;
+        });
+    const page = document.documentElement;
+    return [...scrolls, ...cut, ...(page.scrollWidth > page.clientWidth ? [page] : [])]
+        .map((one) => one.outerHTML.slice(0, 200));";

@@ -2,7 +2,7 @@
 
 use imagekiln_simulator::Config;
 use imagekiln_testbed::{
-    Runtime, Trial,
+    Requirement, Runtime, Trial,
     browser::{BROWSER, Browser},
     name_of,
 };
@@ -14,12 +14,40 @@ pub struct Stage<'a> {
     pub browser: &'a Browser,
 }
 
+impl Stage<'_> {
+    /// Keeps what the page copies in `window.copied`, instead of the clipboard.
+    pub async fn catch_copies(&self) {
+        let script = "navigator.clipboard.writeText = async (text) => { window.copied = text; }";
+        self.browser.run(script).await;
+    }
+
+    /// Chooses a value of a control in the visible section.
+    pub async fn choose(&self, name: &str, value: &str) {
+        let script = format!(
+            "const control = [...document.querySelectorAll('main [name={name}]')]
+                 .find((one) => one.checkVisibility());
+             control.value = '{value}';
+             control.dispatchEvent(new Event('input'));
+             control.dispatchEvent(new Event('change'));"
+        );
+        self.browser.run(&script).await;
+    }
+}
+
 /// Creates a test from a scene that it runs on a stage.
 pub fn test<S>(config: Config, scene: S) -> Trial
 where
     S: AsyncFnOnce(&Stage<'_>) + Send + 'static,
 {
-    imagekiln_testbed::test(name_of(&scene), &[BROWSER], Runtime::CurrentThread, async || {
+    test_with(&[BROWSER], config, scene)
+}
+
+/// Creates a test that needs more than a browser.
+pub fn test_with<S>(requirements: &'static [Requirement], config: Config, scene: S) -> Trial
+where
+    S: AsyncFnOnce(&Stage<'_>) + Send + 'static,
+{
+    imagekiln_testbed::test(name_of(&scene), requirements, Runtime::CurrentThread, async || {
         Browser::with(async |browser| {
             let stage = Stage { bench: Bench::with(config).await, browser };
             browser.open(stage.bench.sim.control_url()).await;

@@ -17,13 +17,26 @@ async fn a_webhook_is_shown_with_its_body_and_can_be_sent_again(stage: &Stage<'_
     let refusing =
         tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let hook = format!("http://{refusing}/<b>hook</b>");
-    let body = json!({ "prompt": "x", "width": 64, "height": 64, "webhook_url": hook });
+    let body = json!({
+        "prompt": "a fox", "width": 64, "height": 64,
+        "webhook_url": hook, "webhook_secret": "s3cret",
+    });
     let task = bench.submit("/v1/gen-2-pro", &body).await;
     bench.sim.clock().advance(std::time::Duration::from_secs(1));
     browser.wait("document.querySelector('.delivery .attempts li')").await;
     let shown = browser.run("return document.querySelector('.delivery .body').textContent").await;
     assert!(shown.as_str().unwrap().contains(task["id"].as_str().unwrap()), "{shown}");
     assert_eq!(browser.run("return document.querySelectorAll('.delivery b').length").await, 0);
+    let facts = "return ['.of', '.signature', '.attempts li']
+        .map((selector) => document.querySelector(`.delivery ${selector}`).textContent)";
+    let facts = browser.run(facts).await;
+    assert_eq!(facts[0], "a fox");
+    let headers = &bench.sim.webhooks()[0].headers;
+    assert_eq!(facts[1], format!("{}: {}", headers[0].0, headers[0].1));
+    assert!(headers[0].1.starts_with("sha256="), "{headers:?}");
+    let attempt = facts[2].as_str().unwrap();
+    assert!(attempt[..8].bytes().filter(|byte| *byte == b':').count() == 2, "{attempt}");
+    assert!(attempt.contains(" UTC, attempt 1: "), "{attempt}");
     browser.click(".delivery button").await;
     browser.wait("document.querySelectorAll('.delivery').length === 2").await;
     assert_eq!(bench.sim.webhooks().len(), 2);

@@ -12,6 +12,8 @@ pub(super) struct StoredFinetune {
     pub(super) finetune: Finetune,
     /// The Unix time at which its training ends.
     usable_at: Duration,
+    /// The id of the task that trains it; empty if none does.
+    trained_by: String,
 }
 
 /// A finetune that a task trains.
@@ -25,7 +27,7 @@ pub(crate) struct Training {
 impl StoredFinetune {
     /// A finetune that can be used at once.
     pub(super) fn usable(finetune: Finetune) -> Self {
-        Self { finetune, usable_at: Duration::ZERO }
+        Self { finetune, usable_at: Duration::ZERO, trained_by: String::new() }
     }
 
     pub(super) fn is_usable(&self, unix: Duration) -> bool {
@@ -69,10 +71,18 @@ impl Accounts {
         let Some(organization) = self.organizations.get_mut(&project.organization) else { return };
         let action = format!("train the finetune `{name}` with the task {task}");
         let finetune = Finetune { name: name.clone(), shared: false };
-        let stored = StoredFinetune { finetune, usable_at: ends_at };
+        let stored = StoredFinetune { finetune, usable_at: ends_at, trained_by: task };
         organization.finetunes.entry(name).or_insert(stored);
         let actor = format!("a key of the project {}", project.project);
         self.audit.write(unix, &actor, Some(&*project.organization), action, true);
+    }
+
+    /// Makes the finetune usable that a task trains, because the task ends earlier.
+    pub(crate) fn finish_training(&mut self, task: &str, unix: Duration) {
+        let finetunes = self.organizations.values_mut().flat_map(|of| of.finetunes.values_mut());
+        for stored in finetunes.filter(|stored| stored.trained_by == task) {
+            stored.usable_at = stored.usable_at.min(unix);
+        }
     }
 
     /// The number of finetunes that can be used.

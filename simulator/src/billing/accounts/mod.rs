@@ -109,6 +109,11 @@ impl Accounts {
         Ok(key.project.clone())
     }
 
+    /// Whether this is a key of a project.
+    pub(crate) fn knows_key(&self, key: &str) -> bool {
+        self.key_ids.contains_key(key)
+    }
+
     /// Whether a project has access to an operation, named as in its path but without `/v1/`.
     pub(crate) fn admits(&self, project: &ProjectRef, operation: &str) -> bool {
         self.record(project).is_some_and(|project| match &project.endpoints {

@@ -132,6 +132,7 @@ pub(super) async fn finish(
         if let Some(task) = records.tasks.finish(&id, now) {
             let result = task_result::of(&state, task, now, &task.base);
             state.webhooks.bring_forward(&id, now, &result);
+            records.accounts.finish_training(&id, state.clock.unix_at(now));
         }
         records.tasks.settle(now, state.retention());
     }

@@ -170,6 +170,26 @@ async fn the_state_has_counts_and_the_clock_advances() {
 }
 
 #[tokio::test]
+async fn the_operator_sees_how_to_connect() {
+    let bench = Bench::new().await;
+    let mut expected = json!({
+        "base_url": bench.sim.base_url(),
+        "regional_base_url": bench.sim.regional_base_url(),
+        "key": bench.sim.api_key(),
+    });
+    assert_eq!(bench.show("/api/connection").await, expected);
+    expected["key"] = json!(null);
+    let user = bench.control_as("bob", Method::GET, "/api/connection", None).await;
+    assert_eq!(user.json(), expected);
+    let audit = bench.show("/api/audit").await.to_string();
+    assert!(!audit.contains("reveal"), "{audit}");
+    let keys = &bench.show("/api/organizations").await["organizations"][0]["projects"][0]["keys"];
+    let revoke = format!("/api/keys/{}", keys[0]["id"].as_str().unwrap());
+    bench.control(Method::DELETE, &revoke, None).await;
+    assert_eq!(bench.show("/api/connection").await, expected);
+}
+
+#[tokio::test]
 async fn the_contract_is_served_with_its_prefix_and_valid_examples() {
     let bench = Bench::with(Config { model_prefix: "xyz".to_owned(), ..Config::default() }).await;
     let document = bench.show("/api/openapi.json").await;

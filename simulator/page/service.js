@@ -1,0 +1,81 @@
+// Calls of the service: its addresses, keys, and submissions.
+
+import { get, send } from "./api.js";
+
+/** The path of an operation, whose name has the neutral prefix `gen`. */
+export async function pathOf(operation) {
+  const { model_prefix: prefix } = await get("/api/state");
+  return `/v1/${operation.replace(/^gen-/, `${prefix}-`)}`;
+}
+
+export async function baseOf(region) {
+  const { base_url, regional_base_url } = await get("/api/state");
+  return region === "regional" ? regional_base_url : base_url;
+}
+
+const revealed = new Map();
+
+/** Reveals a key once, because the audit log contains each time. */
+async function reveal({ id }) {
+  if (!revealed.has(id)) {
+    const { key } = await send("POST", `/api/keys/${encodeURIComponent(id)}/reveal`);
+    revealed.set(id, key);
+  }
+  return revealed.get(id);
+}
+
+/**
+ * A complete key of a project, or of any project, preferably of the organization Default. Returns
+ * `null` if there is none, or if the acting user may not reveal it.
+ */
+export async function findKey({ organization, project } = {}) {
+  const { organizations } = await get("/api/organizations");
+  const fits = (wanted, id) => wanted === undefined || wanted === id;
+  const rank = ({ id }) => (id === "default" ? 0 : 1);
+  const [first] = organizations
+    .filter(({ id }) => fits(organization, id))
+    .sort((one, other) => rank(one) - rank(other))
+    .flatMap(({ projects }) => projects)
+    .filter(({ id }) => fits(project, id))
+    .flatMap(({ keys }) => keys);
+  try {
+    return first ? await reveal(first) : null;
+  } catch (error) {
+    if (error.status === 403) return null;
+    throw error;
+  }
+}
+
+/** What is wrong with a request, in one line. */
+function reason(detail) {
+  if (!Array.isArray(detail)) return String(detail);
+  return detail.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
+}
+
+/** Submits a request to the service with this key, and returns the new task. */
+export async function submit({ operation, region, key }, body) {
+  const response = await fetch(`/try/${region}${await pathOf(operation)}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-key": key },
+    body: JSON.stringify(body),
+  });
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  const detail = reason(answer.detail ?? "no details");
+  throw new Error(`The submission got status code ${response.status}: ${detail}`);
+}
+
+/** Quotes a text for a shell. */
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The longest argument of a command, with some reserve. Linux allows 128 KiB. */
+const MAX_ARGUMENT = 100_000;
+
+/** The command that submits a request with curl. A large body is its standard input. */
+export async function curl({ operation, region, key }, body) {
+  const url = (await baseOf(region)) + (await pathOf(operation));
+  const json = JSON.stringify(body);
+  const start = `curl ${quoted(url)} --header ${quoted(`x-key: ${key}`)} --json`;
+  if (json.length <= MAX_ARGUMENT) return `${start} ${quoted(json)}`;
+  return `${start} @- <<'END'\n${json}\nEND`;
+}

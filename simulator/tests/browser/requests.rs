@@ -1,0 +1,54 @@
+//! The journal shows the requests, and explains why some were rejected.
+
+use serde_json::json;
+
+use imagekiln_simulator::Config;
+use imagekiln_testbed::Trial;
+
+use super::stage::{self, Stage};
+
+pub fn tests() -> Vec<Trial> {
+    vec![stage::test(Config::default(), rejected_requests_are_explained_and_filters_find_them)]
+}
+
+async fn rejected_requests_are_explained_and_filters_find_them(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    browser.click("nav a[href='#/requests']").await;
+    let body = json!({ "prompt": "x [[html-502@poll]]", "width": 64, "height": 64, "size": 1 });
+    let task = bench.submit("/v1/gen-2-pro", &body).await;
+    bench.get(task["polling_url"].as_str().unwrap()).await;
+    bench.post("/v1/gen-2-flex", &json!({ "prompt": "<b>x</b>", "width": 3 })).await;
+    bench.fetch(&format!("{}/v1/get_result?id=1", bench.sim.base_url())).await;
+    browser.wait("document.querySelectorAll('.request').length === 4").await;
+    let texts = "[...document.querySelectorAll('.request')].map((one) => [
+        one.querySelector('.chip').textContent,
+        one.querySelector('.call').textContent,
+        [...one.querySelectorAll('.notes li')].map((line) => line.textContent).join('; '),
+    ])";
+    let shown = browser.run(&format!("return {texts}")).await;
+    let key_problem = shown[0][2].clone();
+    assert!(key_problem.as_str().unwrap().contains("x-key"), "{shown}");
+    assert_eq!(
+        shown,
+        json!([
+            ["403", "GET /v1/get_result", key_problem],
+            [
+                "422",
+                "POST /v1/gen-2-flex",
+                "body.width: Input should be greater than or equal to 64",
+            ],
+            ["502", "GET /v1/get_result", "Faults: html-502"],
+            ["200", "POST /v1/gen-2-pro", "Ignored fields: size"],
+        ])
+    );
+    let link = format!("#/tasks/{}", task["id"].as_str().unwrap());
+    let found = "return document.querySelector('.request:last-child .of').hash";
+    assert_eq!(browser.run(found).await, link);
+
+    for (name, value, found) in [("status", "422", 1), ("operation", "get_result", 2)] {
+        stage.choose(name, value).await;
+        browser.wait(&format!("document.querySelectorAll('.request').length === {found}")).await;
+        stage.choose(name, "").await;
+        browser.wait("document.querySelectorAll('.request').length === 4").await;
+    }
+}
