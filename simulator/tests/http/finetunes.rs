@@ -52,6 +52,18 @@ async fn a_trained_finetune_can_be_used_once_its_task_is_ready() {
 }
 
 #[tokio::test]
+async fn a_training_that_is_finished_early_adds_its_finetune_at_once() {
+    let bench = Bench::new().await;
+    bench.sim.clock().set_speed(0.0);
+    let task = bench.submit(PATH, &json!({ "name": "my-style" })).await;
+    let id = task["id"].as_str().unwrap();
+    let finish = format!("{}/api/tasks/{id}/finish", bench.sim.control_url());
+    let headers = [("content-type", "application/json")];
+    assert_eq!(bench.send(Method::POST, &finish, &headers, "{}").await.status, 200);
+    assert_eq!(use_of(&bench, "my-style").await, 200);
+}
+
+#[tokio::test]
 async fn a_finetune_without_a_name_has_that_of_its_task() {
     let bench = Bench::new().await;
     let task = bench.submit(PATH, &json!({ "name": null })).await;
