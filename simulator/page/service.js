@@ -8,7 +8,7 @@ export async function pathOf(operation) {
   return `/v1/${operation.replace(/^gen-/, `${prefix}-`)}`;
 }
 
-export async function baseOf(region) {
+async function baseOf(region) {
   const { base_url, regional_base_url } = await get("/api/state");
   return region === "regional" ? regional_base_url : base_url;
 }
