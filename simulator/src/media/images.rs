@@ -29,7 +29,7 @@ pub(crate) struct Input {
 #[derive(Clone)]
 pub(crate) enum Image {
     Inline(Inline),
-    /// Given by its URL, of which only the host is kept. It is not fetched.
+    /// Given by its URL, of which only the host is kept. It was not fetched.
     Elsewhere(String),
 }
 
