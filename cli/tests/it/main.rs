@@ -19,4 +19,5 @@ mod saving;
 mod server;
 mod simulating;
 mod tasks;
+mod testing;
 mod webhook;

@@ -1,0 +1,23 @@
+//! Compares `docs/testing.md` with the files that it shows.
+
+use std::{fs, path::Path};
+
+const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/testing.md"));
+
+#[test]
+fn the_page_shows_the_files_that_are_tested() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/testing");
+    for file in [
+        "pytest/conftest.py",
+        "pytest/test_client.py",
+        "jest/start.js",
+        "jest/stop.js",
+        "jest/simulator.js",
+        "jest/client.test.js",
+        "go/client_test.go",
+        "github/test.yaml",
+    ] {
+        let text = fs::read_to_string(examples.join(file)).unwrap();
+        assert!(PAGE.contains(&format!("\n{text}```\n")), "{file} differs");
+    }
+}
