@@ -13,7 +13,7 @@ use crate::{
     endpoints::router::{self, Endpoint},
     error::StartError,
     faults::Faults,
-    http::{self, Listeners, cors},
+    http::{self, Listeners, cors, tls},
     journal::RequestRecord,
     runtime::clock::Clock,
     state::AppState,
@@ -49,12 +49,14 @@ impl Simulator {
         let global = Listeners::open(config.listen).await?;
         let regional = Listeners::open(config.regional_listen).await?;
         let control = Listeners::open(config.control_listen).await?;
-        let bases = (base_url(global.address), base_url(regional.address));
-        let control_url = base_url(control.address);
-        info!(base = bases.0, regional_base = bases.1, control = control_url, "listening");
+        let bases = [&global, &regional].map(|at| base_url(config.scheme(), at.address));
+        let control_url = base_url("http", control.address);
+        let tls = config.tls.as_ref().map(|files| tls::acceptor(files, &config.hosts()));
+        let tls = tls.transpose()?;
+        info!(base = bases[0], regional_base = bases[1], control = control_url, "listening");
         let own_ports = [&global, &regional, &control].map(|listeners| listeners.address.port());
         let own_ports = own_ports.into();
-        let state = Arc::new(AppState::new(config, contract, bases.0, bases.1, own_ports)?);
+        let state = Arc::new(AppState::new(config, contract, bases, own_ports)?);
         let stop = watch::Sender::new(false);
         let endpoint = |region| {
             let endpoint = Endpoint { state: Arc::clone(&state), region, is_forwarded: false };
@@ -62,24 +64,25 @@ impl Simulator {
         };
         let control_router = control::router(Arc::clone(&state), control.address, stop.subscribe());
         let servers = [
-            (global, endpoint(Region::Global)),
-            (regional, endpoint(Region::Regional)),
-            (control, control_router),
+            (global, endpoint(Region::Global), tls.clone()),
+            (regional, endpoint(Region::Regional), tls),
+            (control, control_router, None),
         ];
         let timeout = state.config.client_timeout;
-        let servers = servers.into_iter().flat_map(|(listeners, router)| {
+        let servers = servers.into_iter().flat_map(|(listeners, router, tls)| {
             let sockets = listeners.sockets.into_iter();
-            sockets.map(move |socket| (socket, router.clone()))
+            sockets.map(move |socket| (socket, tls.clone(), router.clone()))
         });
-        let servers = servers.map(|(socket, router)| {
-            tokio::spawn(http::serve(socket, router, timeout, stop.subscribe()))
+        let servers = servers.map(|(socket, tls, router)| {
+            tokio::spawn(http::serve(socket, tls, router, timeout, stop.subscribe()))
         });
         let servers = servers.collect();
         let webhooks = tokio::spawn(webhooks::run(Arc::clone(&state.webhooks), stop.subscribe()));
         Ok(Self { state, stop, servers, webhooks, control_url })
     }
 
-    /// The base URL, without a trailing slash: `http://127.0.0.1:PORT`.
+    /// The base URL, without a trailing slash: `http://127.0.0.1:PORT`, or `https://` with
+    /// [`Config::tls`].
     pub fn base_url(&self) -> &str {
         self.state.base(Region::Global)
     }
@@ -204,12 +207,12 @@ impl Drop for Simulator {
 }
 
 /// The base URL of `address`, with the loopback address instead of an unspecified one.
-fn base_url(mut address: SocketAddr) -> String {
+fn base_url(scheme: &str, mut address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         address.set_ip(match address {
             SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
             SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
         });
     }
-    format!("http://{address}")
+    format!("{scheme}://{address}")
 }

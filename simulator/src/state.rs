@@ -75,8 +75,7 @@ impl AppState {
     pub(crate) fn new(
         config: Config,
         contract: Arc<Contract>,
-        global_base: String,
-        regional_base: String,
+        [global_base, regional_base]: [String; 2],
         own_ports: Vec<u16>,
     ) -> Result<Self, StartError> {
         let chance = Chance::new(config.seed.map_or(0, Secret::into_exposed));

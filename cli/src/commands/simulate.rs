@@ -22,7 +22,7 @@ use crate::{
 use imagekiln::{
     API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
 };
-use imagekiln_simulator::{Config, FetchImages, Secret, Simulator};
+use imagekiln_simulator::{Config, FetchImages, Secret, Simulator, TlsFiles};
 
 pub const NAME: &str = "simulate";
 
@@ -60,6 +60,13 @@ struct Options {
     /// The origin of a web page that may call the service, or `*` for all; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
+    /// Serve over TLS with the certificate in this PEM file; without --tls-key the file also has
+    /// the key, and is written with a self-signed certificate if it does not exist
+    #[arg(long, value_name = "FILE")]
+    tls_certificate: Option<PathBuf>,
+    /// The private key of the certificate, a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
     /// The base URL at which clients reach the simulator, for example behind a proxy [default: the
     /// host that each client names]
     #[arg(long, value_name = "URL")]
@@ -186,6 +193,9 @@ fn config(options: Options, default_port: u16) -> Result<Config, Failure> {
         config.control_token = Some(token.into());
     }
     config.cors_origins.extend(options.cors_origin);
+    if let Some(certificate) = options.tls_certificate {
+        config.tls = Some(TlsFiles { certificate, key: options.tls_key });
+    }
     if options.public_url.is_some() {
         config.public_url = options.public_url;
     }

@@ -71,6 +71,33 @@ fn the_page_opens_with_the_token() {
 }
 
 #[test]
+fn a_self_signed_certificate_is_written_once_and_can_be_trusted() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_kiln");
+    let script = format!(
+        "{program} generate 'a fox' --output $1 --width 64 --height 64 && echo $IMAGEKILN_BASE_URL"
+    );
+    let simulate = |picture: &str| {
+        let options = ["simulate", "--ready-after", "0", "--tls-certificate", "kiln.pem"];
+        let command = ["--", "sh", "-c", &script, "sh", picture];
+        let mut kiln = place.kiln(&[&options[..], &command].concat());
+        Outcome::of(kiln.env("SSL_CERT_FILE", "kiln.pem").output().unwrap())
+    };
+    let text = simulate("one.png").ok().text();
+    assert!(text.starts_with("one.png\nhttps://127.0.0.1:"), "{text}");
+    let written = std::fs::read(place.path("kiln.pem")).unwrap();
+    #[cfg(unix)]
+    {
+        let file = std::fs::metadata(place.path("kiln.pem")).unwrap();
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&file) & 0o777, 0o600);
+    }
+    simulate("two.png").ok();
+    assert_eq!(std::fs::read(place.path("kiln.pem")).unwrap(), written);
+    place.write("kiln.pem", "nothing");
+    assert_shown!("simulate_no_certificate", simulate("three.png").fails(2).stderr);
+}
+
+#[test]
 fn json_output_contains_the_settings() {
     let place = Place::new();
     let mut simulating = Simulating::start(&place, &["--json", "--listen", "127.0.0.1:0"]);

@@ -5,12 +5,16 @@ mod error;
 mod fetch_images;
 mod operations;
 mod output_format;
+mod tls;
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde::Deserialize;
+use url::Url;
 
-pub use self::{error::ConfigError, fetch_images::FetchImages, output_format::OutputFormat};
+pub use self::{
+    error::ConfigError, fetch_images::FetchImages, output_format::OutputFormat, tls::TlsFiles,
+};
 use crate::{
     billing::{accounts::Organization, credits::Prices},
     tasks::moderation::Moderation,
@@ -47,8 +51,9 @@ pub struct Config {
     /// is 0. Default: none, which is a free port of 127.0.0.1; `kiln simulate` takes port 8315.
     pub regional_listen: Option<SocketAddr>,
     /// The address of the control interface and its page, which must be loopback even with
-    /// `allow_remote`, unless there is a `control_token`. It must differ from the other two unless the port is 0. Default: none, which
-    /// is a free port of 127.0.0.1; `kiln simulate` takes port 8316.
+    /// `allow_remote`, unless there is a `control_token`. It must differ from the other two unless
+    /// the port is 0. Default: none, which is a free port of 127.0.0.1; `kiln simulate` takes port
+    /// 8316.
     pub control_listen: Option<SocketAddr>,
     /// The token that the control interface requires: `authorization: Bearer TOKEN`, or once
     /// `?token=TOKEN` in the URL of the page. With a token, `control_listen` may be any address. It
@@ -58,6 +63,9 @@ pub struct Config {
     /// The origins of web pages that may call the service, such as `http://localhost:3000`, or `*`
     /// for all. Default: none.
     pub cors_origins: Vec<String>,
+    /// The files with which the service is served over TLS, so that its URLs start with `https://`.
+    /// The control interface stays without TLS. Default: none.
+    pub tls: Option<TlsFiles>,
     /// The base URL at which clients reach the simulator, for example behind a proxy that ends TLS.
     /// Polling and delivery URLs start with it. Default: none, which takes the host that the client
     /// named in its request.
@@ -173,6 +181,7 @@ impl Default for Config {
             control_listen: None,
             control_token: None,
             cors_origins: Vec::new(),
+            tls: None,
             public_url: None,
             regional_public_url: None,
             allow_remote: false,
@@ -217,6 +226,18 @@ impl Config {
     /// contains the line.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         toml::from_str(text).map_err(|error| ConfigError::new(text, &error))
+    }
+
+    /// The scheme of the service's URLs.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// The hosts at which clients may reach the service.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        let public = [&self.public_url, &self.regional_public_url].into_iter().flatten();
+        let public = public.filter_map(|url| Url::parse(url).ok()?.host_str().map(str::to_owned));
+        ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter().chain(public).collect()
     }
 
     /// The time from acceptance to the final status, for an operation named without `/v1/`.

@@ -18,7 +18,7 @@ pub(super) fn of(endpoint: &Endpoint, head: &Parts) -> String {
         return url.trim_end_matches('/').to_owned();
     }
     match host(head).filter(|_| !endpoint.is_forwarded) {
-        Some(host) => format!("http://{host}"),
+        Some(host) => format!("{}://{host}", config.scheme()),
         None => endpoint.state.base(endpoint.region).to_owned(),
     }
 }

@@ -82,7 +82,13 @@ pub(super) async fn submit(
         Some(response) => response,
         None => {
             let ignored = ignored_header(&valid.parsed.ignored);
-            let accepted = accept::accept(endpoint, headers, call, valid, applied.foreign_base())?;
+            let accepted = accept::accept(
+                endpoint,
+                headers,
+                call,
+                valid,
+                applied.foreign_base(state.config.scheme()),
+            )?;
             record.set_task(&accepted.id);
             let mut response = response::json(StatusCode::OK, &accepted);
             response.headers_mut().extend(ignored);

@@ -61,9 +61,9 @@ impl AppliedFaults {
     }
 
     /// The base of the polling URL, if it is not the simulator's own.
-    pub(crate) fn foreign_base(&self) -> Option<String> {
+    pub(crate) fn foreign_base(&self, scheme: &str) -> Option<String> {
         self.effects().find_map(|effect| match effect {
-            Effect::PollingHost(host) => Some(format!("http://{host}")),
+            Effect::PollingHost(host) => Some(format!("{scheme}://{host}")),
             _ => None,
         })
     }

@@ -27,12 +27,14 @@ use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
+use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
 use super::{
     activity::{Activity, Cut},
     body::{Timed, TrackedBody},
     linger,
+    socket::Socket,
     stream::{Returned, TrackedStream},
     waiting::Waiting,
 };
@@ -55,18 +57,23 @@ enum End {
 /// Serves requests until the connection is closed by either side.
 pub(crate) async fn serve(
     stream: TcpStream,
+    tls: Option<TlsAcceptor>,
     router: Router,
     client_timeout: Duration,
     waiting: Arc<Waiting>,
     mut stopped: watch::Receiver<bool>,
 ) {
+    let Some(stream) = Socket::accept(stream, tls, client_timeout).await else {
+        debug!("a TLS handshake failed");
+        return;
+    };
     let activity = Activity::new(client_timeout, waiting);
     let (stream, returned) = TrackedStream::new(stream, Arc::clone(&activity));
     let end = serve_requests(stream, router, &activity, client_timeout, stopped.clone()).await;
     let Ok(Returned { stream, error }) = returned.await else { return };
     if activity.cut() == Some(Cut::Reset) {
         // If this fails the connection is closed normally. There is no way to report it.
-        let _ = stream.set_zero_linger();
+        let _ = stream.tcp().set_zero_linger();
     }
     if end == End::Aborted {
         return;

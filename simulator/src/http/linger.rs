@@ -6,19 +6,21 @@ use std::{io::ErrorKind, time::Duration};
 
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::timeout};
 
+use super::socket::Socket;
+
 /// How much of what the client is still sending is discarded. Then the connection is closed.
 const MAX_BYTES: usize = 256 << 20;
 
 /// Sends the last bytes, ends the sending side, and discards what arrives until the client closes
 /// its side.
-pub(crate) async fn close(mut stream: TcpStream, last: &[u8], time: Duration) {
+pub(crate) async fn close(mut stream: Socket, last: &[u8], time: Duration) {
     let discard = async {
         if stream.write_all(last).await.is_err() || stream.shutdown().await.is_err() {
             return;
         }
         let mut discarded = 0;
-        while discarded < MAX_BYTES && stream.readable().await.is_ok() {
-            match read(&stream) {
+        while discarded < MAX_BYTES && stream.tcp().readable().await.is_ok() {
+            match read(stream.tcp()) {
                 Ok(0) => return,
                 Ok(length) => discarded += length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}

@@ -15,7 +15,9 @@ mod protocol_error;
 pub(crate) mod range;
 pub(crate) mod response;
 pub(crate) mod signed_url;
+mod socket;
 mod stream;
+pub(crate) mod tls;
 mod waiting;
 
 use std::{io::ErrorKind, sync::Arc, time::Duration};
@@ -26,6 +28,7 @@ use tokio::{
     sync::watch,
     task::JoinSet,
 };
+use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
 use self::waiting::Waiting;
@@ -45,6 +48,7 @@ const MAX_WAITING: usize = 2048;
 /// idle, to send its body, or to read any part of a response is disconnected.
 pub(crate) async fn serve(
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     router: Router,
     client_timeout: Duration,
     stopped: watch::Receiver<bool>,
@@ -64,6 +68,7 @@ pub(crate) async fn serve(
         let _ = stream.set_nodelay(true);
         connections.spawn(connection::serve(
             stream,
+            tls.clone(),
             router.clone(),
             client_timeout,
             Arc::clone(&waiting),

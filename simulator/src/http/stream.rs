@@ -9,19 +9,19 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
     sync::oneshot,
 };
 
 use super::{
     activity::Activity,
     protocol_error::{self, ProtocolError},
+    socket::Socket,
 };
 
 /// A stream for hyper, which is returned when hyper drops it.
 pub(crate) struct TrackedStream {
     /// `None` only while this is dropped.
-    stream: Option<TcpStream>,
+    stream: Option<Socket>,
     activity: Arc<Activity>,
     error: Option<ProtocolError>,
     end: Option<oneshot::Sender<Returned>>,
@@ -29,21 +29,21 @@ pub(crate) struct TrackedStream {
 
 /// A stream that hyper has finished with.
 pub(crate) struct Returned {
-    pub(crate) stream: TcpStream,
+    pub(crate) stream: Socket,
     /// The response that hyper did not send.
     pub(crate) error: Option<ProtocolError>,
 }
 
 impl TrackedStream {
     pub(crate) fn new(
-        stream: TcpStream,
+        stream: Socket,
         activity: Arc<Activity>,
     ) -> (Self, oneshot::Receiver<Returned>) {
         let (end, returned) = oneshot::channel();
         (Self { stream: Some(stream), activity, error: None, end: Some(end) }, returned)
     }
 
-    fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+    fn stream(&mut self) -> io::Result<Pin<&mut Socket>> {
         self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }

@@ -236,8 +236,10 @@ impl Tasks {
 
     /// Removes the tasks of a project and returns their ids. Their numbers are not used again.
     pub(crate) fn remove_of(&mut self, project: &ProjectRef) -> BTreeSet<String> {
-        let of_project = self.kept.extract_if(.., |_, task| task.project == *project);
-        let removed: BTreeMap<_, _> = of_project.collect();
+        let (removed, kept): (BTreeMap<_, _>, _) = std::mem::take(&mut self.kept)
+            .into_iter()
+            .partition(|(_, task)| task.project == *project);
+        self.kept = kept;
         self.active.remove(project);
         self.finished.retain(|number| !removed.contains_key(number));
         self.with_images.retain(|number| !removed.contains_key(number));

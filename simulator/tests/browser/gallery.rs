@@ -113,6 +113,7 @@ async fn a_task_shows_the_time_left_and_can_be_finished(stage: &Stage<'_>) {
     bench.sim.clock().set_speed(0.0);
     let stopped = "s left, but the clock is stopped";
     browser.wait(&format!("{card}.querySelector('.left').textContent.endsWith('{stopped}')")).await;
+    browser.wait(&format!("{card}.querySelector('.finish').checkVisibility()")).await;
     browser.click(&format!(".card[data-key='{id}'] .finish")).await;
     browser.wait(&format!("{card}.querySelector('img')?.naturalWidth === 96")).await;
     assert_eq!(

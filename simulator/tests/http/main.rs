@@ -38,6 +38,7 @@ mod sizes;
 mod slow;
 mod strict;
 mod tasks;
+mod tls;
 mod trace;
 mod unlisted;
 mod video;

@@ -1,0 +1,62 @@
+//! Serves over TLS, with given certificates or with a self-signed one.
+
+use std::{
+    fs::OpenOptions,
+    io::{ErrorKind, Write as _},
+    path::Path,
+    sync::Arc,
+};
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        self, ServerConfig,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    },
+};
+
+use crate::{config::TlsFiles, error::StartError};
+
+/// Reads the files, or writes a self-signed certificate for these hosts.
+pub(crate) fn acceptor(files: &TlsFiles, hosts: &[String]) -> Result<TlsAcceptor, StartError> {
+    if files.key.is_none() && !files.certificate.exists() {
+        write_self_signed(&files.certificate, hosts)?;
+    }
+    let failed = |path: &Path, problem: &dyn ToString| {
+        let problem = format!("could not read {}: {}", path.display(), problem.to_string());
+        StartError::setting("tls", problem)
+    };
+    let certificates = CertificateDer::pem_file_iter(&files.certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| failed(&files.certificate, &error))?;
+    let key_file = files.key.as_ref().unwrap_or(&files.certificate);
+    let key = PrivateKeyDer::from_pem_file(key_file).map_err(|error| failed(key_file, &error))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(certificates, key))
+        .map_err(|error| failed(&files.certificate, &error))?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Writes a new key and its certificate to a new file that only this user can read.
+fn write_self_signed(path: &Path, hosts: &[String]) -> Result<(), StartError> {
+    let failed = |problem: &dyn ToString| {
+        let problem = format!("could not write {}: {}", path.display(), problem.to_string());
+        StartError::setting("tls", problem)
+    };
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(hosts).map_err(|error| failed(&error))?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let text = cert.pem() + &signing_key.serialize_pem();
+    match options.open(path).and_then(|mut file| file.write_all(text.as_bytes())) {
+        // Another simulator has written it at the same time.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        written => written.map_err(|error| failed(&error)),
+    }
+}
