@@ -123,8 +123,8 @@ pub struct Config {
     pub prices: Prices,
     /// The time limit for a client to send the headers of a request after the connection became
     /// idle, to send its body, or to read any part of a response. After that the client is
-    /// disconnected, with a 408 if a response is still possible. This is real time, or that of a paused tokio runtime; the simulator's clock
-    /// does not affect it. Default: 30 seconds.
+    /// disconnected, with a 408 if a response is still possible. This is real time, or that of a
+    /// paused tokio runtime; the simulator's clock does not affect it. Default: 30 seconds.
     #[serde(deserialize_with = "seconds::one")]
     pub client_timeout: Duration,
     /// The status code of a submission for which the credits do not suffice, or that would exceed a

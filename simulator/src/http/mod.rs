@@ -38,7 +38,7 @@ pub(crate) use self::{activity::Cut, listeners::Listeners};
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The maximum number of connections of a listener that wait for a request.
-const MAX_WAITING: usize = 2048;
+const MAX_WAITING: usize = 1024;
 
 /// Serves `router` at `listener` until `stopped` is `true` or its sender is dropped. Then it
 /// accepts no more connections, closes the idle ones, and returns when the others are done.
