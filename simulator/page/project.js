@@ -16,7 +16,8 @@ function usage(project) {
     { class: "usage" },
     PERIODS.map(([period, name]) => {
       const [spent, limit] = [project.spent[period], project.limits[period]];
-      const text = `${credits(spent)}${limit === null ? "" : ` of ${credits(limit)}`} credits spent`;
+      const most = limit === null ? "" : ` of ${credits(limit)}`;
+      const text = `${credits(spent)}${most} credits spent`;
       const meter =
         limit === null
           ? null

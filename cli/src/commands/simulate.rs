@@ -1,5 +1,5 @@
-//! `kiln simulate`: runs a simulator of the service on this machine, until Ctrl-C or while a command
-//! runs.
+//! `kiln simulate`: runs a simulator of the service on this machine, until Ctrl-C or while a
+//! command runs.
 
 mod child;
 

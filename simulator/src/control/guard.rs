@@ -1,5 +1,6 @@
 //! Restricts the control interface to programs and the page on this machine, or to those that have
-//! its token. Requests with an API key and requests of other pages in the same browser are rejected.
+//! its token. Requests with an API key and requests of other pages in the same browser are
+//! rejected.
 
 use std::{
     net::{IpAddr, SocketAddr},

@@ -202,8 +202,7 @@ mod tests {
     async fn only_complete_deliveries_are_counted() {
         let contract = Contract::built_in().unwrap();
         let state = Arc::new(
-            AppState::new(Config::default(), contract, String::new(), String::new(), Vec::new())
-                .unwrap(),
+            AppState::new(Config::default(), contract, Default::default(), Vec::new()).unwrap(),
         );
         let delivery = || CountedBody {
             left: vec![7; 2 * CHUNK + 1].into(),

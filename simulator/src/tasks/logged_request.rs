@@ -97,7 +97,10 @@ mod tests {
     fn refused_requests_are_kept_without_secrets_images_and_signed_queries() {
         let body = json!({
             "webhook_secret": ["s3cret"],
-            "input_image": ["https://user:word@images.example/a.png?signature=1", "iVBORw0KGgoAAAANSUhEUg=="],
+            "input_image": [
+                "https://user:word@images.example/a.png?signature=1",
+                "iVBORw0KGgoAAAANSUhEUg==",
+            ],
             "prompt": "x",
         });
         let secrets = BTreeSet::from(["webhook_secret".to_owned()]);

@@ -192,8 +192,8 @@ impl Webhooks {
         again
     }
 
-    /// Removes the deliveries of the tasks for which `keep` returns false. Those that are being sent
-    /// are sent, and leave no trace.
+    /// Removes the deliveries of the tasks for which `keep` returns false. Those that are being
+    /// sent are sent, and leave no trace.
     pub(crate) fn retain(&self, keep: impl Fn(&str) -> bool) {
         self.log().retain(keep);
         self.changes.send_replace(());

@@ -89,7 +89,8 @@ async fn invalid_material_is_rejected() {
     let short = json!({ "duration": 1, "fps": 1, "width": 16, "height": 16 });
     let video = bench.picture(PATH, &short).await;
     let cut = STANDARD.encode(&video[..video.len() / 3]);
-    let two = |one: Value, other: Value| json!({ "keyframes": [{ "image": image, "time": one }, { "image": image, "time": other }] });
+    let frame = |time: Value| json!({ "image": image, "time": time });
+    let two = |one: Value, other: Value| json!({ "keyframes": [frame(one), frame(other)] });
     for (body, expected) in [
         (json!({ "mode": "i2v" }), vec!["body.keyframes missing"]),
         (json!({ "mode": "i2v", "keyframes": [] }), vec!["body.keyframes too_short"]),

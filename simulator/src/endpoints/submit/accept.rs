@@ -104,7 +104,8 @@ pub(super) fn accept(
     let base = call.base.clone();
     let trains = std::mem::replace(&mut valid.trains, Trains::Nothing);
     let task = new_task(endpoint, call, valid, (number, id), now, bill);
-    debug!(task = task.id, operation = task.operation, region = %endpoint.region, %cost, "accepted");
+    let Task { id, operation, region, .. } = &task;
+    debug!(task = id, operation, %region, %cost, "accepted");
     if let Some(url) = &webhook_url {
         state.webhooks.enqueue(Webhook {
             task: task.id.clone(),
