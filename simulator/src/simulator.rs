@@ -7,7 +7,7 @@ use tracing::info;
 
 use crate::{
     billing::accounts::{Actor, OrganizationView},
-    config::Config,
+    config::{Config, TlsFiles},
     contract::{Contract, Region},
     control,
     endpoints::router::{self, Endpoint},
@@ -51,7 +51,9 @@ impl Simulator {
         let control = Listeners::open(config.control_listen).await?;
         let bases = [&global, &regional].map(|at| base_url(config.scheme(), at.address));
         let control_url = base_url("http", control.address);
-        let tls = config.tls.as_ref().map(|files| tls::acceptor(files, &config.hosts()));
+        let tls = config.tls.as_ref().map(|TlsFiles { certificate, key }| {
+            tls::acceptor(certificate, key.as_deref(), &config.hosts())
+        });
         let tls = tls.transpose()?;
         info!(base = bases[0], regional_base = bases[1], control = control_url, "listening");
         let own_ports = [&global, &regional, &control].map(|listeners| listeners.address.port());

@@ -16,27 +16,31 @@ use tokio_rustls::{
     },
 };
 
-use crate::{config::TlsFiles, error::StartError};
+use crate::error::StartError;
 
 /// Reads the files, or writes a self-signed certificate for these hosts.
-pub(crate) fn acceptor(files: &TlsFiles, hosts: &[String]) -> Result<TlsAcceptor, StartError> {
-    if files.key.is_none() && !files.certificate.exists() {
-        write_self_signed(&files.certificate, hosts)?;
+pub(crate) fn acceptor(
+    certificate: &Path,
+    key: Option<&Path>,
+    hosts: &[String],
+) -> Result<TlsAcceptor, StartError> {
+    if key.is_none() && !certificate.exists() {
+        write_self_signed(certificate, hosts)?;
     }
     let failed = |path: &Path, problem: &dyn ToString| {
         let problem = format!("could not read {}: {}", path.display(), problem.to_string());
         StartError::setting("tls", problem)
     };
-    let certificates = CertificateDer::pem_file_iter(&files.certificate)
+    let certificates = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| failed(&files.certificate, &error))?;
-    let key_file = files.key.as_ref().unwrap_or(&files.certificate);
+        .map_err(|error| failed(certificate, &error))?;
+    let key_file = key.unwrap_or(certificate);
     let key = PrivateKeyDer::from_pem_file(key_file).map_err(|error| failed(key_file, &error))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(certificates, key))
-        .map_err(|error| failed(&files.certificate, &error))?;
+        .map_err(|error| failed(certificate, &error))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
