@@ -3,6 +3,7 @@
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{sync::watch, task::JoinHandle};
+use tokio_rustls::TlsAcceptor;
 use tracing::info;
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     endpoints::router::{self, Endpoint},
     error::StartError,
     faults::Faults,
-    http::{self, Listeners, cors, tls},
+    http::{self, Listeners, Service, cors, tls},
     journal::RequestRecord,
     runtime::clock::Clock,
     state::AppState,
@@ -58,27 +59,22 @@ impl Simulator {
         info!(base = bases[0], regional_base = bases[1], control = control_url, "listening");
         let own_ports = [&global, &regional, &control].map(|listeners| listeners.address.port());
         let own_ports = own_ports.into();
+        let control_address = control.address;
         let state = Arc::new(AppState::new(config, contract, bases, own_ports)?);
         let stop = watch::Sender::new(false);
-        let endpoint = |region| {
-            let endpoint = Endpoint { state: Arc::clone(&state), region, is_forwarded: false };
-            cors::allow(&state.config.cors_origins, router::router(endpoint))
-        };
-        let control_router = control::router(Arc::clone(&state), control.address, stop.subscribe());
+        let service = |region| service(&state, region, tls.clone());
         let servers = [
-            (global, endpoint(Region::Global), tls.clone()),
-            (regional, endpoint(Region::Regional), tls),
-            (control, control_router, None),
+            (global, service(Region::Global)),
+            (regional, service(Region::Regional)),
+            (control, control_service(&state, control_address, &stop)),
         ];
-        let timeout = state.config.client_timeout;
-        let servers = servers.into_iter().flat_map(|(listeners, router, tls)| {
+        let servers = servers.into_iter().flat_map(|(listeners, service)| {
             let sockets = listeners.sockets.into_iter();
-            sockets.map(move |socket| (socket, tls.clone(), router.clone()))
+            sockets.map(move |socket| (socket, service.clone()))
         });
-        let servers = servers.map(|(socket, tls, router)| {
-            tokio::spawn(http::serve(socket, tls, router, timeout, stop.subscribe()))
-        });
-        let servers = servers.collect();
+        let servers = servers
+            .map(|(socket, service)| tokio::spawn(http::serve(socket, service, stop.subscribe())))
+            .collect();
         let webhooks = tokio::spawn(webhooks::run(Arc::clone(&state.webhooks), stop.subscribe()));
         Ok(Self { state, stop, servers, webhooks, control_url })
     }
@@ -205,6 +201,35 @@ impl fmt::Debug for Simulator {
 impl Drop for Simulator {
     fn drop(&mut self) {
         self.stop.send_replace(true);
+    }
+}
+
+/// The service at one of its base URLs.
+fn service(state: &Arc<AppState>, region: Region, tls: Option<TlsAcceptor>) -> Service {
+    let endpoint = Endpoint { state: Arc::clone(state), region, is_forwarded: false };
+    let journal_state = Arc::clone(state);
+    Service {
+        router: cors::allow(&state.config.cors_origins, router::router(endpoint)),
+        tls,
+        client_timeout: state.config.client_timeout,
+        on_protocol_error: Arc::new(move |status, reason| {
+            let unix = journal_state.clock.unix_now();
+            let record = RequestRecord::unreadable(unix, region, status, reason);
+            drop(journal_state.journal.entry(record));
+        }),
+    }
+}
+
+fn control_service(
+    state: &Arc<AppState>,
+    address: SocketAddr,
+    stop: &watch::Sender<bool>,
+) -> Service {
+    Service {
+        router: control::router(Arc::clone(state), address, stop.subscribe()),
+        tls: None,
+        client_timeout: state.config.client_timeout,
+        on_protocol_error: Arc::new(|_, _| {}),
     }
 }
 

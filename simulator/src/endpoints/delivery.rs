@@ -125,13 +125,14 @@ pub(crate) async fn picture(
         let (state, id) = (Arc::clone(state), id.to_owned());
         move || render(&state, &id, &picture, resets)
     };
-    let painted = state.painters.run(id, size, render).await.flatten();
+    // After a reset, the id may be that of another task.
+    let key = format!("{resets}/{id}");
+    let painted = state.painters.run(&key, size, render).await.flatten();
     Ok((kind, painted.ok_or(Rejection::Internal)?))
 }
 
 /// Renders a picture and keeps it, unless an earlier request did.
 fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<Bytes> {
-    // After a reset, the id may be that of another task.
     let same = |records: &Records| records.resets == resets;
     let kept = |records: &Records| records.tasks.get(id)?.painted.clone();
     let records = state.records();

@@ -44,7 +44,7 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
     let mut entry = state.journal.entry(RequestRecord::new(
         state.clock.unix_now(),
         endpoint.region,
-        &head.method,
+        head.method.as_str(),
         head.uri.path(),
         &head.headers,
     ));

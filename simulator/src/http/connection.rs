@@ -27,13 +27,14 @@ use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
-use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
 use super::{
+    Service,
     activity::{Activity, Cut},
     body::{Timed, TrackedBody},
     linger,
+    protocol_error::{self, ProtocolError},
     socket::Socket,
     stream::{Returned, TrackedStream},
     waiting::Waiting,
@@ -57,12 +58,11 @@ enum End {
 /// Serves requests until the connection is closed by either side.
 pub(crate) async fn serve(
     stream: TcpStream,
-    tls: Option<TlsAcceptor>,
-    router: Router,
-    client_timeout: Duration,
+    service: Service,
     waiting: Arc<Waiting>,
     mut stopped: watch::Receiver<bool>,
 ) {
+    let Service { router, tls, client_timeout, on_protocol_error } = service;
     let Some(stream) = Socket::accept(stream, tls, client_timeout).await else {
         debug!("a TLS handshake failed");
         return;
@@ -78,7 +78,12 @@ pub(crate) async fn serve(
     if end == End::Aborted {
         return;
     }
-    let last = error.map(|error| error.response(&activity)).unwrap_or_default();
+    let last = error.map(|error| {
+        let status = error.status(&activity);
+        on_protocol_error(status, protocol_error::reason(status));
+        ProtocolError::response(status)
+    });
+    let last = last.unwrap_or_default();
     tokio::select! {
         () = linger::close(stream, &last, client_timeout) => {}
         () = until_stopped(&mut stopped) => {}

@@ -22,7 +22,7 @@ mod waiting;
 
 use std::{io::ErrorKind, sync::Arc, time::Duration};
 
-use axum::Router;
+use axum::{Router, http::StatusCode};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
@@ -40,19 +40,22 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// The maximum number of connections of a listener that wait for a request.
 const MAX_WAITING: usize = 1024;
 
-/// Serves `router` at `listener` until `stopped` is `true` or its sender is dropped. Then it
+/// What is served at a listener.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) router: Router,
+    pub(crate) tls: Option<TlsAcceptor>,
+    /// A client that takes longer than this to send a request after the connection became idle, to
+    /// send its body, or to read any part of a response is disconnected.
+    pub(crate) client_timeout: Duration,
+    /// Called with the status code and the reason for each request that is not valid HTTP.
+    pub(crate) on_protocol_error: Arc<dyn Fn(StatusCode, &'static str) + Send + Sync>,
+}
+
+/// Serves `service` at `listener` until `stopped` is `true` or its sender is dropped. Then it
 /// accepts no more connections, closes the idle ones, and returns when the others are done.
 /// Dropping the future drops all connections.
-///
-/// A client that takes longer than `client_timeout` to send a request after the connection became
-/// idle, to send its body, or to read any part of a response is disconnected.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    tls: Option<TlsAcceptor>,
-    router: Router,
-    client_timeout: Duration,
-    stopped: watch::Receiver<bool>,
-) {
+pub(crate) async fn serve(listener: TcpListener, service: Service, stopped: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     let waiting = Waiting::new(MAX_WAITING);
     let mut stopping = stopped.clone();
@@ -68,9 +71,7 @@ pub(crate) async fn serve(
         let _ = stream.set_nodelay(true);
         connections.spawn(connection::serve(
             stream,
-            tls.clone(),
-            router.clone(),
-            client_timeout,
+            service.clone(),
             Arc::clone(&waiting),
             stopped.clone(),
         ));

@@ -44,20 +44,20 @@ pub(crate) fn split(bytes: &[u8]) -> (&[u8], Option<(ProtocolError, usize)>) {
 }
 
 impl ProtocolError {
-    /// The complete response.
-    pub(crate) fn response(self, activity: &Activity) -> Vec<u8> {
-        // hyper stops reading before it knows which part of the headers is too long.
-        let status = match self.0 {
+    /// The status code, as exact as possible.
+    pub(crate) fn status(self, activity: &Activity) -> StatusCode {
+        match self.0 {
+            // hyper stops reading before it knows which part of the headers is too long.
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE if !activity.line_complete() => {
                 StatusCode::URI_TOO_LONG
             }
             status => status,
-        };
-        let detail = match status {
-            StatusCode::URI_TOO_LONG => "The URL of the request is too long",
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => "The request headers are too large",
-            _ => "The request is not valid HTTP",
-        };
+        }
+    }
+
+    /// The complete response with a status code.
+    pub(crate) fn response(status: StatusCode) -> Vec<u8> {
+        let detail = reason(status);
         let body = json!({ "detail": detail }).to_string();
         let response = format!(
             "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
@@ -65,6 +65,15 @@ impl ProtocolError {
             body.len()
         );
         response.into_bytes()
+    }
+}
+
+/// Why a request is rejected with a status code.
+pub(crate) fn reason(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::URI_TOO_LONG => "The URL of the request is too long",
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => "The request headers are too large",
+        _ => "The request is not valid HTTP",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::{
-    http::{HeaderMap, Method},
+    http::{HeaderMap, StatusCode},
     response::Response,
 };
 use serde::{Serialize, Serializer};
@@ -13,6 +13,7 @@ use crate::{
     billing::accounts::{self, ProjectRef},
     contract::Region,
     http::{Cut, response::Detail},
+    values::names,
 };
 
 /// The maximum number of characters of a path, a task id or a message.
@@ -35,9 +36,10 @@ pub struct RequestRecord {
     /// The base URL that it was sent to.
     #[serde(serialize_with = "as_text")]
     pub region: Region,
-    /// Its method.
+    /// Its method. Empty if the request is not valid HTTP.
     pub method: String,
     /// Its path without the query, which may be signed. At most 300 characters, all printable.
+    /// Empty if the request is not valid HTTP.
     pub path: String,
     /// The operation, named as in the contract but without `/v1/`: `gen-2-pro`, `get_result`.
     /// `None` for deliveries, and if the path is none of the contract's.
@@ -85,7 +87,7 @@ impl RequestRecord {
     pub(crate) fn new(
         unix: Duration,
         region: Region,
-        method: &Method,
+        method: &str,
         path: &str,
         headers: &HeaderMap,
     ) -> Self {
@@ -93,7 +95,7 @@ impl RequestRecord {
             number: 0,
             time: unix.as_secs_f64(),
             region,
-            method: printable(method.as_str()),
+            method: printable(method),
             path: printable(path),
             operation: None,
             organization: None,
@@ -108,6 +110,19 @@ impl RequestRecord {
             ignored_fields: Vec::new(),
             request: None,
         }
+    }
+
+    /// A request that is not valid HTTP.
+    pub(crate) fn unreadable(
+        unix: Duration,
+        region: Region,
+        status: StatusCode,
+        reason: &str,
+    ) -> Self {
+        let mut record = Self::new(unix, region, "", "", &HeaderMap::new());
+        record.status = Some(status.as_u16());
+        record.detail = Some(reason.to_owned());
+        record
     }
 
     /// The body of a submission, if it was kept: see the field `request` of `/api/requests`.
@@ -177,8 +192,7 @@ impl RequestViolation {
 }
 
 fn printable(text: &str) -> String {
-    let shown = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    shown.take(MAX_TEXT).collect()
+    names::bounded(text, MAX_TEXT)
 }
 
 fn as_text<S: Serializer>(region: &Region, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,7 +5,12 @@ const MAX_SHOWN: usize = 128;
 
 /// A name with a bounded length, and with `?` instead of characters that cannot be printed.
 pub(crate) fn printable(name: &str) -> String {
-    name.chars().take(MAX_SHOWN).map(|c| if is_printable(c) { c } else { '?' }).collect()
+    bounded(name, MAX_SHOWN)
+}
+
+/// The first characters of a text, with `?` instead of those that cannot be printed.
+pub(crate) fn bounded(text: &str, max: usize) -> String {
+    text.chars().take(max).map(|c| if is_printable(c) { c } else { '?' }).collect()
 }
 
 /// Whether `Debug` would show the character itself, apart from quotes and the backslash.

@@ -51,6 +51,6 @@ async fn a_picture_that_several_clients_fetch_at_once_is_rendered_once() {
     let responses = join_all((0..8).map(|_| bench.fetch(&sample))).await;
     let first = &responses[0].body;
     assert!(first.len() > 1000 && responses.iter().all(|response| response.body == first));
-    let started = format!("a job starts key=\"{}\"", task["id"].as_str().unwrap());
+    let started = format!("a job starts key=\"0/{}\"", task["id"].as_str().unwrap());
     assert_eq!(trace.lines().matches(&started).count(), 1, "{}", trace.lines());
 }

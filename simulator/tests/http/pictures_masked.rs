@@ -43,6 +43,21 @@ async fn erase_continues_the_picture_up_to_its_border() {
 }
 
 #[tokio::test]
+async fn a_black_mask_changes_nothing() {
+    let bench = Bench::new().await;
+    let image = banded(160, 120);
+    let mask = GrayImage::new(160, 120);
+    // Clouds are painted for most prompts.
+    for prompt in ["a storm over the sea", "a door", "snow", ""] {
+        let (image, mask) = (image.clone(), mask.clone());
+        let body =
+            json!({ "prompt": prompt, "image": base64(image.clone()), "mask": base64(mask) });
+        let filled = edit(&bench, "gen-pro-1.0-fill", body).await;
+        assert!(filled.pixels().eq(image.pixels()), "{prompt}");
+    }
+}
+
+#[tokio::test]
 async fn no_caption_lies_on_what_was_asked_for() {
     let bench = Bench::new().await;
     // Only the caption depends on this field.

@@ -93,6 +93,18 @@ async fn requests_without_a_response_are_kept() {
 }
 
 #[tokio::test]
+async fn requests_that_are_not_http_are_kept() {
+    let bench = bench().await;
+    let address = bench.sim.base_url().trim_start_matches("http://");
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"nonsense\r\n\r\n").await.unwrap();
+    assert!(Raw::read(stream).await.summary().starts_with("400"));
+    let record = only(&bench.sim);
+    assert_eq!((record.status, record.path.as_str()), (Some(400), ""));
+    assert_eq!(record.detail.as_deref(), Some("The request is not valid HTTP"));
+}
+
+#[tokio::test]
 async fn programs_count_requests_by_a_pattern() {
     let bench = bench().await;
     bench.submit("/v1/gen-2-pro", &json!({ "prompt": "a fox", "seed": 7 })).await;

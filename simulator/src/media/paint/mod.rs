@@ -232,9 +232,13 @@ impl Picture {
 
     /// A painting that shows everything in a part of the picture. The rest is black.
     fn painting_within(&self, area: Area) -> Canvas {
+        let mut canvas = Canvas::new(self.width, self.height);
+        // A mask without a white pixel leaves nothing to paint.
+        if area.width <= 0 || area.height <= 0 {
+            return canvas;
+        }
         let mut part = Canvas::new(area.width as u32, area.height as u32);
         self.paint_on(&mut part, area.height as f32);
-        let mut canvas = Canvas::new(self.width, self.height);
         canvas.lay(&part, area.x, area.y);
         canvas
     }
