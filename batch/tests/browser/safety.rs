@@ -51,8 +51,11 @@ async fn nothing_is_loaded_from_elsewhere_and_no_problems_are_logged(
         browser.click("#next").await;
     }
     browser.click("#close").await;
-    browser.run("scrollTo(0, document.documentElement.scrollHeight)").await;
-    browser.wait("document.querySelector('.job:last-child img').complete").await;
+    // The heights of jobs that were not visible before are estimates, so that the last job moves
+    // while the page scrolls.
+    let scroll = "document.querySelector('.job:last-child').scrollIntoView()";
+    let loaded = "document.querySelector('.job:last-child img').complete";
+    browser.wait(&format!("({scroll}, {loaded})")).await;
     let requests = browser.requests().await;
     assert!(requests.iter().any(|request| request.contains("/pictures/")), "{requests:?}");
     for request in &requests {
