@@ -65,6 +65,9 @@ function mount(root) {
     read();
   };
   const form = filters(fields, restart, total);
+  // Until the tasks have been read, nothing is known about them.
+  form.hidden = true;
+  none.hidden = true;
   root.append(start.element, form, none, list, h("p", { class: "more" }, more));
   const dialog = detail(() => [...list.children].map((card) => card.dataset.key));
   document.body.append(dialog.element);

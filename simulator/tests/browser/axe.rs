@@ -1,4 +1,5 @@
-//! axe finds no accessibility problems in any section, in both colour schemes.
+//! axe finds no accessibility problems in any section, in both colour schemes, on a wide and on a
+//! narrow screen.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -49,12 +50,19 @@ async fn problems(stage: &Stage<'_>) -> Value {
         .await
 }
 
+async fn assert_accessible(stage: &Stage<'_>, place: &str) {
+    for (width, height) in [(1280, 800), (390, 844)] {
+        stage.browser.resize(width, height).await;
+        for colours in ["light", "dark"] {
+            stage.browser.prefer(colours).await;
+            assert_eq!(problems(stage).await, json!([]), "{place}, {width}, {colours}");
+        }
+    }
+}
+
 async fn axe_finds_nothing_on_the_first_screen(stage: &Stage<'_>) {
     stage.browser.wait("document.querySelector('.welcome .connection')").await;
-    for colours in ["light", "dark"] {
-        stage.browser.prefer(colours).await;
-        assert_eq!(problems(stage).await, json!([]), "{colours}");
-    }
+    assert_accessible(stage, "the first screen").await;
 }
 
 /// A task in progress, a failed one, and one with a picture, an image, an ignored field and a
@@ -103,9 +111,6 @@ async fn axe_finds_nothing_in_any_section(stage: &Stage<'_>) {
         browser
             .run("document.querySelectorAll('main details').forEach((one) => one.open = true)")
             .await;
-        for colours in ["light", "dark"] {
-            browser.prefer(colours).await;
-            assert_eq!(problems(stage).await, json!([]), "{place}, {colours}");
-        }
+        assert_accessible(stage, place).await;
     }
 }

@@ -49,8 +49,13 @@ where
 {
     imagekiln_testbed::test(name_of(&scene), requirements, Runtime::CurrentThread, async || {
         Browser::with(async |browser| {
+            let token = config.control_token.clone();
             let stage = Stage { bench: Bench::with(config).await, browser };
-            browser.open(stage.bench.sim.control_url()).await;
+            let page = stage.bench.sim.control_url();
+            match token {
+                Some(token) => browser.open(&format!("{page}/?token={}", token.expose())).await,
+                None => browser.open(page).await,
+            }
             browser.wait("document.querySelector('#live').dataset.live === 'yes'").await;
             scene(&stage).await;
         })

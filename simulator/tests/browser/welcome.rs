@@ -9,7 +9,15 @@ use super::stage::{self, Stage};
 
 pub fn tests() -> Vec<Trial> {
     let config = Config { model_prefix: "xyz".to_owned(), ..Config::default() };
-    vec![stage::test(config, the_first_screen_says_how_to_connect_and_makes_a_picture)]
+    let control_token = Some("a-token-of-24-characters".into());
+    vec![
+        stage::test(config, the_first_screen_says_how_to_connect_and_makes_a_picture),
+        stage::test(
+            Config { control_token, ..Config::default() },
+            with_a_token_the_page_works_and_its_url_does_not_show_it,
+        ),
+        stage::test(Config::default(), nothing_is_said_about_tasks_before_they_are_read),
+    ]
 }
 
 async fn the_first_screen_says_how_to_connect_and_makes_a_picture(stage: &Stage<'_>) {
@@ -41,4 +49,31 @@ async fn the_first_screen_says_how_to_connect_and_makes_a_picture(stage: &Stage<
     browser.click(".connect summary").await;
     browser.wait(visible).await;
     assert_eq!(bench.sim.counts().accepted, 1, "one click makes one picture");
+}
+
+async fn with_a_token_the_page_works_and_its_url_does_not_show_it(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    let shown = browser.run("return [location.pathname, location.search, document.cookie]").await;
+    assert_eq!(shown, json!(["/", "", ""]));
+    browser.wait("document.querySelector('.welcome .connection')").await;
+    browser.click(".welcome .primary").await;
+    browser.wait("document.querySelector('.card')").await;
+    bench.sim.clock().advance(std::time::Duration::from_secs(1));
+    browser.wait("document.querySelector('.card img')?.naturalWidth > 0").await;
+    browser.run("location.hash = '#/docs'").await;
+    browser.wait("document.querySelector('.opblock')").await;
+}
+
+async fn nothing_is_said_about_tasks_before_they_are_read(stage: &Stage<'_>) {
+    // The module of the section draws itself without the responses that it waits for.
+    let drawn = stage.browser.run(
+        "window.fetch = () => new Promise(() => {});
+         return import('/tasks.js').then(({ tasks }) => {
+             const root = document.createElement('section');
+             document.body.append(root);
+             tasks.mount(root).read();
+             return root.innerText.trim();
+         })",
+    );
+    assert_eq!(drawn.await, "");
 }
