@@ -26,10 +26,19 @@ pub(super) async fn document(State(state): State<Arc<AppState>>) -> Reply {
             })
             .collect::<Map<_, _>>();
     }
-    // Descriptions name models, too.
-    let renamed = |text: &str| Some(text.replace("`gen-", &format!("`{prefix}-")).into());
-    texts::replace(&mut document, &renamed);
+    texts::replace(&mut document, &|text| Some(renamed(text, prefix).into()));
     reply::json(&document)
+}
+
+/// Descriptions, examples and patterns name models, too.
+fn renamed(text: &str, prefix: &str) -> String {
+    let text = text.replace("`gen-", &format!("`{prefix}-"));
+    for start in ["", "^"] {
+        if let Some(rest) = text.strip_prefix(start).and_then(|text| text.strip_prefix("gen-")) {
+            return format!("{start}{prefix}-{rest}");
+        }
+    }
+    text
 }
 
 /// Lists the regional base URL first for a regional operation.
