@@ -23,8 +23,11 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let build =
         ["build", "--release", "--locked", "--package", "imagekiln-cli", "--target", TARGET];
-    succeed(Command::new(cargo).args(build).current_dir(&root))?;
-    let built = root.join("target").join(TARGET).join("release/kiln");
+    let target = root.join("target");
+    let mut command = Command::new(cargo);
+    command.args(build).arg("--target-dir").arg(&target).current_dir(&root);
+    succeed(&mut command)?;
+    let built = target.join(TARGET).join("release/kiln");
     let folder = tempfile::tempdir().context("could not create a temporary folder")?;
     let kiln = folder.path().join("kiln");
     let bytes =
