@@ -165,6 +165,14 @@ mod tests {
     }
 
     #[test]
+    fn the_number_of_requests_in_a_response_is_limited() {
+        let limit = |pattern| serde_json::from_value::<RequestPattern>(pattern).unwrap().limit();
+        assert_eq!(limit(json!({})), LIMIT);
+        assert_eq!(limit(json!({ "limit": 5 })), 5);
+        assert_eq!(limit(json!({ "limit": u64::MAX })), MAX_LIMIT);
+    }
+
+    #[test]
     fn a_status_is_a_code_or_a_hundred() {
         let read = |value: Value| serde_json::from_value::<StatusPattern>(value);
         assert!(read(json!(422)).unwrap().matches(Some(422)));

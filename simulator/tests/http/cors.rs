@@ -43,6 +43,8 @@ async fn pages_may_call_the_service_only_if_they_are_listed() {
         )
         .await;
     assert_eq!((refused.status.as_u16(), allowed(&refused)), (403, Some(PAGE)));
+    // Scripts may read all headers of the response, such as `retry-after`.
+    assert_eq!(refused.headers["access-control-expose-headers"], "*");
     let control = format!("{}/api/state", bench.sim.control_url());
     let control = bench.send(Method::GET, &control, &[("origin", PAGE)], "").await;
     assert_eq!((control.status.as_u16(), allowed(&control)), (403, None));

@@ -135,6 +135,8 @@ async fn programs_count_requests_by_a_pattern() {
     let [newest] = found["requests"].as_array().unwrap().as_slice() else { panic!("{found}") };
     assert_eq!((&newest["number"], &newest["region"]), (&json!(2), &json!("global")));
     assert_eq!(newest["request"]["prompt"], "a hare [[html-502@poll]]");
+    let none = bench.show("/api/requests?limit=0").await;
+    assert_eq!((&none["count"], &none["requests"]), (&json!(5), &json!([])));
     for wrong in [json!({ "statuss": 200 }), json!({ "status": "ok" }), json!({ "limit": -1 })] {
         let response = bench.control(Method::POST, "/api/requests/verify", Some(wrong)).await;
         assert_eq!(response.status, 422, "{response:?}");

@@ -9,7 +9,10 @@ use tokio::{
 };
 use tokio_rustls::{
     TlsConnector,
-    rustls::{ClientConfig, RootCertStore, pki_types::ServerName},
+    rustls::{
+        ClientConfig, RootCertStore,
+        pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+    },
 };
 
 use super::raw::Raw;
@@ -20,10 +23,10 @@ fn files(certificate: &Path, key: Option<&Path>) -> Config {
 }
 
 /// Sends a request over TLS and reads the complete response.
-async fn get(simulator: &Simulator, certificate: &rcgen::Certificate, path: &str) -> String {
+async fn get(simulator: &Simulator, certificate: &CertificateDer<'_>, path: &str) -> String {
     let address = simulator.base_url().strip_prefix("https://").unwrap();
     let mut roots = RootCertStore::empty();
-    roots.add(certificate.der().clone()).unwrap();
+    roots.add(certificate.clone()).unwrap();
     let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
     let client = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -31,9 +34,9 @@ async fn get(simulator: &Simulator, certificate: &rcgen::Certificate, path: &str
         .with_root_certificates(roots)
         .with_no_client_auth();
     let stream = TcpStream::connect(address).await.unwrap();
-    let name = ServerName::try_from("kiln.example").unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
     let mut stream = TlsConnector::from(Arc::new(client)).connect(name, stream).await.unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nhost: kiln.example\r\nconnection: close\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).await.unwrap();
@@ -43,17 +46,39 @@ async fn get(simulator: &Simulator, certificate: &rcgen::Certificate, path: &str
 #[tokio::test]
 async fn given_certificates_are_used() {
     let folder = tempfile::tempdir().unwrap();
-    let made = rcgen::generate_simple_self_signed(["kiln.example".to_owned()]).unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
     fs::write(&certificate, made.cert.pem()).unwrap();
     fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     let simulator = Simulator::start(files(&certificate, Some(&key))).await.unwrap();
-    let response = get(&simulator, &made.cert, "/healthz").await;
+    let response = get(&simulator, made.cert.der(), "/healthz").await;
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
     // Also the responses that hyper makes itself.
-    let response = get(&simulator, &made.cert, &format!("/{}", "x".repeat(70_000))).await;
+    let response = get(&simulator, made.cert.der(), &format!("/{}", "x".repeat(70_000))).await;
     assert!(response.contains("{\"detail\":"), "{response}");
     assert!(simulator.control_url().starts_with("http://"));
+}
+
+#[tokio::test]
+async fn a_self_signed_certificate_is_written_once_and_only_its_owner_can_read_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kiln.pem");
+    let simulator = Simulator::start(files(&path, None)).await.unwrap();
+    let written = fs::read_to_string(&path).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let certificate = CertificateDer::from_pem_file(&path).unwrap();
+    let response = get(&simulator, &certificate, "/healthz").await;
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+
+    // The next simulator uses it too, so that clients that trust it need no change.
+    let next = Simulator::start(files(&path, None)).await.unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), written);
+    let response = get(&next, &certificate, "/healthz").await;
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
 }
 
 #[tokio::test]
