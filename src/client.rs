@@ -114,9 +114,9 @@ impl Client {
 }
 
 fn no_regional_base(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Settings, message).with_advice(format!(
-        "set {REGIONAL_BASE_URL_VARIABLE}, or call ClientBuilder::regional_base_url"
-    ))
+    Error::new(ErrorKind::Settings, message)
+        .with_advice(format!("set {REGIONAL_BASE_URL_VARIABLE}"))
+        .with_function("ClientBuilder::regional_base_url")
 }
 
 /// Builds the polling URL of a task whose submission response had none (operation `get_result` of

@@ -198,19 +198,15 @@ fn message(error: &Error) -> String {
     text
 }
 
-/// The SDK's advice names functions of its API; this replaces them with flags.
+/// The flags that do what functions of the SDK do.
+const FLAGS: [(&str, &str); 2] = [
+    ("ClientBuilder::allow_polling_host", "--allow-polling-host"),
+    ("ClientBuilder::allow_delivery_host", "--allow-delivery-host"),
+];
+
+/// The SDK's advice, with the flag of this program that follows it.
 fn advice(error: &Error) -> Option<String> {
     match error.kind() {
-        ErrorKind::KeyWithheld => {
-            let host = error.withheld_host()?;
-            Some(format!(
-                "the task continues; if {host} belongs to the service, resume the task with \
-                 --allow-polling-host {host}"
-            ))
-        }
-        ErrorKind::AddressRefused => Some(
-            error.advice()?.replace("ClientBuilder::allow_delivery_host", "--allow-delivery-host"),
-        ),
         ErrorKind::RateLimited if error.task().is_none() => {
             let wait = error
                 .retry_after()
@@ -224,7 +220,14 @@ fn advice(error: &Error) -> Option<String> {
         }
         _ => {
             let advice = error.advice()?;
-            Some(advice.split(", or call ClientBuilder::").next().unwrap_or(advice).to_owned())
+            let flag = FLAGS.iter().find(|(function, _)| error.function() == Some(function));
+            Some(match flag {
+                Some((_, flag)) => {
+                    let host = error.withheld_host().unwrap_or("HOST");
+                    format!("{advice} with {flag} {host}")
+                }
+                None => advice.to_owned(),
+            })
         }
     }
 }

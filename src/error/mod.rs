@@ -27,6 +27,7 @@ struct Details {
     kind: ErrorKind,
     message: String,
     advice: Option<String>,
+    function: Option<&'static str>,
     operation: Option<&'static str>,
     task: Option<TaskRef>,
     status: Option<u16>,
@@ -46,6 +47,7 @@ impl Error {
             kind,
             message: message.into(),
             advice: None,
+            function: None,
             operation: None,
             task: None,
             status: None,
@@ -62,6 +64,13 @@ impl Error {
 
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
         self.0.advice = Some(advice.into());
+        self.0.function = None;
+        self
+    }
+
+    /// Names the function of the SDK that follows the advice. Replaces that of an earlier advice.
+    pub(crate) fn with_function(mut self, function: impl Into<Option<&'static str>>) -> Self {
+        self.0.function = function.into();
         self
     }
 
@@ -215,9 +224,19 @@ impl Error {
         display::message(self)
     }
 
-    /// Returns what the operator of the program should do next. `Display` ends with it.
+    /// Returns what the operator of the program should do next, in words that do not depend on the
+    /// SDK. `Display` ends with it and with [`function()`](Self::function).
     pub fn advice(&self) -> Option<&str> {
         self.0.advice.as_deref()
+    }
+
+    /// Returns the function of the SDK that does what [`advice()`](Self::advice) says, if there is
+    /// one, for example `ClientBuilder::allow_polling_host`.
+    ///
+    /// It is for the developers of the program. A program with settings of its own can name the
+    /// matching setting instead, as `kiln` does with `--allow-polling-host`.
+    pub fn function(&self) -> Option<&'static str> {
+        self.0.function
     }
 
     /// Returns `true` if submitting the request again cannot be billed twice, because the first

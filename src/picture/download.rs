@@ -66,14 +66,15 @@ impl Picture {
 
     fn not_fetched(&self, error: DeliveryError) -> Failure {
         match error {
-            DeliveryError::Refused(refusal) => Failure::Permanent(
-                Error::new(
-                    ErrorKind::AddressRefused,
-                    format!("the delivery URL was refused: {refusal}"),
+            DeliveryError::Refused(refusal) => {
+                let message = format!("the delivery URL was refused: {refusal}");
+                Failure::Permanent(
+                    Error::new(ErrorKind::AddressRefused, message)
+                        .with_advice(refusal.advice())
+                        .with_function(refusal.function())
+                        .with_task(&self.task),
                 )
-                .with_advice(refusal.advice())
-                .with_task(&self.task),
-            ),
+            }
             DeliveryError::TooManyRedirects => {
                 Failure::Transient(self.failed("too many redirects from the delivery URL"))
             }
@@ -162,11 +163,12 @@ impl Download {
             return Ok(());
         }
         let message = format!("the picture is larger than the limit of {limit} bytes");
-        let error = self.failed(message).with_advice(
-            "the picture is billed and ready; increase the limit with \
-             ClientBuilder::max_picture_bytes and fetch the picture again before its delivery URL \
-             expires",
-        );
+        let advice = "the picture is billed and ready; increase the limit and fetch the picture \
+                      again before its delivery URL expires";
+        let error = self
+            .failed(message)
+            .with_advice(advice)
+            .with_function("ClientBuilder::max_picture_bytes");
         Err(Failure::Permanent(error))
     }
 

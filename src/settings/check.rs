@@ -55,7 +55,7 @@ impl ClientBuilder {
         let key = self
             .api_key
             .as_deref()
-            .ok_or_else(|| missing("the API key", "api_key", API_KEY_VARIABLE))?;
+            .ok_or_else(|| missing("the API key", "ClientBuilder::api_key", API_KEY_VARIABLE))?;
         ApiKey::new(key).ok_or_else(|| {
             invalid_setting(
                 "the API key is empty or contains characters that are not allowed in a header",
@@ -69,7 +69,7 @@ impl ClientBuilder {
         let base = self
             .base_url
             .as_deref()
-            .ok_or_else(|| missing("the base URL", "base_url", BASE_URL_VARIABLE))?;
+            .ok_or_else(|| missing("the base URL", "ClientBuilder::base_url", BASE_URL_VARIABLE))?;
         let base = parse_base(base, BASE_URL_VARIABLE, self.allow_http)?;
         let parse = |url| parse_base(url, REGIONAL_BASE_URL_VARIABLE, self.allow_http);
         Ok((base, self.regional_base_url.as_deref().map(parse).transpose()?))
@@ -161,6 +161,10 @@ fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error
     let unusable = |what: &str| {
         invalid_setting(format!("the base URL {what}")).with_advice(format!("check {variable}"))
     };
+    if let Some(url) = with_scheme(text.trim()) {
+        return Err(invalid_setting("the base URL has no scheme")
+            .with_advice(format!("set {variable} to {url}")));
+    }
     let url =
         Url::parse(text.trim()).map_err(|error| unusable("is not a URL").with_source(error))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
@@ -181,12 +185,20 @@ fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error
             "the base URL uses http on another machine ({host}), which would send the API key \
              unencrypted"
         ))
-        .with_advice(format!(
-            "use https in {variable}, set {ALLOW_HTTP_VARIABLE}=1, or call \
-             ClientBuilder::allow_http(true)"
-        )));
+        .with_advice(format!("use https in {variable}, or set {ALLOW_HTTP_VARIABLE}=1"))
+        .with_function("ClientBuilder::allow_http"));
     }
     Ok(url)
+}
+
+/// Returns the URL that text such as `127.0.0.1:8811` or `api.example.com` stands for. Returns
+/// `None` for all other text, which may contain a secret.
+fn with_scheme(text: &str) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
+    let is_host = text.contains(['.', ':']) && text.chars().all(is_plain);
+    let http = Url::parse(&format!("http://{text}")).ok().filter(|_| is_host)?;
+    let scheme = if is_loopback(&http) { "http" } else { "https" };
+    Some(format!("{scheme}://{text}"))
 }
 
 pub(super) fn parse_hosts(texts: &[String], setter: &str) -> Result<Vec<AllowedHost>, Error> {
@@ -202,7 +214,8 @@ pub(super) fn parse_hosts(texts: &[String], setter: &str) -> Result<Vec<AllowedH
     texts.iter().map(parse).collect()
 }
 
-fn missing(what: &str, setter: &str, variable: &str) -> Error {
+fn missing(what: &str, setter: &'static str, variable: &str) -> Error {
     invalid_setting(format!("{what} is not set"))
-        .with_advice(format!("set {variable}, or call ClientBuilder::{setter}"))
+        .with_advice(format!("set {variable}"))
+        .with_function(setter)
 }

@@ -29,16 +29,15 @@ impl Deadline {
 
     pub(super) fn no_slot(&self) -> Error {
         let message = format!("no slot became free within {} s", self.limit.as_secs_f32());
-        Error::new(ErrorKind::Deadline, message).with_advice(
-            "nothing was sent; wait for a task to finish, or increase \
-             ClientBuilder::max_active_tasks",
-        )
+        Error::new(ErrorKind::Deadline, message)
+            .with_advice("nothing was sent; wait for a task to finish, or allow more active tasks")
+            .with_function("ClientBuilder::max_active_tasks")
     }
 
     pub(super) fn no_response(&self) -> Error {
         let message = format!("no response to the submission after {} s", self.limit.as_secs_f32());
-        unknown(Error::new(ErrorKind::Deadline, message)).with_advice(
-            "the submission continues; if the service accepts it, Client::drain returns its task",
-        )
+        unknown(Error::new(ErrorKind::Deadline, message))
+            .with_advice("the submission continues; if the service accepts it, drain its task")
+            .with_function("Client::drain")
     }
 }

@@ -163,7 +163,8 @@ fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
     let url = task.polling_url().parse().map_err(|error| {
         refused(
             Error::new(ErrorKind::Settings, "could not parse the polling URL")
-                .with_advice("the task continues; resume it by its id with Client::task_by_id")
+                .with_advice("the task continues; resume it by its id")
+                .with_function("Client::task_by_id")
                 .with_source(error),
         )
     })?;
@@ -177,10 +178,12 @@ fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
         url.scheme()
     );
     let advice = format!(
-        "the task continues; if {host} belongs to the service, allow it with \
-         ClientBuilder::allow_polling_host and resume the task"
+        "the task continues; if {host} belongs to the service, allow it to receive the key and \
+         resume the task"
     );
-    let error = Error::new(ErrorKind::KeyWithheld, message).with_advice(advice);
+    let error = Error::new(ErrorKind::KeyWithheld, message)
+        .with_advice(advice)
+        .with_function("ClientBuilder::allow_polling_host");
     Err(refused(error.with_withheld_host(host)))
 }
 

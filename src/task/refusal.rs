@@ -112,7 +112,11 @@ pub(super) fn refusal(
             None => unknown(error),
         });
     }
-    let error = error.with_advice(format!("nothing was billed; {}", meaning.advice));
+    let function =
+        (meaning.kind == ErrorKind::RateLimited).then_some("ClientBuilder::max_active_tasks");
+    let error = error
+        .with_advice(format!("nothing was billed; {}", meaning.advice))
+        .with_function(function);
     match meaning.submission {
         Submission::Retried => {
             let wait = error.retry_after();

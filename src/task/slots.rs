@@ -80,9 +80,8 @@ impl Slots {
                 ErrorKind::RateLimited,
                 "all slots are held by tasks that cannot be polled",
             )
-            .with_advice(
-                "nothing was sent; fix the cause, or increase ClientBuilder::max_active_tasks",
-            )
+            .with_advice("nothing was sent; fix the cause, or allow more active tasks")
+            .with_function("ClientBuilder::max_active_tasks")
             .with_source(error)),
             _ => Ok(()),
         }
@@ -122,9 +121,9 @@ impl Client {
         Arc::clone(&slots.free).try_acquire_owned().map(Some).map_err(|_| {
             let limit = slots.capacity;
             let message = format!("all slots for active tasks are in use (limit: {limit})");
-            Error::new(ErrorKind::RateLimited, message).with_advice(
-                "nothing was sent; wait for a task to finish, or call Client::submit, which waits",
-            )
+            Error::new(ErrorKind::RateLimited, message)
+                .with_advice("nothing was sent; submit when a task has finished")
+                .with_function("Client::submit")
         })
     }
 }

@@ -180,9 +180,8 @@ impl Client {
                 format!("submissions still in flight after {} s: {left}", deadline.as_secs_f32());
             return Err(Error::new(ErrorKind::Deadline, message)
                 .with_billing_unknown()
-                .with_advice(
-                    "call Client::drain again; ending the program now may lose billed tasks",
-                ));
+                .with_advice("drain again; ending the program now may lose billed tasks")
+                .with_function("Client::drain"));
         }
         Ok(submissions.lock().orphans.drain(..).collect())
     }

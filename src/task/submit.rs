@@ -110,7 +110,8 @@ impl Client {
         if !operation.submits {
             let message = format!("{operation} does not create tasks");
             return Err(Error::new(ErrorKind::Settings, message)
-                .with_advice("to poll a task, call Client::task or Client::task_by_id")
+                .with_advice("to poll a task, resume it")
+                .with_function("Client::task")
                 .with_operation(operation.name));
         }
         let base = self.base_of(operation)?;

@@ -60,6 +60,7 @@ impl Client {
 fn task_id(event: &Event) -> Result<&str, Error> {
     event.task_id().ok_or_else(|| {
         Error::new(ErrorKind::Webhook, "the event contains no task id")
-            .with_advice("set the location of the id in the body with Verifier::task_id")
+            .with_advice("set the location of the id in the body")
+            .with_function("Verifier::task_id")
     })
 }

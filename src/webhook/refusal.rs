@@ -101,7 +101,16 @@ impl From<Refusal> for Error {
         };
         Error::new(kind, format!("{message}: {refusal}"))
             .with_advice(advice(&refusal))
+            .with_function(function(&refusal))
             .with_source(refusal)
+    }
+}
+
+fn function(refusal: &Refusal) -> Option<&'static str> {
+    match refusal {
+        Refusal::TooOld { .. } => Some("Verifier::max_age"),
+        Refusal::TooLarge { .. } => Some("Verifier::max_body_bytes"),
+        _ => None,
     }
 }
 
@@ -116,9 +125,9 @@ fn advice(refusal: &Refusal) -> &'static str {
              was received"
         }
         Refusal::TooOld { .. } | Refusal::FromFuture { .. } => {
-            "check the local clock, or set Verifier::max_age"
+            "check the local clock, or allow older webhooks"
         }
-        Refusal::TooLarge { .. } => "set Verifier::max_body_bytes if the service sends such bodies",
+        Refusal::TooLarge { .. } => "allow longer bodies if the service sends such ones",
         Refusal::NotJson => "inspect the deliveries with `kiln webhook listen`",
         Refusal::Settings { .. } => "correct the settings of the verifier",
     }

@@ -58,7 +58,10 @@ async fn errors_have_a_message_an_advice_and_a_withheld_host() {
     assert_eq!(error.kind(), ErrorKind::KeyWithheld);
     assert_eq!(error.withheld_host(), Some("elsewhere.example:8443"));
     let (message, advice) = (error.message(), error.advice().unwrap());
-    assert_eq!(error.to_string(), format!("{message} (task t1); {advice}"));
+    assert!(!advice.contains("::"), "{advice}");
+    let function = error.function().unwrap();
+    assert_eq!(function, "ClientBuilder::allow_polling_host");
+    assert_eq!(error.to_string(), format!("{message} (task t1); {advice} ({function})"));
 
     let error = submission(Reply::json(403, &json!({ "detail": "a\nb".repeat(1000) }))).await;
     assert!(error.message().chars().count() <= 1003 && !error.message().contains('\n'), "{error}");

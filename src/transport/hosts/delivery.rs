@@ -83,11 +83,15 @@ impl Refusal {
     pub(crate) fn advice(&self) -> &'static str {
         match self.host_can_be_allowed {
             true => {
-                "if this host is trusted to deliver pictures, allow it with \
-                 ClientBuilder::allow_delivery_host"
+                "if this host is trusted to deliver pictures, allow it and fetch the picture again"
             }
             false => "no setting allows this URL; report it to the operator of the service",
         }
+    }
+
+    /// Returns the function that allows the host, if one does.
+    pub(crate) fn function(&self) -> Option<&'static str> {
+        self.host_can_be_allowed.then_some("ClientBuilder::allow_delivery_host")
     }
 }
 

@@ -114,7 +114,7 @@ fn a_remote_base_url_without_tls_needs_allow_http() {
             ("IMAGEKILN_REGIONAL_BASE_URL", https_builder().regional_base_url(base)),
         ] {
             let text = settings_error(builder.clone()).to_string();
-            for part in [variable, "IMAGEKILN_ALLOW_HTTP=1", "ClientBuilder::allow_http(true)"] {
+            for part in [variable, "IMAGEKILN_ALLOW_HTTP=1", "ClientBuilder::allow_http"] {
                 assert!(text.contains(part), "{part}: {text}");
             }
             builder.allow_http(true).build().unwrap();
