@@ -93,7 +93,7 @@ pub use self::generated::types::OutputFormat;
 pub use self::picture::{DELIVERY_VALIDITY, Picture, PictureStream, SaveOptions, Saved};
 pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
-    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
+    Preview, REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
 pub use self::task::{Answer, Task, Unfinished, Update, Updates, WaitOptions};
 pub use self::transport::retry::RetryPolicy;

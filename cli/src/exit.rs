@@ -16,11 +16,12 @@ pub enum Exit {
     BillingUnknown = 8,
     WebhookRefused = 9,
     JobsLeft = 10,
+    Unpaid = 11,
     Interrupted = 130,
 }
 
 impl Exit {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Success,
         Self::Other,
         Self::Usage,
@@ -32,6 +33,7 @@ impl Exit {
         Self::BillingUnknown,
         Self::WebhookRefused,
         Self::JobsLeft,
+        Self::Unpaid,
         Self::Interrupted,
     ];
 
@@ -54,6 +56,10 @@ impl Exit {
             Self::BillingUnknown => "unknown whether a task was created and charged",
             Self::WebhookRefused => "a webhook delivery was rejected",
             Self::JobsLeft => "jobs of a batch are left; run it again to continue",
+            Self::Unpaid => {
+                "the project has no credits left, or has reached its spending limit; nothing was \
+                 charged"
+            }
             Self::Interrupted => "interrupted; a submitted task continues",
         }
     }

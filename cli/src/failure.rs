@@ -65,6 +65,11 @@ impl Failure {
         Self::new("usage", Exit::Usage, message)
     }
 
+    /// The request is not what the user can have meant, although the contract allows it.
+    pub fn request(message: impl Into<String>) -> Self {
+        Self::new("validation", Exit::Usage, message)
+    }
+
     /// A setting is missing or invalid.
     pub fn settings(message: impl Into<String>) -> Self {
         Self::new("settings", Exit::Usage, message)
@@ -176,6 +181,7 @@ fn exit_of(kind: ErrorKind) -> Exit {
     match kind {
         ErrorKind::Settings | ErrorKind::Validation => Exit::Usage,
         ErrorKind::Auth => Exit::KeyRefused,
+        ErrorKind::Payment => Exit::Unpaid,
         ErrorKind::TaskFailed | ErrorKind::TaskNotFound => Exit::TaskFailed,
         ErrorKind::Moderated => Exit::Moderated,
         ErrorKind::Deadline => Exit::Deadline,

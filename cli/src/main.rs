@@ -12,6 +12,8 @@ mod interrupt;
 mod jobs;
 mod make;
 mod output;
+mod plausible;
+mod preview;
 mod record;
 mod report;
 mod sanitize;

@@ -11,6 +11,7 @@ use crate::{
     failure::Failure,
     interrupt::Interrupts,
     output::task_json,
+    plausible, preview,
     session::Session,
     submission::submit,
     target::{Saved, Target},
@@ -50,6 +51,10 @@ pub async fn make(
     let (target, output) = target(matches);
     target.check(context.output.json)?;
     let request = with_format(context, request, matches, &target);
+    plausible::check(&request)?;
+    if preview::is_wanted(matches) {
+        return preview::print(context, request);
+    }
     let session = Session::open(context).await?;
     let interrupts = Interrupts::listen()?;
     let paid = async {

@@ -9,15 +9,13 @@ use super::{
     field_value::FieldValue,
     operation::{Field, FieldKind, Operation, find_operation, operations},
     request::Request,
+    similar::hint,
     validate::invalid,
 };
 use crate::{Error, ErrorKind, ImageInput, Violation};
 
 /// The field that is never stored, because it is a secret.
 const SECRET: &str = "webhook_secret";
-
-/// The minimum similarity of two names, from 0 to 1, to suggest one for the other.
-const SIMILAR: f64 = 0.4;
 
 /// Its members are sorted: whether `serde_json` keeps their order depends on the features of other
 /// crates in the program.
@@ -208,14 +206,4 @@ fn unwritable(error: serde_json::Error) -> Error {
 
 fn unknown(name: &str, what: &str, known: impl Iterator<Item = &'static str>) -> Violation {
     Violation::of_field(name, "extra_forbidden", format!("is not {what}{}", hint(name, known)))
-}
-
-/// Suggests the known name that is most similar to `name`.
-fn hint(name: &str, known: impl Iterator<Item = &'static str>) -> String {
-    let similarity = |known: &str| strsim::normalized_damerau_levenshtein(name, known);
-    let rated = known.map(|known| (similarity(known), known)).filter(|(rate, _)| *rate > SIMILAR);
-    match rated.max_by(|(one, _), (two, _)| one.total_cmp(two)) {
-        Some((_, nearest)) => format!("; did you mean `{nearest}`?"),
-        None => String::new(),
-    }
 }

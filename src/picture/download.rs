@@ -7,17 +7,14 @@ use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use tokio::time::{self, Instant};
 use url::Url;
 
-use super::{
-    Picture,
-    attempts::Failure,
-    whole::{Checker, Extent},
-};
+use super::{Picture, attempts::Failure};
 use crate::{
     Error, ErrorKind, FileKind,
     transport::{
         connections::Connection,
         delivery::{self, Delivery, DeliveryError},
     },
+    values::whole::{Checker, Extent},
 };
 
 /// A download that receives fewer bytes than this within the silence limit has stalled, unless the

@@ -10,7 +10,6 @@ mod place;
 mod refusal;
 mod save;
 mod stream;
-mod whole;
 
 use std::{
     fmt,

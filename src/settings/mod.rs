@@ -4,6 +4,7 @@ mod build;
 mod check;
 mod environment;
 mod limits;
+mod preview;
 mod service;
 mod transport;
 
@@ -13,6 +14,7 @@ pub use self::environment::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
+pub use self::preview::Preview;
 use crate::{
     Address, Client, Error, ErrorKind,
     picture::DeliverySettings,

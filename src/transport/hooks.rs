@@ -7,7 +7,6 @@ use reqwest::{
     Request, Response,
     header::{CONTENT_TYPE, HeaderValue},
 };
-use url::Url;
 
 use super::{middleware::Purpose, service::Service};
 use crate::generated::Client;
@@ -50,14 +49,14 @@ impl ClientHooks<Hooks> for Client {
     }
 }
 
-/// Returns the path of a submission, as sent.
-pub(crate) fn path_of(base: &Url, request: &crate::Request, prefix: &str) -> String {
+/// Returns the path of a submission, as sent. `base` is the path of the base URL.
+pub(crate) fn path_of(base: &str, request: &crate::Request, prefix: &str) -> String {
     let operation = request.operation();
     let path =
         operation.path_parameters.iter().fold(operation.path.to_owned(), |path, parameter| {
             path.replace(&format!("{{{}}}", parameter.name), request.path_value(parameter.name))
         });
-    with_prefix(&format!("{}{path}", base.path().trim_end_matches('/')), prefix)
+    with_prefix(&format!("{}{path}", base.trim_end_matches('/')), prefix)
 }
 
 /// Replaces the neutral prefix of the model name: `/v1/gen-2-pro` with the prefix `xyz` becomes

@@ -153,7 +153,7 @@ impl Redaction {
     }
 }
 
-pub(super) fn is_url(text: &str) -> bool {
+pub(crate) fn is_url(text: &str) -> bool {
     text.starts_with("http://") || text.starts_with("https://")
 }
 
@@ -163,7 +163,7 @@ fn encoded(text: &str) -> String {
 
 /// Whether the name suggests that a field is secret, including fields that the contract does not
 /// define.
-pub(super) fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["secret", "token", "password", "passwd", "credential", "api_key", "apikey", "authorization"]
         .iter()

@@ -48,6 +48,8 @@ const REDIRECT: &str =
 const MOVED: &str = "set the base URL to the current URL of the service";
 const ADDRESS: &str = "check the base URL and the model prefix";
 const ACCESS: &str = "check the key, and that its project has access to this endpoint";
+const UNPAID: &str =
+    "requires payment: the project has no credits left, or has reached its spending limit";
 const CREDITS: &str = "add credits to the project, or increase its spending limit";
 const WAIT: &str = "wait, or limit the active tasks";
 const SMALLER: &str = "send smaller images, or send their URLs";
@@ -62,7 +64,7 @@ const MEANINGS: &[Meaning] = &[
     row(300, 399, Service, Unknown, End, REDIRECT, MOVED),
     row(400, 400, Service, Refused, End, "rejected the request as malformed", ADDRESS),
     row(401, 401, Auth, Refused, End, "rejected the key", "check the key"),
-    row(402, 402, Payment, Refused, End, "requires payment", CREDITS),
+    row(402, 402, Payment, Refused, End, UNPAID, CREDITS),
     row(403, 403, Auth, Refused, End, "rejected the key", ACCESS),
     row(404, 404, Service, Refused, End, "does not recognize this URL", ADDRESS),
     row(405, 405, Service, Refused, End, "does not support this method at this URL", ADDRESS),

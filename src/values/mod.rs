@@ -16,6 +16,7 @@ mod text;
 mod violation;
 pub(crate) mod web_url;
 mod webhook_secret;
+pub(crate) mod whole;
 
 pub use self::address::Address;
 pub use self::aspect_ratio::{AspectRatio, AspectRatioError};

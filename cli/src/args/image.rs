@@ -8,9 +8,10 @@ use std::{
 };
 
 use crate::failure::Failure;
-use imagekiln::ImageInput;
+use imagekiln::{FileKind, ImageInput};
 
-/// Reads the images of one command. Standard input can be read only once.
+/// Reads the images of one command, and its prompt; see [`super::prompt`]. Standard input can be
+/// read only once.
 #[derive(Default)]
 pub struct Images {
     stdin_is_read: bool,
@@ -19,32 +20,33 @@ pub struct Images {
 impl Images {
     pub fn read(&mut self, given: &OsStr) -> Result<ImageInput, Failure> {
         match given.to_str() {
-            Some("-") => self.stdin(),
+            Some("-") => self.stdin("an image").map(ImageInput::bytes),
             Some(text) if is_http_url(text) => Ok(ImageInput::url(text)),
             _ => from_file(Path::new(given)),
         }
     }
 
-    fn stdin(&mut self) -> Result<ImageInput, Failure> {
+    /// Reads standard input. `what` is expected there.
+    pub fn stdin(&mut self, what: &str) -> Result<Vec<u8>, Failure> {
         if self.stdin_is_read {
             return Err(Failure::usage(
-                "`-` is given for two images, but standard input can be read only once",
+                "`-` is given twice, but standard input can be read only once",
             )
-            .advise("pass the other images as files"));
+            .advise("nothing was sent; pass all but one of them as files"));
         }
         self.stdin_is_read = true;
         let mut stdin = io::stdin().lock();
         if stdin.is_terminal() {
-            return Err(Failure::usage(
-                "could not read an image from standard input: it is a terminal",
-            )
-            .advise("redirect a file: < image.png"));
+            return Err(Failure::usage(format!(
+                "could not read {what} from standard input: it is a terminal"
+            ))
+            .advise("nothing was sent; redirect a file with `<`, or use a pipe"));
         }
         let mut bytes = Vec::new();
         stdin
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::file("could not read standard input", error))?;
-        Ok(ImageInput::bytes(bytes))
+        Ok(bytes)
     }
 }
 
@@ -64,6 +66,28 @@ fn from_file(path: &Path) -> Result<ImageInput, Failure> {
         return Ok(ImageInput::path(path));
     }
     fs::read(path).map(ImageInput::bytes).map_err(unreadable)
+}
+
+/// Whether the text is the path of an image file.
+pub fn is_image_file(text: &str) -> bool {
+    let path = Path::new(text);
+    // Opening a pipe would block.
+    if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return false;
+    }
+    let mut head = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut head));
+    read.is_ok() && FileKind::of(&head).is_some()
+}
+
+/// Whether the text can only be an image: it is an image file, or a URL, or ends like an image.
+pub fn looks_like_an_image(text: &str) -> bool {
+    const ENDINGS: [&str; 8] =
+        [".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif", ".heic", ".heif"];
+    let is_one_word = !text.contains(char::is_whitespace);
+    let lower = text.to_ascii_lowercase();
+    is_image_file(text)
+        || is_one_word && (is_http_url(text) || ENDINGS.iter().any(|end| lower.ends_with(end)))
 }
 
 pub fn is_http_url(text: &str) -> bool {

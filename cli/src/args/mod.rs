@@ -7,6 +7,7 @@ pub mod flag;
 pub mod globals;
 pub mod image;
 pub mod model;
+pub mod prompt;
 pub mod request;
 pub mod value;
 

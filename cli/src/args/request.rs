@@ -5,7 +5,11 @@ use std::ffi::{OsStr, OsString};
 use clap::ArgMatches;
 use serde_json::Value;
 
-use super::{extra::Setting, image::Images, model, value};
+use super::{
+    extra::Setting,
+    image::{self, Images},
+    model, value,
+};
 use crate::failure::Failure;
 use imagekiln::{Field, FieldKind, Operation, Request};
 
@@ -37,6 +41,12 @@ pub fn from_flags(
     }
     for Setting { name, value } in settings(matches, "extra") {
         let text = text_of(name, value)?;
+        if image::is_image_file(text) {
+            return Err(Failure::usage(format!(
+                "--extra {name} would send the text `{text}` and not the image"
+            ))
+            .advise(format!("nothing was sent; use --extra-image {name}={text}")));
+        }
         let value = serde_json::from_str::<Value>(text).unwrap_or_else(|_| text.into());
         request = request.field(name, value);
     }

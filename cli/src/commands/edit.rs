@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::generate::{chosen, of_model, prompt_arg, with_prompt};
+use super::generate::{chosen, of_model, with_prompt};
 use crate::{
-    args::{image::Images, request},
+    args::{image::Images, prompt, request},
     context::Context,
     failure::Failure,
     make,
@@ -18,7 +18,7 @@ pub const NAME: &str = "edit";
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Edit images with a prompt: submit, wait, save")
-        .arg(prompt_arg("What to change"))
+        .arg(prompt::arg("What to change"))
         .arg(
             Arg::new("images")
                 .value_name("IMAGE")
@@ -38,11 +38,12 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let given: Vec<&OsString> = matches.get_many("images").into_iter().flatten().collect();
     let fields = fields_for(model, given.len())?;
     let mut images = Images::default();
+    let prompt = prompt::read(matches, &mut images)?;
     let mut request = request::from_flags(model, matches, &mut images)?;
     for (field, given) in fields.into_iter().zip(given) {
         request = request.image(field, images.read(given)?);
     }
-    make::make(context, with_prompt(request, matches)?, matches).await
+    make::make(context, with_prompt(request, prompt)?, matches).await
 }
 
 /// The fields of `count` images. Masks have a flag of their own and are left out.

@@ -3,10 +3,15 @@
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::{
-    args::{image::Images, model, request},
+    args::{
+        image::Images,
+        model,
+        prompt::{self, PROMPT},
+        request,
+    },
     context::Context,
     failure::Failure,
-    make,
+    make, preview,
 };
 use imagekiln::{Operation, Request};
 
@@ -15,24 +20,26 @@ pub const NAME: &str = "generate";
 /// The default model of `generate` and `edit`.
 pub const DEFAULT_MODEL: &str = "gen-2-pro";
 
-const PROMPT: &str = "prompt";
-
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Generate a picture from a prompt: submit, wait, save")
-        .arg(prompt_arg("What the picture shows"));
+        .arg(prompt::arg("What the picture shows"));
     of_model(command, chosen)
 }
 
 /// Adds the flags of the chosen model to a command that has a prompt argument.
 pub fn of_model(command: Command, chosen: &'static Operation) -> Command {
-    model::with_fields(command, chosen, &[PROMPT], &[make::output_arg(), model_arg()]).after_help(
-        format!("{}\n{}", model::description(chosen), model::notes(chosen, model::IMAGE)),
+    model::with_fields(
+        command,
+        chosen,
+        &[PROMPT],
+        &[make::output_arg(), model_arg(), preview::arg()],
     )
-}
-
-pub fn prompt_arg(help: &'static str) -> Arg {
-    Arg::new(PROMPT).value_name("PROMPT").required(true).help(help)
+    .after_help(format!(
+        "{}\n{}",
+        model::description(chosen),
+        model::notes(chosen, model::IMAGE)
+    ))
 }
 
 fn model_arg() -> Arg {
@@ -54,11 +61,10 @@ pub fn model_names() -> PossibleValuesParser {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let request = with_prompt(
-        request::from_flags(chosen(matches)?, matches, &mut Images::default())?,
-        matches,
-    )?;
-    make::make(context, request, matches).await
+    let mut images = Images::default();
+    let prompt = prompt::read(matches, &mut images)?;
+    let request = request::from_flags(chosen(matches)?, matches, &mut images)?;
+    make::make(context, with_prompt(request, prompt)?, matches).await
 }
 
 /// The model that `--model` names.
@@ -69,7 +75,7 @@ pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
 
 /// Adds the prompt if the model accepts one. If the contract does not show all fields of the model,
 /// it is sent anyway.
-pub fn with_prompt(request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
+pub fn with_prompt(request: Request, prompt: String) -> Result<Request, Failure> {
     let model = request.operation();
     if model.all_fields_shown && model.field(PROMPT).is_none() {
         let problem = format!("the contract lists no prompt field for {model}");
@@ -78,6 +84,5 @@ pub fn with_prompt(request: Request, matches: &ArgMatches) -> Result<Request, Fa
             model.name
         )));
     }
-    let prompt = matches.get_one::<String>(PROMPT).cloned().unwrap_or_default();
     Ok(request.field(PROMPT, prompt))
 }

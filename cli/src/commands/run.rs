@@ -6,7 +6,7 @@ use crate::{
     args::{image::Images, model, request},
     context::Context,
     failure::Failure,
-    make,
+    make, preview,
 };
 use imagekiln::Request;
 
@@ -15,7 +15,7 @@ pub const NAME: &str = "run";
 pub fn command() -> Command {
     of_models(Command::new(NAME))
         .about("Run any model with any of its fields: submit, wait, save")
-        .subcommands(model::subcommands(&[make::output_arg()]))
+        .subcommands(model::subcommands(&[make::output_arg(), preview::arg()]))
 }
 
 /// A command whose subcommands are the models.

@@ -10,6 +10,7 @@ use crate::{
     failure::Failure,
     interrupt::Interrupts,
     output::{line_on_stdout, task_json},
+    plausible, preview,
     session::Session,
     submission,
 };
@@ -19,11 +20,15 @@ pub const NAME: &str = "submit";
 pub fn command() -> Command {
     run::of_models(Command::new(NAME))
         .about("Submit without waiting, and print the task as JSON for `kiln task`")
-        .subcommands(model::subcommands(&[]))
+        .subcommands(model::subcommands(&[preview::arg()]))
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (request, _) = run::request(matches)?;
+    let (request, matches) = run::request(matches)?;
+    plausible::check(&request)?;
+    if preview::is_wanted(matches) {
+        return preview::print(context, request);
+    }
     let session = Session::open(context).await?;
     let interrupts = Interrupts::listen()?;
     let task = submission::submit(context, &session, request, &interrupts).await?;

@@ -118,6 +118,9 @@ enum Reference {
 
 fn read_reference(given: &str) -> Result<Reference, Failure> {
     let text = match given {
+        blank if blank.trim().is_empty() => {
+            return Err(Failure::usage("the task is empty").advise(WHAT_TO_PASS));
+        }
         "-" => {
             let mut text = String::new();
             io::stdin()

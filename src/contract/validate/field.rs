@@ -6,6 +6,7 @@ use super::{
     super::{
         field_value::FieldValue,
         operation::{Field, FieldKind, ImageEncodings},
+        similar::hint,
     },
     image_content::{self, Wanted},
     problem::Problem,
@@ -170,7 +171,8 @@ fn check_text(field: &Field, text: &str) -> Result<(), Problem> {
     }
     match &field.kind {
         FieldKind::Choice { values } if !values.contains(&text) => {
-            wrong("enum", format!("is `{text}`; must be one of {}", values.join(", ")))
+            let hint = hint(text, values.iter().copied());
+            wrong("enum", format!("is `{text}`; must be one of {}{hint}", values.join(", ")))
         }
         FieldKind::AspectRatio { narrowest, widest } => match text.parse::<AspectRatio>() {
             Err(error) => wrong("value_error", error.to_string()),

@@ -57,7 +57,7 @@ pub(super) fn check(image: &ImageInput, wanted: Wanted) -> Result<(), Problem> {
 
 /// Returns the first `length` bytes of an image, or all if there are fewer. Returns `None` for URLs
 /// and unreadable files.
-pub(super) fn head(image: &ImageInput, length: usize) -> Option<Vec<u8>> {
+pub(in crate::contract) fn head(image: &ImageInput, length: usize) -> Option<Vec<u8>> {
     match image.source() {
         ImageSource::Bytes(bytes) => Some(bytes[..bytes.len().min(length)].to_vec()),
         ImageSource::Base64(text) => base64_text::decode_head(text, length),

@@ -101,7 +101,7 @@ fn size_problem(
     (size != masked_size).then(|| Problem::new("image_size_mismatch", msg))
 }
 
-fn size(image: &ImageInput) -> Option<(usize, usize)> {
+pub(in crate::contract) fn size(image: &ImageInput) -> Option<(usize, usize)> {
     let size = imagesize::blob_size(&image_content::head(image, HEAD)?).ok()?;
     Some((size.width, size.height))
 }

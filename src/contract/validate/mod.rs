@@ -5,10 +5,12 @@ mod field;
 mod form;
 mod image_content;
 mod image_size;
+mod image_whole;
 mod problem;
 
 use std::collections::HashMap;
 
+pub(super) use self::{image_content::head, image_size::size};
 use super::{field_value::FieldValue, operation::PathParameter, request::Request};
 use crate::{Error, ErrorKind, Location, Violation};
 

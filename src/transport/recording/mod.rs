@@ -109,7 +109,7 @@ impl Service {
                 operation: Some(request.operation().name.to_owned()),
                 recorded_at: seconds::whole(self.clock.now()),
                 method: "POST".to_owned(),
-                path: redaction.redact(&path_of(base, request, &self.model_prefix)),
+                path: redaction.redact(&path_of(base.path(), request, &self.model_prefix)),
                 status: response.status.as_u16(),
                 request: Some(request::redacted(request, &redaction)),
                 response: response::redacted(response, &redaction),

@@ -22,7 +22,7 @@ const FAMILY: usize = 12;
 
 /// How much of a picture has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(crate) enum Extent {
     /// The end has not arrived.
     Partial,
     /// The picture may end here, but the format allows more to follow. Only the end of the response
@@ -36,13 +36,13 @@ pub(super) enum Extent {
 
 /// Follows the structure of a picture of any format.
 #[derive(Default)]
-pub(super) struct Checker {
+pub(crate) struct Checker {
     head: Vec<u8>,
     scanner: Option<Scanner>,
 }
 
 impl Checker {
-    pub(super) fn feed(&mut self, chunk: &[u8]) {
+    pub(crate) fn feed(&mut self, chunk: &[u8]) {
         let known = self.head.len();
         self.head.extend(chunk.iter().take(HEAD - known));
         if known < FAMILY && self.head.len() >= FAMILY {
@@ -58,13 +58,13 @@ impl Checker {
     }
 
     /// Returns the format detected from the first bytes.
-    pub(super) fn kind(&self) -> Option<FileKind> {
+    pub(crate) fn kind(&self) -> Option<FileKind> {
         FileKind::of(&self.head)
     }
 
     /// Returns how much of the picture was in the chunks so far. Pictures are never shorter than
     /// [`FAMILY`] bytes.
-    pub(super) fn extent(&self) -> Extent {
+    pub(crate) fn extent(&self) -> Extent {
         self.scanner.as_ref().map_or(Extent::Partial, Scanner::extent)
     }
 }

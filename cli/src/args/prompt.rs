@@ -1,0 +1,81 @@
+//! The prompt of `generate` and `edit`: its text, `-` for standard input, or `@FILE`.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use clap::{Arg, ArgMatches};
+
+use super::image::{Images, looks_like_an_image};
+use crate::{failure::Failure, sanitize::one_line};
+
+/// The field, and the id of the argument.
+pub const PROMPT: &str = "prompt";
+
+/// The maximum length of a prompt in a file, in bytes.
+const LONGEST: u64 = 1024 * 1024;
+
+pub fn arg(help: &str) -> Arg {
+    Arg::new(PROMPT)
+        .value_name("PROMPT")
+        .required(true)
+        .help(format!("{help}: text, `-` for standard input, or `@FILE`; `@@` is a literal `@`"))
+}
+
+/// Reads the prompt of a command. Newlines at the end of an input or a file are not part of it.
+pub fn read(matches: &ArgMatches, images: &mut Images) -> Result<String, Failure> {
+    let given = matches.get_one::<String>(PROMPT).map(String::as_str).unwrap_or_default();
+    let bytes = match (given, given.strip_prefix('@')) {
+        ("-", _) => images.stdin("the prompt")?,
+        (_, Some(rest)) if rest.starts_with('@') => return Ok(rest.to_owned()),
+        (_, Some("")) => {
+            return Err(Failure::usage("`@` is not followed by the path of a file")
+                .advise("nothing was sent; write @FILE, or @@ for a literal `@`"));
+        }
+        (_, Some(path)) => from_file(Path::new(path))?,
+        _ if looks_like_an_image(given) => return Err(is_an_image(given)),
+        _ if is_text_file(given) => {
+            return Err(Failure::usage(format!("the prompt `{given}` is the name of a file"))
+                .advise(format!("nothing was sent; to read the prompt from it, pass @{given}")));
+        }
+        _ => return Ok(given.to_owned()),
+    };
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::usage("the prompt is not valid UTF-8 text")
+            .advise("nothing was sent; convert it to UTF-8")
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// The failure for swapped arguments.
+fn is_an_image(given: &str) -> Failure {
+    let given = one_line(given);
+    Failure::usage(format!("the prompt `{given}` is an image")).advise(format!(
+        "nothing was sent; the prompt comes before the images: `kiln edit PROMPT {given}`"
+    ))
+}
+
+/// Whether this is a file whose name is not likely to be a prompt.
+fn is_text_file(given: &str) -> bool {
+    given.contains(['.', '/']) && Path::new(given).is_file()
+}
+
+fn from_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    let shown = path.display();
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(
+        |error: io::Error| {
+            Failure::file(format!("could not read the prompt from {shown}"), error).advise(format!(
+                "nothing was sent; check the path, or write @@{shown} for a literal `@`"
+            ))
+        },
+    )?;
+    match bytes.len() as u64 > LONGEST {
+        true => Err(Failure::usage(format!("{shown} is too long for a prompt"))
+            .advise("nothing was sent; a prompt may have at most 1 MiB")),
+        false => Ok(bytes),
+    }
+}

@@ -1,0 +1,78 @@
+//! `--dry-run`: shows the request, and sends nothing.
+
+use std::fmt::Write;
+
+use clap::{Arg, ArgAction, ArgMatches};
+use serde_json::{Value, json};
+
+use crate::{context::Context, failure::Failure, sanitize::printable};
+use imagekiln::{Client, ClientBuilder, Preview, Request};
+
+const DRY_RUN: &str = "dry-run";
+
+/// `--dry-run`
+pub fn arg() -> Arg {
+    Arg::new(DRY_RUN)
+        .long(DRY_RUN)
+        .action(ArgAction::SetTrue)
+        .help("Check and show the request and what is known of its price; send nothing")
+        .help_heading("Output")
+}
+
+/// Whether the command has `--dry-run`.
+pub fn is_wanted(matches: &ArgMatches) -> bool {
+    matches.get_flag(DRY_RUN)
+}
+
+/// Prints the request. Needs neither a key nor the network.
+pub fn print(context: &Context, request: Request) -> Result<(), Failure> {
+    let simulated = context.globals.simulate;
+    let builder = if simulated { Client::builder() } else { ClientBuilder::from_env()? };
+    let operation = request.operation();
+    let preview = builder.preview(request)?;
+    context.output.result(
+        || for_people(&preview, simulated),
+        || {
+            json!({
+                "event": "dry_run",
+                "operation": operation.name,
+                "method": "POST",
+                "path": preview.path,
+                "body": preview.body,
+                "price": if simulated { json!(0) } else { Value::Null },
+            })
+        },
+    )
+}
+
+fn for_people(preview: &Preview, simulated: bool) -> String {
+    let mut text = format!("POST {}", printable(&preview.path));
+    for (name, value) in &preview.body {
+        // Writing to a `String` does not fail.
+        let _ = write!(text, "\n  {}: {}", printable(name), printable(&shown(value)));
+    }
+    text += match simulated {
+        true => "\nprice: none; the simulator charges nothing",
+        false => "\nprice: not known before the service has accepted the request",
+    };
+    text + "\nnothing was sent"
+}
+
+/// A value on one line: an image with its format, its size and its origin.
+fn shown(value: &Value) -> String {
+    let Value::Object(image) = value else { return value.to_string() };
+    if let (1, Some(Value::String(url))) = (image.len(), image.get("url")) {
+        return format!("image at {url}");
+    }
+    let Some(bytes) = image.get("bytes").and_then(Value::as_u64) else { return value.to_string() };
+    let text = |name| image.get(name).and_then(Value::as_str);
+    let mut shown = text("format").unwrap_or("unknown format").to_owned();
+    if let (Some(width), Some(height)) = (image.get("width"), image.get("height")) {
+        shown += &format!(", {width} x {height} pixels");
+    }
+    shown += &format!(", {bytes} bytes");
+    match text("file") {
+        Some(file) => shown + &format!(", {file}"),
+        None => shown,
+    }
+}

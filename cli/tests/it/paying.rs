@@ -1,0 +1,193 @@
+//! Nothing is paid by mistake: what nobody can have meant is refused before anything is sent.
+
+use serde_json::json;
+
+use crate::{
+    bench::{Bench, Outcome, Place, png},
+    server::Server,
+};
+
+const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
+
+fn with<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    [words, &SMALL].concat()
+}
+
+#[test]
+fn the_prompt_is_read_from_standard_input_or_a_file() {
+    let bench = Bench::new();
+    bench.place.write("prompt.txt", "a wolf\nat night\r\n");
+    let prompt = || bench.last_request()["prompt"].clone();
+    bench.run_with_stdin(&with(&["generate", "-"]), b"a fox\n").ok();
+    assert_eq!(prompt(), "a fox");
+    bench.run(&with(&["generate", "@prompt.txt"])).ok();
+    assert_eq!(prompt(), "a wolf\nat night");
+    bench.run(&with(&["generate", "@@home"])).ok();
+    assert_eq!(prompt(), "@home");
+
+    bench.place.write("cat.png", png(64, 64));
+    bench.run_with_stdin(&with(&["edit", "-", "cat.png"]), b"a hat").ok();
+    assert_eq!(prompt(), "a hat");
+    let both = bench.run_with_stdin(&with(&["edit", "-", "-"]), b"a hat").fails(2);
+    assert!(both.stderr.contains("can be read only once"), "{}", both.stderr);
+}
+
+#[test]
+fn a_prompt_that_cannot_be_read_is_refused() {
+    let bench = Bench::new();
+    bench.place.write("latin-1.txt", b"caf\xe9");
+    bench.place.write("long.txt", vec![b'x'; 1024 * 1024 + 1]);
+    for (prompt, code, problem) in [
+        ("@nowhere.txt", 1, "could not read the prompt from nowhere.txt"),
+        ("@", 2, "`@` is not followed by the path of a file"),
+        ("@latin-1.txt", 2, "not valid UTF-8"),
+        ("@long.txt", 2, "too long for a prompt"),
+        ("latin-1.txt", 2, "is the name of a file"),
+    ] {
+        let outcome = bench.run(&["generate", prompt]).fails(code);
+        assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
+    }
+    assert_eq!(bench.simulator.counts(), Default::default());
+}
+
+#[test]
+fn a_blank_prompt_is_refused() {
+    let bench = Bench::new();
+    bench.place.write("blank.txt", "\n \n");
+    for words in [
+        &["generate", ""][..],
+        &["generate", " \t\n"],
+        &["generate", "@blank.txt"],
+        &["generate", "-"],
+        &["run", "gen-2-pro", "--prompt", ""],
+        &["submit", "gen-kontext-pro", "--prompt", " "],
+        &["run", "gen-2-klein-4b", "--extra", "prompt="],
+        &["edit", "", "https://example.com/cat.png"],
+    ] {
+        let outcome = bench.run(words).fails(2);
+        assert!(outcome.stderr.starts_with("error: the prompt is empty\n"), "{}", outcome.stderr);
+    }
+    let task = bench.run(&["task", "save", ""]).fails(2);
+    assert!(task.stderr.starts_with("error: the task is empty\n"), "{}", task.stderr);
+    assert_eq!(bench.simulator.counts(), Default::default());
+}
+
+#[test]
+fn what_is_no_whole_image_is_refused() {
+    let bench = Bench::new();
+    let whole = png(64, 64);
+    let jpeg = crate::bench::encoded(image::ImageFormat::Jpeg, 64, 64);
+    let webp = crate::bench::encoded(image::ImageFormat::WebP, 64, 64);
+    bench.place.write("empty.png", "");
+    bench.place.write("page.png", "<html>not found</html>");
+    bench.place.write("cut.png", &whole[..whole.len() - 4]);
+    bench.place.write("cut.jpg", &jpeg[..jpeg.len() / 2]);
+    bench.place.write("cut.webp", &webp[..webp.len() - 1]);
+    for (file, problem) in [
+        ("empty.png", "is empty"),
+        ("page.png", "is not an image"),
+        ("cut.png", "is cut off; must be a complete PNG image: `cut.png`"),
+        ("cut.jpg", "is cut off; must be a complete JPEG image"),
+        ("cut.webp", "is cut off; must be a complete WebP image"),
+    ] {
+        let outcome = bench.run(&["edit", "a hat", file]).fails(2);
+        assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
+        let extra = format!("person={file}");
+        bench.run(&["submit", "gen-tools/vto-v1", "--extra-image", &extra]).fails(2);
+    }
+    let piped = bench.run_with_stdin(&["edit", "a hat", "-"], &whole[..100]).fails(2);
+    assert!(piped.stderr.contains("input_image: is cut off"), "{}", piped.stderr);
+    assert_eq!(bench.simulator.counts(), Default::default());
+}
+
+#[test]
+fn a_model_that_works_on_an_image_needs_one() {
+    let bench = Bench::new();
+    bench.place.write("cat.png", png(256, 256));
+    for (model, flags) in [
+        ("gen-pro-1.0-fill", &["--prompt", "a hat"][..]),
+        ("gen-pro-1.0-fill", &["--prompt", "a hat", "--mask", "cat.png"]),
+        ("gen-pro-1.0-fill-finetuned", &["--prompt", "a hat", "--finetune-id", "x"]),
+        ("gen-pro-1.0-expand", &["--prompt", "a hat"]),
+        ("gen-tools/deblur-v1", &[]),
+        ("gen-tools/erase-v1", &[]),
+        ("gen-tools/erase-v1", &["--image", "cat.png"]),
+        ("gen-tools/vto-v1", &["--extra-image", "person=cat.png"]),
+        ("gen-tools/vto-v2", &["--extra", "person=https://example.com/cat.png"]),
+        ("gen-tools/outpainting-v1", &["--extra", "width=64"]),
+        ("gen-pro-1.0-depth", &["--extra", "prompt=a hat"]),
+        ("gen-pro-1.0-canny", &["--extra", "prompt=a hat"]),
+        ("gen-pro-1.0-depth-finetuned", &["--extra", "prompt=a hat"]),
+        ("gen-pro-1.0-canny-finetuned", &["--extra", "prompt=a hat"]),
+    ] {
+        let outcome = bench.run(&[&["run", model], flags].concat()).fails(2);
+        assert!(outcome.stderr.contains("nothing was sent"), "{model}: {}", outcome.stderr);
+    }
+    assert_eq!(bench.simulator.counts(), Default::default());
+    let urls = r#"garments=["https://example.com/hat.png"]"#;
+    bench
+        .run(&["submit", "gen-tools/vto-v1", "--extra-image", "person=cat.png", "--extra", urls])
+        .ok();
+}
+
+#[test]
+fn a_project_without_credits_has_an_exit_code_of_its_own() {
+    let (place, server) = (Place::new(), Server::new());
+    let mut command = place.kiln(&["generate", "a fox"]);
+    let child = server
+        .point(&mut command)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let child = child.spawn().unwrap();
+    server.next().respond(402, &json!({ "detail": "Insufficient credits." }));
+    let outcome = Outcome::of(child.wait_with_output().unwrap()).fails(11);
+    crate::assert_shown!("unpaid", crate::errors::shown(&outcome));
+}
+
+#[test]
+fn a_dry_run_shows_the_request_and_sends_nothing() {
+    let place = Place::new();
+    place.write("cat.png", png(72, 64));
+    place.write("mask.png", png(72, 64));
+    let shown = |words: &[&str]| {
+        let mut command = place.kiln(words);
+        // The settings of a service that does not exist, without a key.
+        command
+            .env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1")
+            .env("IMAGEKILN_MODEL_PREFIX", "xyz")
+            .env("IMAGEKILN_WEBHOOK_URL", "https://example.com/hook?token=HUSH")
+            .env("IMAGEKILN_WEBHOOK_SECRET", "HUSH");
+        let outcome = Outcome::of(command.output().unwrap()).ok();
+        assert_eq!(outcome.stderr, "");
+        assert!(!outcome.text().contains("HUSH"), "{}", outcome.text());
+        outcome.text()
+    };
+    let edit = ["edit", "a hat", "cat.png", "https://example.com/hat.png?sig=HUSH", "--seed", "7"];
+    let edit = [&edit[..], &["--dry-run"]].concat();
+    let generate = ["generate", "a fox", "--dry-run", "-o", "fox.webp"];
+    let run =
+        ["run", "gen-tools/erase-v1", "--image", "cat.png", "--mask", "mask.png", "--dry-run"];
+    let submit = ["submit", "gen-tools/deblur-v1", "--image", "cat.png", "--dry-run"];
+    let texts: Vec<String> = [&edit[..], &generate, &run, &submit]
+        .iter()
+        .map(|words| format!("$ kiln {}\n{}", words.join(" "), shown(words)))
+        .collect();
+    crate::assert_shown!("dry_run", texts.join("\n"));
+
+    let json: serde_json::Value =
+        serde_json::from_str(&shown(&[&edit[..], &["--json"]].concat())).unwrap();
+    let image = &json["body"]["input_image"];
+    let bytes = png(72, 64).len();
+    assert_eq!(
+        *image,
+        json!({ "format": "png", "width": 72, "height": 64, "bytes": bytes, "file": "cat.png" })
+    );
+    assert_eq!((&json["path"], &json["price"]), (&json!("/v1/xyz-2-pro"), &json!(null)));
+    assert_eq!(place.files(), ["cat.png", "mask.png"]);
+
+    // The checks apply, too.
+    place.run(&["generate", "", "--dry-run"]).fails(2);
+    place.run(&["generate", "a fox", "--width", "16", "--dry-run"]).fails(2);
+    let simulated = place.run(&["--simulate", "generate", "a fox", "--dry-run", "--json"]).ok();
+    assert_eq!(simulated.json()["price"], 0);
+}

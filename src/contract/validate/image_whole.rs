@@ -1,0 +1,95 @@
+//! Finds images that were cut off, for example by an interrupted download.
+
+use std::io::{self, Read};
+
+use super::{super::field_value::FieldValue, check, image_content::head};
+use crate::{
+    Error, FileKind, ImageInput, ImageSource, Request, Violation,
+    values::{
+        image_file,
+        whole::{Checker, Extent},
+    },
+};
+
+/// How much of a file is read at a time, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+impl Request {
+    /// Reads all images of the request, and checks that none of them is cut off.
+    ///
+    /// Submitting a request does not check this, because it reads files only once, while it sends
+    /// them. The structure of JPEG, PNG, WebP, GIF, AVIF and HEIF images is checked, without
+    /// decoding them. Images in other formats, images at URLs and unreadable files are skipped.
+    ///
+    /// This method may block, because it reads files.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Validation`](crate::ErrorKind::Validation), with a violation for each field that has
+    /// such an image.
+    pub fn check_images(&self) -> Result<(), Error> {
+        let mut found = Vec::new();
+        for (name, value) in &self.fields {
+            value.each_part(&mut |part| {
+                let FieldValue::Image(image) = part else { return };
+                if let Ok(Some(kind)) = cut_off(image) {
+                    let file = match image.source() {
+                        ImageSource::Path(path) => format!(": `{}`", path.display()),
+                        _ => String::new(),
+                    };
+                    let msg = format!("is cut off; must be a complete {kind} image{file}");
+                    found.push(Violation::of_field(name, "value_error", msg));
+                }
+            });
+        }
+        check(self, found)
+    }
+}
+
+/// Returns the format of an image whose end is missing.
+fn cut_off(image: &ImageInput) -> io::Result<Option<FileKind>> {
+    let mut checker = Checker::default();
+    match image.source() {
+        ImageSource::Url(_) => return Ok(None),
+        ImageSource::Bytes(bytes) => checker.feed(bytes),
+        ImageSource::Base64(text) => {
+            checker.feed(&head(image, text.len()).unwrap_or_default());
+        }
+        ImageSource::Path(path) => {
+            let mut file = image_file::open(path)?;
+            let mut chunk = vec![0; CHUNK];
+            loop {
+                let length = file.read(&mut chunk)?;
+                if length == 0 {
+                    break;
+                }
+                checker.feed(&chunk[..length]);
+            }
+        }
+    }
+    let is_image = |kind: &FileKind| !matches!(kind, FileKind::Mp4 | FileKind::Webm);
+    let kind = checker.kind().filter(is_image);
+    Ok(kind.filter(|_| checker.extent() == Extent::Partial))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ImageInput, Request, find_operation};
+
+    #[test]
+    fn an_image_that_is_cut_off_is_a_violation_of_its_field() {
+        let whole = b"GIF89a\x01\0\x01\0\0\0\0\x2c\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0\x3b";
+        let checked = |bytes: &'static [u8]| {
+            Request::new(find_operation("gen-2-pro").unwrap())
+                .image("input_image", ImageInput::bytes(bytes))
+                .image("person", ImageInput::url("https://example.com/fox.gif"))
+                .check_images()
+        };
+        assert!(checked(whole).is_ok());
+        let error = checked(&whole[..whole.len() - 1]).unwrap_err();
+        let [violation] = error.violations() else { panic!("{error}") };
+        assert_eq!(violation.to_string(), "input_image: is cut off; must be a complete GIF image");
+        // An unknown format cannot be checked.
+        assert!(checked(b"8BPS\0\x01").is_ok());
+    }
+}
