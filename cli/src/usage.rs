@@ -81,7 +81,14 @@ fn unknown_model(name: &str, default: &'static imagekiln::Operation) -> String {
         true => String::new(),
         false => format!("  tip: similar models are {}\n", similar.join(", ")),
     };
-    format!("error: unknown model '{name}'\n\n{tip}  tip: `kiln models` lists all models")
+    let example = model::models().find_map(model::example_name).unwrap_or_default();
+    let finetuned = match name.contains("finetune") {
+        true => format!("  tip: a fine-tuned base model is written like '{example}'\n"),
+        false => String::new(),
+    };
+    format!(
+        "error: unknown model '{name}'\n\n{tip}{finetuned}  tip: `kiln models` lists all models"
+    )
 }
 
 fn texts(error: &clap::Error, kind: ContextKind) -> Vec<String> {

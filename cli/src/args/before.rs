@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use super::model;
+use crate::commands::{run, submit};
 use imagekiln::FieldKind;
 
 /// The arguments before `--`; everything after it is positional.
@@ -11,13 +12,54 @@ fn flags(arguments: &[OsString]) -> &[OsString] {
     &arguments[..end]
 }
 
+/// The two spellings of `--model`.
+const MODEL_FLAGS: [&str; 2] = ["--model", "-m"];
+
 /// The value of `--model`, which decides the flags of `generate` and `edit`.
 pub fn model(arguments: &[OsString]) -> Option<&str> {
     let flags = flags(arguments);
-    flags.iter().enumerate().find_map(|(at, argument)| match argument.to_str()? {
-        "--model" => flags.get(at + 1)?.to_str(),
-        text => text.strip_prefix("--model="),
+    flags.iter().enumerate().find_map(|(at, argument)| match argument.to_str()?.split_once('=') {
+        None if is_model_flag(argument) => flags.get(at + 1)?.to_str(),
+        Some((flag, name)) if is_model_flag(OsStr::new(flag)) => Some(name),
+        _ => None,
     })
+}
+
+/// Rewrites names such as `gen-2-klein-9b-kv-finetuned`: the model becomes
+/// `{base_model}-finetuned`, and `--base-model` its parameter.
+pub fn fill_models(arguments: Vec<OsString>) -> Vec<OsString> {
+    let end = flags(&arguments).len();
+    let named = arguments[..end].iter().position(|word| word == run::NAME || word == submit::NAME);
+    let named = named.and_then(|command| {
+        let rest = arguments[command + 1..end].iter();
+        rest.enumerate().find(|(_, word)| !is_flag(word)).map(|(at, _)| command + 1 + at)
+    });
+    let mut filled = Vec::with_capacity(arguments.len() + 1);
+    for (at, word) in arguments.iter().enumerate() {
+        let is_value = at > 0 && at < end && is_model_flag(&arguments[at - 1]);
+        let text = word.to_str().filter(|_| at < end).unwrap_or_default();
+        let (head, name) = match text.split_once('=') {
+            Some((flag, name)) if is_model_flag(OsStr::new(flag)) => (format!("{flag}="), name),
+            _ if is_value || named == Some(at) => (String::new(), text),
+            _ => (String::new(), ""),
+        };
+        match model::fill(name) {
+            None => filled.push(word.clone()),
+            Some(model::Filled { model, parameter, value }) => {
+                filled.push(format!("{head}{}", model.name).into());
+                filled.push(format!("--{}={value}", parameter.name.replace('_', "-")).into());
+            }
+        }
+    }
+    filled
+}
+
+fn is_flag(word: &OsStr) -> bool {
+    word.as_encoded_bytes().starts_with(b"-")
+}
+
+fn is_model_flag(word: &OsStr) -> bool {
+    MODEL_FLAGS.iter().any(|flag| word == *flag)
 }
 
 /// Whether `--json` is set. Parse errors are printed as JSON too.
@@ -66,6 +108,36 @@ mod tests {
         assert_eq!(model(&words("kiln --json generate --model=gen-dev x")), Some("gen-dev"));
         assert_eq!(model(&words("kiln generate -- --model gen-dev")), None);
         assert_eq!(model(&words("kiln generate x --model")), None);
+    }
+
+    #[test]
+    fn a_complete_name_sets_the_path_parameter() {
+        let filled = |text: &str| fill_models(words(text));
+        for (given, expected) in [
+            ("kiln run N --seed 1", "kiln run M P --seed 1"),
+            ("kiln --json submit -q N", "kiln --json submit -q M P"),
+            ("kiln generate fox --model N", "kiln generate fox --model M P"),
+            ("kiln generate fox -m=/v1/N", "kiln generate fox -m=M P"),
+            ("kiln run M --base-model N", "kiln run M --base-model N"),
+            ("kiln generate N", "kiln generate N"),
+            ("kiln generate -- -m N", "kiln generate -- -m N"),
+        ] {
+            let written = |text: &str| {
+                words(
+                    &text
+                        .replace('N', "gen-2-klein-9b-kv-finetuned")
+                        .replace('M', "{base_model}-finetuned")
+                        .replace('P', "--base-model=gen-2-klein-9b-kv"),
+                )
+            };
+            assert_eq!(
+                filled(&written(given).join(OsStr::new(" ")).to_string_lossy()),
+                written(expected)
+            );
+        }
+        for name in ["gen-2-pro-finetuned", "gen-2-klein-4b", "gen-pro-finetuned"] {
+            assert_eq!(filled(&format!("kiln run {name}")), words(&format!("kiln run {name}")));
+        }
     }
 
     #[test]

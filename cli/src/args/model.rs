@@ -17,6 +17,35 @@ pub fn find(name: &str) -> Option<&'static Operation> {
     imagekiln::find_operation(name).filter(|operation| operation.submits)
 }
 
+/// A model whose name has a path parameter, and the value of the parameter in a complete name.
+#[derive(Debug, PartialEq)]
+pub struct Filled<'a> {
+    pub model: &'static Operation,
+    pub parameter: &'static PathParameter,
+    pub value: &'a str,
+}
+
+/// Finds the model of a name such as `gen-2-klein-9b-kv-finetuned`, which is that of
+/// `{base_model}-finetuned` with the base model `gen-2-klein-9b-kv`.
+pub fn fill(name: &str) -> Option<Filled<'_>> {
+    let name = name.strip_prefix("/v1/").unwrap_or(name);
+    if find(name).is_some() {
+        return None;
+    }
+    models().find_map(|model| {
+        let [parameter] = model.path_parameters else { return None };
+        let (before, after) = model.name.split_once(&format!("{{{}}}", parameter.name))?;
+        let value = name.strip_prefix(before)?.strip_suffix(after)?;
+        value.starts_with(parameter.prefix?).then_some(Filled { model, parameter, value })
+    })
+}
+
+/// A complete name of a model whose name has a path parameter, for help.
+pub fn example_name(model: &Operation) -> Option<String> {
+    let [parameter] = model.path_parameters else { return None };
+    Some(model.name.replace(&format!("{{{}}}", parameter.name), parameter.example))
+}
+
 /// A subcommand for each model, for `kiln run` and `kiln submit`.
 pub fn subcommands(options: &[Arg]) -> Vec<Command> {
     models().map(|model| subcommand(model, options)).collect()

@@ -45,6 +45,7 @@ pub fn of_model(command: Command, chosen: &'static Operation) -> Command {
 fn model_arg() -> Arg {
     Arg::new("model")
         .long("model")
+        .short('m')
         .help_heading("Model")
         .value_name("MODEL")
         .help(format!("The model; its fields are the flags above [default: {DEFAULT_MODEL}]"))

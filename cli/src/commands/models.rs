@@ -9,9 +9,16 @@ use imagekiln::{Field, FieldKind, ImageEncodings, Operation};
 pub const NAME: &str = "models";
 
 pub fn command() -> Command {
-    Command::new(NAME)
-        .about("List the models")
-        .after_help("IMAGES is the maximum number of reference images, if the contract states it.")
+    Command::new(NAME).about("List the models").after_help(format!(
+        "IMAGES is the maximum number of reference images, if the contract states it.\n{}",
+        names_with_parameters()
+    ))
+}
+
+/// Explains the names that have a path parameter.
+fn names_with_parameters() -> String {
+    let explain = |model| Some(format!("{model} is written like {}.", model::example_name(model)?));
+    model::models().filter_map(explain).collect::<Vec<_>>().join("\n")
 }
 
 pub fn execute(context: &Context) -> Result<(), Failure> {

@@ -234,6 +234,27 @@ fn every_model_is_found_by_name_path_and_id() {
             bench.run(&["generate", "--model", name, "--help"]).ok();
         }
     }
+    // The interface's own example of a name with a path parameter.
+    let example = "gen-2-klein-9b-kv-finetuned";
+    let path = format!("/v1/{example}");
+    let flags =
+        ["--finetune-id", "fox-style", "--prompt", "a fox", "--width", "64", "--height", "64"];
+    for words in [
+        &["run", example][..],
+        &["run", "--quiet", &path],
+        &["submit", example],
+        &["generate", "a fox", "--model", example],
+        &["edit", "-m", &path, "a fox", "https://example.com/fox.png"],
+    ] {
+        let flags =
+            if words[0] == "run" || words[0] == "submit" { &flags[..] } else { &flags[..2] };
+        bench.run(&[words, flags].concat()).ok();
+        let task = bench.simulator.tasks().into_iter().max_by_key(|task| task.accepted_at);
+        assert_eq!(task.unwrap().operation_id, "base_model_finetuned");
+    }
+    bench.run(&["run", example, "--help"]).ok();
+    let wrong = bench.run(&["run", "gen-2-pro-finetuned"]).fails(2);
+    assert!(wrong.stderr.contains(&format!("is written like '{example}'")), "{}", wrong.stderr);
     for name in ["get_result", "/v1/get_result"] {
         bench.run(&["run", name]).fails(2);
         bench.run(&["generate", "x", "--model", name]).fails(2);
