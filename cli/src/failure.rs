@@ -9,7 +9,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-use crate::{exit::Exit, jobs::LineProblem, sanitize::one_line};
+use crate::{base_url, exit::Exit, jobs::LineProblem, sanitize::one_line};
 use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
 
 /// A failure: what happened, what to do about it, and whether anything was charged. Boxed to keep
@@ -223,6 +223,9 @@ fn advice(error: &Error) -> Option<String> {
             let advice = error.advice()?;
             let model = error.operation_name()?;
             Some(format!("{advice}; `kiln run {model} --help` lists the fields and their limits"))
+        }
+        ErrorKind::Network if base_url::advice_on_tls(error).is_some() => {
+            base_url::advice_on_tls(error)
         }
         _ => {
             let advice = error.advice()?;

@@ -4,6 +4,7 @@
 //! and a paid task is always reported so that it can be resumed.
 
 mod args;
+mod base_url;
 mod commands;
 mod context;
 mod exit;

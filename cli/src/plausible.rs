@@ -47,17 +47,18 @@ fn missing_image(model: &'static Operation, body: &Map<String, Value>) -> Option
     let needed = model.fields.iter().filter(|field| is_needed(model, field));
     let missing: Vec<String> = needed
         .filter(|field| body.get(field.name).is_none_or(Value::is_null))
-        .map(|field| format!("--{} IMAGE", field.name.replace('_', "-")))
+        .map(|field| format!("--{} FILE", field.name.replace('_', "-")))
         .collect();
     if !missing.is_empty() {
-        let message = format!("{model} works on an image, but not all of its images are set");
+        let message = format!("{model} works on an image that is not set");
         let advice = format!("nothing was sent; add {}", missing.join(" and "));
         return Some(Failure::request(message).advise(advice));
     }
     let (_, count, why) = UNLISTED.iter().find(|(name, ..)| *name == model.name)?;
     let given: usize = body.values().map(images).sum();
     let plural = if *count == 1 { "" } else { "s" };
-    let message = format!("{model} needs {count} image{plural} ({why}), but {given} were given");
+    let message =
+        format!("{model} needs {count} image{plural} ({why}), and the request has {given}");
     (given < *count).then(|| {
         Failure::request(message).advise(
             "nothing was sent; the contract does not list the names of the fields: ask the service \

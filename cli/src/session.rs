@@ -3,7 +3,7 @@
 
 use std::env;
 
-use crate::{context::Context, failure::Failure, record::Directory, tls};
+use crate::{base_url, context::Context, failure::Failure, record::Directory, tls};
 use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder};
 use imagekiln_simulator::{Config, Simulator, StartError};
 
@@ -82,7 +82,10 @@ fn from_environment() -> Result<ClientBuilder, Failure> {
         (true, true) => "the API key and the base URL are not set",
         (true, false) => "the API key is not set",
         (false, true) => "the base URL is not set",
-        (false, false) => return Ok(ClientBuilder::from_env()?),
+        (false, false) => {
+            base_url::check()?;
+            return Ok(ClientBuilder::from_env()?);
+        }
     };
     Err(Failure::settings(what).advise(format!(
         "set {API_KEY_VARIABLE} and {BASE_URL_VARIABLE}, or add --simulate to use an in-process \

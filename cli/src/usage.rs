@@ -1,5 +1,7 @@
 //! Parses the command line and reports what is wrong with it.
 
+mod hints;
+
 use std::ffi::OsString;
 
 use clap::{
@@ -34,35 +36,31 @@ pub fn parse(arguments: &[OsString]) -> Result<ArgMatches, Stop> {
     }
     grammar(model).try_get_matches_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.to_string()),
-        ErrorKind::InvalidSubcommand if names_a_model(arguments) => {
+        ErrorKind::InvalidSubcommand if named_command(arguments).is_some_and(has_models) => {
             let name = texts(&error, ContextKind::InvalidSubcommand).join(" ");
             Stop::Wrong(unknown_model(&name, model))
         }
-        ErrorKind::UnknownArgument => Stop::Wrong(with_models_of_the_field(error).to_string()),
+        ErrorKind::InvalidSubcommand => Stop::Wrong(hints::on_command(error).to_string()),
+        ErrorKind::UnknownArgument => {
+            let command = named_command(arguments).unwrap_or_default();
+            let model = match has_models(command) {
+                true => before::words(arguments).nth(1).and_then(model::find),
+                false => Some(model).filter(|_| hints::COMMANDS.contains(&command)),
+            };
+            Stop::Wrong(hints::on_argument(error, command, model).to_string())
+        }
         _ => Stop::Wrong(error.to_string()),
     })
 }
 
-/// Adds a tip to an unknown flag that is a field of other models.
-fn with_models_of_the_field(mut error: clap::Error) -> clap::Error {
-    let flag = texts(&error, ContextKind::InvalidArg).join(" ");
-    let field =
-        flag.trim_start_matches('-').split('=').next().unwrap_or_default().replace('-', "_");
-    let models = model::models().filter(|model| model.field(&field).is_some());
-    let models: Vec<&str> = models.map(|model| model.name).collect();
-    if !models.is_empty() {
-        // Replaces the parser's own tip, which is to pass the flag as a prompt.
-        let tip = format!("`{field}` is a field of {}", models.join(", "));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-    }
-    error
+/// The first word that is not a flag.
+fn named_command(arguments: &[OsString]) -> Option<&str> {
+    before::words(arguments).next()
 }
 
 /// Whether the subcommands of the command are models.
-fn names_a_model(arguments: &[OsString]) -> bool {
-    let mut words =
-        arguments.iter().skip(1).filter(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
-    words.next().is_some_and(|command| command == run::NAME || command == submit::NAME)
+fn has_models(command: &str) -> bool {
+    command == run::NAME || command == submit::NAME
 }
 
 /// The message for an unknown model, with the similar names that clap finds among the models of
@@ -91,7 +89,7 @@ fn unknown_model(name: &str, default: &'static imagekiln::Operation) -> String {
     )
 }
 
-fn texts(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+pub fn texts(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(text)) => vec![text.clone()],
         Some(ContextValue::Strings(texts)) => texts.clone(),

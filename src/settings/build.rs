@@ -36,8 +36,9 @@ impl ClientBuilder {
         let (base_url, regional_url) = self.bases()?;
         let model_prefix = self.prefix()?;
         self.check_webhook()?;
-        let polling_hosts = parse_hosts(&self.polling_hosts, "allow_polling_host")?;
-        let delivery_hosts = parse_hosts(&self.delivery_hosts, "allow_delivery_host")?;
+        let polling_hosts = parse_hosts(&self.polling_hosts, "ClientBuilder::allow_polling_host")?;
+        let delivery_hosts =
+            parse_hosts(&self.delivery_hosts, "ClientBuilder::allow_delivery_host")?;
         let default_headers = self.default_headers()?;
         let bases: Vec<Url> = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
         let connections = self.connections(bases.iter().any(|base| base.scheme() == "https"))?;

@@ -201,14 +201,18 @@ fn with_scheme(text: &str) -> Option<String> {
     Some(format!("{scheme}://{text}"))
 }
 
-pub(super) fn parse_hosts(texts: &[String], setter: &str) -> Result<Vec<AllowedHost>, Error> {
+pub(super) fn parse_hosts(
+    texts: &[String],
+    setter: &'static str,
+) -> Result<Vec<AllowedHost>, Error> {
     let parse = |text: &String| {
         AllowedHost::parse(text).map_err(|problem| {
-            invalid_setting(format!("{setter} cannot use `{}`: {problem}", printable(text)))
+            invalid_setting(format!("`{}` cannot be allowed as a host: {problem}", printable(text)))
                 .with_advice(
-                    "write a host with an optional port, for example `host.example.net`, \
-                 `10.0.0.7:9000` or `[2001:db8::7]`",
+                    "write a host with an optional port (`host.example.net`, `10.0.0.7:9000` or \
+                     `[2001:db8::7]`)",
                 )
+                .with_function(setter)
         })
     };
     texts.iter().map(parse).collect()

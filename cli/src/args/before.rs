@@ -12,6 +12,12 @@ fn flags(arguments: &[OsString]) -> &[OsString] {
     &arguments[..end]
 }
 
+/// The words that are not flags: the command and, for `run` and `submit`, the model.
+pub fn words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
+    let words = flags(arguments).iter().skip(1).filter(|word| !is_flag(word));
+    words.filter_map(|word| word.to_str())
+}
+
 /// The two spellings of `--model`.
 const MODEL_FLAGS: [&str; 2] = ["--model", "-m"];
 

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args};
 
-use super::value::seconds;
+use super::value::duration;
 
 /// The global options.
 #[derive(Debug, Clone, Args)]
@@ -18,8 +18,9 @@ pub struct Globals {
     /// object per line
     #[arg(long, global = true)]
     pub json: bool,
-    /// How long to wait for a task; the task continues after that [default: 600]
-    #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
+    /// How long to wait for a task, such as 90, 90s, 2m or 1h; the task continues after that
+    /// [default: 10m]
+    #[arg(long, global = true, value_name = "DURATION", value_parser = duration)]
     pub deadline: Option<Duration>,
     /// Also send the key to polling URLs at this host
     #[arg(long, global = true, value_name = "HOST", action = ArgAction::Append)]

@@ -9,6 +9,7 @@ pub mod image;
 pub mod model;
 pub mod prompt;
 pub mod request;
+pub mod size;
 pub mod value;
 
 use clap::{Args, Command};

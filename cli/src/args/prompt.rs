@@ -53,7 +53,7 @@ pub fn read(matches: &ArgMatches, images: &mut Images) -> Result<String, Failure
 /// The failure for swapped arguments.
 fn is_an_image(given: &str) -> Failure {
     let given = one_line(given);
-    Failure::usage(format!("the prompt `{given}` is an image")).advise(format!(
+    Failure::usage(format!("the prompt `{given}` is the name of an image")).advise(format!(
         "nothing was sent; the prompt comes before the images: `kiln edit PROMPT {given}`"
     ))
 }

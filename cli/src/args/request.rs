@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     extra::Setting,
     image::{self, Images},
-    model, value,
+    model, size, value,
 };
 use crate::failure::Failure;
 use imagekiln::{Field, FieldKind, Operation, Request};
@@ -39,6 +39,7 @@ pub fn from_flags(
             },
         };
     }
+    request = size::set(request, matches)?;
     for Setting { name, value } in settings(matches, "extra") {
         let text = text_of(name, value)?;
         if image::is_image_file(text) {

@@ -7,7 +7,7 @@ use crate::{
         image::Images,
         model,
         prompt::{self, PROMPT},
-        request,
+        request, size,
     },
     context::Context,
     failure::Failure,
@@ -33,7 +33,7 @@ pub fn of_model(command: Command, chosen: &'static Operation) -> Command {
         command,
         chosen,
         &[PROMPT],
-        &[make::output_arg(), model_arg(), preview::arg()],
+        &[model_arg(), make::output_arg(), size::arg(), preview::arg()],
     )
     .after_help(format!(
         "{}\n{}",

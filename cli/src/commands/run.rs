@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Command};
 
 use crate::{
-    args::{image::Images, model, request},
+    args::{image::Images, model, request, size},
     context::Context,
     failure::Failure,
     make, preview,
@@ -15,7 +15,7 @@ pub const NAME: &str = "run";
 pub fn command() -> Command {
     of_models(Command::new(NAME))
         .about("Run any model with any of its fields: submit, wait, save")
-        .subcommands(model::subcommands(&[make::output_arg(), preview::arg()]))
+        .subcommands(model::subcommands(&[make::output_arg(), size::arg(), preview::arg()]))
 }
 
 /// A command whose subcommands are the models.

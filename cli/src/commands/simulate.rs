@@ -16,7 +16,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::json;
 
 use crate::{
-    args::value::seconds, context::Context, failure::Failure, interrupt::Interrupts,
+    args::value::duration, context::Context, failure::Failure, interrupt::Interrupts,
     output::line_on_stderr, session,
 };
 use imagekiln::{
@@ -79,7 +79,7 @@ struct Options {
     #[arg(long)]
     allow_remote: bool,
     /// How long a task takes [default: 1]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
     ready_after: Option<Duration>,
     /// The statuses of a task in progress, separated by commas; each lasts equally long [default:
     /// Pending]

@@ -5,7 +5,7 @@ use clap::{ArgMatches, Command};
 
 use super::run;
 use crate::{
-    args::model,
+    args::{model, size},
     context::Context,
     failure::Failure,
     interrupt::Interrupts,
@@ -20,7 +20,7 @@ pub const NAME: &str = "submit";
 pub fn command() -> Command {
     run::of_models(Command::new(NAME))
         .about("Submit without waiting, and print the task as JSON for `kiln task`")
-        .subcommands(model::subcommands(&[preview::arg()]))
+        .subcommands(model::subcommands(&[size::arg(), preview::arg()]))
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {

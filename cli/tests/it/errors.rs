@@ -1,4 +1,5 @@
-//! Each kind of error: the text, the JSON, and the exit code.
+//! Each kind of error: the text, the JSON, and the exit code. `mistakes` has those that the user can
+//! avoid.
 
 use serde_json::{Value, json};
 
@@ -87,40 +88,6 @@ fn of_values_that_only_the_service_finds() {
 }
 
 #[test]
-fn of_the_command_line() {
-    let place = Place::new();
-    let wrong = |words: &[&str]| shown(&place.run(words).fails(2));
-    assert_shown!("unknown_command", wrong(&["generat", "x"]));
-    assert_shown!("unknown_model", wrong(&["run", "gen-2-prp", "--prompt", "x"]));
-    assert_shown!(
-        "unknown_model_option",
-        wrong(&["generate", "x", "--guidance", "2", "--model", "gen-2-flx"])
-    );
-    assert_shown!("unlike_any_model", wrong(&["submit", "zzz"]));
-    assert_shown!("unknown_field", wrong(&["run", "gen-2-pro", "--widht", "3"]));
-    assert_shown!("field_of_another_model", wrong(&["generate", "x", "--guidance", "3"]));
-    assert_shown!("field_of_no_model", wrong(&["generate", "x", "--zzz", "3"]));
-    assert_shown!("extra_without_a_value", wrong(&["generate", "x", "--extra", "guidance"]));
-    assert_shown!("bad_deadline", wrong(&["generate", "x", "--deadline", "soon"]));
-    assert_shown!("no_prompt", wrong(&["generate"]));
-    assert_shown!(
-        "model_without_a_prompt",
-        wrong(&["generate", "x", "--model", "gen-tools/deblur-v1"])
-    );
-    assert_shown!(
-        "too_many_images",
-        wrong(&["edit", "x", "a", "b", "--model", "gen-pro-1.0-fill"])
-    );
-    assert_shown!("no_image_field", wrong(&["edit", "x", "a", "--model", "gen-2-klein-4b"]));
-    assert_shown!("simulated_task", wrong(&["--simulate", "task", "status", "an-id"]));
-    assert_shown!("no_task", wrong(&["task", "status", "{}"]));
-    assert_shown!(
-        "two_for_stdout",
-        place.run(&["--json", "--simulate", "generate", "x", "-o", "-"]).fails(2).stderr
-    );
-}
-
-#[test]
 fn of_the_command_line_for_programs() {
     let place = Place::new();
     let error = |words: &[&str]| place.run(words).fails(2).error();
@@ -194,17 +161,6 @@ fn of_the_deadline() {
     let simulated =
         [&["--simulate", "generate", "a fox", "-q", "--deadline", "1"][..], &SMALL].concat();
     assert_shown!("deadline_simulated", shown(&bench.place.run(&simulated).fails(6)));
-}
-
-#[test]
-fn of_files() {
-    let bench = Bench::new();
-    assert_shown!(
-        "no_directory",
-        shown(&bench.run(&["generate", "a fox", "-o", "nowhere/fox.png"]).fails(1))
-    );
-    assert_shown!("no_image", shown(&bench.run(&["edit", "a hat", "nowhere.png"]).fails(1)));
-    assert_shown!("no_task_file", shown(&bench.run(&["task", "save", "nowhere.json"]).fails(1)));
 }
 
 /// Runs a command against a scripted server.

@@ -11,6 +11,7 @@ mod images;
 #[cfg(unix)]
 mod interruption;
 mod machine;
+mod mistakes;
 mod paying;
 mod readme;
 mod recording;

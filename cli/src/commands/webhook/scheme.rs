@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{MAX_BODY, secrets::SecretOptions};
-use crate::{args::value::seconds, failure::Failure};
+use crate::{args::value::duration, failure::Failure};
 use imagekiln::{
     WebhookSecret,
     webhook::{Encoding, Verifier},
@@ -31,7 +31,7 @@ pub struct SchemeOptions {
     #[arg(long, value_name = "ENCODING", value_enum)]
     encoding: Option<SignatureEncoding>,
     /// The maximum age of a webhook of the standard scheme [default: 300]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
     max_age: Option<Duration>,
     /// Where the body contains the task id, as a JSON pointer such as /data/id [default: `task_id`
     /// or `id`, at the top level or in `data`, `task`, `response` or `result`]
