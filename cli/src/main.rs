@@ -39,6 +39,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 fn main() -> ExitCode {
     let arguments = args::before::join_booleans(env::args_os().collect());
     let arguments = args::before::fill_models(arguments);
+    let arguments = args::before::spell_help(arguments);
     let json = args::before::json(&arguments);
     let matches = match usage::parse(&arguments) {
         Ok(matches) => matches,

@@ -16,7 +16,6 @@ pub fn arg() -> Arg {
         .long(DRY_RUN)
         .action(ArgAction::SetTrue)
         .help("Check and show the request and what is known of its price; send nothing")
-        .help_heading("Output")
 }
 
 /// Whether the command has `--dry-run`.

@@ -12,6 +12,25 @@ fn flags(arguments: &[OsString]) -> &[OsString] {
     &arguments[..end]
 }
 
+/// The commands that are spelled as flags, too.
+pub const HELP: &str = "help";
+pub const VERSION: &str = "version";
+
+/// Rewrites `kiln help edit` as `kiln edit --help`, and `kiln version` as `kiln --version`.
+pub fn spell_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let command = arguments.iter().skip(1).position(|word| !is_flag(word)).map(|at| at + 1);
+    let Some(at) = command else { return arguments };
+    match arguments[at].to_str() {
+        Some(HELP) => {
+            arguments.remove(at);
+            arguments.push("--help".into());
+        }
+        Some(VERSION) => arguments[at] = "--version".into(),
+        _ => {}
+    }
+    arguments
+}
+
 /// The words that are not flags: the command and, for `run` and `submit`, the model.
 pub fn words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
     let words = flags(arguments).iter().skip(1).filter(|word| !is_flag(word));
@@ -143,6 +162,18 @@ mod tests {
         }
         for name in ["gen-2-pro-finetuned", "gen-2-klein-4b", "gen-pro-finetuned"] {
             assert_eq!(filled(&format!("kiln run {name}")), words(&format!("kiln run {name}")));
+        }
+    }
+
+    #[test]
+    fn help_and_version_are_commands_too() {
+        for (given, expected) in [
+            ("kiln help", "kiln --help"),
+            ("kiln help run gen-dev", "kiln run gen-dev --help"),
+            ("kiln version", "kiln --version"),
+            ("kiln generate help", "kiln generate help"),
+        ] {
+            assert_eq!(spell_help(words(given)), words(expected));
         }
     }
 

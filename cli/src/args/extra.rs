@@ -49,6 +49,7 @@ pub fn args() -> [Arg; 2] {
             .action(ArgAction::Append)
             .value_parser(SettingParser)
             .help_heading("Other fields")
+            .hide_short_help(true)
     };
     [
         option("extra").value_name("NAME=VALUE").help(

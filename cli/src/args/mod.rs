@@ -7,15 +7,21 @@ pub mod flag;
 pub mod globals;
 pub mod image;
 pub mod model;
+pub mod numbered;
 pub mod prompt;
 pub mod request;
 pub mod size;
 pub mod value;
 
-use clap::{Args, Command};
+use clap::{Arg, Args, Command};
 
 use crate::{commands, exit};
 use imagekiln::Operation;
+
+const EXAMPLES: &str = "\
+Examples:
+  kiln --simulate generate \"a red fox\" -o fox.png
+  kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png";
 
 /// The whole grammar. `chosen` is the model whose fields are the flags of `generate` and `edit`.
 pub fn grammar(chosen: &'static Operation) -> Command {
@@ -24,7 +30,11 @@ pub fn grammar(chosen: &'static Operation) -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Generate and edit pictures with an asynchronous image generation service")
         .after_help(format!(
-            "Settings come from the environment. IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL are\n\
+            "{EXAMPLES}\n\n`kiln --help` lists all options, the settings and the exit codes, and\n\
+             `kiln help COMMAND` everything about a command."
+        ))
+        .after_long_help(format!(
+            "{EXAMPLES}\n\nSettings come from the environment. IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL are\n\
              required. IMAGEKILN_REGIONAL_BASE_URL is the base URL of regional models, and\n\
              IMAGEKILN_MODEL_PREFIX the prefix of model names if it is not `gen`.\n\
              IMAGEKILN_WEBHOOK_URL and IMAGEKILN_WEBHOOK_SECRET are the webhook URL and its\n\
@@ -37,6 +47,7 @@ pub fn grammar(chosen: &'static Operation) -> Command {
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .subcommands([
+
             commands::generate::command(chosen),
             commands::edit::command(chosen),
             commands::run::command(),
@@ -47,5 +58,10 @@ pub fn grammar(chosen: &'static Operation) -> Command {
             commands::models::command(),
             commands::simulate::command(),
             commands::completions::command(),
+            commands::man::command(),
+            Command::new(before::HELP)
+                .about("Print this help, or everything about a command")
+                .arg(Arg::new("command").value_name("COMMAND").num_args(0..)),
+            Command::new(before::VERSION).about("Print the version"),
         ])
 }

@@ -4,8 +4,20 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command, builder::ValueParser, value_parser};
 
-use super::{extra, flag, value::Offered};
+use super::{extra, flag, numbered, prompt::PROMPT, size, value::Offered};
 use imagekiln::{Field, FieldKind, Operation, PathParameter, operations};
+
+/// The fields that `-h` shows, as far as a model has them. `--help` shows all.
+const SHORT: [&str; 8] = [
+    "prompt",
+    "image",
+    "mask",
+    "image_prompt",
+    "input_image",
+    "aspect_ratio",
+    "output_format",
+    "seed",
+];
 
 /// The operations that create a task.
 pub fn models() -> impl Iterator<Item = &'static Operation> {
@@ -57,7 +69,8 @@ fn subcommand(model: &'static Operation, options: &[Arg]) -> Command {
     with_fields(command, model, &[], options)
         .help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
         .before_help(description(model))
-        .after_help(notes(model, IMAGE))
+        .after_help(format!("`{model} --help` lists all fields. {IMAGE}"))
+        .after_long_help(notes(model, IMAGE))
 }
 
 /// A one-line summary of a model.
@@ -85,8 +98,24 @@ pub fn with_fields(
     let parameters =
         model.path_parameters.iter().map(|p| parameter_arg(p, &flag::of_field(p.name, &taken)));
     let fields = model.fields.iter().filter(|field| !elsewhere.contains(&field.name));
-    let fields = fields.map(|field| field_arg(field, &flag::of_field(field.name, &taken)));
-    command.args(parameters).args(fields).args(extra::args()).args(options)
+    let fields = fields.map(|field| field_arg(model, field, &flag::of_field(field.name, &taken)));
+    let options = options.iter().cloned().map(|option| match option.get_id() == size::SIZE {
+        true => option.hide(!size::applies(model)),
+        false => option,
+    });
+    command.args(options).args(parameters).args(fields).args(extra::args())
+}
+
+/// Adds the flags of a model's fields that a command does not have.
+pub fn with_more_fields(command: Command, model: &'static Operation) -> Command {
+    let is_known = |flag: &str| command.get_arguments().any(|arg| arg.get_long() == Some(flag));
+    let fields = model.fields.iter().filter(|field| field.name != PROMPT);
+    let fields = fields.map(|field| (field, field.name.replace('_', "-")));
+    let more: Vec<Arg> = fields
+        .filter(|(_, flag)| !is_known(flag))
+        .map(|(field, flag)| field_arg(model, field, &flag))
+        .collect();
+    command.args(more)
 }
 
 /// What an image on the command line is.
@@ -131,10 +160,12 @@ pub fn parameter_id(name: &str) -> String {
     format!("parameter {name}")
 }
 
-fn field_arg(field: &'static Field, flag: &str) -> Arg {
+fn field_arg(model: &'static Operation, field: &'static Field, flag: &str) -> Arg {
     let arg = Arg::new(field_id(field.name))
-        .help(help(field))
+        .help(help(model, field))
         .help_heading("Fields")
+        .hide_short_help(!field.required && !SHORT.contains(&field.name))
+        .hide(numbered::first(model, field).is_some())
         .hide_possible_values(true)
         .allow_negative_numbers(true);
     let arg = with_flag(arg, field.name, flag);
@@ -194,10 +225,16 @@ fn value_name(field: &Field) -> &'static str {
     }
 }
 
-fn help(field: &Field) -> String {
-    let required = if field.required { " [required]" } else { "" };
+fn help(model: &'static Operation, field: &'static Field) -> String {
+    let mut text = field.description.to_owned();
+    if let Some((second, last)) = numbered::others(model, field) {
+        text += &format!(" --{second} to --{last} are more of them.");
+    }
+    if field.required {
+        text += " [required]";
+    }
     match field.limits_text {
-        "" => format!("{}{required}", field.description),
-        limits => format!("{}{required} [{limits}]", field.description),
+        "" => text,
+        limits => format!("{text} [{limits}]"),
     }
 }

@@ -3,12 +3,13 @@
 use clap::{Arg, ArgMatches};
 
 use crate::failure::Failure;
-use imagekiln::Request;
+use imagekiln::{Operation, Request};
 
 /// The fields that the option sets.
 const FIELDS: [&str; 2] = ["width", "height"];
 
-const SIZE: &str = "size";
+/// The id of the option.
+pub const SIZE: &str = "size";
 
 /// `--size`, for commands with the fields of a model.
 pub fn arg() -> Arg {
@@ -28,13 +29,18 @@ fn parse(text: &str) -> Result<[u32; 2], String> {
     sides.ok_or_else(|| "give a width and a height in pixels, such as 1024x768".to_owned())
 }
 
+/// Whether a model may have a width and a height.
+pub fn applies(model: &Operation) -> bool {
+    !model.all_fields_shown || FIELDS.iter().all(|name| model.field(name).is_some())
+}
+
 /// Sets the fields, if the option is given.
 pub fn set(request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
     let Some(sides) = matches.try_get_one::<[u32; 2]>(SIZE).ok().flatten() else {
         return Ok(request);
     };
     let model = request.operation();
-    if model.all_fields_shown && FIELDS.iter().any(|name| model.field(name).is_none()) {
+    if !applies(model) {
         let advice = match model.field("aspect_ratio") {
             Some(_) => "nothing was sent; use --aspect-ratio, for example --aspect-ratio 4:3",
             None => "nothing was sent; leave --size out",

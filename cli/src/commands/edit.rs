@@ -15,6 +15,11 @@ use imagekiln::{FieldKind, Operation};
 
 pub const NAME: &str = "edit";
 
+const EXAMPLES: &str = "\
+Examples:
+  kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png
+  kiln edit \"at night\" - -o night.png < cat.png";
+
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Edit images with a prompt: submit, wait, save")
@@ -30,7 +35,7 @@ pub fn command(chosen: &'static Operation) -> Command {
                      or `-`",
                 ),
         );
-    of_model(command, chosen)
+    of_model(command, chosen, EXAMPLES)
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {

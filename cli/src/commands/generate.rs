@@ -20,23 +20,29 @@ pub const NAME: &str = "generate";
 /// The default model of `generate` and `edit`.
 pub const DEFAULT_MODEL: &str = "gen-2-pro";
 
+const EXAMPLES: &str = "\
+Examples:
+  kiln generate \"a red fox in the snow\" -o fox.png
+  kiln generate @prompt.txt -m gen-2-flex -s 1024x768 -o fox.webp";
+
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Generate a picture from a prompt: submit, wait, save")
         .arg(prompt::arg("What the picture shows"));
-    of_model(command, chosen)
+    of_model(command, chosen, EXAMPLES)
 }
 
 /// Adds the flags of the chosen model to a command that has a prompt argument.
-pub fn of_model(command: Command, chosen: &'static Operation) -> Command {
+pub fn of_model(command: Command, chosen: &'static Operation, examples: &str) -> Command {
     model::with_fields(
         command,
         chosen,
         &[PROMPT],
-        &[model_arg(), make::output_arg(), size::arg(), preview::arg()],
+        &[model_arg(), make::output_arg().help_heading(None::<&str>), size::arg(), preview::arg()],
     )
-    .after_help(format!(
-        "{}\n{}",
+    .after_help(format!("{examples}\n\n`--help` lists all fields of {chosen}. {}", model::IMAGE))
+    .after_long_help(format!(
+        "{examples}\n\n{}\n{}",
         model::description(chosen),
         model::notes(chosen, model::IMAGE)
     ))
@@ -46,9 +52,8 @@ fn model_arg() -> Arg {
     Arg::new("model")
         .long("model")
         .short('m')
-        .help_heading("Model")
         .value_name("MODEL")
-        .help(format!("The model; its fields are the flags above [default: {DEFAULT_MODEL}]"))
+        .help(format!("The model; its fields are the flags below [default: {DEFAULT_MODEL}]"))
         .hide_possible_values(true)
         .value_parser(model_names())
 }

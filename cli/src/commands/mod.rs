@@ -4,6 +4,7 @@ pub mod batch;
 pub mod completions;
 pub mod edit;
 pub mod generate;
+pub mod man;
 pub mod models;
 pub mod run;
 pub mod simulate;
@@ -34,6 +35,7 @@ pub async fn execute(
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context),
         completions::NAME => completions::execute(matches),
+        man::NAME => man::execute(matches),
         other => Err(Failure::usage(format!("unknown command `{other}`"))),
     };
     done.map(|()| ExitCode::SUCCESS)

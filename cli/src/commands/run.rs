@@ -12,10 +12,23 @@ use imagekiln::Request;
 
 pub const NAME: &str = "run";
 
+/// How to get the help of a model.
+pub const MODEL_HELP: &str = "`MODEL --help` lists the fields of a model.";
+
+const EXAMPLES: &str = "\
+Examples:
+  kiln run gen-2-flex --prompt \"a red fox\" --guidance 7.5 -o fox.png
+  kiln run gen-tools/deblur-v1 --image cat.png";
+
 pub fn command() -> Command {
     of_models(Command::new(NAME))
         .about("Run any model with any of its fields: submit, wait, save")
-        .subcommands(model::subcommands(&[make::output_arg(), size::arg(), preview::arg()]))
+        .after_help(format!("{EXAMPLES}\n\n{MODEL_HELP}"))
+        .subcommands(model::subcommands(&[
+            make::output_arg().help_heading(None::<&str>),
+            size::arg(),
+            preview::arg(),
+        ]))
 }
 
 /// A command whose subcommands are the models.
@@ -26,7 +39,6 @@ pub fn of_models(command: Command) -> Command {
         .disable_help_subcommand(true)
         .subcommand_value_name("MODEL")
         .subcommand_help_heading("Models")
-        .after_help("`MODEL --help` lists the fields of a model.")
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {

@@ -17,9 +17,15 @@ use crate::{
 
 pub const NAME: &str = "submit";
 
+const EXAMPLES: &str = "\
+Examples:
+  kiln submit gen-2-pro --prompt \"a red fox\" > task.json
+  kiln submit gen-2-pro --prompt \"a red fox\" | kiln task save - -o fox.png";
+
 pub fn command() -> Command {
     run::of_models(Command::new(NAME))
         .about("Submit without waiting, and print the task as JSON for `kiln task`")
+        .after_help(format!("{EXAMPLES}\n\n{}", run::MODEL_HELP))
         .subcommands(model::subcommands(&[size::arg(), preview::arg()]))
 }
 

@@ -21,6 +21,13 @@ fn scripts_offer_every_model_and_field() {
         }
     }
     place.run(&["completions", "tcsh"]).fails(2);
+    // The fields of every model follow `generate`, whatever `--model` is.
+    let script = place.run(&["completions", "zsh"]).ok().text();
+    let (_, generate) = script.split_once("(generate)\n").unwrap();
+    let (generate, _) = generate.split_once(";;").unwrap();
+    for flag in ["--guidance", "--input-image-8", "--aspect-ratio", "--mask"] {
+        assert!(generate.contains(&format!("{flag}=")), "{flag}");
+    }
 }
 
 #[cfg(unix)]

@@ -22,6 +22,7 @@ fn each_command() {
         "models",
         "simulate",
         "completions",
+        "man",
     ] {
         let help = without_models(&place.run(&[command, "--help"]).ok().text());
         assert_shown!(format!("help_{command}"), help);
@@ -42,6 +43,61 @@ fn each_command() {
         let help = place.run(&["webhook", action, "--help"]).ok().text();
         assert_shown!(format!("help_webhook_{action}"), help);
     }
+}
+
+#[test]
+fn the_short_help_has_the_common_flags_and_two_examples() {
+    let place = Place::new();
+    let commands: [&[&str]; 7] = [
+        &[],
+        &["generate"],
+        &["edit"],
+        &["run"],
+        &["submit"],
+        &["run", "gen-2-pro"],
+        &["run", "gen-tools/erase-v1"],
+    ];
+    let mut texts = Vec::new();
+    for words in commands {
+        let short = place.run(&[words, &["-h"]].concat()).ok().text();
+        let long = place.run(&[words, &["--help"]].concat()).ok().text();
+        assert!(short.len() < long.len(), "{words:?}");
+        if words.len() < 2 {
+            assert_eq!(short.matches("\n  kiln ").count(), 2, "{short}");
+        }
+        texts.push(format!("$ kiln {} -h\n{}", words.join(" "), without_models(&short)));
+    }
+    assert_shown!("short_help", texts.join("\n"));
+}
+
+#[test]
+fn help_and_version_are_commands() {
+    let place = Place::new();
+    let text = |words: &[&str]| place.run(words).ok().text();
+    assert_eq!(text(&["help"]), text(&["--help"]));
+    assert_eq!(text(&["help", "edit"]), text(&["edit", "--help"]));
+    assert_eq!(text(&["help", "run", "gen-dev"]), text(&["run", "gen-dev", "--help"]));
+    assert_eq!(text(&["version"]), text(&["--version"]));
+    place.run(&["help", "nothing"]).fails(2);
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let place = Place::new();
+    place.run(&["man", "pages/man1"]).ok();
+    let page = |name: &str| String::from_utf8(place.read(&format!("pages/man1/{name}.1"))).unwrap();
+    assert!(page("kiln").contains("kiln\\-generate(1)"));
+    assert!(page("kiln-generate").contains("\\-\\-safety\\-tolerance"));
+    for command in ["kiln-task-save", "kiln-batch-run", "kiln-webhook-verify"] {
+        page(command);
+    }
+    for model in submissions() {
+        let is_plain = !model.name.contains(['/', '{']);
+        page(&format!("kiln-run-{}", if is_plain { model.name } else { model.id }));
+    }
+    place.write("file", "");
+    let outcome = place.run(&["man", "file"]).fails(1);
+    assert!(outcome.stderr.contains("could not write the manual pages"), "{}", outcome.stderr);
 }
 
 /// Replaces the list of all models, which the snapshot of the command `models` has.
@@ -92,6 +148,14 @@ fn the_help_of_every_model_lists_every_field_with_its_limits() {
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for field in model.fields {
             let flag = format!("--{}", field.name.replace('_', "-"));
+            // Numbered image fields are in the line of the first one.
+            let first =
+                field.name.rsplit_once('_').filter(|(_, number)| number.parse::<u32>().is_ok());
+            if first.is_some_and(|(first, _)| model.field(first).is_some()) {
+                assert!(!help.contains(&format!("{flag} <IMAGE>")), "{model}: {flag}");
+                assert!(help.contains(" are more of them."), "{model}: {flag}");
+                continue;
+            }
             let (_, shown) = help
                 .split_once(&format!("{flag} "))
                 .or(help.split_once(&format!("{flag}[")))

@@ -67,7 +67,7 @@ fn own() -> [Arg; 6] {
             .value_parser(model_names())
             .help(format!(
                 "The model of jobs that do not set one; the fields of the first one are the flags \
-                 above. Without JOBS, also a list [default: {DEFAULT_MODEL}]"
+                 below. Without JOBS, also a list [default: {DEFAULT_MODEL}]"
             )),
         jobs("names")
             .value_name("TEMPLATE")
