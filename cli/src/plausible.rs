@@ -30,20 +30,30 @@ const LONG_TEXT: usize = 256;
 /// Checks a request before anything is paid. May block, because it reads image files.
 pub fn check(request: &Request) -> Result<(), Failure> {
     let body = request.outline();
-    if body.get(PROMPT).and_then(Value::as_str).is_some_and(|prompt| prompt.trim().is_empty()) {
-        return Err(Failure::request("the prompt is empty").advise(
-            "nothing was sent; check that a variable or a file with the prompt is not empty",
-        ));
-    }
+    blank_prompt(&body)?;
     request.validate()?;
     request.check_images()?;
-    match missing_image(request.operation(), &body) {
-        Some(failure) => Err(failure),
-        None => Ok(()),
+    missing_image(request.operation(), &body)
+}
+
+/// Checks a valid request of a batch. Does not read images completely, because there may be many.
+pub fn check_job(request: &Request) -> Result<(), Failure> {
+    let body = request.outline();
+    blank_prompt(&body)?;
+    missing_image(request.operation(), &body)
+}
+
+fn blank_prompt(body: &Map<String, Value>) -> Result<(), Failure> {
+    let prompt = body.get(PROMPT).and_then(Value::as_str);
+    match prompt.is_some_and(|prompt| prompt.trim().is_empty()) {
+        true => Err(Failure::request("the prompt is empty").advise(
+            "nothing was sent; check that a variable or a file with the prompt is not empty",
+        )),
+        false => Ok(()),
     }
 }
 
-fn missing_image(model: &'static Operation, body: &Map<String, Value>) -> Option<Failure> {
+fn missing_image(model: &'static Operation, body: &Map<String, Value>) -> Result<(), Failure> {
     let needed = model.fields.iter().filter(|field| is_needed(model, field));
     let missing: Vec<String> = needed
         .filter(|field| body.get(field.name).is_none_or(Value::is_null))
@@ -52,19 +62,22 @@ fn missing_image(model: &'static Operation, body: &Map<String, Value>) -> Option
     if !missing.is_empty() {
         let message = format!("{model} works on an image that is not set");
         let advice = format!("nothing was sent; add {}", missing.join(" and "));
-        return Some(Failure::request(message).advise(advice));
+        return Err(Failure::request(message).advise(advice));
     }
-    let (_, count, why) = UNLISTED.iter().find(|(name, ..)| *name == model.name)?;
+    let Some((_, count, why)) = UNLISTED.iter().find(|(name, ..)| *name == model.name) else {
+        return Ok(());
+    };
     let given: usize = body.values().map(images).sum();
     let plural = if *count == 1 { "" } else { "s" };
     let message =
         format!("{model} needs {count} image{plural} ({why}), and the request has {given}");
-    (given < *count).then(|| {
-        Failure::request(message).advise(
-            "nothing was sent; the contract does not list the names of the fields: ask the service \
-             for them, and pass each image with --extra-image NAME=IMAGE",
-        )
-    })
+    if given >= *count {
+        return Ok(());
+    }
+    Err(Failure::request(message).advise(
+        "nothing was sent; the contract does not list the names of the fields: ask the service for \
+         them, and pass each image with --extra-image NAME=IMAGE",
+    ))
 }
 
 fn is_needed(model: &Operation, field: &Field) -> bool {

@@ -70,6 +70,18 @@ impl Draft {
         Self { line, ..Self::default() }
     }
 
+    /// Replaces a name such as `gen-2-klein-9b-kv-finetuned` by the model and its path parameter.
+    pub fn fill_model(&mut self) {
+        let Some(name) = self.model.take() else { return };
+        self.model = Some(match model::fill(&name) {
+            None => name,
+            Some(model::Filled { model, parameter, value }) => {
+                self.settings.push(Setting::listed(parameter.name, Cell::Text(value.to_owned())));
+                model.name.to_owned()
+            }
+        });
+    }
+
     /// Sets the model, the name, the target, or a field.
     pub fn set(&mut self, key: &str, value: Cell) -> Result<(), String> {
         let slot = match key {

@@ -15,7 +15,7 @@ use super::{
     problem::Problems,
     similar::hint,
 };
-use crate::{args::model, failure::Failure, sanitize::one_line};
+use crate::{args::model, failure::Failure, plausible, sanitize::one_line};
 use imagekiln::{Operation, Request};
 use imagekiln_batch::Template;
 
@@ -64,8 +64,9 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds the job, or reports what is wrong with it.
-    pub fn add(&mut self, draft: Draft) {
+    pub fn add(&mut self, mut draft: Draft) {
         let line = draft.line;
+        draft.fill_model();
         let operation = match draft.model.as_deref().map(find) {
             None => self.defaults.model,
             Some(Ok(operation)) => operation,
@@ -131,6 +132,9 @@ impl<'a> Planner<'a> {
         let violations = violations
             .filter(|violation| !violation.field().is_some_and(|field| failed.contains(&field)));
         problems.extend(violations.map(ToString::to_string));
+        if problems.is_empty() {
+            problems.extend(plausible::check_job(&request).err().map(|one| one.message.clone()));
+        }
         match problems.is_empty() {
             true => Ok((request, self.names.create(operation, &written))),
             false => Err(problems),

@@ -105,6 +105,42 @@ fn every_bad_line_of_json() {
 }
 
 #[test]
+fn jobs_that_nobody_can_have_meant() {
+    let problems = Bench::new().problems(
+        "a.jsonl",
+        concat!(
+            "{\"prompt\":\" \"}\n",
+            "{\"prompt\":\"a\",\"model\":\"gen-pro-1.0-expand\"}\n",
+            "{\"model\":\"gen-tools/vto-v1\"}\n",
+        ),
+    );
+    assert_eq!(
+        problems,
+        [
+            "a.jsonl:1: the prompt is empty",
+            "a.jsonl:2: gen-pro-1.0-expand works on an image that is not set",
+            "a.jsonl:3: gen-tools/vto-v1 needs 2 images (it puts a garment on a person), and the \
+             request has 0",
+        ]
+    );
+}
+
+#[test]
+fn a_complete_name_sets_the_path_parameter() {
+    let jobs = Bench::new().jobs(
+        "a.jsonl",
+        r#"{"model":"gen-2-klein-9b-kv-finetuned","prompt":"a","finetune_id":"x"}"#,
+    );
+    assert_eq!(
+        requests(&jobs),
+        [concat!(
+            r#"{"operation":"{base_model}-finetuned","path":{"base_model":"gen-2-klein-9b-kv"},"#,
+            r#""fields":{"finetune_id":"x","prompt":"a"}}"#
+        )]
+    );
+}
+
+#[test]
 fn every_bad_record_of_csv() {
     let problems = Bench::new().problems(
         "a.csv",
