@@ -110,16 +110,18 @@ impl Simulator {
 
     /// What is known about a task, at either base URL.
     pub fn task(&self, id: &str) -> Option<TaskView> {
-        let now = self.state.clock.now();
         let records = self.state.records();
-        records.tasks.get(id).map(|task| task.view(now, &self.state.config.in_progress))
+        records
+            .tasks
+            .get(id)
+            .map(|task| task.view(&self.state.clock, &self.state.config.in_progress))
     }
 
     /// All tasks that are kept, in the order of their acceptance; see [`Config::max_kept_bytes`].
     pub fn tasks(&self) -> Vec<TaskView> {
-        let now = self.state.clock.now();
+        let (clock, in_progress) = (&self.state.clock, &self.state.config.in_progress);
         let records = self.state.records();
-        records.tasks.iter().map(|task| task.view(now, &self.state.config.in_progress)).collect()
+        records.tasks.iter().map(|task| task.view(clock, in_progress)).collect()
     }
 
     /// The requests that are kept, oldest first: all that were sent to the service, refused ones

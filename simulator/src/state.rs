@@ -155,11 +155,9 @@ impl AppState {
     /// The organizations that an actor may see.
     pub(crate) fn organizations(&self, actor: &Actor) -> Vec<OrganizationView> {
         let mut records = self.records();
-        let now = self.clock.now();
+        let now = self.clock.unix_now();
         records.tasks.settle(now, self.retention());
-        records
-            .accounts
-            .organizations(actor, self.clock.unix_at(now), |project| records.tasks.active(project))
+        records.accounts.organizations(actor, now, |project| records.tasks.active(project))
     }
 
     /// An actor that changes the accounts.
@@ -174,7 +172,7 @@ impl AppState {
 
     pub(crate) fn counts(&self) -> Counts {
         let mut records = self.records();
-        records.tasks.settle(self.clock.now(), self.retention());
+        records.tasks.settle(self.clock.unix_now(), self.retention());
         let (ready, failed) = records.tasks.ended();
         Counts {
             accepted: records.tasks.accepted(),

@@ -37,7 +37,7 @@ struct Snapshot {
 
 impl Snapshot {
     fn at(state: &AppState) -> Self {
-        let now = state.clock.now();
+        let now = state.clock.unix_now();
         let mut records = state.records();
         records.tasks.settle(now, state.retention());
         let mut unfinished: BTreeMap<&str, usize> = BTreeMap::new();
@@ -62,7 +62,7 @@ impl Snapshot {
             accounts: (
                 ledger.first().map_or(0, |entry| entry.number),
                 audit.first().map_or(0, |entry| entry.number),
-                records.accounts.usable_finetunes(state.clock.unix_at(now)),
+                records.accounts.usable_finetunes(now),
             ),
             faults: state.faults.rules().into_iter().map(|rule| (rule.id, rule.applied)).collect(),
             speed: state.clock.speed().to_bits(),

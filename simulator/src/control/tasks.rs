@@ -107,7 +107,7 @@ async fn list(
     let Query(mut wanted) = wanted.map_err(|error| Problem::malformed(error.body_text()))?;
     wanted.search = wanted.search.map(|text| text.to_lowercase());
     let limit = wanted.limit.clamp(1, MAX_PAGE);
-    let now = state.clock.now();
+    let now = state.clock.unix_now();
     let records = state.records();
     let mut older = records.tasks.iter().rev();
     if let Some(before) = &wanted.before {
@@ -129,7 +129,7 @@ async fn list(
     projects.sort_unstable();
     let page = Page {
         total: records.tasks.accepted(),
-        now: state.clock.unix_at(now).as_secs_f64(),
+        now: now.as_secs_f64(),
         tasks,
         next,
         operations: records.tasks.operations().map(str::to_owned).collect(),

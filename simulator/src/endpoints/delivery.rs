@@ -55,7 +55,7 @@ pub(super) async fn deliver(
             let carried = task.as_mut().map(|task| &mut task.directives.faults);
             let applied = state.faults.apply(FaultPlace::Delivery, &mut requested, carried);
             if let (Some(task), Some(fault)) = (task, applied.decisive()) {
-                task.timeline.record(state.clock.now(), HappeningKind::DeliveryFailed, fault);
+                task.timeline.record(state.clock.unix_now(), HappeningKind::DeliveryFailed, fault);
             }
             applied
         }
@@ -109,7 +109,7 @@ pub(crate) async fn picture(
         let records = state.records();
         let task = records.tasks.get(id).ok_or(Rejection::NotFound)?;
         let kind = task.picture.format.media_type();
-        if task.outcome(state.clock.now()) != Some(Outcome::Ready) {
+        if task.outcome(state.clock.unix_now()) != Some(Outcome::Ready) {
             return Err(Rejection::NotFound);
         }
         if let Some(painted) = &task.painted {
@@ -143,7 +143,7 @@ fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<
     let bytes = Bytes::from(picture.paint().ok()?);
     let mut records = state.records();
     if same(&records) {
-        records.tasks.keep_picture(id, bytes.clone(), state.clock.now(), state.retention());
+        records.tasks.keep_picture(id, bytes.clone(), state.clock.unix_now(), state.retention());
     }
     Some(bytes)
 }
@@ -171,7 +171,7 @@ impl http_body::Body for CountedBody {
         let length = self.left.len().min(CHUNK);
         let chunk = self.left.split_to(length);
         if self.left.is_empty() && self.whole {
-            let now = self.state.clock.now();
+            let now = self.state.clock.unix_now();
             let mut records = self.state.records();
             records.delivered += 1;
             if let Some(task) = records.tasks.get_mut(&self.id) {

@@ -50,7 +50,7 @@ fn respond(
     requested: &mut RequestedFaults,
 ) -> (Response, AppliedFaults) {
     let state = &endpoint.state;
-    let now = state.clock.now();
+    let now = state.clock.unix_now();
     let mut records = state.records();
     let is_known_here = |task: &&mut Task| {
         let region = task.region == endpoint.region || state.config.regions_share_tasks;

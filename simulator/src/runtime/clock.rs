@@ -21,7 +21,6 @@ const END: Duration = Duration::from_nanos(u64::MAX);
 /// The clock follows [`tokio::time::Instant`], so it stops on a runtime whose time is paused.
 /// [`advance`](Clock::advance) moves it forward, and [`set_speed`](Clock::set_speed) makes it
 /// faster or slower. It never runs backwards: expired results stay expired.
-/// expired.
 #[derive(Clone, Debug)]
 pub struct Clock {
     inner: Arc<Inner>,
@@ -120,6 +119,11 @@ impl Clock {
     /// The time of `moment` since 1970-01-01 00:00 UTC.
     pub(crate) fn unix_at(&self, moment: Duration) -> Duration {
         self.inner.started_unix.saturating_add(moment)
+    }
+
+    /// The time of this clock at a Unix time: zero before the start.
+    pub(crate) fn at_unix(&self, unix: Duration) -> Duration {
+        unix.saturating_sub(self.inner.started_unix)
     }
 
     /// Sleeps until [`now`](Clock::now) reaches `moment`, by steps or by running.

@@ -51,6 +51,7 @@ pub(crate) struct Task {
     pub(crate) cost: Credits,
     pub(crate) input_mp: Option<Megapixels>,
     pub(crate) output_mp: Megapixels,
+    /// Like all times of a task, since the Unix epoch on the simulator's clock.
     pub(crate) accepted_at: Duration,
     pub(crate) final_at: Duration,
     pub(crate) polls: u64,

@@ -8,6 +8,7 @@ use super::Task;
 use crate::{
     billing::credits::{Credits, Megapixels},
     contract::Region,
+    runtime::clock::Clock,
 };
 
 /// What the simulator knows about a task.
@@ -51,7 +52,7 @@ pub struct TaskView {
     pub input_mp: Option<f64>,
     /// Megapixels of the picture, to two decimal places.
     pub output_mp: f64,
-    /// When the task was accepted, on the simulator's clock.
+    /// When the task was accepted, on the simulator's clock; zero before its start.
     pub accepted_at: Duration,
     /// When the task has its final status, on the simulator's clock.
     pub final_at: Duration,
@@ -62,7 +63,7 @@ pub struct TaskView {
 }
 
 impl Task {
-    pub(crate) fn view(&self, now: Duration, in_progress: &[String]) -> TaskView {
+    pub(crate) fn view(&self, clock: &Clock, in_progress: &[String]) -> TaskView {
         TaskView {
             id: self.id.clone(),
             organization: self.project.organization.to_string(),
@@ -72,7 +73,7 @@ impl Task {
             region: self.region,
             request: self.request.body(),
             ignored_fields: self.ignored.clone(),
-            status: self.status(now, in_progress).to_owned(),
+            status: self.status(clock.unix_now(), in_progress).to_owned(),
             seed: self.picture.seed,
             width: self.picture.width,
             height: self.picture.height,
@@ -80,8 +81,8 @@ impl Task {
             cost: self.cost,
             input_mp: self.input_mp.map(Megapixels::number),
             output_mp: self.output_mp.number(),
-            accepted_at: self.accepted_at,
-            final_at: self.final_at,
+            accepted_at: clock.at_unix(self.accepted_at),
+            final_at: clock.at_unix(self.final_at),
             polls: self.polls,
             deliveries: self.deliveries,
         }

@@ -51,7 +51,7 @@ pub(super) async fn show(State(state): State<Arc<AppState>>, Path(id): Path<Stri
 }
 
 fn in_full(state: &AppState, id: &str) -> Result<TaskInFull, Problem> {
-    let now = state.clock.now();
+    let now = state.clock.unix_now();
     let records = state.records();
     let task = records.tasks.get(id).ok_or_else(|| Problem::not_found("task"))?;
     Ok(TaskInFull {
@@ -126,13 +126,13 @@ pub(super) async fn finish(
     Path(id): Path<String>,
     Change(Nothing {}): Change<Nothing>,
 ) -> Reply {
-    let now = state.clock.now();
+    let now = state.clock.unix_now();
     {
         let mut records = state.records();
         if let Some(task) = records.tasks.finish(&id, now) {
             let result = task_result::of(&state, task, now, &task.base);
-            state.webhooks.bring_forward(&id, now, &result);
-            records.accounts.finish_training(&id, state.clock.unix_at(now));
+            state.webhooks.bring_forward(&id, state.clock.at_unix(now), &result);
+            records.accounts.finish_training(&id, now);
         }
         records.tasks.settle(now, state.retention());
     }

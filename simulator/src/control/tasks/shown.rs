@@ -61,7 +61,6 @@ pub(super) struct TaskShown {
 
 impl TaskShown {
     pub(super) fn of(state: &AppState, task: &Task, now: Duration) -> Self {
-        let seconds = |moment| state.clock.unix_at(moment).as_secs_f64();
         let progress = Progress::of(task, now);
         Self {
             organization: task.project.organization.to_string(),
@@ -81,8 +80,8 @@ impl TaskShown {
             media_type: task.picture.format.media_type(),
             ignored_fields: task.ignored.clone(),
             seed: task.picture.seed.to_string(),
-            accepted_at: seconds(task.accepted_at),
-            final_at: seconds(task.final_at),
+            accepted_at: task.accepted_at.as_secs_f64(),
+            final_at: task.final_at.as_secs_f64(),
             polls: task.polls,
             deliveries: task.deliveries,
             picture: (progress == Progress::Ready)

@@ -64,20 +64,20 @@ pub(super) fn of(state: &AppState, task: &Task, now: Duration) -> Vec<Entry> {
         }
         entries.extend(delivery.attempts.iter().map(|attempt| {
             let (event, outcome) = outcome(attempt);
-            (attempt.at, attempt.at, event, described(&delivery, outcome), 1)
+            let at = state.clock.unix_at(attempt.at);
+            (at, at, event, described(&delivery, outcome), 1)
         }));
     }
     // Events at the same moment stay in this order.
     entries.sort_by_key(|(at, ..)| *at);
-    let unix = |moment| state.clock.unix_at(moment).as_secs_f64();
     let entries = entries.into_iter();
     entries
         .map(|(first, last, event, detail, count)| Entry {
             event,
             detail,
             count,
-            at: unix(first),
-            last_at: unix(last),
+            at: first.as_secs_f64(),
+            last_at: last.as_secs_f64(),
         })
         .collect()
 }

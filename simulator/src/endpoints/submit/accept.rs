@@ -52,7 +52,7 @@ pub(super) fn check(
         Some(valid) => Bill::of(state, call, valid).cost,
         None => state.config.prices.for_operation(&call.operation).of(nothing, nothing),
     };
-    let now = state.clock.now();
+    let now = state.clock.unix_now();
     let mut records = state.records();
     records.tasks.settle(now, state.retention());
     admit(state, &records, headers, call, cost, now)
@@ -71,7 +71,7 @@ fn admit(
         return Err(Rejection::Forbidden("The key now belongs to another project"));
     }
     check_active_tasks(state, records, &call.project, now)?;
-    let payment = records.accounts.check_payment(&call.project, cost, state.clock.unix_at(now));
+    let payment = records.accounts.check_payment(&call.project, cost, now);
     payment.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))
 }
 
@@ -86,14 +86,14 @@ pub(super) fn accept(
     let state = &endpoint.state;
     let bill = Bill::of(state, &call, &valid);
     let cost = bill.cost;
-    let now = state.clock.now();
+    let now = state.clock.unix_now();
 
     let mut records = state.records();
     records.tasks.settle(now, state.retention());
     admit(state, &records, headers, &call, cost, now)?;
     let number = records.tasks.accepted();
     let id = state.chance.task_id(number);
-    let charged = records.accounts.charge(&call.project, cost, state.clock.unix_at(now), &id);
+    let charged = records.accounts.charge(&call.project, cost, now, &id);
     charged.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))?;
     let webhook_url = valid.parsed.webhook_url.take();
     let webhook_secret = valid.parsed.webhook_secret.take();
@@ -111,28 +111,27 @@ pub(super) fn accept(
             task: task.id.clone(),
             url: url.clone(),
             secret: webhook_secret,
-            final_at: task.final_at,
+            final_at: state.clock.at_unix(task.final_at),
             result: task_result::of(state, &task, task.final_at, &base),
             faults,
         });
     }
     let webhook_url = webhook_url.filter(|_| state.config.webhooks.omit_polling_url);
     let accepted = Accepted::new(state, &task, webhook_url, &foreign_base.unwrap_or(base));
-    train(state, &mut records, &task, trains, now);
+    train(&mut records, &task, trains, now);
     records.tasks.insert(task);
     Ok(accepted)
 }
 
 /// Adds the finetune that the task trains, unless the task will fail.
-fn train(state: &AppState, records: &mut Records, task: &Task, trains: Trains, now: Duration) {
+fn train(records: &mut Records, task: &Task, trains: Trains, now: Duration) {
     let Trains::Finetune(name) = trains else { return };
     if task.directives.outcome != Outcome::Ready {
         return;
     }
     let name = name.unwrap_or_else(|| task.id.clone());
-    let ends_at = state.clock.unix_at(task.final_at);
-    let training = Training { name, task: task.id.clone(), ends_at };
-    records.accounts.train(&task.project, training, state.clock.unix_at(now));
+    let training = Training { name, task: task.id.clone(), ends_at: task.final_at };
+    records.accounts.train(&task.project, training, now);
 }
 
 /// What a submission costs, and why.
