@@ -1,19 +1,34 @@
 //! Stored API keys.
 
 use axum::http::HeaderMap;
+use sha2::{Digest as _, Sha256};
 
 use super::{KEY_HEADER, ProjectRef};
 use crate::values::secret::Secret;
 
+/// The SHA-256 of a key, by which keys are found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Digest([u8; 32]);
+
+impl Digest {
+    pub(super) fn of(key: &str) -> Self {
+        Self(Sha256::digest(key).into())
+    }
+}
+
 pub(super) struct Key {
     pub(super) name: String,
+    pub(super) digest: Digest,
+    pub(super) masked: String,
+    /// The key itself, to reveal it.
     pub(super) secret: Secret<String>,
     pub(super) project: ProjectRef,
 }
 
 impl Key {
-    pub(super) fn masked(&self) -> String {
-        masked(self.secret.expose())
+    pub(super) fn new(name: String, secret: Secret<String>, project: ProjectRef) -> Self {
+        let (digest, masked) = (Digest::of(secret.expose()), masked(secret.expose()));
+        Self { name, digest, masked, secret, project }
     }
 }
 

@@ -24,7 +24,7 @@ use self::audit::AuditLog;
 pub(crate) use self::change::{AccountError, AccountErrorKind, Act};
 use self::finetunes::StoredFinetune;
 pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_finetune_name};
-use self::key::Key;
+use self::key::{Digest, Key};
 pub(crate) use self::key::{is_sendable, masked_key};
 pub use self::role::{Permission, Role};
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
@@ -69,8 +69,8 @@ pub(crate) struct Accounts {
     organizations: BTreeMap<Arc<str>, OrganizationRecord>,
     /// By id.
     keys: BTreeMap<String, Key>,
-    /// The ids of keys by their secrets.
-    key_ids: HashMap<String, String>,
+    /// The ids of keys by their digests.
+    key_ids: HashMap<Digest, String>,
     /// The number of keys created so far, which is part of the last one's id.
     keys_made: u64,
     ledger: Ledger,
@@ -102,7 +102,7 @@ impl Accounts {
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, &'static str> {
         let given =
             headers.get(KEY_HEADER).ok_or("Not authenticated: the header x-key is missing")?;
-        let id = given.to_str().ok().and_then(|key| self.key_ids.get(key));
+        let id = given.to_str().ok().and_then(|key| self.key_ids.get(&Digest::of(key)));
         let key = id
             .and_then(|id| self.keys.get(id))
             .ok_or("Not authenticated: the key in x-key is unknown")?;
@@ -111,7 +111,7 @@ impl Accounts {
 
     /// Whether this is a key of a project.
     pub(crate) fn knows_key(&self, key: &str) -> bool {
-        self.key_ids.contains_key(key)
+        self.key_ids.contains_key(&Digest::of(key))
     }
 
     /// Whether a project has access to an operation, named as in its path but without `/v1/`.

@@ -138,13 +138,14 @@ impl Accounts {
 
     /// Adds a key and returns its id, or `None` if the key already exists.
     pub(super) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
-        if self.key_ids.contains_key(key.key.expose()) {
+        let key = Key::new(key.name, key.key, project);
+        if self.key_ids.contains_key(&key.digest) {
             return None;
         }
         self.keys_made += 1;
         let id = format!("key-{}", self.keys_made);
-        self.key_ids.insert(key.key.expose().clone(), id.clone());
-        self.keys.insert(id.clone(), Key { name: key.name, secret: key.key, project });
+        self.key_ids.insert(key.digest, id.clone());
+        self.keys.insert(id.clone(), key);
         Some(id)
     }
 }

@@ -156,7 +156,7 @@ impl Accounts {
         let keys = keys.map(|(id, key)| KeyView {
             id: id.clone(),
             name: key.name.clone(),
-            masked: key.masked(),
+            masked: key.masked.clone(),
         });
         ProjectView {
             name: project.name.clone(),

@@ -129,7 +129,7 @@ impl Act<'_> {
             |accounts| {
                 let key =
                     accounts.keys.remove(id).ok_or_else(|| AccountError::unknown("key", id))?;
-                accounts.key_ids.remove(key.secret.expose());
+                accounts.key_ids.remove(&key.digest);
                 Ok(())
             },
         )
