@@ -66,6 +66,7 @@ function mount(root) {
             { class: "row" },
             button("Reveal", {
               "aria-label": `Reveal ${key.name}`,
+              disabled: !key.can_be_revealed,
               click: attempt(async () => {
                 shown.textContent = (
                   await send("POST", `/api/keys/${encodeURIComponent(key.id)}/reveal`)

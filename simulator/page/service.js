@@ -16,12 +16,14 @@ async function baseOf(region) {
 const revealed = new Map();
 
 /** Reveals a key once, because the audit log contains each time. */
-async function reveal({ id }) {
-  if (!revealed.has(id)) {
-    const { key } = await send("POST", `/api/keys/${encodeURIComponent(id)}/reveal`);
-    revealed.set(id, key);
+async function reveal(view) {
+  // After a reset, another key may have the same id.
+  const known = JSON.stringify(view);
+  if (!revealed.has(known)) {
+    const { key } = await send("POST", `/api/keys/${encodeURIComponent(view.id)}/reveal`);
+    revealed.set(known, key);
   }
-  return revealed.get(id);
+  return revealed.get(known);
 }
 
 /**
@@ -37,7 +39,8 @@ export async function findKey({ organization, project } = {}) {
     .sort((one, other) => rank(one) - rank(other))
     .flatMap(({ projects }) => projects)
     .filter(({ id }) => fits(project, id))
-    .flatMap(({ keys }) => keys);
+    .flatMap(({ keys }) => keys)
+    .filter((key) => key.can_be_revealed);
   try {
     return first ? await reveal(first) : null;
   } catch (error) {

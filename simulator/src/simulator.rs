@@ -17,8 +17,10 @@ use crate::{
     http::{self, Listeners, Service, cors, tls},
     journal::RequestRecord,
     runtime::clock::Clock,
+    snapshot::{self, Snapshot},
     state::AppState,
     tasks::{TaskView, counts::Counts},
+    values::saved::RestoreError,
     webhooks::{self, WebhookDelivery},
 };
 
@@ -176,6 +178,27 @@ impl Simulator {
     /// None that can be expected: the settings were valid at the start.
     pub fn reset(&self) -> Result<(), StartError> {
         self.state.reset()
+    }
+
+    /// What the simulator knows now, apart from the requests and the webhooks. Takes as long as
+    /// copying the texts of all tasks.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::of(&self.state)
+    }
+
+    /// Returns to the state of a snapshot, of this simulator or of another one. The clock keeps its
+    /// time: what was five seconds ahead at the snapshot is five seconds ahead now. There are no
+    /// requests and no webhooks, and a task of the snapshot sends none.
+    ///
+    /// If the snapshot takes more than [`Config::max_kept_bytes`], the oldest tasks with a final
+    /// status are dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot is inconsistent, or exceeds the limits of this simulator's [`Config`], such
+    /// as [`Config::max_output_side`]. The simulator is unchanged then.
+    pub async fn restore(&self, snapshot: &Snapshot) -> Result<(), RestoreError> {
+        snapshot::restore(&self.state, snapshot).await
     }
 
     /// Stops the service: accepts no new connections, and waits up to five seconds for requests in

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use axum::body::Bytes;
@@ -53,7 +54,7 @@ pub(crate) struct Records {
     pub(crate) polls: u64,
     pub(crate) delivered: u64,
     pub(crate) refused: BTreeMap<u16, u64>,
-    /// How often everything was reset. Ids of tasks repeat after a reset.
+    /// How often everything was replaced, by a reset or a snapshot. Ids of tasks repeat then.
     pub(crate) resets: u64,
 }
 
@@ -128,13 +129,36 @@ impl AppState {
     /// None: the settings were valid at the start.
     pub(crate) fn reset(&self) -> Result<(), StartError> {
         let fresh = Records::new(&self.config, &self.clock)?;
+        let faults = Faults::with_rules(self.chance, &self.config.faults)?;
+        let now = self.clock.unix_now();
+        self.replace(fresh, now, &faults, self.config.speed);
+        Ok(())
+    }
+
+    /// Replaces what requests have changed by records that were made at the Unix time `made_at`,
+    /// and forgets the journal and the webhooks.
+    pub(crate) fn replace(
+        &self,
+        mut fresh: Records,
+        made_at: Duration,
+        faults: &Faults,
+        speed: f64,
+    ) {
         let mut records = self.records();
-        let resets = records.resets + 1;
-        *records = Records { resets, ..fresh };
+        fresh.accounts.learn_keys(&records.accounts);
+        fresh.resets = records.resets + 1;
+        let passed = self.clock.change_speed(speed).saturating_sub(made_at);
+        fresh.tasks.delay(passed);
+        fresh.accounts.delay(passed);
+        *records = fresh;
         self.webhooks.retain(|_| false);
         self.journal.retain(|_| false);
-        self.clock.set_speed(self.config.speed);
-        self.faults.reset(&self.config.faults)
+        self.faults.replace(faults);
+    }
+
+    /// The accounts after the start. They know the configured keys.
+    pub(crate) fn configured_accounts(&self) -> Result<Accounts, StartError> {
+        Records::new(&self.config, &self.clock).map(|records| records.accounts)
     }
 
     /// Removes the tasks, webhooks, requests and spending of a project. Returns whether it exists.

@@ -90,6 +90,14 @@ impl Megapixels {
     }
 }
 
+impl<'de> Deserialize<'de> for Megapixels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Credits::deserialize(deserializer)
+            .map(|Credits(hundredths)| Self(hundredths))
+            .map_err(|_| D::Error::custom("expected megapixels with at most two decimal places"))
+    }
+}
+
 impl Serialize for Megapixels {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.number())

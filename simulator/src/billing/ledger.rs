@@ -1,9 +1,12 @@
 //! Movements of credits between accounts. The sum of all balances is always zero.
 
+mod saved;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
+pub(crate) use self::saved::SavedLedger;
 use super::credits::Credits;
 use crate::values::log::NumberedLog;
 
@@ -33,7 +36,8 @@ impl Serialize for Account {
 }
 
 /// A movement of credits.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LedgerEntry {
     /// The number of the entry, counted from 1.

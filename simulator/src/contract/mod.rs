@@ -15,6 +15,7 @@ use std::{
 
 use axum::http::Method;
 use jsonschema::Validator;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use self::fields::{AspectRatio, Field, Fields};
@@ -30,7 +31,8 @@ pub(crate) const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json"));
 
 /// One of the two base URLs of the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Region {
     /// The base URL.
     Global,

@@ -15,10 +15,7 @@ impl Contract {
                 let beginning = format!("{VERSION}{beginning}");
                 self.submissions().any(|operation| operation.path.can_start_with(&beginning))
             }
-            None => match self.find(&Method::POST, &format!("{VERSION}{pattern}")) {
-                Found::Operation(operation) => matches!(operation.kind, Kind::Submit(_)),
-                _ => false,
-            },
+            None => self.submission_id(pattern).is_some(),
         };
         if known {
             return Ok(());
@@ -29,6 +26,16 @@ impl Contract {
         let star = if pattern.ends_with('*') { "*" } else { "" };
         let meant = nearest::nearest(pattern.trim_end_matches('*'), names).unwrap_or_default();
         Err(format!("`{pattern}` matches no operation: did you mean `{meant}{star}`?"))
+    }
+
+    /// The id of a submission's operation, named without `/v1/`.
+    pub(crate) fn submission_id(&self, name: &str) -> Option<&str> {
+        match self.find(&Method::POST, &format!("{VERSION}{name}")) {
+            Found::Operation(operation) if matches!(operation.kind, Kind::Submit(_)) => {
+                Some(&operation.id)
+            }
+            _ => None,
+        }
     }
 
     fn submissions(&self) -> impl Iterator<Item = &Operation> {

@@ -15,12 +15,14 @@ use crate::{billing::accounts::Actor, state::AppState};
 /// event to wait for.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// A snapshot of the state. Parts that are equal have not changed.
+/// What was observed of the state. Parts that are equal have not changed.
 #[derive(PartialEq, Eq)]
-struct Snapshot {
+struct Observed {
     /// The numbers of tasks in each status and in total. A task never goes back to an earlier
     /// status, so if these are equal no task has changed.
     unfinished: BTreeMap<String, usize>,
+    /// How often everything was replaced.
+    resets: u64,
     ended: (u64, u64),
     accepted: u64,
     polls: u64,
@@ -35,7 +37,7 @@ struct Snapshot {
     speed: u64,
 }
 
-impl Snapshot {
+impl Observed {
     fn at(state: &AppState) -> Self {
         let now = state.clock.unix_now();
         let mut records = state.records();
@@ -53,6 +55,7 @@ impl Snapshot {
                 .into_iter()
                 .map(|(status, count)| (status.to_owned(), count))
                 .collect(),
+            resets: records.resets,
             ended: records.tasks.ended(),
             accepted: records.tasks.accepted(),
             polls: records.polls,
@@ -76,6 +79,7 @@ impl Snapshot {
         let traffic = (self.polls, self.delivered, self.refused)
             != (other.polls, other.delivered, other.refused);
         let accounts = self.accounts != other.accounts;
+        let all = self.resets != other.resets;
         let parts = [
             ("tasks", tasks),
             ("counts", tasks || traffic),
@@ -84,14 +88,14 @@ impl Snapshot {
             ("faults", self.faults != other.faults),
             ("clock", self.speed != other.speed),
         ];
-        parts.into_iter().filter_map(|(part, differs)| differs.then_some(part)).collect()
+        parts.into_iter().filter_map(|(part, differs)| (all || differs).then_some(part)).collect()
     }
 }
 
 pub(super) async fn stream(
     State(control): State<Control>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let first = Snapshot::at(&control.state);
+    let first = Observed::at(&control.state);
     let webhooks = control.state.webhooks.changes();
     let changes =
         unfold((control, first, webhooks), |(mut control, seen, mut webhooks)| async move {
@@ -101,8 +105,8 @@ pub(super) async fn stream(
                     // An error means that the simulator was dropped, which also stops it.
                     _ = control.stopped.wait_for(|stopped| *stopped) => return None,
                 }
-                let snapshot = Snapshot::at(&control.state);
-                let mut parts = snapshot.differences(&seen);
+                let observed = Observed::at(&control.state);
+                let mut parts = observed.differences(&seen);
                 // An error means that the simulator was dropped, and its webhooks with it.
                 if webhooks.has_changed().unwrap_or(false) {
                     webhooks.mark_unchanged();
@@ -111,7 +115,7 @@ pub(super) async fn stream(
                 if !parts.is_empty() {
                     let event =
                         Event::default().event("change").data(serde_json::json!(parts).to_string());
-                    return Some((Ok(event), (control, snapshot, webhooks)));
+                    return Some((Ok(event), (control, observed, webhooks)));
                 }
             }
         });

@@ -13,6 +13,7 @@ mod page;
 mod reply;
 mod requests;
 mod reset;
+mod snapshot;
 mod tasks;
 mod token;
 mod webhooks;
@@ -80,6 +81,7 @@ pub(crate) fn router(
         .route("/api/requests", get(requests::list))
         .route("/api/requests/verify", post(requests::verify))
         .route("/api/reset", post(reset::reset))
+        .route("/api/snapshot", get(snapshot::take).put(snapshot::restore))
         .route("/api/audit", get(logs::audit))
         .route("/api/ledger", get(logs::ledger))
         .merge(accounts::routes())

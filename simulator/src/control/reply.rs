@@ -8,7 +8,7 @@ use axum::{
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::http::{
-    body::{self, BodyError},
+    body::{self, BodyError, ReadBody},
     response,
 };
 
@@ -67,6 +67,18 @@ pub(super) fn json(value: &impl Serialize) -> Reply {
     Ok(response::json(StatusCode::OK, value))
 }
 
+/// Reads a body. Returns `None` if it is larger than `limit` bytes.
+pub(super) async fn body(request: Request, limit: usize) -> Result<Option<ReadBody>, Problem> {
+    let (head, mut body) = request.into_parts();
+    match body::read(&head.headers, &mut body, limit, None).await {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(BodyError::TooLarge) => Ok(None),
+        Err(BodyError::NoRoom | BodyError::TooSlow | BodyError::Broken) => {
+            Err(Problem::malformed("The request body could not be read"))
+        }
+    }
+}
+
 /// The body of a change.
 pub(super) struct Change<T>(pub(super) T);
 
@@ -74,16 +86,11 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Change<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let (head, mut body) = request.into_parts();
-        let read = body::read(&head.headers, &mut body, MAX_BODY_BYTES, None).await;
-        let bytes = read.map_err(|error| match error {
-            BodyError::TooLarge => Problem::new(
+        let bytes = body(request, MAX_BODY_BYTES).await?.ok_or_else(|| {
+            Problem::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 format!("The request body is larger than {MAX_BODY_BYTES} bytes"),
-            ),
-            BodyError::NoRoom | BodyError::TooSlow | BodyError::Broken => {
-                Problem::malformed("The request body could not be read")
-            }
+            )
         })?;
         let value = serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => Problem::invalid(error.to_string()),

@@ -45,6 +45,7 @@ pub(super) async fn deliver(
     record.set_task(id);
     let mut requested =
         RequestedFaults::in_header(headers, FaultPlace::Delivery).map_err(Rejection::Malformed)?;
+    let resets = state.records().resets;
     let (kind, bytes) = picture(state, id).await?;
     let applied = match *method {
         // A HEAD response has no body, so it gets no faults.
@@ -72,7 +73,7 @@ pub(super) async fn deliver(
             Some(cut) => Body::new(CutShort::new(left, cut)),
             None => {
                 let (whole, state) = (left.len() == length, Arc::clone(state));
-                Body::new(CountedBody { left, whole, id: id.to_owned(), state })
+                Body::new(CountedBody { left, whole, id: id.to_owned(), resets, state })
             }
         })
     });
@@ -154,6 +155,8 @@ struct CountedBody {
     /// Whether it is the complete file.
     whole: bool,
     id: String,
+    /// Those of the records when it was started. After a reset, the id may be that of another task.
+    resets: u64,
     state: Arc<AppState>,
 }
 
@@ -173,6 +176,9 @@ impl http_body::Body for CountedBody {
         if self.left.is_empty() && self.whole {
             let now = self.state.clock.unix_now();
             let mut records = self.state.records();
+            if records.resets != self.resets {
+                return Poll::Ready(Some(Ok(Frame::data(chunk))));
+            }
             records.delivered += 1;
             if let Some(task) = records.tasks.get_mut(&self.id) {
                 task.deliveries += 1;
@@ -209,6 +215,7 @@ mod tests {
             left: vec![7; 2 * CHUNK + 1].into(),
             whole: true,
             id: "a task".to_owned(),
+            resets: 0,
             state: Arc::clone(&state),
         };
         let mut broken = delivery();
@@ -221,5 +228,9 @@ mod tests {
         assert_eq!(whole.size_hint().exact(), Some(2 * CHUNK as u64 + 1));
         assert_eq!(whole.collect().await.unwrap().to_bytes().len(), 2 * CHUNK + 1);
         assert_eq!(state.counts().delivered, 1);
+        let before = delivery();
+        state.reset().unwrap();
+        before.collect().await.unwrap();
+        assert_eq!(state.counts().delivered, 0, "it belongs to the state before the reset");
     }
 }

@@ -14,6 +14,7 @@ mod repeats;
 mod replies;
 mod requested;
 mod rule;
+mod saved;
 mod schedule;
 mod table;
 mod value;
@@ -28,6 +29,7 @@ use tracing::{debug, info};
 
 pub(crate) use self::{
     applied::AppliedFaults, effect::FalseStatus, faulty_body::CutShort, requested::RequestedFaults,
+    saved::SavedFault, saved::SavedFaults,
 };
 use self::{
     effect::Effect,
@@ -76,6 +78,7 @@ pub struct Faults {
     inner: Arc<Mutex<Inner>>,
 }
 
+#[derive(Clone)]
 struct Inner {
     chance: Chance,
     /// The number of random draws, so that the same requests in the same order draw the same.
@@ -91,29 +94,26 @@ impl Faults {
     /// Creates the faults with the rules of the configuration.
     pub(crate) fn with_rules(chance: Chance, rules: &[String]) -> Result<Self, StartError> {
         let faults = Self::new(chance);
-        faults.add_configured(rules)?;
+        for text in rules {
+            faults.add(text).map_err(|error| {
+                StartError::setting("faults", format!("contains an invalid rule: {error}"))
+            })?;
+        }
         Ok(faults)
     }
 
     fn new(chance: Chance) -> Self {
-        Self { inner: Arc::new(Mutex::new(Inner::new(chance))) }
+        Self::of(Inner::new(chance))
     }
 
-    /// Forgets everything but these rules.
-    pub(crate) fn reset(&self, rules: &[String]) -> Result<(), StartError> {
-        let chance = self.inner().chance;
-        let fresh = Inner::new(chance);
-        *self.inner() = fresh;
-        self.add_configured(rules)
+    fn of(inner: Inner) -> Self {
+        Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
-    fn add_configured(&self, rules: &[String]) -> Result<(), StartError> {
-        for text in rules {
-            self.add(text).map_err(|error| {
-                StartError::setting("faults", format!("contains an invalid rule: {error}"))
-            })?;
-        }
-        Ok(())
+    /// Takes over the rules and counters of `other`.
+    pub(crate) fn replace(&self, other: &Self) {
+        let other = other.inner().clone();
+        *self.inner() = other;
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {

@@ -7,7 +7,7 @@ use super::grammar::FaultSpec;
 /// The maximum number of submissions to remember; the oldest is dropped.
 const MAX_REPEATS: usize = 1024;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Repeats {
     /// How often each fault of a submission has been applied.
     applied: HashMap<[u8; 32], Vec<u64>>,

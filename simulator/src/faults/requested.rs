@@ -15,7 +15,7 @@ use crate::values::texts;
 const HEADER: &str = "x-simulator-fault";
 
 /// The maximum number of faults in a request.
-const MAX_FAULTS: usize = 16;
+pub(super) const MAX_FAULTS: usize = 16;
 
 /// A word that looks like a fault but selects a status.
 const STATUS_WORD: &str = "unknown-status";

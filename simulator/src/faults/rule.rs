@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::grammar::FaultSpec;
 
+#[derive(Clone)]
 pub(super) struct Rule {
     pub(super) id: u64,
     pub(super) spec: FaultSpec,

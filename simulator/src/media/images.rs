@@ -133,14 +133,15 @@ fn undecodable(error: &image::ImageError) -> String {
 }
 
 /// Checks the size, then decodes the complete image once to detect truncation.
-pub(crate) fn decode(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> {
+pub(crate) fn decode(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, String> {
     let image = inline(bytes, max_pixels)?;
     image.check()?;
     Ok(image)
 }
 
 /// Reads the format and the size, and checks the size.
-pub(crate) fn inline(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> {
+pub(crate) fn inline(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inline, String> {
+    let bytes = bytes.into();
     let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
     let (width, height) =
         reader(&bytes, format, 0).into_dimensions().map_err(|error| undecodable(&error))?;
@@ -150,7 +151,7 @@ pub(crate) fn inline(bytes: Vec<u8>, max_pixels: u64) -> Result<Inline, String> 
             "the image of {width} x {height} pixels exceeds the limit of {max_pixels} pixels"
         ));
     }
-    Ok(Inline { bytes: bytes.into(), format, width, height })
+    Ok(Inline { bytes, format, width, height })
 }
 
 fn decoded(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageResult<DynamicImage> {

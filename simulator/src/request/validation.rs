@@ -153,7 +153,7 @@ impl Check<'_> {
     /// Reads an image, which may have been fetched.
     fn image(&mut self, text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
         if let Some(fetched) = self.fetched.get(text).filter(|_| takes_address) {
-            return images::inline(fetched.clone()?.into(), max_pixels).map(Image::Inline);
+            return images::inline(Vec::from(fetched.clone()?), max_pixels).map(Image::Inline);
         }
         let image = images::read(text, takes_address, max_pixels)?;
         if matches!(image, Image::Elsewhere(_)) {

@@ -5,7 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use url::Url;
 
-use crate::{media::images, values::texts, webhooks};
+use crate::{
+    media::images,
+    values::{
+        saved::{RestoreError, Restored, ensure},
+        texts,
+    },
+    webhooks,
+};
 
 /// A larger request, without its images, is not kept.
 const MAX_KEPT_BYTES: usize = 256 << 10;
@@ -37,6 +44,16 @@ impl LoggedRequest {
         } else {
             Self { prompt, json: json.into() }
         }
+    }
+
+    /// The request in a snapshot. `prompt` is that of the picture.
+    pub(super) fn restore(json: &str, prompt: &str) -> Restored<Self> {
+        ensure(json.len() <= MAX_KEPT_BYTES, "request", "the request is larger than 256 KiB")?;
+        let body: Value = serde_json::from_str(json)
+            .map_err(|_| RestoreError::new("request", "the text is not JSON"))?;
+        // A note instead of a large request has no prompt.
+        let prompt = if body.is_object() { prompt } else { "" };
+        Ok(Self { json: json.into(), prompt: prompt.into() })
     }
 
     /// Summarizes the body of a refused request, which may be anything. Returns `None` if it is not

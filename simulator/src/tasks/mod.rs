@@ -4,6 +4,7 @@ pub(crate) mod counts;
 pub(crate) mod logged_request;
 pub(crate) mod moderation;
 pub(crate) mod outcome;
+mod saved;
 pub(crate) mod timeline;
 mod view;
 
@@ -14,6 +15,7 @@ use std::{
 
 use axum::body::Bytes;
 
+pub(crate) use self::saved::{RestoreContext, SavedTask, SavedTasks};
 pub use self::view::TaskView;
 use crate::{
     billing::{
@@ -67,7 +69,8 @@ impl Task {
             Image::Elsewhere(_) => 0,
         });
         let painted = self.painted.as_ref().map_or(0, Bytes::len);
-        (RECORD_BYTES + self.request.bytes() + painted + images.sum::<usize>()) as u64
+        let texts = self.request.bytes() + self.picture.prompt.len();
+        (RECORD_BYTES + texts + painted + images.sum::<usize>()) as u64
     }
 
     /// The outcome, once the task has ended.

@@ -1,9 +1,12 @@
 //! The outcome of a task, and what its request selects of it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::faults::RequestedFaults;
 
 /// The final status of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Outcome {
     #[default]
     Ready,

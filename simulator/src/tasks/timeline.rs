@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// The maximum number of different happenings to remember of a task.
-const MAX_HAPPENINGS: usize = 24;
+pub(super) const MAX_HAPPENINGS: usize = 24;
 
 /// What clients did with a task. Equal happenings are counted and not repeated, so a task that is
 /// polled for hours takes no more memory than one that is polled twice.
@@ -20,7 +22,8 @@ pub(crate) struct Happening {
     pub(crate) last: Duration,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum HappeningKind {
     Polled,
     /// A fault replaced the response to a poll.
@@ -42,6 +45,17 @@ impl Timeline {
         } else if happenings.len() < MAX_HAPPENINGS {
             let detail = detail.into();
             happenings.push(Happening { kind, detail, count: 1, first: now, last: now });
+        }
+    }
+
+    pub(super) fn of(happenings: Vec<Happening>) -> Self {
+        Self(happenings)
+    }
+
+    /// Moves all happenings.
+    pub(super) fn delay(&mut self, by: Duration) {
+        for Happening { first, last, .. } in &mut self.0 {
+            (*first, *last) = (first.saturating_add(by), last.saturating_add(by));
         }
     }
 

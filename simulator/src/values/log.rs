@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::saved::{RestoreError, Restored, check_count, check_length};
+
 pub(crate) struct NumberedLog<T> {
     entries: VecDeque<T>,
     written: u64,
@@ -13,6 +15,29 @@ pub(crate) struct NumberedLog<T> {
 impl<T> NumberedLog<T> {
     pub(crate) fn new(max_kept: usize) -> Self {
         Self { entries: VecDeque::new(), written: 0, dropped: 0, max_kept }
+    }
+
+    /// The log with these entries, oldest first, whose numbers are consecutive.
+    pub(crate) fn restore(
+        max_kept: usize,
+        entries: &[T],
+        number: impl Fn(&T) -> u64,
+    ) -> Restored<Self>
+    where
+        T: Clone,
+    {
+        check_length(entries.len(), max_kept, "")?;
+        let written = entries.last().map_or(0, &number);
+        check_count(written, "")?;
+        let place = |index: usize| format!("[{index}].number");
+        let dropped = written.checked_sub(entries.len() as u64);
+        for (index, entry) in entries.iter().enumerate() {
+            if dropped.map(|dropped| dropped + index as u64 + 1) != Some(number(entry)) {
+                return Err(RestoreError::new(place(index), "the numbers are not consecutive"));
+            }
+        }
+        let entries = entries.iter().cloned().collect();
+        Ok(Self { entries, written, dropped: dropped.unwrap_or(0), max_kept })
     }
 
     /// Writes the entry that `entry` makes from its number, counted from 1.

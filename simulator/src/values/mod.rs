@@ -4,6 +4,7 @@ pub(crate) mod log;
 pub(crate) mod names;
 pub(crate) mod nearest;
 pub(crate) mod pattern;
+pub(crate) mod saved;
 pub(crate) mod seconds;
 pub(crate) mod secret;
 pub(crate) mod texts;

@@ -36,6 +36,7 @@ mod requests;
 mod reset;
 mod sizes;
 mod slow;
+mod snapshot;
 mod strict;
 mod tasks;
 mod tls;

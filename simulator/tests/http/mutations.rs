@@ -66,7 +66,7 @@ const HEADERS: [(&str, &str); 6] = [
     ("range", "bytes=5-1"),
 ];
 
-fn any_value() -> impl Strategy<Value = Value> {
+pub fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

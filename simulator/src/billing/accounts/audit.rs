@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::values::log::NumberedLog;
+use crate::values::{
+    log::NumberedLog,
+    saved::{Restored, check_text},
+};
 
 /// The maximum number of entries; the oldest are dropped.
 const MAX_KEPT: usize = 10_000;
@@ -28,7 +31,8 @@ impl Actor {
 }
 
 /// An entry of the audit log.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AuditEntry {
     /// The number of the entry, counted from 1.
@@ -71,6 +75,15 @@ impl AuditLog {
             action,
             done,
         });
+    }
+
+    /// The log with these entries, oldest first.
+    pub(super) fn restore(entries: &[AuditEntry]) -> Restored<Self> {
+        for entry in entries {
+            let texts = [&entry.actor, &entry.action].into_iter().chain(&entry.organization);
+            texts.into_iter().try_for_each(|text| check_text(text, ""))?;
+        }
+        NumberedLog::restore(MAX_KEPT, entries, |entry| entry.number).map(Self)
     }
 
     /// The entries, newest first.

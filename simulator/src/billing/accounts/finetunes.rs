@@ -11,9 +11,9 @@ pub(crate) const MAX_NAME: usize = 100;
 pub(super) struct StoredFinetune {
     pub(super) finetune: Finetune,
     /// The Unix time at which its training ends.
-    usable_at: Duration,
+    pub(super) usable_at: Duration,
     /// The id of the task that trains it; empty if none does.
-    trained_by: String,
+    pub(super) trained_by: String,
 }
 
 /// A finetune that a task trains.
@@ -82,6 +82,14 @@ impl Accounts {
         let finetunes = self.organizations.values_mut().flat_map(|of| of.finetunes.values_mut());
         for stored in finetunes.filter(|stored| stored.trained_by == task) {
             stored.usable_at = stored.usable_at.min(unix);
+        }
+    }
+
+    /// Moves the ends of all trainings.
+    pub(crate) fn delay(&mut self, by: Duration) {
+        let finetunes = self.organizations.values_mut().flat_map(|of| of.finetunes.values_mut());
+        for stored in finetunes.filter(|stored| !stored.trained_by.is_empty()) {
+            stored.usable_at = stored.usable_at.saturating_add(by);
         }
     }
 

@@ -5,6 +5,7 @@ mod change;
 mod finetunes;
 mod key;
 mod role;
+mod saved;
 mod settings;
 mod spending;
 mod start;
@@ -27,6 +28,7 @@ pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_fin
 use self::key::{Digest, Key};
 pub(crate) use self::key::{is_sendable, masked_key};
 pub use self::role::{Permission, Role};
+pub(crate) use self::saved::SavedAccounts;
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
 use self::spending::Spending;
 pub use self::spending::{Spent, Usage};
@@ -112,6 +114,19 @@ impl Accounts {
     /// Whether this is a key of a project.
     pub(crate) fn knows_key(&self, key: &str) -> bool {
         self.key_ids.contains_key(&Digest::of(key))
+    }
+
+    /// Adds the complete keys that other accounts know to those that are only digests.
+    pub(crate) fn learn_keys(&mut self, other: &Self) {
+        for key in self.keys.values_mut().filter(|key| key.secret.is_none()) {
+            let id = other.key_ids.get(&key.digest);
+            let known = id.and_then(|id| other.keys.get(id));
+            key.secret = known.and_then(|known| known.secret.clone());
+        }
+    }
+
+    pub(crate) fn has_project(&self, project: &ProjectRef) -> bool {
+        self.record(project).is_some()
     }
 
     /// Whether a project has access to an operation, named as in its path but without `/v1/`.

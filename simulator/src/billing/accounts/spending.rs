@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::settings::Limits;
 use crate::billing::credits::Credits;
 
 /// Spending since the start of each period, in credits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Spent {
     /// Since midnight, UTC.
@@ -21,7 +22,8 @@ pub struct Spent {
 }
 
 /// The total usage of a project.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Usage {
     /// Accepted submissions.
@@ -30,7 +32,8 @@ pub struct Usage {
     pub charged: Credits,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Spending {
     pub(super) usage: Usage,
     spent: Spent,
@@ -38,7 +41,8 @@ pub(super) struct Spending {
 }
 
 /// The current day, week and month.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Periods {
     day: (i32, u16),
     week: (i32, u8),

@@ -34,14 +34,7 @@ impl Accounts {
         legacy_keys: &[Secret<String>],
         unix: Duration,
     ) -> Result<Self, StartError> {
-        let mut accounts = Self {
-            organizations: BTreeMap::new(),
-            keys: BTreeMap::new(),
-            key_ids: HashMap::new(),
-            keys_made: 0,
-            ledger: Ledger::default(),
-            audit: AuditLog::default(),
-        };
+        let mut accounts = Self::empty();
         let default = position_or_push(
             &mut organizations,
             |organization| &organization.name,
@@ -69,6 +62,18 @@ impl Accounts {
             accounts.open(organization, unix)?;
         }
         Ok(accounts)
+    }
+
+    /// Accounts without any organization.
+    pub(super) fn empty() -> Self {
+        Self {
+            organizations: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            key_ids: HashMap::new(),
+            keys_made: 0,
+            ledger: Ledger::default(),
+            audit: AuditLog::default(),
+        }
     }
 
     fn open(&mut self, settings: Organization, unix: Duration) -> Result<(), StartError> {
@@ -162,7 +167,7 @@ impl OrganizationRecord {
     }
 
     /// Checks that members have roles only in existing projects.
-    fn check_members(&self) -> Result<(), String> {
+    pub(super) fn check_members(&self) -> Result<(), String> {
         for member in self.members.values() {
             let mut projects = member.projects.keys();
             if let Some(unknown) = projects.find(|id| !self.projects.contains_key(id.as_str())) {

@@ -71,6 +71,9 @@ pub struct KeyView {
     pub name: String,
     /// An ellipsis and its last four characters; only the ellipsis if it is short.
     pub masked: String,
+    /// Whether the simulator knows the complete key. Of a key from a
+    /// [snapshot](crate::Simulator::restore), it may have only a digest.
+    pub can_be_revealed: bool,
 }
 
 impl Accounts {
@@ -157,6 +160,7 @@ impl Accounts {
             id: id.clone(),
             name: key.name.clone(),
             masked: key.masked.clone(),
+            can_be_revealed: key.secret.is_some(),
         });
         ProjectView {
             name: project.name.clone(),

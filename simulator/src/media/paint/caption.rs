@@ -15,6 +15,9 @@ const SHORT_NOTICE: &str = "simulated";
 /// The smallest legible font size.
 const MIN_SIZE: f32 = 10.0;
 
+/// The maximum length of a prompt, in characters.
+const MAX_PROMPT: usize = 300;
+
 /// The maximum number of lines for the facts.
 const MAX_FACT_LINES: usize = 3;
 
@@ -135,11 +138,12 @@ impl Layout {
 
 /// The prompt in at most `prompt_lines` lines, and the small print.
 fn lines(picture: &Picture, sizes: &Sizes, room: f32, prompt_lines: usize) -> Vec<Line> {
-    let wrapped = PROSE.wrap(&picture.prompt, sizes.prompt, room, prompt_lines);
+    let prompt: String = picture.prompt.chars().take(MAX_PROMPT).collect();
+    let wrapped = PROSE.wrap(&prompt, sizes.prompt, room, prompt_lines);
     let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).count();
     let shown: usize = wrapped.iter().map(|line| letters(line)).sum();
     let is_elided = wrapped.last().is_some_and(|line| line.ends_with('…'));
-    let is_whole = shown >= picture.letters && (!is_elided || picture.prompt.ends_with('…'));
+    let is_whole = shown >= picture.letters && (!is_elided || prompt.ends_with('…'));
     let missing = (!is_whole).then(|| format!("prompt of {} characters", picture.letters));
     let prose = wrapped.into_iter().map(|text| Line {
         face: &PROSE,

@@ -22,6 +22,7 @@ mod palette;
 mod properties;
 #[cfg(test)]
 mod recognition;
+mod saved;
 mod scene;
 mod settings;
 mod shapes;
@@ -30,7 +31,10 @@ mod text;
 mod try_on;
 mod vocabulary;
 
+use std::sync::Arc;
+
 use image::{GrayImage, ImageError, RgbaImage};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use self::{
@@ -45,11 +49,13 @@ use crate::media::{
 pub(crate) use self::edit::person;
 pub(crate) use self::film::CLIP;
 pub(crate) use self::operation_kind::OperationKind;
+pub(crate) use self::saved::{PictureLimits, SavedPicture};
 pub(crate) use self::settings::Settings;
 pub(crate) use self::text::PLAIN;
 
 /// The file format of a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Format {
     Jpeg,
     Png,
@@ -87,9 +93,6 @@ impl Format {
     }
 }
 
-/// The maximum length of a prompt in the caption, in characters.
-const MAX_CAPTION_PROMPT: usize = 300;
-
 /// Everything that a picture depends on.
 #[derive(Clone)]
 pub(crate) struct Brief {
@@ -109,8 +112,7 @@ pub(crate) struct Brief {
 #[derive(Clone)]
 pub(crate) struct Picture {
     operation: String,
-    /// The beginning of the prompt, for the caption.
-    prompt: String,
+    pub(crate) prompt: Arc<str>,
     /// The number of characters in the prompt, without spaces.
     letters: usize,
     scene: Scene,
@@ -138,7 +140,7 @@ impl Picture {
             operation,
             letters: prompt.chars().filter(|letter| !letter.is_whitespace()).count(),
             scene: Scene::of(&prompt),
-            prompt: prompt.chars().take(MAX_CAPTION_PROMPT).collect(),
+            prompt: prompt.into(),
             key: key.finalize().into(),
             settings,
             seed,

@@ -1,8 +1,15 @@
 //! The settings of a picture other than prompt, seed, size and images.
 
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::contract::{Fields, integer::field as integer};
+use super::OperationKind;
+use crate::{
+    contract::{Fields, integer::field as integer},
+    values::saved::{Restored, ensure},
+};
 
 /// Longer names are truncated to this many characters.
 const MAX_NAME: usize = 64;
@@ -16,7 +23,8 @@ const NEUTRAL_GUIDANCE: f32 = 3.0;
 /// The number of steps of a finished picture.
 const ALL_STEPS: u32 = 50;
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
     pub(super) guidance: Option<Guidance>,
     pub(super) steps: Option<u32>,
@@ -35,14 +43,16 @@ pub(crate) struct Settings {
     pub(super) dilation: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Guidance {
     pub(super) value: f32,
     /// The value without any effect.
     pub(super) neutral: f32,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct FinetuneTint {
     pub(super) name: String,
     /// From 0 (no influence) over 1 (full influence) to 2.
@@ -53,7 +63,8 @@ impl Settings {
     /// Reads a validated body. Open fields with a value of another type count as absent.
     pub(crate) fn read(fields: &Fields, body: &Value) -> Self {
         let number = |name: &str| {
-            fields.value(body, name).and_then(Value::as_f64).map(|number| number as f32)
+            let number = fields.value(body, name).and_then(Value::as_f64)? as f32;
+            Some(number.clamp(f32::MIN, f32::MAX))
         };
         let text = |name: &str| {
             let text = fields.value(body, name).and_then(Value::as_str)?;
@@ -84,6 +95,31 @@ impl Settings {
             mode: text("mode"),
             dilation: natural("dilation"),
         }
+    }
+
+    /// Checks settings that were not read from a request. `offsets` are those at which an image may
+    /// be placed.
+    pub(super) fn check(&self, kind: OperationKind, offsets: &RangeInclusive<i64>) -> Restored {
+        let is_finite = |guidance: &Guidance| {
+            guidance.value.is_finite() && guidance.neutral.is_finite() && guidance.neutral > 0.0
+        };
+        ensure(self.guidance.iter().all(is_finite), "guidance", "a number is not in range")?;
+        let strength = (0.0..=1.0).contains(&self.image_prompt_strength);
+        ensure(strength, "image_prompt_strength", "the number is not from 0 to 1")?;
+        let strengths = self.finetune.iter().map(|finetune| finetune.strength);
+        let strength = strengths.into_iter().all(|strength| (0.0..=2.0).contains(&strength));
+        ensure(strength, "finetune.strength", "the number is not from 0 to 2")?;
+        let name = self.finetune.as_ref().map(|finetune| &finetune.name);
+        let names = [name, self.aspect_ratio.as_ref(), self.mode.as_ref()];
+        let short = names.into_iter().flatten().all(|name| name.chars().count() <= MAX_NAME);
+        ensure(short, "", "a name has more than 64 characters")?;
+        let (added, (x, y)) = (self.added, self.offset);
+        let holds = match kind {
+            OperationKind::Expand => offsets.contains(&added.0) && offsets.contains(&added.1),
+            OperationKind::Outpaint => [x, y].iter().flatten().all(|at| offsets.contains(at)),
+            _ => true,
+        };
+        ensure(holds, "", "an offset is larger than any picture")
     }
 
     /// How finished the picture is, from 0 to 1, by its steps or its mode.

@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::contract::{Violation, integer};
@@ -19,7 +20,8 @@ const DEFAULT_RATE: u32 = 24;
 const MAX_FRAME: (u32, u32) = (1920, 1088);
 
 /// The settings of a video.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct VideoSpec {
     /// In seconds.
     pub(crate) duration: u32,
@@ -27,7 +29,17 @@ pub(crate) struct VideoSpec {
     pub(crate) fps: u32,
 }
 
+/// Whether a frame is not larger than the maximum.
+fn fits((width, height): (u32, u32)) -> bool {
+    u64::from(width) * u64::from(height) <= u64::from(MAX_FRAME.0) * u64::from(MAX_FRAME.1)
+}
+
 impl VideoSpec {
+    /// Whether a request could have these settings and frames of `size` pixels.
+    pub(crate) fn is_valid(self, size: (u32, u32)) -> bool {
+        DURATIONS.contains(&self.duration.into()) && RATES.contains(&self.fps.into()) && fits(size)
+    }
+
     /// Reads the settings of a video with frames of `size` pixels, or returns all violations.
     /// `duration` is the default.
     pub(crate) fn read(
@@ -46,7 +58,7 @@ impl VideoSpec {
             duration: take("duration", &DURATIONS, duration),
             fps: take("fps", &RATES, DEFAULT_RATE),
         };
-        if u64::from(width) * u64::from(height) > u64::from(MAX_FRAME.0) * u64::from(MAX_FRAME.1) {
+        if !fits((width, height)) {
             let (max_width, max_height) = MAX_FRAME;
             let problem = format!(
                 "a video of {width} x {height} pixels exceeds the maximum of \

@@ -112,7 +112,11 @@ impl Act<'_> {
             action,
             |accounts| {
                 let key = accounts.keys.get(id).ok_or_else(|| AccountError::unknown("key", id))?;
-                Ok(key.secret.expose().clone())
+                let secret = key.secret.as_ref().map(|secret| secret.expose().clone());
+                secret.ok_or_else(|| {
+                    let detail = format!("the simulator has only the digest of the key `{id}`");
+                    AccountError::new(AccountErrorKind::Conflict, detail)
+                })
             },
         )
     }
