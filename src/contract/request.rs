@@ -100,6 +100,21 @@ impl Request {
         self.fields.iter().any(|(set, _)| set == name)
     }
 
+    /// Returns the text of a field. `None` if the field is not set, or not to text.
+    ///
+    /// ```
+    /// use imagekiln::{Request, Submit, types::Gen2Pro};
+    /// let request = Gen2Pro::new("a red fox").into_request().field("seed", 7);
+    /// assert_eq!(request.text("prompt"), Some("a red fox"));
+    /// assert_eq!(request.text("seed"), None);
+    /// ```
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(set, _)| set == name).and_then(|(_, value)| match value {
+            FieldValue::Json(Value::String(text)) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)
     /// does not block.
     pub fn reads_files(&self) -> bool {
