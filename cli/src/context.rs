@@ -1,11 +1,21 @@
 //! What every command needs.
 
-use std::{ffi::OsString, time::Duration};
+use std::{env, ffi::OsString, time::Duration};
 
-use crate::{args::globals::Globals, failure::Failure, output::Output, output::reference_json};
-use imagekiln::{TaskRef, WaitOptions};
+use crate::{
+    args::globals::Globals,
+    failure::Failure,
+    history::{Destination, Record, Recorder, Store},
+    output::Output,
+    output::reference_json,
+};
+use imagekiln::{Request, TaskRef, WaitOptions};
+
+/// Set to 1, it has the effect of `--no-history`.
+const NO_HISTORY_VARIABLE: &str = "KILN_NO_HISTORY";
 
 /// The global options and the output.
+#[derive(Clone)]
 pub struct Context {
     pub globals: Globals,
     pub output: Output,
@@ -21,23 +31,75 @@ impl Context {
         Self { globals, output, program }
     }
 
+    /// The same, but without spinners, for several tasks at once.
+    pub fn without_spinner(&self) -> Self {
+        let mut context = self.clone();
+        context.output.spins = false;
+        context
+    }
+
     pub fn wait_options(&self) -> WaitOptions {
         let deadline: Option<Duration> = self.globals.deadline;
         deadline
             .map_or_else(WaitOptions::default, |deadline| WaitOptions::default().deadline(deadline))
     }
 
+    /// What records the submission of a request in the history. `None` if it is not to be recorded.
+    pub fn recorder(
+        &self,
+        request: &Request,
+        destination: Destination,
+    ) -> Result<Option<Recorder>, Failure> {
+        if !self.records()? {
+            return Ok(None);
+        }
+        let prompt = request.text("prompt").map(str::to_owned);
+        Ok(Some(Recorder::new(Store::locate()?, self.output, prompt, destination)))
+    }
+
+    /// Whether this command writes to the history. Simulated tasks end with their command.
+    pub fn records(&self) -> Result<bool, Failure> {
+        let off = env::var_os(NO_HISTORY_VARIABLE).unwrap_or_default();
+        let off = match off.to_str().map(str::trim) {
+            Some("" | "0" | "false") => false,
+            Some("1" | "true") => true,
+            _ => {
+                let problem = format!("{NO_HISTORY_VARIABLE} must be `1`, `true`, `0` or `false`");
+                return Err(Failure::settings(problem).advise("set it to 1 or unset it"));
+            }
+        };
+        Ok(!off && !self.globals.no_history && !self.globals.simulate)
+    }
+
     /// Adds the command that resumes the task to a failure.
-    pub fn with_resume_command(&self, mut failure: Failure, output: Option<&str>) -> Failure {
+    pub fn with_resume_command(
+        &self,
+        mut failure: Failure,
+        output: Option<&str>,
+        record: Option<&Record>,
+    ) -> Failure {
         if let Some(task) = failure.task.as_ref().filter(|_| failure.leaves_a_picture_to_fetch()) {
             if self.globals.simulate {
                 failure.advice =
                     Some("the task disappeared with the in-process simulator".to_owned());
             } else {
-                failure.resume_command = Some(self.resume_command(task, output));
+                failure.resume_command = Some(match record {
+                    Some(record) if record.is_written() => self.resume_by_number(record, output),
+                    _ => self.resume_command(task, output),
+                });
             }
         }
         failure
+    }
+
+    fn resume_by_number(&self, record: &Record, output: Option<&str>) -> String {
+        let name = format!("@{}", record.number);
+        let mut words = vec!["task", "save", &name];
+        // The history does not have standard output, devices and pipes.
+        if let Some(output) = output.filter(|_| record.entry.destination.output().is_none()) {
+            words.extend(["--output", output]);
+        }
+        self.command_line(words)
     }
 
     fn resume_command(&self, task: &TaskRef, output: Option<&str>) -> String {

@@ -1,6 +1,7 @@
 //! Why a command failed, with everything that a report needs.
 
 mod batch;
+mod resume;
 
 use std::{
     error,

@@ -9,6 +9,7 @@ mod commands;
 mod context;
 mod exit;
 mod failure;
+mod history;
 mod interrupt;
 mod jobs;
 mod make;

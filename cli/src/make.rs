@@ -9,6 +9,7 @@ use crate::{
     args::request,
     context::Context,
     failure::Failure,
+    history::{Destination, End, Record, destination::absolute},
     interrupt::Interrupts,
     output::task_json,
     plausible, preview,
@@ -17,10 +18,14 @@ use crate::{
     target::{Saved, Target},
     wait::wait,
 };
-use imagekiln::{FieldKind, OutputFormat, Request};
+use imagekiln::{FieldKind, OutputFormat, Request, Task};
 
-/// `--output FILE`
-pub fn output_arg() -> Arg {
+/// The options that decide where the picture is saved.
+pub fn output_args() -> [Arg; 1] {
+    [output_arg()]
+}
+
+fn output_arg() -> Arg {
     Arg::new("output")
         .long("output")
         .short('o')
@@ -42,6 +47,11 @@ pub fn target(matches: &ArgMatches) -> (Target, Option<String>) {
     )
 }
 
+/// Where `--output` says that the picture goes, for the history.
+pub fn destination(matches: &ArgMatches) -> Destination {
+    Destination::of(matches.get_one::<OsString>("output").map(OsString::as_os_str))
+}
+
 /// Submits, waits, saves.
 pub async fn make(
     context: &Context,
@@ -55,17 +65,39 @@ pub async fn make(
     if preview::is_wanted(matches) {
         return preview::print(context, request);
     }
-    let session = Session::open(context).await?;
+    let recorder = context.recorder(&request, destination(matches))?;
+    let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
-    let paid = async {
-        let task = submit(context, &session, request, &interrupts).await?;
-        let picture = wait(context, &task, &interrupts).await?;
-        let saved = receive(context, &target, &picture, &interrupts).await?;
-        Ok((task, saved))
-    };
-    let (task, saved) =
-        paid.await.map_err(|failure| context.with_resume_command(failure, output.as_deref()))?;
+    let task = submit(context, &session, request, &interrupts).await?;
+    let mut record = session.take_record();
+    let saved = finish(context, &task, &target, record.as_mut(), &interrupts).await;
+    let saved = saved.map_err(|failure| {
+        context.with_resume_command(failure, output.as_deref(), record.as_ref())
+    })?;
     print(context, &saved, task_json(&task))
+}
+
+/// Waits for the picture, saves it, and records the end in the history.
+pub async fn finish(
+    context: &Context,
+    task: &Task,
+    target: &Target,
+    record: Option<&mut Record>,
+    interrupts: &Interrupts,
+) -> Result<Saved, Failure> {
+    let saved = async {
+        let picture = wait(context, task, interrupts).await?;
+        receive(context, target, &picture, interrupts).await
+    };
+    let saved = saved.await;
+    let end = match &saved {
+        Ok(saved) => Some(End::Saved { path: saved.path.as_deref().map(absolute) }),
+        Err(failure) => End::of_failure(failure.kind),
+    };
+    if let (Some(record), Some(end)) = (record, end) {
+        record.end(end);
+    }
+    saved
 }
 
 /// Prints where the picture was saved. Prints nothing if the picture itself went to standard
@@ -86,7 +118,7 @@ pub fn print(context: &Context, saved: &Saved, task: Value) -> Result<(), Failur
 }
 
 /// Downloads the picture to its target, unless the user interrupts.
-pub async fn receive(
+async fn receive(
     context: &Context,
     target: &Target,
     picture: &imagekiln::Picture,
@@ -111,7 +143,7 @@ pub async fn receive(
 
 /// If no format was given, sets it from the file extension, if the model has such a field and
 /// accepts the value.
-fn with_format(
+pub fn with_format(
     context: &Context,
     request: Request,
     matches: &ArgMatches,

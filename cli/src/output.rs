@@ -12,7 +12,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle, WeakProgressBar};
 use serde_json::{Value, json};
 
-use crate::{args::globals::Globals, failure::Failure, sanitize::json_line};
+use crate::{args::globals::Globals, failure::Failure, report, sanitize::json_line};
 use imagekiln::{Task, TaskRef};
 
 /// Writes text for people, or JSON for programs.
@@ -36,6 +36,23 @@ impl Output {
         if !self.quiet {
             self.event("warning", || format!("warning: {text}"), || json!({ "message": text }));
         }
+    }
+
+    /// Reports something that is neither a result nor a problem.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            self.event("note", || text.to_owned(), || json!({ "message": text }));
+        }
+    }
+
+    /// Reports, even with `--quiet`, that `kiln resume` continues without this picture.
+    pub fn not_saved(&self, number: u64, failure: &Failure) {
+        let programs = || {
+            let mut value = report::to_programs(failure);
+            value["number"] = number.into();
+            value
+        };
+        self.event("not_saved", || format!("@{number}: {}", report::to_people(failure)), programs);
     }
 
     /// Reports the task as soon as it is created.

@@ -1,23 +1,51 @@
 //! The client of a command: connected to the service that the environment names, or to an
 //! in-process simulator.
 
-use std::env;
+use std::{env, sync::Arc};
 
-use crate::{base_url, context::Context, failure::Failure, record::Directory, tls};
+use crate::{
+    base_url,
+    context::Context,
+    failure::Failure,
+    history::{Record, Recorder},
+    record::Directory,
+    tls,
+};
 use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder};
 use imagekiln_simulator::{Config, Simulator, StartError};
 
-/// A client, and its simulator if it runs in this process.
+/// A client, its journal, and its simulator if it runs in this process.
 pub struct Session {
     pub client: Client,
+    recorder: Option<Arc<Recorder>>,
     _simulator: Option<Simulator>,
 }
 
 impl Session {
     /// Creates the client; nothing is sent.
     pub async fn open(context: &Context) -> Result<Self, Failure> {
+        Self::recorded(context, None).await
+    }
+
+    /// Creates the client of a command that submits, which `recorder` adds to the history; nothing
+    /// is sent.
+    pub async fn recorded(context: &Context, recorder: Option<Recorder>) -> Result<Self, Failure> {
         let (builder, simulator) = client(context).await?;
-        Ok(Self { client: builder.build()?, _simulator: simulator })
+        let recorder = recorder.map(Arc::new);
+        let builder = match &recorder {
+            Some(recorder) => builder.journal(Arc::clone(recorder)),
+            None => builder,
+        };
+        Ok(Self { client: builder.build()?, recorder, _simulator: simulator })
+    }
+
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_deref()
+    }
+
+    /// The record of the last submission, if there is a history.
+    pub fn take_record(&self) -> Option<Record> {
+        self.recorder()?.take()
     }
 }
 

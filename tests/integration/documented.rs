@@ -15,7 +15,7 @@ fn every_test_named_on_the_security_page_exists() {
         .collect();
     assert!(names.len() > 60, "found {} names", names.len());
     for (module, test) in names {
-        let files = [".", "hostile", "journal", "webhooks"]
+        let files = [".", "hostile", "journal", "webhooks", "../../cli/tests/it"]
             .map(|group| root.join(format!("tests/integration/{group}/{module}.rs")));
         let source = files.iter().find_map(|file| fs::read_to_string(file).ok());
         let source = source.unwrap_or_else(|| panic!("there is no module {module}"));

@@ -37,7 +37,12 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     ensure!(is_static, "{} is not static", kiln.display());
 
     let mut generate = Command::new(&kiln);
-    generate.env_clear().current_dir(&folder).args(["simulate", "--ready-after", "0", "--"]);
+    generate.env_clear().env("KILN_STATE_DIR", folder.path()).current_dir(&folder).args([
+        "simulate",
+        "--ready-after",
+        "0",
+        "--",
+    ]);
     generate.arg(&kiln).args(["generate", "a red fox in the snow", "--output", "fox.png"]);
     succeed(generate.args(["--width", "1024", "--height", "768", "--seed", "7"]))?;
     let picture = fs::read(folder.path().join("fox.png")).context("there is no picture")?;

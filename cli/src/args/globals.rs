@@ -31,6 +31,9 @@ pub struct Globals {
     /// Write a redacted copy of each exchange with the service to DIR
     #[arg(long, global = true, hide_short_help = true, value_name = "DIR")]
     pub record: Option<PathBuf>,
+    /// Do not record anything in the history; KILN_NO_HISTORY=1 does the same
+    #[arg(long, global = true)]
+    pub no_history: bool,
     /// Show only errors, no progress and no warnings
     #[arg(long, short, global = true)]
     pub quiet: bool,

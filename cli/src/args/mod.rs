@@ -54,6 +54,8 @@ pub fn grammar(chosen: &'static Operation) -> Command {
             commands::submit::command(),
             commands::batch::command(chosen),
             commands::task::command(),
+            commands::resume::command(),
+            commands::history::command(),
             commands::webhook::command(),
             commands::models::command(),
             commands::simulate::command(),

@@ -38,7 +38,7 @@ pub fn of_model(command: Command, chosen: &'static Operation, examples: &str) ->
         command,
         chosen,
         &[PROMPT],
-        &[model_arg(), make::output_arg().help_heading(None::<&str>), size::arg(), preview::arg()],
+        &[&[model_arg()][..], &make::output_args(), &[size::arg(), preview::arg()]].concat(),
     )
     .after_help(format!("{examples}\n\n`--help` lists all fields of {chosen}. {}", model::IMAGE))
     .after_long_help(format!(

@@ -4,8 +4,10 @@ pub mod batch;
 pub mod completions;
 pub mod edit;
 pub mod generate;
+pub mod history;
 pub mod man;
 pub mod models;
+pub mod resume;
 pub mod run;
 pub mod simulate;
 pub mod submit;
@@ -32,6 +34,8 @@ pub async fn execute(
         submit::NAME => submit::execute(context, matches).await,
         batch::NAME => batch::execute(context, matches).await,
         task::NAME => task::execute(context, matches).await,
+        resume::NAME => resume::execute(context).await,
+        history::NAME => history::execute(context, matches),
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context),
         completions::NAME => completions::execute(matches),

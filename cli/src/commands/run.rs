@@ -24,11 +24,9 @@ pub fn command() -> Command {
     of_models(Command::new(NAME))
         .about("Run any model with any of its fields: submit, wait, save")
         .after_help(format!("{EXAMPLES}\n\n{MODEL_HELP}"))
-        .subcommands(model::subcommands(&[
-            make::output_arg().help_heading(None::<&str>),
-            size::arg(),
-            preview::arg(),
-        ]))
+        .subcommands(model::subcommands(
+            &[&make::output_args()[..], &[size::arg(), preview::arg()]].concat(),
+        ))
 }
 
 /// A command whose subcommands are the models.

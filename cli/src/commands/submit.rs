@@ -8,11 +8,14 @@ use crate::{
     args::{model, size},
     context::Context,
     failure::Failure,
+    history::Record,
     interrupt::Interrupts,
+    make,
     output::{line_on_stdout, task_json},
     plausible, preview,
     session::Session,
     submission,
+    target::Target,
 };
 
 pub const NAME: &str = "submit";
@@ -26,18 +29,31 @@ pub fn command() -> Command {
     run::of_models(Command::new(NAME))
         .about("Submit without waiting, and print the task as JSON for `kiln task`")
         .after_help(format!("{EXAMPLES}\n\n{}", run::MODEL_HELP))
-        .subcommands(model::subcommands(&[size::arg(), preview::arg()]))
+        .subcommands(model::subcommands(
+            &[&make::output_args()[..], &[size::arg(), preview::arg()]].concat(),
+        ))
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (request, matches) = run::request(matches)?;
+    let (target, _) = make::target(matches);
+    if matches!(target, Target::Stdout) {
+        return Err(Failure::usage("`kiln submit` can't write the picture to standard output")
+            .advise("nothing was sent; pass a file to --output"));
+    }
+    target.check(context.output.json)?;
+    let request = make::with_format(context, request, matches, &target);
     plausible::check(&request)?;
     if preview::is_wanted(matches) {
         return preview::print(context, request);
     }
-    let session = Session::open(context).await?;
+    let recorder = context.recorder(&request, make::destination(matches))?;
+    let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
     let task = submission::submit(context, &session, request, &interrupts).await?;
+    // Another command may claim the task as soon as it is printed.
+    let mut record = session.take_record();
+    record.iter_mut().for_each(Record::release);
     if context.globals.simulate {
         context.output.warning(
             "the task disappears with the in-process simulator; use `kiln simulate` to run one \
@@ -55,5 +71,5 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Ok(()) if interrupts.happened() => Failure::interrupted(reference),
         Ok(()) => return Ok(()),
     };
-    Err(context.with_resume_command(failure, None))
+    Err(context.with_resume_command(failure, None, record.as_ref()))
 }

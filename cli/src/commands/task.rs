@@ -1,35 +1,40 @@
 //! `kiln task status|wait|save REF`: resumes a task that was submitted before, here or elsewhere.
+//! `kiln task list|dismiss`: the unfinished ones.
 
-use std::{
-    fs,
-    io::{self, Read},
-    path::Path,
-    time::UNIX_EPOCH,
-};
+mod reference;
+mod unfinished;
 
-use clap::{Arg, ArgMatches, Command};
+use std::time::UNIX_EPOCH;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
+use self::reference::Found;
 use crate::{
-    context::Context, failure::Failure, interrupt::Interrupts, make, output::reference_json,
-    session::Session, wait::wait,
+    context::Context,
+    failure::Failure,
+    history::{End, Record},
+    interrupt::Interrupts,
+    make,
+    output::reference_json,
+    session::Session,
+    target::Target,
+    wait::wait,
 };
-use imagekiln::{Region, Task, TaskRef};
+use imagekiln::{Task, TaskStatus};
 
 pub const NAME: &str = "task";
-
-const WHAT_TO_PASS: &str =
-    "pass a file with the output of `kiln submit`, `-` for standard input, or the task's id";
 
 pub fn command() -> Command {
     let reference = || {
         Arg::new("ref").value_name("REF").required(true).help(
-            "A file with the output of `kiln submit`, `-` for standard input, the JSON itself, or \
-             an id (polled at IMAGEKILN_BASE_URL)",
+            "@last, @ and a number of `kiln history`, an id or its beginning, a file with the \
+             output of `kiln submit`, `-` for standard input, or the JSON itself",
         )
     };
     Command::new(NAME)
         .about("Resume a task: show its status, wait for it, save its picture")
+        .after_help("An id that is not in the history is polled at IMAGEKILN_BASE_URL.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
@@ -39,9 +44,18 @@ pub fn command() -> Command {
                 .arg(reference()),
             Command::new("wait").about("Wait for the final status").arg(reference()),
             Command::new("save")
-                .about("Wait and save the picture")
+                .about("Wait and save the picture, where its submission said or at --output")
                 .arg(reference())
-                .arg(make::output_arg()),
+                .args(make::output_args()),
+            Command::new("list").about("List the unfinished submissions, newest first"),
+            Command::new("dismiss")
+                .about("Remove submissions from the unfinished ones; sends nothing")
+                .arg(
+                    reference()
+                        .action(ArgAction::Append)
+                        .num_args(1..)
+                        .help("@last, @ and a number of `kiln history`, an id or its beginning"),
+                ),
         ])
 }
 
@@ -49,41 +63,56 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let (action, matches) = matches
         .subcommand()
         .ok_or_else(|| Failure::usage("use `kiln task status`, `wait` or `save`"))?;
-    if context.globals.simulate {
-        let problem = "an in-process simulator has no tasks of earlier commands";
-        return Err(Failure::usage(problem).advise(
-            "run `kiln simulate` in another terminal and use its settings for `kiln submit` and \
-             `kiln task`",
-        ));
+    match action {
+        "list" => return unfinished::list(context),
+        "dismiss" => return unfinished::dismiss(context, matches),
+        _ if context.globals.simulate => {
+            let problem = "an in-process simulator has no tasks of earlier commands";
+            return Err(Failure::usage(problem).advise(
+                "run `kiln simulate` in another terminal and use its settings for `kiln submit` \
+                 and `kiln task`",
+            ));
+        }
+        _ => {}
     }
     let given = matches.get_one::<String>("ref").map(String::as_str).unwrap_or_default();
-    let reference = read_reference(given)?;
+    let found = reference::find(context, given)?;
     let session = Session::open(context).await?;
-    let task = match reference {
-        Reference::Whole(reference) => session.client.task(reference),
-        Reference::Id(id) => session.client.task_in(Region::Global, id)?,
-    };
+    let task = found.task(&session)?;
+    let Found { record, .. } = found;
     match action {
-        "status" => status(context, &task).await,
-        "wait" => wait_for(context, &task).await,
-        _ => save(context, &task, matches).await,
+        "status" => status(context, &task, record).await,
+        "wait" => wait_for(context, &task, record).await,
+        _ => save(context, &task, record, matches).await,
     }
 }
 
-async fn status(context: &Context, task: &Task) -> Result<(), Failure> {
+async fn status(context: &Context, task: &Task, record: Option<Record>) -> Result<(), Failure> {
     let update = task.poll().await?;
     let status = update.status();
+    let end = match status {
+        TaskStatus::Error => Some(End::Failed),
+        TaskStatus::RequestModerated | TaskStatus::ContentModerated => Some(End::Moderated),
+        _ => None,
+    };
+    record_end(record, end);
     context.output.result(
         || format!("{}: {status}", task.id()),
         || json!({ "id": task.id(), "status": status.as_str(), "final": status.is_final() }),
     )
 }
 
-async fn wait_for(context: &Context, task: &Task) -> Result<(), Failure> {
+async fn wait_for(context: &Context, task: &Task, record: Option<Record>) -> Result<(), Failure> {
     let interrupts = Interrupts::listen()?;
-    let picture = wait(context, task, &interrupts)
-        .await
-        .map_err(|failure| context.with_resume_command(failure, None))?;
+    let picture = match wait(context, task, &interrupts).await {
+        Ok(picture) => picture,
+        Err(failure) => {
+            let end = End::of_failure(failure.kind);
+            let failure = context.with_resume_command(failure, None, record.as_ref());
+            record_end(record, end);
+            return Err(failure);
+        }
+    };
     let expires_at =
         picture.expires_at().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
     context.output.result(
@@ -98,60 +127,42 @@ async fn wait_for(context: &Context, task: &Task) -> Result<(), Failure> {
     )
 }
 
-async fn save(context: &Context, task: &Task, matches: &ArgMatches) -> Result<(), Failure> {
-    let (target, output) = make::target(matches);
-    target.check(context.output.json)?;
-    let interrupts = Interrupts::listen()?;
-    let saved = async {
-        let picture = wait(context, task, &interrupts).await?;
-        make::receive(context, &target, &picture, &interrupts).await
-    };
-    let saved =
-        saved.await.map_err(|failure| context.with_resume_command(failure, output.as_deref()))?;
-    make::print(context, &saved, reference_json(task.reference()))
-}
-
-enum Reference {
-    Whole(TaskRef),
-    Id(String),
-}
-
-fn read_reference(given: &str) -> Result<Reference, Failure> {
-    let text = match given {
-        blank if blank.trim().is_empty() => {
-            return Err(Failure::usage("the task is empty").advise(WHAT_TO_PASS));
-        }
-        "-" => {
-            let mut text = String::new();
-            io::stdin()
-                .lock()
-                .read_to_string(&mut text)
-                .map_err(|error| Failure::file("could not read standard input", error))?;
-            text
-        }
-        json if json.trim_start().starts_with('{') => json.to_owned(),
-        path if Path::new(path).exists() || looks_like_a_path(path) => fs::read_to_string(path)
-            .map_err(|error| {
-                Failure::file(format!("could not read {path}"), error).advise(WHAT_TO_PASS)
-            })?,
-        id => return Ok(Reference::Id(id.to_owned())),
-    };
-    let text = text.trim();
-    match serde_json::from_str(text) {
-        Ok(reference) => Ok(Reference::Whole(reference)),
-        // A file or a pipe may also contain a bare id.
-        Err(_) if is_bare_id(text) => Ok(Reference::Id(text.to_owned())),
-        Err(error) => {
-            let problem = format!("could not parse the task: {error}");
-            Err(Failure::usage(problem).advise(WHAT_TO_PASS))
-        }
+/// Records the end of a task, unless its picture was saved before.
+fn record_end(record: Option<Record>, end: Option<End>) {
+    if let (Some(mut record), Some(end)) = (record, end)
+        && record.entry.end.is_none()
+    {
+        record.end(end);
     }
 }
 
-fn looks_like_a_path(text: &str) -> bool {
-    text.contains(['/', '\\']) || text.ends_with(".json")
+async fn save(
+    context: &Context,
+    task: &Task,
+    record: Option<Record>,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let (mut target, output) = make::target(matches);
+    // The history keeps where the picture was saved first.
+    let mut record = record.filter(|record| !matches!(record.entry.end, Some(End::Saved { .. })));
+    if let Some(remembered) = remembered(record.as_ref(), output.as_deref()) {
+        target = remembered;
+    }
+    target.check(context.output.json)?;
+    if let (Some(record), Some(_)) = (&mut record, &output) {
+        record.redirect(make::destination(matches));
+    }
+    let interrupts = Interrupts::listen()?;
+    let saved = make::finish(context, task, &target, record.as_mut(), &interrupts).await;
+    let saved = saved.map_err(|failure| {
+        context.with_resume_command(failure, output.as_deref(), record.as_ref())
+    })?;
+    make::print(context, &saved, reference_json(task.reference()))
 }
 
-fn is_bare_id(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
+/// The target that the submission of the task named, if this command names none.
+fn remembered(record: Option<&Record>, output: Option<&str>) -> Option<Target> {
+    let destination = &record?.entry.destination;
+    let is_needed = output.is_none() && destination.output().is_some();
+    is_needed.then(|| destination.target())
 }

@@ -18,14 +18,21 @@ use imagekiln_testbed::picture;
 /// Long enough that no task is ready before a test advances the simulator's clock.
 pub const AGES: Duration = Duration::from_secs(3600);
 
-/// A temporary directory in which the program runs, without the settings of our environment.
+/// A temporary directory in which the program runs, without the settings of our environment, and
+/// another one for its state.
 pub struct Place {
     directory: TempDir,
+    state: TempDir,
 }
 
 impl Place {
     pub fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap() }
+        Self { directory: tempfile::tempdir().unwrap(), state: tempfile::tempdir().unwrap() }
+    }
+
+    /// The directory of the history.
+    pub fn history(&self) -> PathBuf {
+        self.state.path().join("history")
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -61,11 +68,16 @@ impl Place {
         let mut command = Command::new(program);
         for name in std::env::vars_os().map(|(name, _)| name) {
             let text = name.to_string_lossy().to_lowercase();
-            if text.starts_with("imagekiln") || text.ends_with("_proxy") || text == "columns" {
+            if text.starts_with("imagekiln")
+                || text.starts_with("kiln_")
+                || text.ends_with("_proxy")
+                || text == "columns"
+            {
                 command.env_remove(name);
             }
         }
         command.current_dir(self.directory.path()).stdin(Stdio::null());
+        command.env("KILN_STATE_DIR", self.state.path());
         command
     }
 

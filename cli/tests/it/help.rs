@@ -18,6 +18,8 @@ fn each_command() {
         "submit",
         "batch",
         "task",
+        "resume",
+        "history",
         "webhook",
         "models",
         "simulate",
@@ -27,7 +29,7 @@ fn each_command() {
         let help = without_models(&place.run(&[command, "--help"]).ok().text());
         assert_shown!(format!("help_{command}"), help);
     }
-    for action in ["status", "wait", "save"] {
+    for action in ["status", "wait", "save", "list", "dismiss"] {
         assert_shown!(
             format!("help_task_{action}"),
             place.run(&["task", action, "--help"]).ok().text()

@@ -25,6 +25,7 @@ fn an_interrupted_wait_is_resumed_with_the_printed_command() {
         let (code, stdout, said) = run.end();
         assert_eq!((code, stdout.as_str()), (130, ""), "{said}");
         assert_eq!(bench.place.files(), [""; 0]);
+        assert_eq!(resume_command(&said), format!("{} task save @1", env!("CARGO_BIN_EXE_kiln")));
 
         bench.simulator.clock().advance(AGES);
         let saved = bench.shell(resume_command(&said)).ok();
@@ -81,7 +82,8 @@ fn accepted(server: &Server) -> Value {
 #[test]
 fn a_submission_in_flight_is_finished_first() {
     let (place, server) = (Place::new(), Server::new());
-    let (mut run, post) = in_flight(&place, &server, &[&FOX[..], &["-o", "fox.png"]].concat());
+    let words = [&FOX[..], &["-o", "fox.png", "--no-history"]].concat();
+    let (mut run, post) = in_flight(&place, &server, &words);
     run.interrupt();
     run.until("finishing the submission");
     post.respond(200, &accepted(&server));

@@ -7,6 +7,7 @@ mod errors;
 mod every_model;
 mod generating;
 mod help;
+mod history;
 mod images;
 #[cfg(unix)]
 mod interruption;
@@ -15,6 +16,8 @@ mod mistakes;
 mod paying;
 mod readme;
 mod recording;
+#[cfg(unix)]
+mod resuming;
 #[cfg(unix)]
 mod running;
 mod saving;

@@ -72,8 +72,11 @@ fn a_regional_task_is_found_by_its_reference() {
     let status = |reference: &str| bench.run(&["task", "status", reference, "--json"]).ok().json();
     assert_eq!(status(line.trim())["status"], "Ready");
     let task: Value = serde_json::from_str(&line).unwrap();
-    // Without the reference, the id is polled at the base URL, where it is unknown.
-    assert_eq!(status(task["id"].as_str().unwrap())["status"], "Task not found");
+    let id = task["id"].as_str().unwrap();
+    assert_eq!(status(id)["status"], "Ready");
+    // Without the reference and the history, the id is polled at the base URL, where it is unknown.
+    std::fs::remove_dir_all(bench.place.history()).unwrap();
+    assert_eq!(status(id)["status"], "Task not found");
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! `kiln resume`: waits for every unfinished task, and saves its picture to where it was meant to
+//! go.
+
+use std::time::Duration;
+
+use clap::Command;
+use tokio::{task::JoinSet, time::sleep};
+
+use crate::{
+    context::Context,
+    exit::Exit,
+    failure::Failure,
+    history::{Claim, Record, Store, list, unreadable},
+    interrupt::Interrupts,
+    make,
+    output::reference_json,
+    session::Session,
+    target::Saved,
+};
+use imagekiln::Task;
+
+pub const NAME: &str = "resume";
+
+/// How often, and after which pause, a claim is tried again: `kiln history` holds each one for a
+/// moment.
+const ATTEMPTS: usize = 5;
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("Wait for every unfinished task, and save its picture where it was meant to go")
+        .after_help(
+            "A submission whose response was lost is reported, and never sent again.\n\
+             Tasks that another command is waiting for are left to it.",
+        )
+}
+
+pub async fn execute(context: &Context) -> Result<(), Failure> {
+    if context.globals.simulate {
+        return Err(Failure::usage("an in-process simulator has no tasks of earlier commands")
+            .advise("remove --simulate"));
+    }
+    let unfinished = claim_all(context).await?;
+    if unfinished.is_empty() {
+        context.output.note("nothing is unfinished");
+        return Ok(());
+    }
+    let all = unfinished.len();
+    let (tasks, unknown): (Vec<_>, Vec<_>) =
+        unfinished.into_iter().partition(|record| record.entry.task.is_some());
+    let mut failed = Vec::new();
+    if !tasks.is_empty() {
+        failed = finish_all(context, tasks).await?;
+    }
+    for record in &unknown {
+        let failure = lost(record);
+        context.output.not_saved(record.number, &failure);
+        failed.push(failure.exit);
+    }
+    match failed.first() {
+        None => Ok(()),
+        Some(exit) => {
+            let message = format!("{} of {all} submissions have no picture", failed.len());
+            Err(Failure::resume(*exit, message)
+                .advise("`kiln task list` shows those that are left; run `kiln resume` again"))
+        }
+    }
+}
+
+/// The unfinished submissions that no other process works on, oldest first.
+async fn claim_all(context: &Context) -> Result<Vec<Record>, Failure> {
+    let store = Store::locate()?;
+    let lines = list::lines(&store, context.output, usize::MAX, |entry| entry.end.is_none())?;
+    let mut records = Vec::new();
+    for line in lines.into_iter().rev() {
+        let number = line.number;
+        let Some(claim) = claim(&store, number).await? else {
+            context.output.note(&format!("another command is waiting for @{number}"));
+            continue;
+        };
+        // The process that had the claim before may have finished the submission.
+        let Ok(entry) = store.read(number) else { continue };
+        if entry.end.is_none() {
+            let found = (number, entry);
+            records.push(Record::existing(&store, context.output, found, Some(claim)));
+        }
+    }
+    Ok(records)
+}
+
+async fn claim(store: &Store, number: u64) -> Result<Option<Claim>, Failure> {
+    for _ in 1..ATTEMPTS {
+        if let Some(claim) = store.claim(number).map_err(|error| unreadable(store, error))? {
+            return Ok(Some(claim));
+        }
+        sleep(PAUSE).await;
+    }
+    Ok(None)
+}
+
+/// Waits for all tasks at once. Returns the exit codes of those without a picture.
+async fn finish_all(context: &Context, records: Vec<Record>) -> Result<Vec<Exit>, Failure> {
+    let session = Session::open(context).await?;
+    let interrupts = Interrupts::listen()?;
+    let spinner = context.output.spin(format!("tasks to wait for: {}", records.len()));
+    let mut waits = JoinSet::new();
+    for record in records {
+        let Some(reference) = record.entry.task.clone() else { continue };
+        let task = session.client.task(reference);
+        waits.spawn(finish(context.without_spinner(), task, record, interrupts.clone()));
+    }
+    let mut failed = Vec::new();
+    while let Some(ended) = waits.join_next().await {
+        let (task, number, saved) =
+            ended.map_err(|error| Failure::other("could not wait for a task", &error))?;
+        match saved {
+            Ok(saved) => make::print(context, &saved, reference_json(task.reference()))?,
+            Err(failure) => {
+                context.output.not_saved(number, &failure);
+                failed.push(failure.exit);
+            }
+        }
+    }
+    drop(spinner);
+    Ok(failed)
+}
+
+async fn finish(
+    context: Context,
+    task: Task,
+    mut record: Record,
+    interrupts: Interrupts,
+) -> (Task, u64, Result<Saved, Failure>) {
+    let target = record.entry.destination.target();
+    let saved = match target.check(context.output.json) {
+        Ok(()) => make::finish(&context, &task, &target, Some(&mut record), &interrupts).await,
+        Err(failure) => Err(failure),
+    };
+    let saved = saved.map_err(|failure| context.with_resume_command(failure, None, Some(&record)));
+    (task, record.number, saved)
+}
+
+/// The report about a submission without a response.
+fn lost(record: &Record) -> Failure {
+    let entry = &record.entry;
+    let (model, time, number) = (entry.intent.operation(), list::time(entry), record.number);
+    Failure::billing_unknown(
+        "unknown",
+        format!(
+            "the response to the submission to {model} at {time} UTC was lost: it is unknown \
+             whether a task was created and charged"
+        ),
+    )
+    .advise(format!(
+        "it is not sent again; check your usage with the service, then run `kiln task dismiss \
+         @{number}`"
+    ))
+}

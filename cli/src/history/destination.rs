@@ -1,0 +1,89 @@
+//! Where a picture is meant to go, in a form that works in another working directory.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::target::Target;
+
+/// A path. Not every path is valid Unicode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum StoredPath {
+    Text(String),
+    Raw(OsString),
+}
+
+impl From<&Path> for StoredPath {
+    fn from(path: &Path) -> Self {
+        match path.to_str() {
+            Some(text) => Self::Text(text.to_owned()),
+            None => Self::Raw(path.as_os_str().to_owned()),
+        }
+    }
+}
+
+impl StoredPath {
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Text(text) => Path::new(text),
+            Self::Raw(raw) => Path::new(raw),
+        }
+    }
+}
+
+/// The options of a command that decide where its picture goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Destination {
+    /// The working directory of the command.
+    directory: StoredPath,
+    /// The absolute path of `--output`. `None` without one, and for standard output, devices and
+    /// pipes, which a later command can't write to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<StoredPath>,
+}
+
+impl Destination {
+    pub fn of(output: Option<&OsStr>) -> Self {
+        // Without a working directory, relative paths stay relative.
+        let directory = env::current_dir().unwrap_or_default();
+        let path = match Target::of(output) {
+            Target::File(path) | Target::Named(path) => Some(path),
+            Target::Special(_) | Target::Stdout => None,
+        };
+        let path = path.filter(|path| !path.as_os_str().is_empty());
+        Self {
+            output: path.map(|path| directory.join(path).as_path().into()),
+            directory: directory.as_path().into(),
+        }
+    }
+
+    /// The absolute path of `--output`, if a later command can save the picture there.
+    pub fn output(&self) -> Option<&Path> {
+        self.output.as_ref().map(StoredPath::path)
+    }
+
+    /// Where to save the picture now.
+    pub fn target(&self) -> Target {
+        let path = relative(self.output().unwrap_or(self.directory.path()));
+        match self.output().is_none() || path.as_os_str().is_empty() {
+            true => Target::Named(path),
+            false => Target::of(Some(path.as_os_str())),
+        }
+    }
+}
+
+/// A path that is valid in other working directories, too.
+pub fn absolute(path: &Path) -> StoredPath {
+    env::current_dir().unwrap_or_default().join(path).as_path().into()
+}
+
+/// The path as people would type it: relative, if it is below the working directory.
+pub fn relative(path: &Path) -> PathBuf {
+    let below = env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok());
+    below.unwrap_or(path).to_owned()
+}

@@ -1,0 +1,250 @@
+//! What kiln remembers: `history`, `task list`, the names of tasks, and what is never stored.
+
+use std::{fs, process::Stdio};
+
+use serde_json::{Value, json};
+
+use crate::bench::{AGES, Bench, Outcome, kind_of, png};
+
+const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
+
+fn with<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    words.iter().chain(&SMALL).copied().collect()
+}
+
+/// The lines of `kiln history`, newest first.
+pub fn history(bench: &Bench) -> Vec<Value> {
+    lines(&bench.run(&["history", "--json"]).ok())
+}
+
+fn lines(outcome: &Outcome) -> Vec<Value> {
+    outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The names of the files in the history, without the locks.
+fn files(bench: &Bench) -> Vec<String> {
+    let entries = fs::read_dir(bench.place.history()).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| !name.ends_with(".lock")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_history_says_what_became_of_each_submission() {
+    let bench = Bench::new();
+    let empty = bench.run(&["history"]).ok();
+    assert_eq!((empty.text(), empty.stderr.as_str()), (String::new(), "the history is empty\n"));
+    bench.run(&with(&["generate", "a red fox", "-o", "fox.png"])).ok();
+    bench.run(&with(&["generate", "a fox [[error]]"])).fails(4);
+    bench.run(&with(&["generate", "a fox [[content-moderated]]"])).fails(5);
+    bench.run(&with(&["run", "gen-2-flex", "--prompt", "x", "-o", "-"])).ok();
+    bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", "later.png"])).ok();
+    // Rejected, so nothing was paid.
+    bench.simulator.faults().add("error-before@submission=503:1x").unwrap();
+    let _ = bench.run(&with(&["generate", "rejected"]));
+
+    let shown = history(&bench);
+    let states: Vec<_> = shown.iter().rev().map(|line| line["state"].as_str().unwrap()).collect();
+    assert_eq!(states[..5], ["saved", "failed", "moderated", "saved", "unfinished"]);
+    let id = bench.simulator.tasks()[0].id.clone();
+    let path = bench.place.path("fox.png").canonicalize().unwrap();
+    assert_eq!(
+        shown[shown.len() - 1],
+        json!({
+            "number": 1, "submitted_at": shown[shown.len() - 1]["submitted_at"],
+            "model": "gen-2-pro", "state": "saved", "id": id, "cost": 3.0, "path": path,
+            "output": path, "prompt": "a red fox",
+        })
+    );
+    assert_eq!(lines(&bench.run(&["history", "--json", "--limit", "2"]).ok()), shown[..2]);
+
+    let table = bench.run(&["history"]).ok().text();
+    let row = table.lines().last().unwrap();
+    for cell in ["@1  20", "  gen-2-pro  ", "  saved  ", "  3  ", "  fox.png  ", "a red fox"] {
+        assert!(row.contains(cell), "{cell}: {table}");
+    }
+    assert!(table.starts_with("    TIME (UTC)"), "{table}");
+}
+
+#[test]
+fn task_list_has_only_the_unfinished() {
+    let bench = Bench::ready_after(AGES);
+    assert_eq!(bench.run(&["task", "list"]).ok().stderr, "nothing is unfinished\n");
+    bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png"])).ok();
+    bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a wolf"])).ok();
+    let table = bench.run(&["task", "list"]).ok().text();
+    assert!(table.contains("unfinished") && table.contains("fox.png"), "{table}");
+    assert!(table.contains("`kiln resume` waits"), "{table}");
+    bench.run(&["task", "dismiss", "@1"]).ok();
+    let left = lines(&bench.run(&["task", "list", "--json"]).ok());
+    assert_eq!((left.len(), &left[0]["prompt"]), (1, &json!("a wolf")));
+    assert_eq!(history(&bench)[1]["state"], "dismissed");
+    let again = bench.run(&["task", "dismiss", "@1"]).fails(2);
+    assert!(again.stderr.contains("submission @1 is finished: dismissed"), "{}", again.stderr);
+    bench.run(&["task", "dismiss", "unheard-of"]).fails(2);
+}
+
+#[test]
+fn a_task_is_named_by_its_number_and_the_beginning_of_its_id() {
+    let bench = Bench::new();
+    for prompt in ["a fox", "a wolf"] {
+        bench.run(&with(&["submit", "gen-2-pro", "--prompt", prompt])).ok();
+    }
+    let ids: Vec<Value> = history(&bench).into_iter().map(|line| line["id"].clone()).collect();
+    let [second, first] = [ids[0].as_str().unwrap(), ids[1].as_str().unwrap()];
+    for (name, id) in
+        [("@1", first), ("@2", second), ("@last", second), (&first[..6], first), (second, second)]
+    {
+        let status = bench.run(&["task", "status", name]).ok().text();
+        assert_eq!(status, format!("{id}: Ready\n"), "{name}");
+    }
+    // Too short to be a beginning, so it is polled as an id.
+    assert_eq!(bench.run(&["task", "status", &first[..3]]).ok().stderr, "");
+    for (name, problem) in
+        [("@3", "the history has no submission @3"), ("@one", "`@one` is not a submission")]
+    {
+        let outcome = bench.run(&["task", "status", name]).fails(2);
+        assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
+    }
+    let empty = Bench::new().run(&["task", "status", "@last"]).fails(2);
+    assert!(empty.stderr.contains("the history is empty"), "{}", empty.stderr);
+}
+
+#[test]
+fn a_beginning_of_two_ids_is_ambiguous() {
+    let place = crate::bench::Place::new();
+    let server = crate::server::Server::new();
+    for id in ["abcd-1", "abcd-2"] {
+        let mut command = place.kiln(&with(&["submit", "gen-2-pro", "--prompt", "a fox"]));
+        let child = server.point(&mut command).stdout(Stdio::null()).spawn().unwrap();
+        let url = format!("{}/v1/get_result?id={id}", server.url());
+        server.next().respond(200, &json!({ "id": id, "polling_url": url }));
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    let outcome = place.run(&["task", "status", "abcd"]).fails(2);
+    assert!(outcome.stderr.contains("several tasks start with abcd"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("abcd-1 (@1)"), "{}", outcome.stderr);
+}
+
+#[test]
+fn task_save_remembers_the_output_of_the_submission() {
+    let bench = Bench::new();
+    fs::create_dir(bench.place.path("pictures")).unwrap();
+    let words = ["submit", "gen-2-pro", "--prompt", "a fox", "-o", "pictures/fox.png"];
+    bench.run(&with(&words)).ok();
+    assert_eq!(bench.last_request()["output_format"], "png");
+    let saved = bench.run(&["task", "save", "@last"]).ok();
+    assert!(saved.text().ends_with("pictures/fox.png\n"), "{}", saved.text());
+    assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), image::ImageFormat::Png);
+
+    // By its JSON, too, and another --output replaces the first.
+    let line = bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", "a.jpg"])).ok();
+    bench.run(&["task", "save", line.text().trim(), "-o", "b.jpg"]).ok();
+    let shown = &history(&bench)[0];
+    assert_eq!(shown["path"], json!(bench.place.path("b.jpg").canonicalize().unwrap()));
+    assert_eq!(bench.place.files(), ["b.jpg", "pictures"]);
+    let outcome = bench.run(&with(&["submit", "gen-2-pro", "--prompt", "x", "-o", "-"]));
+    assert!(outcome.fails(2).stderr.contains("nothing was sent"));
+}
+
+#[test]
+fn nothing_is_remembered_if_the_user_says_so() {
+    let bench = Bench::new();
+    let words = with(&["generate", "a fox"]);
+    bench.run(&[&words[..], &["--no-history"]].concat()).ok();
+    bench.run(&[&words[..], &["--simulate"]].concat()).ok();
+    for value in ["1", "true"] {
+        let mut command = bench.kiln(&words);
+        Outcome::of(command.env("KILN_NO_HISTORY", value).output().unwrap()).ok();
+    }
+    assert!(!bench.place.history().exists());
+    let mut command = bench.kiln(&words);
+    Outcome::of(command.env("KILN_NO_HISTORY", "perhaps").output().unwrap()).fails(2);
+    assert_eq!(bench.simulator.counts().accepted, 3);
+
+    let mut command = bench.kiln(&words);
+    Outcome::of(command.env("KILN_NO_HISTORY", "0").output().unwrap()).ok();
+    assert_eq!(files(&bench), ["1.json"]);
+}
+
+#[test]
+fn the_history_contains_no_secret() {
+    let bench = Bench::new();
+    bench.place.write("image.png", png(64, 64));
+    let secrets = ["--webhook-secret", "HUSH", "--webhook-url", "https://example.com/?token=HUSH"];
+    let words = with(&["edit", "a long prompt", "image.png"]);
+    bench.run(&[&words[..], &secrets].concat()).ok();
+    let long = "a long prompt ".repeat(100);
+    bench.run(&with(&["submit", "gen-2-pro", "--prompt", &long])).ok();
+    assert_eq!(files(&bench), ["1.json", "2.json"]);
+    for file in files(&bench) {
+        let text = fs::read_to_string(bench.place.history().join(&file)).unwrap();
+        for secret in ["HUSH", bench.simulator.api_key(), "signature", "image.png", "iVBOR"] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+        assert!(text.contains("a long prompt") && text.len() < 1500, "{text}");
+    }
+}
+
+#[test]
+fn commands_at_the_same_time_lose_nothing() {
+    let bench = Bench::new();
+    let children: Vec<_> = (0..8)
+        .map(|at| {
+            let (prompt, file) = (format!("fox {at}"), format!("{at}.png"));
+            let words = with(&["generate", &prompt, "--output", &file]);
+            let mut command = bench.kiln(&words);
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        Outcome::of(child.wait_with_output().unwrap()).ok();
+    }
+    let shown = history(&bench);
+    let numbers: Vec<_> = shown.iter().map(|line| line["number"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=8).rev().collect::<Vec<_>>());
+    assert!(shown.iter().all(|line| line["state"] == "saved"), "{shown:?}");
+}
+
+#[test]
+fn a_damaged_file_hides_no_other() {
+    let bench = Bench::new();
+    for prompt in ["one", "two"] {
+        bench.run(&with(&["submit", "gen-2-pro", "--prompt", prompt])).ok();
+    }
+    fs::write(bench.place.history().join("1.json"), "{\"intent\":{").unwrap();
+    // A date that no calendar has.
+    let entry = fs::read_to_string(bench.place.history().join("2.json")).unwrap();
+    let mut entry: Value = serde_json::from_str(&entry).unwrap();
+    entry["intent"]["at"] = json!(u64::MAX);
+    fs::write(bench.place.history().join("2.json"), entry.to_string()).unwrap();
+    for command in ["history", "resume"] {
+        let outcome = bench.run(&[command]).ok();
+        assert!(outcome.stderr.contains("warning: could not read"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("1.json"), "{}", outcome.stderr);
+        // The heading, and the undamaged submission.
+        assert_eq!(outcome.text().lines().count(), if command == "history" { 2 } else { 1 });
+    }
+    bench.run(&with(&["generate", "three"])).ok();
+    assert_eq!(history(&bench).len(), 2);
+}
+
+#[test]
+fn nothing_is_sent_if_it_could_not_be_remembered() {
+    let bench = Bench::new();
+    bench.place.write("a-file", "");
+    let words = with(&["generate", "a fox", "-o", "fox.png"]);
+    let run = |words: &[&str]| {
+        let mut command = bench.kiln(words);
+        Outcome::of(command.env("KILN_STATE_DIR", "a-file").output().unwrap())
+    };
+    let outcome = run(&words).fails(1);
+    for text in ["could not record the submission in a-file/history", "nothing was sent"] {
+        assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
+    }
+    assert!(outcome.stderr.contains("--no-history"), "{}", outcome.stderr);
+    assert_eq!(bench.simulator.counts(), Default::default());
+    run(&[&words[..], &["--no-history"]].concat()).ok();
+    assert_eq!(kind_of(&bench.place.read("fox.png")), image::ImageFormat::Png);
+}

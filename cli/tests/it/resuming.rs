@@ -1,0 +1,216 @@
+//! `kiln resume`: a killed command loses no paid picture, and nothing is paid for twice.
+
+use std::{
+    fs,
+    process::Stdio,
+    time::{Duration, SystemTime},
+};
+
+use image::ImageFormat;
+use serde_json::json;
+
+use crate::{
+    bench::{AGES, Bench, Outcome, Place, kind_of},
+    history::history,
+    running::Running,
+    server::Server,
+};
+
+const FOX: [&str; 6] = ["generate", "a fox", "--width", "64", "--height", "64"];
+
+fn fox<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    FOX.iter().chain(more).copied().collect()
+}
+
+/// A simulator whose clock stands still, and a command that waits for its task there.
+fn waiting(output: &str) -> (Bench, Running) {
+    let bench = Bench::ready_after(AGES);
+    bench.simulator.clock().set_speed(0.0);
+    let mut run = Running::start(&mut bench.kiln(&fox(&["--output", output])));
+    run.until("submitted task");
+    (bench, run)
+}
+
+fn kill(mut run: Running) {
+    run.child.kill().unwrap();
+    run.child.wait().unwrap();
+}
+
+#[track_caller]
+fn assert_charged_once(bench: &Bench) {
+    let counts = bench.simulator.counts();
+    assert_eq!((counts.accepted, counts.charged.hundredths()), (1, 300));
+}
+
+#[test]
+fn a_killed_command_is_resumed_with_its_picture_where_it_was_meant_to_go() {
+    let (bench, run) = waiting("fox.png");
+    kill(run);
+    assert_eq!(history(&bench)[0]["state"], "unfinished");
+    bench.simulator.clock().advance(AGES);
+
+    fs::create_dir(bench.place.path("elsewhere")).unwrap();
+    let mut resume = bench.kiln(&["resume"]);
+    let elsewhere = bench.place.path("elsewhere").canonicalize().unwrap();
+    let resumed = Outcome::of(resume.current_dir(elsewhere).output().unwrap()).ok();
+    let path = bench.place.path("fox.png").canonicalize().unwrap();
+    assert_eq!(resumed.text(), format!("{}\n", path.display()));
+    assert_eq!(kind_of(&bench.place.read("fox.png")), ImageFormat::Png);
+    assert_charged_once(&bench);
+    assert_eq!(history(&bench)[0]["state"], "saved");
+
+    let again = bench.run(&["resume"]).ok();
+    assert_eq!((again.text(), again.stderr.as_str()), (String::new(), "nothing is unfinished\n"));
+    assert_eq!(bench.simulator.counts().delivered, 1);
+}
+
+#[test]
+fn a_picture_that_was_meant_for_standard_output_is_saved_in_the_directory_of_its_command() {
+    let (bench, run) = waiting("-");
+    kill(run);
+    bench.simulator.clock().advance(AGES);
+    let resumed = bench.run(&["resume"]).ok().text();
+    assert!(resumed.starts_with("gen-2-pro-") && resumed.ends_with(".jpg\n"), "{resumed}");
+    bench.place.read(resumed.trim());
+}
+
+#[test]
+fn a_submission_killed_before_its_response_is_unknown_and_never_sent_again() {
+    let bench = Bench::new();
+    bench.simulator.clock().set_speed(0.0);
+    bench.simulator.faults().add("slow-headers@submission=60:1x").unwrap();
+    let mut command = bench.kiln(&fox(&["--output", "fox.png"]));
+    let run = Running::start(&mut command);
+    let started = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    while bench.simulator.counts().accepted == 0 {
+        let waited = SystemTime::UNIX_EPOCH.elapsed().unwrap() - started;
+        assert!(waited < Duration::from_secs(60), "no submission arrived");
+        std::thread::yield_now();
+    }
+    assert_eq!(history(&bench)[0]["state"], "submitting");
+    kill(run);
+
+    assert_eq!(history(&bench)[0]["state"], "unknown");
+    let listed = bench.run(&["task", "list"]).ok().text();
+    assert!(listed.contains("kiln task dismiss @NUMBER"), "{listed}");
+    for _ in 0..2 {
+        let resumed = bench.run(&["resume"]).fails(8);
+        assert!(
+            resumed.stderr.contains("@1: error: the response to the submission"),
+            "{resumed:?}"
+        );
+        assert!(resumed.stderr.contains("kiln task dismiss @1"), "{}", resumed.stderr);
+        assert_eq!(resumed.text(), "");
+    }
+    assert!(bench.run(&["task", "save", "@1"]).fails(2).stderr.contains("has no task"));
+    assert_charged_once(&bench);
+    bench.run(&["task", "dismiss", "@1"]).ok();
+    bench.run(&["resume"]).ok();
+    assert_eq!(history(&bench)[0]["state"], "dismissed");
+    assert_charged_once(&bench);
+    assert_eq!(bench.place.files(), [""; 0]);
+}
+
+#[test]
+fn a_task_that_another_command_waits_for_is_left_to_it() {
+    let (bench, run) = waiting("fox.png");
+    assert_eq!(history(&bench)[0]["state"], "waiting");
+    let resumed = bench.run(&["resume"]).ok();
+    assert_eq!(
+        (resumed.text(), resumed.stderr.as_str()),
+        (String::new(), "another command is waiting for @1\nnothing is unfinished\n")
+    );
+    let dismissed = bench.run(&["task", "dismiss", "@1"]).fails(2);
+    assert!(dismissed.stderr.contains("another command is waiting"), "{}", dismissed.stderr);
+    bench.simulator.clock().advance(AGES);
+    let (code, stdout, said) = run.end();
+    assert_eq!((code, stdout.as_str()), (0, "fox.png\n"), "{said}");
+    assert_eq!(bench.place.files(), ["fox.png"]);
+    assert_eq!(bench.simulator.counts().delivered, 1);
+}
+
+#[test]
+fn two_resumes_at_once_save_each_picture_once() {
+    let bench = Bench::ready_after(AGES);
+    for name in ["1.jpg", "2.jpg", "3.jpg", "4.jpg"] {
+        let words = ["--width", "64", "--height", "64", "--prompt", "a fox", "--output", name];
+        bench.run(&[&["submit", "gen-2-pro"], &words[..]].concat()).ok();
+    }
+    bench.simulator.clock().advance(AGES);
+    let start = || {
+        let mut command = bench.kiln(&["resume"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let both = [start(), start()].map(|child| Outcome::of(child.wait_with_output().unwrap()).ok());
+    let mut saved: Vec<_> = both.iter().flat_map(|outcome| outcome.stdout.clone()).collect();
+    saved.retain(|byte| *byte == b'\n');
+    assert_eq!((saved.len(), bench.simulator.counts().delivered), (4, 4));
+    assert_eq!(bench.place.files(), ["1.jpg", "2.jpg", "3.jpg", "4.jpg"]);
+}
+
+#[test]
+fn one_failure_does_not_stop_the_others() {
+    let bench = Bench::ready_after(AGES);
+    fs::create_dir(bench.place.path("pictures")).unwrap();
+    for (prompt, file) in
+        [("a fox", "pictures/lost.jpg"), ("[[error]]", "error.jpg"), ("a wolf", "wolf.jpg")]
+    {
+        let words = ["--width", "64", "--height", "64", "--prompt", prompt, "--output", file];
+        bench.run(&[&["submit", "gen-2-pro"], &words[..]].concat()).ok();
+    }
+    fs::remove_dir(bench.place.path("pictures")).unwrap();
+    bench.simulator.clock().advance(AGES);
+    let resumed = bench.run(&["resume", "--json"]);
+    assert!([1, 4].contains(&resumed.code), "{resumed:?}");
+    assert!(resumed.json()["path"].as_str().unwrap().ends_with("wolf.jpg"));
+    let events = resumed.events();
+    let mut failed: Vec<_> = events.iter().filter(|event| event["event"] == "not_saved").collect();
+    failed.sort_by_key(|event| event["number"].as_u64());
+    assert_eq!((&failed[0]["number"], &failed[0]["kind"]), (&json!(1), &json!("file")));
+    assert_eq!((&failed[1]["number"], &failed[1]["kind"]), (&json!(2), &json!("task_failed")));
+    assert_eq!(resumed.error()["message"], "2 of 3 submissions have no picture");
+    let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
+    assert_eq!(states, ["saved", "failed", "unfinished"]);
+    fs::create_dir(bench.place.path("pictures")).unwrap();
+    bench.run(&["resume"]).ok();
+    bench.place.read("pictures/lost.jpg");
+}
+
+#[test]
+fn an_interrupted_resume_can_be_repeated() {
+    let (bench, run) = waiting("fox.png");
+    kill(run);
+    let mut run = Running::start(&mut bench.kiln(&["-vv", "resume"]));
+    run.until("polled");
+    run.interrupt();
+    let (code, stdout, said) = run.end();
+    assert_eq!((code, stdout.as_str()), (130, ""), "{said}");
+    bench.simulator.clock().advance(AGES);
+    assert_eq!(bench.run(&["resume"]).ok().text(), "fox.png\n");
+    assert_charged_once(&bench);
+}
+
+#[test]
+fn a_simulated_resume_is_refused() {
+    assert!(Place::new().run(&["resume", "--simulate"]).fails(2).stderr.contains("--simulate"));
+}
+
+/// The history fails while the response is on its way: the disk is full, for example.
+#[test]
+fn a_history_that_fails_after_the_submission_loses_no_picture() {
+    let (place, server) = (Place::new(), Server::new());
+    let mut command = place.kiln(&fox(&["--output", "fox.png"]));
+    let mut run = Running::start(server.point(&mut command));
+    let post = server.next();
+    fs::remove_dir_all(place.history()).unwrap();
+    fs::write(place.history(), "").unwrap();
+    let url = format!("{}/v1/get_result?id=a1", server.url());
+    post.respond(200, &json!({ "id": "a1", "polling_url": url, "cost": 3 }));
+    run.until("warning: could not write the history");
+    run.until("submitted task a1");
+    run.interrupt();
+    let (code, _, said) = run.end();
+    assert_eq!(code, 130, "{said}");
+    // The history does not have the task, so the command names all of it.
+    assert!(said.contains(r#"task save '{"id":"a1","#), "{said}");
+}
