@@ -71,11 +71,11 @@ impl Context {
         Ok(!off && !self.globals.no_history && !self.globals.simulate)
     }
 
-    /// Adds the command that resumes the task to a failure.
+    /// Adds the command that resumes the task to a failure. `target` is the options of the target.
     pub fn with_resume_command(
         &self,
         mut failure: Failure,
-        output: Option<&str>,
+        target: &[String],
         record: Option<&Record>,
     ) -> Failure {
         if let Some(task) = failure.task.as_ref().filter(|_| failure.leaves_a_picture_to_fetch()) {
@@ -84,34 +84,32 @@ impl Context {
                     Some("the task disappeared with the in-process simulator".to_owned());
             } else {
                 failure.resume_command = Some(match record {
-                    Some(record) if record.is_written() => self.resume_by_number(record, output),
-                    _ => self.resume_command(task, output),
+                    Some(record) if record.is_written() => self.resume_by_number(record, target),
+                    _ => self.resume_command(task, target),
                 });
             }
         }
         failure
     }
 
-    fn resume_by_number(&self, record: &Record, output: Option<&str>) -> String {
+    fn resume_by_number(&self, record: &Record, target: &[String]) -> String {
         let name = format!("@{}", record.number);
         let mut words = vec!["task", "save", &name];
         // The history does not have standard output, devices and pipes.
-        if let Some(output) = output.filter(|_| record.entry.destination.output().is_none()) {
-            words.extend(["--output", output]);
+        if record.entry.destination.output().is_none() {
+            words.extend(target.iter().map(String::as_str));
         }
         self.command_line(words)
     }
 
-    fn resume_command(&self, task: &TaskRef, output: Option<&str>) -> String {
+    fn resume_command(&self, task: &TaskRef, target: &[String]) -> String {
         let mut words = vec!["task", "save"];
         // Enough to resume the task, and short enough for a command line.
         let operation = task.operation().map(str::to_owned);
         let task = TaskRef::new(task.id(), task.polling_url().clone(), operation);
         let reference = reference_json(&task).to_string();
         words.push(&reference);
-        if let Some(output) = output {
-            words.extend(["--output", output]);
-        }
+        words.extend(target.iter().map(String::as_str));
         self.command_line(words)
     }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use serde_json::{Value, json};
 
 use crate::{
@@ -18,38 +18,59 @@ use crate::{
     target::{Saved, Target},
     wait::wait,
 };
-use imagekiln::{FieldKind, OutputFormat, Request, Task};
+use imagekiln::{FieldKind, Request, Task};
+
+pub const OUTPUT: &str = "output";
+const OVERWRITE: &str = "overwrite";
+const MKDIR: &str = "mkdir";
 
 /// The options that decide where the picture is saved.
-pub fn output_args() -> [Arg; 1] {
-    [output_arg()]
+pub fn output_args() -> [Arg; 3] {
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    [
+        output_arg(),
+        flag(OVERWRITE).help("Replace an existing file [default: save as FILE-2 or FILE-3]"),
+        flag(MKDIR)
+            .hide_short_help(true)
+            .help("Create the directories of FILE that do not exist"),
+    ]
 }
 
 fn output_arg() -> Arg {
-    Arg::new("output")
-        .long("output")
+    Arg::new(OUTPUT)
+        .long(OUTPUT)
         .short('o')
         .value_name("FILE")
         .value_parser(value_parser!(OsString))
         .help(
-            "Where to save the picture; an existing file is replaced, `-` is standard output \
-             [default: MODEL-TASK.EXTENSION]",
+            "Where to save the picture: a file, whose ending selects the format, a directory, or \
+             `-` for standard output [default: MODEL-TASK.EXTENSION]",
         )
-        .help_heading("Output")
 }
 
-/// The target that `--output` names, and its text.
-pub fn target(matches: &ArgMatches) -> (Target, Option<String>) {
-    let output = matches.get_one::<OsString>("output");
-    (
-        Target::of(output.map(OsString::as_os_str)),
-        output.map(|output| output.to_string_lossy().into_owned()),
-    )
+/// The target that `--output` names.
+pub fn target(matches: &ArgMatches) -> Target {
+    let output = matches.get_one::<OsString>(OUTPUT).map(OsString::as_os_str);
+    Target::of(output, flag(matches, OVERWRITE), flag(matches, MKDIR))
+}
+
+/// The options of the target, for another command line.
+pub fn target_words(matches: &ArgMatches) -> Vec<String> {
+    let output = matches.get_one::<OsString>(OUTPUT);
+    let output = output.map(|output| ["--output".to_owned(), output.to_string_lossy().into()]);
+    let flags = [OVERWRITE, MKDIR].into_iter().filter(|name| flag(matches, name));
+    let flags = flags.map(|name| format!("--{name}"));
+    output.into_iter().flatten().chain(flags).collect()
+}
+
+/// Whether a flag is given to a command that has it.
+fn flag(matches: &ArgMatches, name: &str) -> bool {
+    matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default()
 }
 
 /// Where `--output` says that the picture goes, for the history.
 pub fn destination(matches: &ArgMatches) -> Destination {
-    Destination::of(matches.get_one::<OsString>("output").map(OsString::as_os_str))
+    Destination::of(&target(matches))
 }
 
 /// Submits, waits, saves.
@@ -58,13 +79,14 @@ pub async fn make(
     request: Request,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let (target, output) = target(matches);
-    target.check(context.output.json)?;
-    let request = with_format(context, request, matches, &target);
+    let target = target(matches);
+    let request = with_format(context, request, matches, &target)?;
     plausible::check(&request)?;
     if preview::is_wanted(matches) {
         return preview::print(context, request);
     }
+    // After the dry run, because it can create directories.
+    target.check(context.output.json)?;
     let recorder = context.recorder(&request, destination(matches))?;
     let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
@@ -72,7 +94,7 @@ pub async fn make(
     let mut record = session.take_record();
     let saved = finish(context, &task, &target, record.as_mut(), &interrupts).await;
     let saved = saved.map_err(|failure| {
-        context.with_resume_command(failure, output.as_deref(), record.as_ref())
+        context.with_resume_command(failure, &target_words(matches), record.as_ref())
     })?;
     print(context, &saved, task_json(&task))
 }
@@ -131,37 +153,37 @@ async fn receive(
         outcome = target.receive(picture) => outcome?,
     };
     drop(spinner);
-    if let (Some(wanted), Some(kind)) = (target.wanted_format(), saved.kind)
-        && OutputFormat::from_extension(kind.extension()) != Some(wanted)
-    {
-        context
-            .output
-            .warning(&format!("the file extension does not match: the picture is {kind}"));
+    for note in &saved.notes {
+        context.output.warning(note);
     }
     Ok(saved)
 }
 
 /// If no format was given, sets it from the file extension, if the model has such a field and
-/// accepts the value.
+/// accepts the value. Refuses extensions that no model can produce.
 pub fn with_format(
     context: &Context,
     request: Request,
     matches: &ArgMatches,
     target: &Target,
-) -> Request {
+) -> Result<Request, Failure> {
     const FIELD: &str = "output_format";
-    let Some(wanted) = target.wanted_format() else { return request };
-    if let Some(given) = request::text(matches, FIELD) {
+    let given = request::text(matches, FIELD);
+    if given.is_none() {
+        target.check_ending()?;
+    }
+    let Some(wanted) = target.wanted_format() else { return Ok(request) };
+    if let Some(given) = given {
         if given != wanted.as_str() {
             context.output.warning(&format!(
                 "the file extension asks for {wanted}, but --output-format for {given}"
             ));
         }
-        return request;
+        return Ok(request);
     }
     let offered = request.operation().field(FIELD).is_some_and(|field| match field.kind {
         FieldKind::Choice { values, .. } => values.contains(&wanted.as_str()),
         _ => false,
     });
-    if offered { request.field(FIELD, wanted.as_str()) } else { request }
+    Ok(if offered { request.field(FIELD, wanted.as_str()) } else { request })
 }

@@ -1,5 +1,9 @@
 //! Where the picture is saved. The target is checked before anything is paid.
 
+mod endings;
+mod names;
+mod staged;
+
 use std::{
     ffi::OsStr,
     fs,
@@ -9,13 +13,23 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use crate::failure::Failure;
-use imagekiln::{FileKind, OutputFormat, Picture, TaskRef};
+use self::staged::Staged;
+use crate::{failure::Failure, sanitize::one_line};
+use imagekiln::{ErrorKind, FileKind, OutputFormat, Picture};
 
-/// Where the picture is saved.
+/// Where and how the picture is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// A file, replaced if it exists.
+pub struct Target {
+    pub place: Place,
+    /// Whether an existing file is replaced.
+    pub overwrite: bool,
+    /// Whether missing directories are created.
+    pub mkdir: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A file. Its ending follows the format of the picture.
     File(PathBuf),
     /// A file in this directory, named after the model, the task and the picture's format.
     Named(PathBuf),
@@ -33,10 +47,134 @@ pub struct Saved {
     /// `None` if the bytes were passed on unchecked.
     pub kind: Option<FileKind>,
     pub bytes: u64,
+    /// Why the path is another one than the user named.
+    pub notes: Vec<String>,
 }
 
 impl Target {
-    pub fn of(output: Option<&OsStr>) -> Self {
+    pub fn of(output: Option<&OsStr>, overwrite: bool, mkdir: bool) -> Self {
+        Self { place: Place::of(output, mkdir), overwrite, mkdir }
+    }
+
+    /// Checks that a picture can be saved there, so that none is paid for in vain. Creates missing
+    /// directories, if the user wants that.
+    pub fn check(&self, json: bool) -> Result<(), Failure> {
+        let directory = match &self.place {
+            Place::Named(directory) => here_if_empty(directory),
+            Place::File(path) => {
+                if path.file_name().is_none() || ends_with_separator(path.as_os_str()) {
+                    return Err(Failure::usage(format!("{} is not a file name", path.display()))
+                        .advise("nothing was sent; pass --mkdir to create the directory"));
+                }
+                directory_of(path)
+            }
+            Place::Special(_) => return Ok(()),
+            Place::Stdout if json => {
+                return Err(Failure::usage("--json and --output - both use standard output")
+                    .advise("nothing was sent; pass a file to --output"));
+            }
+            Place::Stdout if io::stdout().is_terminal() => {
+                return Err(Failure::usage(
+                    "could not write a picture to standard output: it is a terminal",
+                )
+                .advise("nothing was sent; redirect it to a file, or pass a file to --output"));
+            }
+            Place::Stdout => return Ok(()),
+        };
+        self.check_directory(directory)
+    }
+
+    fn check_directory(&self, directory: &Path) -> Result<(), Failure> {
+        let created = if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) };
+        // The picture is written to a temporary file next to its target, so try that.
+        let tried = created.and_then(|()| NamedTempFile::new_in(directory).map(drop));
+        tried.map_err(|error| {
+            // An error of the directory itself is clearer than that of the temporary file.
+            let error = fs::metadata(directory).err().unwrap_or_else(|| error.kind().into());
+            let advice = match error.kind() {
+                io::ErrorKind::NotFound if !self.mkdir => "pass --mkdir to create the directory",
+                _ => "pass another --output",
+            };
+            let problem = format!("could not write a picture to {}", directory.display());
+            Failure::file(problem, error).advise(format!("nothing was sent or charged; {advice}"))
+        })
+    }
+
+    /// Refuses a file whose ending is that of a format that no model produces.
+    pub fn check_ending(&self) -> Result<(), Failure> {
+        let Place::File(path) = &self.place else { return Ok(()) };
+        if !endings::is_impossible(path) {
+            return Ok(());
+        }
+        let ending = path.extension().unwrap_or_default().display();
+        Err(Failure::usage(format!("no model produces .{ending} files: {}", path.display()))
+            .advise("nothing was sent; use .jpg, .png or .webp, or no ending"))
+    }
+
+    /// The format that the file extension asks for.
+    pub fn wanted_format(&self) -> Option<OutputFormat> {
+        match &self.place {
+            Place::File(path) => OutputFormat::from_extension(path.extension()?.to_str()?),
+            _ => None,
+        }
+    }
+
+    /// Downloads the picture and saves it.
+    pub async fn receive(&self, picture: &Picture) -> Result<Saved, Failure> {
+        match &self.place {
+            Place::File(path) => self.save(picture, path).await,
+            Place::Named(directory) => {
+                let staged = download(picture, directory, directory).await?;
+                let (kind, bytes) = (staged.kind, staged.bytes);
+                let extension = kind.map_or("picture", FileKind::extension);
+                let names = names::of_task(picture.task(), directory, extension);
+                let taken = blocking(move || staged.take_name(names)).await;
+                let path = taken.map_err(|error| unwritable(picture, directory, error))?;
+                Ok(Saved { path: Some(path), kind, bytes, notes: Vec::new() })
+            }
+            Place::Special(path) => {
+                let file = path.clone();
+                let open = move || fs::OpenOptions::new().write(true).open(file);
+                let bytes = write_to(picture, &path.display().to_string(), open).await?;
+                Ok(Saved { path: Some(path.clone()), kind: None, bytes, notes: Vec::new() })
+            }
+            Place::Stdout => {
+                let bytes = write_to(picture, "standard output", || Ok(io::stdout())).await?;
+                Ok(Saved { path: None, kind: None, bytes, notes: Vec::new() })
+            }
+        }
+    }
+
+    async fn save(&self, picture: &Picture, given: &Path) -> Result<Saved, Failure> {
+        // A link stays, and the file behind it is replaced.
+        let behind = if self.overwrite { fs::canonicalize(given).ok() } else { None };
+        let wanted = behind.as_deref().unwrap_or(given);
+        let staged = download(picture, directory_of(wanted), given).await?;
+        let (kind, bytes) = (staged.kind, staged.bytes);
+        let fitting = kind.map_or_else(|| wanted.to_owned(), |kind| endings::fitting(wanted, kind));
+        let mut notes = Vec::new();
+        if let Some(kind) = kind.filter(|_| fitting != wanted) {
+            notes.push(format!("the picture is {kind}, so its ending is .{}", kind.extension()));
+        }
+        let place = fitting.clone();
+        let placed = match self.overwrite {
+            true => blocking(move || staged.replace(place)).await,
+            false => blocking(move || staged.take_name(names::numbered(place))).await,
+        };
+        let path = placed.map_err(|error| unwritable(picture, given, error))?;
+        if path != fitting {
+            let (taken, path) = (fitting.display(), path.display());
+            notes.push(format!(
+                "{taken} exists, so the picture is saved as {path}; --overwrite replaces files"
+            ));
+        }
+        let path = if path == wanted { given.to_owned() } else { path };
+        Ok(Saved { path: Some(path), kind, bytes, notes })
+    }
+}
+
+impl Place {
+    fn of(output: Option<&OsStr>, mkdir: bool) -> Self {
         let Some(output) = output else { return Self::Named(PathBuf::new()) };
         if output == "-" {
             return Self::Stdout;
@@ -45,90 +183,32 @@ impl Target {
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => Self::Named(path),
             Ok(metadata) if !metadata.is_file() => Self::Special(path),
+            Err(_) if mkdir && ends_with_separator(output) => Self::Named(path),
             _ => Self::File(path),
         }
     }
+}
 
-    /// Checks that a picture can be saved there, so that none is paid for in vain.
-    pub fn check(&self, json: bool) -> Result<(), Failure> {
-        let directory = match self {
-            Self::Named(directory) => here_if_empty(directory),
-            Self::File(path) => {
-                if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
-                {
-                    return Err(Failure::usage(format!("{} is not a file name", path.display()))
-                        .advise("nothing was sent; create the directory, or pass a file name"));
-                }
-                here_if_empty(path.parent().unwrap_or(path))
-            }
-            Self::Special(_) => return Ok(()),
-            Self::Stdout if json => {
-                return Err(Failure::usage("--json and --output - both use standard output")
-                    .advise("nothing was sent; pass a file to --output"));
-            }
-            Self::Stdout if io::stdout().is_terminal() => {
-                return Err(Failure::usage(
-                    "could not write a picture to standard output: it is a terminal",
-                )
-                .advise("nothing was sent; redirect it to a file, or pass a file to --output"));
-            }
-            Self::Stdout => return Ok(()),
-        };
-        // The picture is written to a temporary file next to its target, so try that.
-        NamedTempFile::new_in(directory).map(drop).map_err(|error| {
-            // An error of the directory itself is clearer than that of the temporary file.
-            let error = fs::metadata(directory).err().unwrap_or_else(|| error.kind().into());
-            let problem = format!("could not write a picture to {}", directory.display());
-            let advice =
-                "nothing was sent or charged; create the directory, or pass another --output";
-            Failure::file(problem, error).advise(advice)
-        })
-    }
-
-    /// The format that the file extension asks for.
-    pub fn wanted_format(&self) -> Option<OutputFormat> {
-        match self {
-            Self::File(path) => OutputFormat::from_extension(path.extension()?.to_str()?),
-            _ => None,
+/// Downloads the picture to the directory of its target. Errors name the target.
+async fn download(picture: &Picture, directory: &Path, target: &Path) -> Result<Staged, Failure> {
+    let file = staged::temporary(directory).map_err(|error| unwritable(picture, target, error))?;
+    Staged::download(picture, file).await.map_err(|error| {
+        let is_of_file = error.kind() == ErrorKind::File;
+        let mut failure = Failure::from(error);
+        if is_of_file {
+            failure.message = not_written(picture, target);
         }
-    }
+        failure
+    })
+}
 
-    /// Downloads the picture and saves it.
-    pub async fn receive(&self, picture: &Picture) -> Result<Saved, Failure> {
-        match self {
-            Self::File(path) => {
-                let saved = picture.save(path).await?;
-                Ok(Saved { path: Some(saved.path), kind: saved.kind, bytes: saved.bytes })
-            }
-            Self::Named(directory) => {
-                let whole = directory.join(name(picture.task(), Id::Whole));
-                let saved = picture.save(&whole).await?;
-                let extension = saved.kind.map_or("picture", FileKind::extension);
-                let ending = |id| format!("{}.{extension}", name(picture.task(), id));
-                let path = give_name(
-                    &whole,
-                    &directory.join(ending(Id::Short)),
-                    &directory.join(ending(Id::Whole)),
-                )
-                .map_err(|error| {
-                    let whole = whole.display();
-                    let problem = format!("saved the picture as {whole}, but could not rename it");
-                    Failure::file(problem, error)
-                })?;
-                Ok(Saved { path: Some(path), kind: saved.kind, bytes: saved.bytes })
-            }
-            Self::Special(path) => {
-                let file = path.clone();
-                let open = move || fs::OpenOptions::new().write(true).open(file);
-                let bytes = write_to(picture, &path.display().to_string(), open).await?;
-                Ok(Saved { path: Some(path.clone()), kind: None, bytes })
-            }
-            Self::Stdout => {
-                let bytes = write_to(picture, "standard output", || Ok(io::stdout())).await?;
-                Ok(Saved { path: None, kind: None, bytes })
-            }
-        }
-    }
+fn unwritable(picture: &Picture, target: &Path, error: io::Error) -> Failure {
+    Failure::file(not_written(picture, target), error).about(picture.task())
+}
+
+fn not_written(picture: &Picture, target: &Path) -> String {
+    let id = one_line(picture.task().id());
+    format!("could not write {} (task {id})", here_if_empty(target).display())
 }
 
 /// Writes the picture to something that may block, on a separate thread, so that Ctrl-C still
@@ -140,83 +220,30 @@ async fn write_to<W: Write>(
 ) -> Result<u64, Failure> {
     let bytes = picture.bytes().await?;
     let length = bytes.len() as u64;
-    let writing = tokio::task::spawn_blocking(move || {
+    let written = blocking(move || {
         let mut out = open()?;
         out.write_all(&bytes)?;
         out.flush()
     });
-    let written = writing.await.map_err(io::Error::other).and_then(|outcome| outcome);
-    written.map(|()| length).map_err(|error| {
+    written.await.map(|()| length).map_err(|error| {
         Failure::file(format!("could not write to {what}"), error).about(picture.task())
     })
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other).and_then(|outcome| outcome)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    here_if_empty(path.parent().unwrap_or(path))
 }
 
 fn here_if_empty(directory: &Path) -> &Path {
     if directory.as_os_str().is_empty() { Path::new(".") } else { directory }
 }
 
-/// Picks the short name if it is free, so that a picture never replaces another one whose id starts
-/// alike.
-fn give_name(saved: &Path, short: &Path, whole: &Path) -> io::Result<PathBuf> {
-    match fs::hard_link(saved, short) {
-        Ok(()) => fs::remove_file(saved).map(|()| short.to_owned()),
-        // Taken, or the file system has no hard links.
-        Err(_) => fs::rename(saved, whole).map(|()| whole.to_owned()),
-    }
-}
-
-enum Id {
-    Short,
-    Whole,
-}
-
-/// `gen-2-pro-1a2b3c4d`. Ids come from the service, so they must not escape the directory.
-fn name(task: &TaskRef, id: Id) -> String {
-    let safe = |text: &str| {
-        let safe: String = text
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' })
-            .collect();
-        safe.trim_matches(['-', '.']).to_owned()
-    };
-    let length = match id {
-        Id::Short => 8,
-        // Leaves room for the model and the extension within the 255 bytes of a file name.
-        Id::Whole => 150,
-    };
-    let id: String = safe(task.id()).chars().take(length).collect();
-    let model: String =
-        task.operation().map_or("picture".to_owned(), safe).chars().take(80).collect();
-    format!("{model}-{}", id.trim_end_matches(['-', '.']))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_stay_in_their_directory() {
-        let named = |operation: &str, id: &str| {
-            name(&TaskRef::new(id, "http://localhost/", Some(operation.to_owned())), Id::Short)
-        };
-        assert_eq!(named("gen-2-pro", "1a2b3c4d-5e6f"), "gen-2-pro-1a2b3c4d");
-        assert_eq!(
-            named("gen-tools/deblur-v1", "../../etc/passwd"),
-            "gen-tools-deblur-v1-etc-pass"
-        );
-        assert_eq!(named("{base_model}-finetuned", "x"), "base_model--finetuned-x");
-        assert_eq!(name(&TaskRef::new("é/", "http://localhost/", None), Id::Whole), "picture-");
-    }
-
-    #[test]
-    fn a_second_picture_of_the_same_short_name_does_not_replace_the_first() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        for (content, landed) in [("one", "short"), ("two", "whole")] {
-            fs::write(at("saved"), content).unwrap();
-            assert_eq!(give_name(&at("saved"), &at("short"), &at("whole")).unwrap(), at(landed));
-            assert_eq!(fs::read_to_string(at(landed)).unwrap(), content);
-        }
-        assert_eq!(fs::read_to_string(at("short")).unwrap(), "one");
-    }
+fn ends_with_separator(path: &OsStr) -> bool {
+    path.as_encoded_bytes().last().is_some_and(|last| std::path::is_separator(char::from(*last)))
 }

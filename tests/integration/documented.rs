@@ -17,8 +17,9 @@ fn every_test_named_on_the_security_page_exists() {
     for (module, test) in names {
         let files = [".", "hostile", "journal", "webhooks", "../../cli/tests/it"]
             .map(|group| root.join(format!("tests/integration/{group}/{module}.rs")));
-        let source = files.iter().find_map(|file| fs::read_to_string(file).ok());
-        let source = source.unwrap_or_else(|| panic!("there is no module {module}"));
+        // The SDK and `kiln` have modules of the same name.
+        let source: String =
+            files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
         assert!(source.contains(&format!("fn {test}(")), "{module} has no test {test}");
     }
 }

@@ -136,7 +136,7 @@ async fn finish(
         Ok(()) => make::finish(&context, &task, &target, Some(&mut record), &interrupts).await,
         Err(failure) => Err(failure),
     };
-    let saved = saved.map_err(|failure| context.with_resume_command(failure, None, Some(&record)));
+    let saved = saved.map_err(|failure| context.with_resume_command(failure, &[], Some(&record)));
     (task, record.number, saved)
 }
 

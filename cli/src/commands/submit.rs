@@ -15,7 +15,7 @@ use crate::{
     plausible, preview,
     session::Session,
     submission,
-    target::Target,
+    target::Place,
 };
 
 pub const NAME: &str = "submit";
@@ -36,17 +36,18 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (request, matches) = run::request(matches)?;
-    let (target, _) = make::target(matches);
-    if matches!(target, Target::Stdout) {
+    let target = make::target(matches);
+    if target.place == Place::Stdout {
         return Err(Failure::usage("`kiln submit` can't write the picture to standard output")
             .advise("nothing was sent; pass a file to --output"));
     }
-    target.check(context.output.json)?;
-    let request = make::with_format(context, request, matches, &target);
+    let request = make::with_format(context, request, matches, &target)?;
     plausible::check(&request)?;
     if preview::is_wanted(matches) {
         return preview::print(context, request);
     }
+    // After the dry run, because it can create directories.
+    target.check(context.output.json)?;
     let recorder = context.recorder(&request, make::destination(matches))?;
     let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
@@ -71,5 +72,5 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Ok(()) if interrupts.happened() => Failure::interrupted(reference),
         Ok(()) => return Ok(()),
     };
-    Err(context.with_resume_command(failure, None, record.as_ref()))
+    Err(context.with_resume_command(failure, &[], record.as_ref()))
 }

@@ -108,7 +108,7 @@ async fn wait_for(context: &Context, task: &Task, record: Option<Record>) -> Res
         Ok(picture) => picture,
         Err(failure) => {
             let end = End::of_failure(failure.kind);
-            let failure = context.with_resume_command(failure, None, record.as_ref());
+            let failure = context.with_resume_command(failure, &[], record.as_ref());
             record_end(record, end);
             return Err(failure);
         }
@@ -142,27 +142,35 @@ async fn save(
     record: Option<Record>,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let (mut target, output) = make::target(matches);
+    let mut target = make::target(matches);
+    let has_output = matches.contains_id(make::OUTPUT);
     // The history keeps where the picture was saved first.
     let mut record = record.filter(|record| !matches!(record.entry.end, Some(End::Saved { .. })));
-    if let Some(remembered) = remembered(record.as_ref(), output.as_deref()) {
-        target = remembered;
+    if let Some(record) = record.as_ref().filter(|_| !has_output) {
+        target = remembered(record, target);
     }
     target.check(context.output.json)?;
-    if let (Some(record), Some(_)) = (&mut record, &output) {
+    if let Some(record) = record.as_mut().filter(|_| has_output) {
         record.redirect(make::destination(matches));
     }
     let interrupts = Interrupts::listen()?;
     let saved = make::finish(context, task, &target, record.as_mut(), &interrupts).await;
     let saved = saved.map_err(|failure| {
-        context.with_resume_command(failure, output.as_deref(), record.as_ref())
+        context.with_resume_command(failure, &make::target_words(matches), record.as_ref())
     })?;
     make::print(context, &saved, reference_json(task.reference()))
 }
 
-/// The target that the submission of the task named, if this command names none.
-fn remembered(record: Option<&Record>, output: Option<&str>) -> Option<Target> {
-    let destination = &record?.entry.destination;
-    let is_needed = output.is_none() && destination.output().is_some();
-    is_needed.then(|| destination.target())
+/// The target that the submission of the task named. Otherwise `given`, which is not a file.
+fn remembered(record: &Record, given: Target) -> Target {
+    let destination = &record.entry.destination;
+    if destination.output().is_none() {
+        return given;
+    }
+    let target = destination.target();
+    Target {
+        overwrite: target.overwrite || given.overwrite,
+        mkdir: target.mkdir || given.mkdir,
+        ..target
+    }
 }

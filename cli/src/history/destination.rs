@@ -2,13 +2,13 @@
 
 use std::{
     env,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::target::Target;
+use crate::target::{Place, Target};
 
 /// A path. Not every path is valid Unicode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,20 +45,26 @@ pub struct Destination {
     /// pipes, which a later command can't write to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<StoredPath>,
+    #[serde(default)]
+    overwrite: bool,
+    #[serde(default)]
+    mkdir: bool,
 }
 
 impl Destination {
-    pub fn of(output: Option<&OsStr>) -> Self {
+    pub fn of(target: &Target) -> Self {
         // Without a working directory, relative paths stay relative.
         let directory = env::current_dir().unwrap_or_default();
-        let path = match Target::of(output) {
-            Target::File(path) | Target::Named(path) => Some(path),
-            Target::Special(_) | Target::Stdout => None,
+        let path = match &target.place {
+            Place::File(path) | Place::Named(path) => Some(path),
+            Place::Special(_) | Place::Stdout => None,
         };
         let path = path.filter(|path| !path.as_os_str().is_empty());
         Self {
             output: path.map(|path| directory.join(path).as_path().into()),
             directory: directory.as_path().into(),
+            overwrite: target.overwrite,
+            mkdir: target.mkdir,
         }
     }
 
@@ -70,9 +76,10 @@ impl Destination {
     /// Where to save the picture now.
     pub fn target(&self) -> Target {
         let path = relative(self.output().unwrap_or(self.directory.path()));
+        let (overwrite, mkdir) = (self.overwrite, self.mkdir);
         match self.output().is_none() || path.as_os_str().is_empty() {
-            true => Target::Named(path),
-            false => Target::of(Some(path.as_os_str())),
+            true => Target { place: Place::Named(path), overwrite, mkdir },
+            false => Target::of(Some(path.as_os_str()), overwrite, mkdir),
         }
     }
 }

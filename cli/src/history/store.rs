@@ -196,7 +196,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::{super::entry::End, *};
-    use crate::history::destination::Destination;
+    use crate::{history::destination::Destination, target::Target};
 
     fn store() -> (tempfile::TempDir, Store) {
         let directory = tempfile::tempdir().unwrap();
@@ -207,7 +207,10 @@ mod tests {
     fn entry(end: Option<End>) -> Entry {
         let intent = r#"{"id":"0","operation":"gen-2-pro","at":1}"#;
         let intent = serde_json::from_str(intent).unwrap();
-        Entry { end, ..Entry::new(intent, Some("a fox"), Destination::of(None)) }
+        Entry {
+            end,
+            ..Entry::new(intent, Some("a fox"), Destination::of(&Target::of(None, false, false)))
+        }
     }
 
     #[test]

@@ -31,25 +31,42 @@ fn the_format_follows_the_file_extension() {
 #[test]
 fn an_explicit_format_overrides_the_file_extension() {
     let bench = Bench::new();
-    for given in [["--output-format", "webp"], ["--extra", "output_format=webp"]] {
+    for (file, saved, given) in [
+        ("a.png", "a.webp", ["--output-format", "webp"]),
+        ("b.png", "b.webp", ["--extra", "output_format=webp"]),
+    ] {
         let outcome =
-            bench.run(&with(&["generate", "a fox", "--output", "a.png", given[0], given[1]])).ok();
-        assert_eq!(kind_of(&bench.place.read("a.png")), ImageFormat::WebP);
+            bench.run(&with(&["generate", "a fox", "--output", file, given[0], given[1]])).ok();
+        assert_eq!(outcome.text(), format!("{saved}\n"));
+        assert_eq!(kind_of(&bench.place.read(saved)), ImageFormat::WebP);
         assert!(
             outcome.stderr.contains("warning: the file extension asks for png"),
             "{}",
             outcome.stderr
         );
-        assert!(
-            outcome
-                .stderr
-                .contains("warning: the file extension does not match: the picture is WebP")
-        );
+        assert!(outcome.stderr.contains("warning: the picture is WebP, so its ending is .webp"));
     }
     let quiet = bench
         .run(&with(&["generate", "a fox", "-o", "a.png", "--output-format", "webp", "--quiet"]))
         .ok();
-    assert_eq!(quiet.stderr, "");
+    assert_eq!((quiet.stderr.as_str(), quiet.text().as_str()), ("", "a-2.webp\n"));
+    assert_eq!(bench.place.files(), ["a-2.webp", "a.webp", "b.webp"]);
+}
+
+#[test]
+fn an_ending_that_no_model_produces_is_refused_before_anything_is_paid() {
+    let bench = Bench::new();
+    for file in ["fox.gif", "fox.TIFF", "fox.txt"] {
+        for command in [&["generate", "a fox"][..], &["submit", "gen-2-pro", "--prompt", "a fox"]] {
+            let outcome = bench.run(&with(&[command, &["-o", file]].concat())).fails(2);
+            assert!(outcome.stderr.contains("nothing was sent"), "{}", outcome.stderr);
+        }
+    }
+    assert_eq!(bench.simulator.counts(), Default::default());
+    // What is paid for is saved.
+    let task = bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a fox"])).ok().text();
+    let saved = bench.run(&["task", "save", task.trim(), "-o", "fox.gif"]).ok();
+    assert_eq!(saved.text(), "fox.jpg\n");
 }
 
 #[test]
@@ -101,11 +118,84 @@ fn a_picture_saved_in_a_directory_gets_a_name() {
 }
 
 #[test]
-fn an_existing_file_is_replaced() {
+fn an_existing_file_is_never_replaced() {
     let bench = Bench::new();
     bench.place.write("fox.png", "the old content");
-    bench.run(&with(&["generate", "a fox", "--output", "fox.png"])).ok();
+    for saved in ["fox-2.png", "fox-3.png"] {
+        let outcome = bench.run(&with(&["generate", "a fox", "--output", "fox.png"])).ok();
+        assert_eq!(outcome.text(), format!("{saved}\n"));
+        let warning = format!("warning: fox.png exists, so the picture is saved as {saved}");
+        assert!(outcome.stderr.contains(&warning), "{}", outcome.stderr);
+        assert_eq!(kind_of(&bench.place.read(saved)), ImageFormat::Png);
+    }
+    assert_eq!(bench.place.read("fox.png"), b"the old content");
+    assert_eq!(bench.place.files(), ["fox-2.png", "fox-3.png", "fox.png"]);
+}
+
+#[test]
+fn overwrite_replaces_an_existing_file() {
+    let bench = Bench::new();
+    bench.place.write("fox.png", "the old content");
+    let words = ["generate", "a fox", "--output", "fox.png", "--overwrite"];
+    assert_eq!(bench.run(&with(&words)).ok().text(), "fox.png\n");
     assert_eq!(kind_of(&bench.place.read("fox.png")), ImageFormat::Png);
+    // The history has the flag, too.
+    let words = ["submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png", "--overwrite"];
+    bench.place.write("fox.png", "the old content");
+    bench.run(&with(&words)).ok();
+    assert_eq!(bench.run(&["resume"]).ok().text(), "fox.png\n");
+    assert_eq!(kind_of(&bench.place.read("fox.png")), ImageFormat::Png);
+    assert_eq!(bench.place.files(), ["fox.png"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn overwrite_keeps_links_and_permissions() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let bench = Bench::new();
+    std::fs::create_dir(bench.place.path("pictures")).unwrap();
+    bench.place.write("pictures/fox.png", "the old content");
+    let file = bench.place.path("pictures/fox.png");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).unwrap();
+    symlink("pictures/fox.png", bench.place.path("latest.png")).unwrap();
+    let words = ["generate", "a fox", "--output", "latest.png", "--overwrite"];
+    assert_eq!(bench.run(&with(&words)).ok().text(), "latest.png\n");
+    assert!(bench.place.path("latest.png").is_symlink());
+    assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), ImageFormat::Png);
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    // Without the flag, the link is a name that is taken.
+    assert_eq!(bench.run(&with(&words[..4])).ok().text(), "latest-2.png\n");
+}
+
+#[test]
+fn commands_at_the_same_time_never_take_the_same_name() {
+    let bench = Bench::new();
+    let children: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = bench.kiln(&with(&["generate", "a fox", "-o", "fox.jpg"]));
+            command.stdout(std::process::Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    let outputs = children.into_iter().map(|child| child.wait_with_output().unwrap());
+    let mut said: Vec<_> =
+        outputs.map(|output| String::from_utf8(output.stdout).unwrap()).collect();
+    said.sort();
+    assert_eq!(said, ["fox-2.jpg\n", "fox-3.jpg\n", "fox-4.jpg\n", "fox.jpg\n"]);
+    assert_eq!(bench.place.files(), ["fox-2.jpg", "fox-3.jpg", "fox-4.jpg", "fox.jpg"]);
+}
+
+#[test]
+fn mkdir_creates_missing_directories() {
+    let bench = Bench::new();
+    for (output, saved) in [("a/b/fox.png", "a/b/fox.png"), ("new/", "new/gen-2-pro-")] {
+        let words = with(&["generate", "a fox", "--output", output]);
+        let refused = bench.run(&words);
+        assert!(refused.stderr.contains("pass --mkdir to create the directory"), "{refused:?}");
+        let outcome = bench.run(&[&words[..], &["--mkdir"]].concat()).ok();
+        assert!(outcome.text().starts_with(saved), "{}", outcome.text());
+        bench.place.read(outcome.text().trim());
+    }
+    assert_eq!(bench.simulator.counts().accepted, 2);
 }
 
 #[test]
