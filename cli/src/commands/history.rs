@@ -11,7 +11,7 @@ use crate::{
 pub const NAME: &str = "history";
 
 /// The number of submissions that are listed without `--limit`.
-const LIMIT: usize = 20;
+const LIMIT: u32 = 20;
 
 pub fn command() -> Command {
     Command::new(NAME)
@@ -20,7 +20,7 @@ pub fn command() -> Command {
             Arg::new("limit")
                 .long("limit")
                 .value_name("NUMBER")
-                .value_parser(value_parser!(usize))
+                .value_parser(value_parser!(u32).range(1..))
                 .help(format!("How many submissions to list [default: {LIMIT}]")),
         )
         .after_help(
@@ -34,7 +34,7 @@ pub fn command() -> Command {
 }
 
 pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let limit = matches.get_one("limit").copied().unwrap_or(LIMIT);
+    let limit = matches.get_one::<u32>("limit").copied().unwrap_or(LIMIT) as usize;
     let lines = list::lines(&Store::locate()?, context.output, limit, |_| true)?;
     if lines.is_empty() {
         context.output.note("the history is empty");

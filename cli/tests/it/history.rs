@@ -59,6 +59,8 @@ fn the_history_says_what_became_of_each_submission() {
     );
     assert_eq!(lines(&bench.run(&["history", "--json", "--limit", "2"]).ok()), shown[..2]);
 
+    bench.run(&["history", "--limit", "0"]).fails(2);
+
     let table = bench.run(&["history"]).ok().text();
     let row = table.lines().last().unwrap();
     for cell in ["@1  20", "  gen-2-pro  ", "  saved  ", "  3  ", "  fox.png  ", "a red fox"] {

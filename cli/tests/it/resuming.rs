@@ -69,9 +69,14 @@ fn a_picture_that_was_meant_for_standard_output_is_saved_in_the_directory_of_its
     let (bench, run) = waiting("-");
     kill(run);
     bench.simulator.clock().advance(AGES);
-    let resumed = bench.run(&["resume"]).ok().text();
-    assert!(resumed.starts_with("gen-2-pro-") && resumed.ends_with(".jpg\n"), "{resumed}");
-    bench.place.read(resumed.trim());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut resume = bench.kiln(&["resume"]);
+    let resumed = Outcome::of(resume.current_dir(elsewhere.path()).output().unwrap()).ok().text();
+    let directory = bench.place.path("").canonicalize().unwrap();
+    let name = std::path::Path::new(resumed.trim()).strip_prefix(directory).unwrap();
+    let name = name.to_str().unwrap();
+    assert!(name.starts_with("gen-2-pro-") && name.ends_with(".jpg"), "{resumed}");
+    assert_eq!(bench.place.files(), [name]);
 }
 
 #[test]
