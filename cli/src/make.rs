@@ -30,9 +30,7 @@ pub fn output_args() -> [Arg; 3] {
     [
         output_arg(),
         flag(OVERWRITE).help("Replace an existing file [default: save as FILE-2 or FILE-3]"),
-        flag(MKDIR)
-            .hide_short_help(true)
-            .help("Create the directories of FILE that do not exist"),
+        flag(MKDIR).hide_short_help(true).help("Create the directories of FILE that do not exist"),
     ]
 }
 

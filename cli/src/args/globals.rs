@@ -20,19 +20,22 @@ pub struct Globals {
     pub json: bool,
     /// How long to wait for a task, such as 90, 90s, 2m or 1h; the task continues after that
     /// [default: 10m]
-    #[arg(long, global = true, hide_short_help = true, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(value_name = "DURATION", value_parser = duration)]
     pub deadline: Option<Duration>,
     /// Also send the key to polling URLs at this host
-    #[arg(long, global = true, hide_short_help = true, value_name = "HOST", action = ArgAction::Append)]
+    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(value_name = "HOST", action = ArgAction::Append)]
     pub allow_polling_host: Vec<String>,
     /// Fetch pictures from this host even if its address is private or unencrypted
-    #[arg(long, global = true, hide_short_help = true, value_name = "HOST", action = ArgAction::Append)]
+    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(value_name = "HOST", action = ArgAction::Append)]
     pub allow_delivery_host: Vec<String>,
     /// Write a redacted copy of each exchange with the service to DIR
     #[arg(long, global = true, hide_short_help = true, value_name = "DIR")]
     pub record: Option<PathBuf>,
     /// Do not record anything in the history; KILN_NO_HISTORY=1 does the same
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub no_history: bool,
     /// Show only errors, no progress and no warnings
     #[arg(long, short, global = true)]

@@ -34,7 +34,8 @@ pub fn grammar(chosen: &'static Operation) -> Command {
              `kiln help COMMAND` everything about a command."
         ))
         .after_long_help(format!(
-            "{EXAMPLES}\n\nSettings come from the environment. IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL are\n\
+            "{EXAMPLES}\n\n\
+             Settings come from the environment. IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL are\n\
              required. IMAGEKILN_REGIONAL_BASE_URL is the base URL of regional models, and\n\
              IMAGEKILN_MODEL_PREFIX the prefix of model names if it is not `gen`.\n\
              IMAGEKILN_WEBHOOK_URL and IMAGEKILN_WEBHOOK_SECRET are the webhook URL and its\n\
@@ -47,7 +48,6 @@ pub fn grammar(chosen: &'static Operation) -> Command {
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .subcommands([
-
             commands::generate::command(chosen),
             commands::edit::command(chosen),
             commands::run::command(),

@@ -1,4 +1,4 @@
-//! Each kind of error: the text, the JSON, and the exit code. `mistakes` has those that the user can
+//! Each kind of error: the text, the JSON, and the exit code. `mistakes` has those that users can
 //! avoid.
 
 use serde_json::{Value, json};

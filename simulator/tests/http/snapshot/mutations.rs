@@ -55,7 +55,8 @@ fn extreme_number() -> impl Strategy<Value = Value> {
 
 fn mutation() -> impl Strategy<Value = Mutation> {
     prop_oneof![
-        3 => (any::<Index>(), extreme_number()).prop_map(|(at, value)| Mutation::Replace(at, value)),
+        3 => (any::<Index>(), extreme_number())
+            .prop_map(|(at, value)| Mutation::Replace(at, value)),
         3 => (any::<Index>(), any_value()).prop_map(|(at, value)| Mutation::Replace(at, value)),
         3 => any::<(Index, Index)>().prop_map(|(from, to)| Mutation::Copy(from, to)),
         9 => any::<(Index, Index)>().prop_map(|(from, to)| Mutation::Exchange(from, to)),

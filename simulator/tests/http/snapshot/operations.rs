@@ -63,7 +63,9 @@ async fn pictures_have_the_same_bytes() {
         (
             "/v1/gen-2-pro",
             json!({
-                "prompt": "x", "input_image": image, "input_image_2": "https://images.example/a.png",
+                "prompt": "x",
+                "input_image": image,
+                "input_image_2": "https://images.example/a.png",
                 "width": 256, "height": 256,
             }),
         ),
