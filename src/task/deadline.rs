@@ -36,8 +36,10 @@ impl Deadline {
 
     pub(super) fn no_response(&self) -> Error {
         let message = format!("no response to the submission after {} s", self.limit.as_secs_f32());
+        let advice = "the submission continues; if the service accepts it, its task can still be \
+                      received";
         unknown(Error::new(ErrorKind::Deadline, message))
-            .with_advice("the submission continues; if the service accepts it, drain its task")
+            .with_advice(advice)
             .with_function("Client::drain")
     }
 }
