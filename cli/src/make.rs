@@ -1,4 +1,4 @@
-//! From a request to a saved picture: the common part of `run`, `generate` and `edit`.
+//! From a request to a saved picture: the common part of the commands that make one.
 
 use std::ffi::OsString;
 

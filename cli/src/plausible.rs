@@ -89,7 +89,7 @@ fn is_needed(model: &Operation, field: &Field) -> bool {
 }
 
 /// The number of images in a value of an outline, including text that may be an image.
-fn images(value: &Value) -> usize {
+pub fn images(value: &Value) -> usize {
     match value {
         Value::String(text) => {
             let is_url = ["http://", "https://", "data:"].iter().any(|head| text.starts_with(head));

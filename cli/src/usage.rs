@@ -11,7 +11,7 @@ use clap::{
 
 use crate::{
     args::{before, grammar, model},
-    commands::{generate::DEFAULT_MODEL, run, submit},
+    commands::{by_task, generate::DEFAULT_MODEL, run, submit},
     failure::Failure,
 };
 
@@ -43,9 +43,10 @@ pub fn parse(arguments: &[OsString]) -> Result<ArgMatches, Stop> {
         ErrorKind::InvalidSubcommand => Stop::Wrong(hints::on_command(error).to_string()),
         ErrorKind::UnknownArgument => {
             let command = named_command(arguments).unwrap_or_default();
-            let model = match has_models(command) {
-                true => before::words(arguments).nth(1).and_then(model::find),
-                false => Some(model).filter(|_| hints::COMMANDS.contains(&command)),
+            let model = match (has_models(command), by_task::find(command)) {
+                (true, _) => before::words(arguments).nth(1).and_then(model::find),
+                (_, Some(task)) => Some(task.model(model)),
+                _ => Some(model).filter(|_| hints::COMMANDS.contains(&command)),
             };
             Stop::Wrong(hints::on_argument(error, command, model).to_string())
         }

@@ -40,7 +40,7 @@ pub fn words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
 /// The two spellings of `--model`.
 const MODEL_FLAGS: [&str; 2] = ["--model", "-m"];
 
-/// The value of `--model`, which decides the flags of `generate` and `edit`.
+/// The value of `--model`, which decides the flags of the commands that have it.
 pub fn model(arguments: &[OsString]) -> Option<&str> {
     let flags = flags(arguments);
     flags.iter().enumerate().find_map(|(at, argument)| match argument.to_str()?.split_once('=') {

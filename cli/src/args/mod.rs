@@ -23,7 +23,8 @@ Examples:
   kiln --simulate generate \"a red fox\" -o fox.png
   kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png";
 
-/// The whole grammar. `chosen` is the model whose fields are the flags of `generate` and `edit`.
+/// The whole grammar. `chosen` is the model whose fields are the flags of `generate`, `edit` and the
+/// commands by task that it can do.
 pub fn grammar(chosen: &'static Operation) -> Command {
     // `augment_args` sets a description, which `about` replaces.
     globals::Globals::augment_args(Command::new("kiln"))
@@ -47,9 +48,9 @@ pub fn grammar(chosen: &'static Operation) -> Command {
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true)
+        .subcommands([commands::generate::command(chosen), commands::edit::command(chosen)])
+        .subcommands(commands::by_task::commands(chosen))
         .subcommands([
-            commands::generate::command(chosen),
-            commands::edit::command(chosen),
             commands::run::command(),
             commands::submit::command(),
             commands::batch::command(chosen),

@@ -4,17 +4,22 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command, builder::ValueParser, value_parser};
 
-use super::{extra, flag, numbered, prompt::PROMPT, size, value::Offered};
+use super::{extra, flag, numbered, size, value::Offered};
 use imagekiln::{Field, FieldKind, Operation, PathParameter, operations};
 
 /// The fields that `-h` shows, as far as a model has them. `--help` shows all.
-const SHORT: [&str; 8] = [
+const SHORT: [&str; 13] = [
     "prompt",
     "image",
     "mask",
     "image_prompt",
     "input_image",
     "aspect_ratio",
+    "top",
+    "bottom",
+    "left",
+    "right",
+    "mode",
     "output_format",
     "seed",
 ];
@@ -106,10 +111,12 @@ pub fn with_fields(
     command.args(options).args(parameters).args(fields).args(extra::args())
 }
 
-/// Adds the flags of a model's fields that a command does not have.
+/// Adds the flags of a model's fields that a command does not have. The id of a positional argument
+/// is the name of its field.
 pub fn with_more_fields(command: Command, model: &'static Operation) -> Command {
     let is_known = |flag: &str| command.get_arguments().any(|arg| arg.get_long() == Some(flag));
-    let fields = model.fields.iter().filter(|field| field.name != PROMPT);
+    let is_argument = |name: &str| command.get_positionals().any(|arg| arg.get_id() == name);
+    let fields = model.fields.iter().filter(|field| !is_argument(field.name));
     let fields = fields.map(|field| (field, field.name.replace('_', "-")));
     let more: Vec<Arg> = fields
         .filter(|(_, flag)| !is_known(flag))

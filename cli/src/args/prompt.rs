@@ -1,4 +1,4 @@
-//! The prompt of `generate` and `edit`: its text, `-` for standard input, or `@FILE`.
+//! The argument for the prompt: its text, `-` for standard input, or `@FILE`.
 
 use std::{
     fs::File,
@@ -25,7 +25,12 @@ pub fn arg(help: &str) -> Arg {
 }
 
 /// Reads the prompt of a command. Newlines at the end of an input or a file are not part of it.
-pub fn read(matches: &ArgMatches, images: &mut Images) -> Result<String, Failure> {
+/// `with_images` is the command that takes a prompt and images.
+pub fn read(
+    matches: &ArgMatches,
+    images: &mut Images,
+    with_images: &str,
+) -> Result<String, Failure> {
     let given = matches.get_one::<String>(PROMPT).map(String::as_str).unwrap_or_default();
     let bytes = match (given, given.strip_prefix('@')) {
         ("-", _) => images.stdin("the prompt")?,
@@ -35,7 +40,7 @@ pub fn read(matches: &ArgMatches, images: &mut Images) -> Result<String, Failure
                 .advise("nothing was sent; write @FILE, or @@ for a literal `@`"));
         }
         (_, Some(path)) => from_file(Path::new(path))?,
-        _ if looks_like_an_image(given) => return Err(is_an_image(given)),
+        _ if looks_like_an_image(given) => return Err(is_an_image(given, with_images)),
         _ if is_text_file(given) => {
             return Err(Failure::usage(format!("the prompt `{given}` is the name of a file"))
                 .advise(format!("nothing was sent; to read the prompt from it, pass @{given}")));
@@ -51,10 +56,10 @@ pub fn read(matches: &ArgMatches, images: &mut Images) -> Result<String, Failure
 }
 
 /// The failure for swapped arguments.
-fn is_an_image(given: &str) -> Failure {
+fn is_an_image(given: &str, command: &str) -> Failure {
     let given = one_line(given);
     Failure::usage(format!("the prompt `{given}` is the name of an image")).advise(format!(
-        "nothing was sent; the prompt comes before the images: `kiln edit PROMPT {given}`"
+        "nothing was sent; the prompt comes before the images: `kiln {command} PROMPT {given}`"
     ))
 }
 

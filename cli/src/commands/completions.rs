@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 
 use super::{
-    edit,
+    by_task, edit,
     generate::{self, DEFAULT_MODEL},
     run, submit,
 };
@@ -58,12 +58,17 @@ pub fn grammar_with_plain_names() -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Offers the fields of every model after `generate` and `edit`, because a script does not know the
-/// value of `--model`, and the numbered fields that help leaves out.
+/// Offers the fields of all models of a command, because a script does not know the value of
+/// `--model`, and the numbered fields that help leaves out.
 fn with_fields_of_all_models(mut command: Command) -> Command {
     for name in [generate::NAME, edit::NAME] {
         command = command
             .mut_subcommand(name, |command| model::models().fold(command, model::with_more_fields));
+    }
+    for task in by_task::TASKS {
+        command = command.mut_subcommand(task.name, |command| {
+            task.models().fold(command, model::with_more_fields)
+        });
     }
     let shown = |command: Command| command.mut_args(|arg| arg.hide(false));
     command.mut_subcommands(|command| shown(command).mut_subcommands(shown))

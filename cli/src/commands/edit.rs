@@ -4,9 +4,13 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::generate::{chosen, of_model, with_prompt};
+use super::generate::{DEFAULT_MODEL, any_model, chosen, of_model, with_prompt};
 use crate::{
-    args::{image::Images, prompt, request},
+    args::{
+        image::Images,
+        prompt::{self, PROMPT},
+        request,
+    },
     context::Context,
     failure::Failure,
     make,
@@ -35,15 +39,15 @@ pub fn command(chosen: &'static Operation) -> Command {
                      or `-`",
                 ),
         );
-    of_model(command, chosen, EXAMPLES)
+    of_model(command, chosen, any_model(), &[PROMPT], EXAMPLES)
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let model = chosen(matches)?;
+    let model = chosen(matches, DEFAULT_MODEL)?;
     let given: Vec<&OsString> = matches.get_many("images").into_iter().flatten().collect();
     let fields = fields_for(model, given.len())?;
     let mut images = Images::default();
-    let prompt = prompt::read(matches, &mut images)?;
+    let prompt = prompt::read(matches, &mut images, NAME)?;
     let mut request = request::from_flags(model, matches, &mut images)?;
     for (field, given) in fields.into_iter().zip(given) {
         request = request.image(field, images.read(given)?);

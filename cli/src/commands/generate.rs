@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
+use super::edit;
 use crate::{
     args::{
         image::Images,
@@ -29,16 +30,23 @@ pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Generate a picture from a prompt: submit, wait, save")
         .arg(prompt::arg("What the picture shows"));
-    of_model(command, chosen, EXAMPLES)
+    of_model(command, chosen, any_model(), &[PROMPT], EXAMPLES)
 }
 
-/// Adds the flags of the chosen model to a command that has a prompt argument.
-pub fn of_model(command: Command, chosen: &'static Operation, examples: &str) -> Command {
+/// Adds `--model` and the flags of the chosen model to a command. Fields in `elsewhere` are its
+/// arguments.
+pub fn of_model(
+    command: Command,
+    chosen: &'static Operation,
+    model: Arg,
+    elsewhere: &[&str],
+    examples: &str,
+) -> Command {
     model::with_fields(
         command,
         chosen,
-        &[PROMPT],
-        &[&[model_arg()][..], &make::output_args(), &[size::arg(), preview::arg()]].concat(),
+        elsewhere,
+        &[&[model][..], &make::output_args(), &[size::arg(), preview::arg()]].concat(),
     )
     .after_help(format!("{examples}\n\n`--help` lists all fields of {chosen}. {}", model::IMAGE))
     .after_long_help(format!(
@@ -48,19 +56,25 @@ pub fn of_model(command: Command, chosen: &'static Operation, examples: &str) ->
     ))
 }
 
-fn model_arg() -> Arg {
+/// `--model` of `generate` and `edit`.
+pub fn any_model() -> Arg {
+    model_arg(DEFAULT_MODEL, model::models())
+}
+
+/// `--model` with one of these models.
+pub fn model_arg(default: &str, models: impl Iterator<Item = &'static Operation>) -> Arg {
     Arg::new("model")
         .long("model")
         .short('m')
         .value_name("MODEL")
-        .help(format!("The model; its fields are the flags below [default: {DEFAULT_MODEL}]"))
+        .help(format!("The model; its fields are the flags below [default: {default}]"))
         .hide_possible_values(true)
-        .value_parser(model_names())
+        .value_parser(model_names(models))
 }
 
-/// Accepts the name, path or id of a model.
-pub fn model_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(model::models().map(|model| {
+/// Accepts the name, path or id of one of these models.
+pub fn model_names(models: impl Iterator<Item = &'static Operation>) -> PossibleValuesParser {
+    PossibleValuesParser::new(models.map(|model| {
         clap::builder::PossibleValue::new(model.name)
             .aliases([model.id, model.path].into_iter().filter(|alias| *alias != model.name))
     }))
@@ -68,14 +82,15 @@ pub fn model_names() -> PossibleValuesParser {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let mut images = Images::default();
-    let prompt = prompt::read(matches, &mut images)?;
-    let request = request::from_flags(chosen(matches)?, matches, &mut images)?;
+    let prompt = prompt::read(matches, &mut images, edit::NAME)?;
+    let model = chosen(matches, DEFAULT_MODEL)?;
+    let request = request::from_flags(model, matches, &mut images)?;
     make::make(context, with_prompt(request, prompt)?, matches).await
 }
 
-/// The model that `--model` names.
-pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
-    let name = matches.get_one::<String>("model").map_or(DEFAULT_MODEL, String::as_str);
+/// The model that `--model` names, or the default.
+pub fn chosen(matches: &ArgMatches, default: &str) -> Result<&'static Operation, Failure> {
+    let name = matches.get_one::<String>("model").map_or(default, String::as_str);
     model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))
 }
 

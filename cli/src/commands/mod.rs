@@ -1,6 +1,7 @@
 //! The commands, one per file: their arguments and what they do.
 
 pub mod batch;
+pub mod by_task;
 pub mod completions;
 pub mod edit;
 pub mod generate;
@@ -40,7 +41,10 @@ pub async fn execute(
         models::NAME => models::execute(context),
         completions::NAME => completions::execute(matches),
         man::NAME => man::execute(matches),
-        other => Err(Failure::usage(format!("unknown command `{other}`"))),
+        other => match by_task::find(other) {
+            Some(task) => by_task::execute(context, task, matches).await,
+            None => Err(Failure::usage(format!("unknown command `{other}`"))),
+        },
     };
     done.map(|()| ExitCode::SUCCESS)
 }

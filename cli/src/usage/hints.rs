@@ -5,12 +5,12 @@ use clap::error::{ContextKind, ContextValue};
 use super::texts;
 use crate::{
     args::model,
-    commands::{edit, generate},
+    commands::{by_task, edit, generate},
     sanitize::one_line,
 };
 use imagekiln::Operation;
 
-/// The commands whose flags are the fields of `--model`.
+/// The commands whose flags are the fields of any model.
 pub const COMMANDS: [&str; 2] = [generate::NAME, edit::NAME];
 
 /// Adds a tip to an unknown command: a prompt or a model without its command.
@@ -38,10 +38,11 @@ pub fn on_argument(
     let is_similar = error.get(ContextKind::SuggestedArg).is_some();
     let tips = match argument.strip_prefix("--") {
         Some(flag) => model.map(|model| on_flag(flag, model, is_similar)).unwrap_or_default(),
-        None if COMMANDS.contains(&command) && !argument.starts_with('-') => {
+        None if argument.starts_with('-') => Vec::new(),
+        None if COMMANDS.contains(&command) => {
             vec!["a prompt of several words needs quotes: \"a red fox\"".to_owned()]
         }
-        None => Vec::new(),
+        None => by_task::find(command).map(|task| task.takes()).into_iter().collect(),
     };
     // Replaces the parser's own tip, which is to pass the flag as a prompt.
     let tips = tips.into_iter().map(Into::into).collect();

@@ -21,12 +21,23 @@ fn scripts_offer_every_model_and_field() {
         }
     }
     place.run(&["completions", "tcsh"]).fails(2);
-    // The fields of every model follow `generate`, whatever `--model` is.
     let script = place.run(&["completions", "zsh"]).ok().text();
-    let (_, generate) = script.split_once("(generate)\n").unwrap();
-    let (generate, _) = generate.split_once(";;").unwrap();
+    let after = |command: &str| {
+        let (_, rest) = script.split_once(&format!("({command})\n")).unwrap();
+        rest.split_once(";;").unwrap().0.to_owned()
+    };
+    // The fields of every model follow `generate`, whatever `--model` is.
+    let generate = after("generate");
     for flag in ["--guidance", "--input-image-8", "--aspect-ratio", "--mask"] {
         assert!(generate.contains(&format!("{flag}=")), "{flag}");
+    }
+    // So do those of the models that can do a task, except for its arguments.
+    let inpaint = after("inpaint");
+    for flag in ["--mask", "--steps", "--finetune-id"] {
+        assert!(inpaint.contains(&format!("{flag}=")), "{flag}");
+    }
+    for flag in ["--image", "--prompt", "--aspect-ratio"] {
+        assert!(!inpaint.contains(&format!("{flag}=")), "{flag}");
     }
 }
 

@@ -14,6 +14,13 @@ fn each_command() {
     for command in [
         "generate",
         "edit",
+        "inpaint",
+        "outpaint",
+        "expand",
+        "erase",
+        "deblur",
+        "try-on",
+        "video",
         "run",
         "submit",
         "batch",
@@ -50,10 +57,12 @@ fn each_command() {
 #[test]
 fn the_short_help_has_the_common_flags_and_two_examples() {
     let place = Place::new();
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 9] = [
         &[],
         &["generate"],
         &["edit"],
+        &["inpaint"],
+        &["try-on"],
         &["run"],
         &["submit"],
         &["run", "gen-2-pro"],
@@ -140,6 +149,9 @@ fn the_chosen_model_decides_the_flags() {
     assert!(!help(&["generate", "--help"]).contains("--guidance"));
     assert!(help(&["generate", "--model", "gen-2-flex", "--help"]).contains("--guidance"));
     assert!(help(&["edit", "--help", "--model=gen_2_flex"]).contains("--guidance"));
+    assert!(!help(&["inpaint", "--help"]).contains("--finetune-id"));
+    let finetuned = ["inpaint", "-m", "gen-pro-1.0-fill-finetuned", "--help"];
+    assert!(help(&finetuned).contains("--finetune-id"));
 }
 
 #[test]

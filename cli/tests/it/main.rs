@@ -2,6 +2,7 @@
 
 mod batch;
 mod bench;
+mod by_task;
 mod completions;
 mod errors;
 mod every_model;

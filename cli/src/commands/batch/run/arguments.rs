@@ -64,7 +64,7 @@ fn own() -> [Arg; 6] {
             .value_name("MODELS")
             .value_delimiter(',')
             .hide_possible_values(true)
-            .value_parser(model_names())
+            .value_parser(model_names(model::models()))
             .help(format!(
                 "The model of jobs that do not set one; the fields of the first one are the flags \
                  below. Without JOBS, also a list [default: {DEFAULT_MODEL}]"

@@ -1,0 +1,141 @@
+//! Commands named after what they do, such as `kiln inpaint`. The table says which models can do
+//! it; the flags are the fields of the chosen model, as in `generate` and `edit`.
+
+mod alpha;
+mod argument;
+mod mode;
+mod need;
+mod table;
+
+use clap::{ArgMatches, Command};
+
+use self::{argument::Argument, mode::Modes, need::Need};
+use super::generate::{chosen, model_arg, of_model};
+use crate::{
+    args::{image::Images, model, request},
+    context::Context,
+    failure::Failure,
+    make,
+};
+use imagekiln::{Operation, Request};
+
+pub use self::table::TASKS;
+
+/// A command, and what it needs to know about its models.
+pub struct Task {
+    /// The name of the command.
+    pub name: &'static str,
+    about: &'static str,
+    /// The names of the models that can do it. The first one is the default.
+    models: &'static [&'static str],
+    arguments: &'static [Argument],
+    /// What a request needs although the contract leaves it optional.
+    need: Option<Need>,
+    /// The values of the field `mode`, if the images decide it.
+    modes: Option<Modes>,
+    examples: &'static str,
+}
+
+/// Finds a task by the name of its command.
+pub fn find(name: &str) -> Option<&'static Task> {
+    TASKS.iter().find(|task| task.name == name)
+}
+
+/// The commands. `named` is the model that `--model` names.
+pub fn commands(named: &'static Operation) -> impl Iterator<Item = Command> {
+    TASKS.iter().map(move |task| task.command(named))
+}
+
+pub async fn execute(
+    context: &Context,
+    task: &'static Task,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let request = task.request(matches)?;
+    let unlisted = task.unlisted(request.operation());
+    let assumed: Vec<&str> = unlisted.filter(|name| request.has_field(name)).collect();
+    if !assumed.is_empty() {
+        context.output.warning(&format!(
+            "the contract does not list these fields of {}, so their names are assumed: {}",
+            request.operation(),
+            assumed.join(", ")
+        ));
+    }
+    make::make(context, request, matches).await
+}
+
+impl Task {
+    /// The models that can do it.
+    pub fn models(&self) -> impl Iterator<Item = &'static Operation> {
+        self.models.iter().filter_map(|name| model::find(name))
+    }
+
+    /// The named model if it can do it, or else the default.
+    pub fn model(&self, named: &'static Operation) -> &'static Operation {
+        let default = self.models().next().unwrap_or(named);
+        self.models().find(|model| model.name == named.name).unwrap_or(default)
+    }
+
+    /// What the command takes, for a tip.
+    pub fn takes(&self) -> String {
+        let names: Vec<&str> = self.arguments.iter().map(|argument| argument.value_name).collect();
+        let quotes = match self.arguments.first().is_some_and(Argument::is_prompt) {
+            true => "; a prompt of several words needs quotes",
+            false => "",
+        };
+        format!("'kiln {}' takes only {}{quotes}", self.name, names.join(" and "))
+    }
+
+    /// The fields of the arguments that the contract does not list for a model.
+    fn unlisted(&self, model: &'static Operation) -> impl Iterator<Item = &'static str> {
+        let fields = self.arguments.iter().map(|argument| argument.field);
+        fields.filter(move |name| model.field(name).is_none())
+    }
+
+    fn command(&'static self, named: &'static Operation) -> Command {
+        let model = self.model(named);
+        let fields: Vec<&str> = self.arguments.iter().map(|argument| argument.field).collect();
+        let command = Command::new(self.name)
+            .about(format!("{}: submit, wait, save", self.about))
+            .args(self.arguments.iter().map(Argument::arg));
+        let default = self.models.first().copied().unwrap_or_default();
+        let choice = model_arg(default, self.models());
+        of_model(command, model, choice, &fields, &self.examples(model))
+    }
+
+    fn examples(&self, model: &'static Operation) -> String {
+        let mut text = format!("Examples:\n{}", self.examples);
+        if self.models.len() > 1 {
+            text += &format!("\n\n--model accepts {}.", self.models.join(" and "));
+        }
+        let unlisted: Vec<String> = self.unlisted(model).map(|name| format!("`{name}`")).collect();
+        if !unlisted.is_empty() {
+            text += &format!(
+                "\n\nThe contract does not list the names of these fields of {model}, so they are \
+                 assumed: {}. To send others, use `kiln run {model}` with --extra and \
+                 --extra-image.",
+                unlisted.join(", ")
+            );
+        }
+        text
+    }
+
+    fn request(&self, matches: &ArgMatches) -> Result<Request, Failure> {
+        let model = chosen(matches, self.models.first().copied().unwrap_or_default())?;
+        let mut images = Images::default();
+        let mut request = request::from_flags(model, matches, &mut images)?;
+        let mut first = None;
+        for argument in self.arguments {
+            let given = argument.read(self.name, matches, &mut images)?;
+            first = first.or_else(|| given.image().cloned());
+            request = argument.set(request, given);
+        }
+        if let Some(need) = &self.need {
+            need.check(&request, first.as_ref())?;
+        }
+        match &self.modes {
+            Some(modes) => modes.set(request),
+            None => Ok(request),
+        }
+    }
+}

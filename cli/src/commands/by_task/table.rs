@@ -1,0 +1,185 @@
+//! The tasks, and the models that can do them.
+
+use super::{
+    Task,
+    argument::{Argument, Takes},
+    mode::Modes,
+    need::{Need, Rule},
+};
+
+/// All tasks, in the order of the help.
+pub static TASKS: &[Task] = &[INPAINT, OUTPAINT, EXPAND, ERASE, DEBLUR, TRY_ON, VIDEO];
+
+const INPAINT: Task = Task {
+    name: "inpaint",
+    about: "Repaint the masked part of an image",
+    models: &["gen-pro-1.0-fill", "gen-pro-1.0-fill-finetuned"],
+    arguments: &[
+        Argument::prompt("What the masked part shows"),
+        Argument::image("image", "IMAGE", "The image to change"),
+    ],
+    need: Some(Need {
+        rule: Rule::MaskOrAlpha,
+        problem: "the image has no alpha channel, so it needs a mask",
+        advice: "add --mask FILE, a black-and-white image that is white where the picture changes",
+    }),
+    modes: None,
+    examples: "  kiln inpaint \"a hat\" cat.png --mask mask.png -o hat.png
+  kiln inpaint @prompt.txt cutout.png --steps 30 -o hat.webp",
+};
+
+const OUTPAINT: Task = Task {
+    name: "outpaint",
+    about: "Extend an image to a size, without a prompt",
+    models: &["gen-tools/outpainting-v1"],
+    arguments: &[Argument::image("image", "IMAGE", "The image to extend")],
+    need: Some(Need {
+        rule: Rule::All(&["width", "height"]),
+        problem: "the size of the extended picture is not set",
+        advice: "add --width PIXELS and --height PIXELS, or --size WIDTHxHEIGHT",
+    }),
+    modes: None,
+    examples: "  kiln outpaint cat.png -s 1024x768 -o wide.png
+  kiln outpaint cat.png --width 1024 --height 768 --reference-offset-x 0 -o wide.png",
+};
+
+const EXPAND: Task = Task {
+    name: "expand",
+    about: "Add pixels to the sides of an image",
+    models: &["gen-pro-1.0-expand"],
+    arguments: &[Argument::image("image", "IMAGE", "The image to expand")],
+    need: Some(Need {
+        rule: Rule::Any(&["left", "right", "top", "bottom"]),
+        problem: "no side of the image is expanded",
+        advice: "add --left, --right, --top or --bottom with a number of pixels",
+    }),
+    modes: None,
+    examples: "  kiln expand cat.png --left 200 --right 200 -o wide.png
+  kiln expand cat.png --top 100 --prompt \"a blue sky\" -o tall.png",
+};
+
+const ERASE: Task = Task {
+    name: "erase",
+    about: "Remove what a mask covers from an image",
+    models: &["gen-tools/erase-v1"],
+    arguments: &[Argument::image("image", "IMAGE", "The image to remove content from")],
+    need: Some(Need {
+        rule: Rule::All(&["mask"]),
+        problem: "there is no mask of what to remove",
+        advice: "add --mask FILE",
+    }),
+    modes: None,
+    examples: "  kiln erase cat.png --mask mask.png -o empty.png
+  kiln erase - --mask mask.png -o empty.png < cat.png",
+};
+
+const DEBLUR: Task = Task {
+    name: "deblur",
+    about: "Sharpen an image",
+    models: &["gen-tools/deblur-v1"],
+    arguments: &[Argument::image("image", "IMAGE", "The blurry image")],
+    need: None,
+    modes: None,
+    examples: "  kiln deblur cat.png -o sharp.png
+  kiln deblur https://example.com/cat.png -o sharp.webp",
+};
+
+const TRY_ON: Task = Task {
+    name: "try-on",
+    about: "Put a garment on a person",
+    models: &["gen-tools/vto-v2", "gen-tools/vto-v1"],
+    arguments: &[
+        Argument::image("person", "PERSON", "The image of the person"),
+        Argument::image("garment", "GARMENT", "The image of the garment"),
+    ],
+    need: None,
+    modes: None,
+    examples: "  kiln try-on person.png garment.png -o dressed.png
+  kiln try-on person.png garment.png -m gen-tools/vto-v1 -o dressed.png",
+};
+
+const VIDEO: Task = Task {
+    name: "video",
+    about: "Make a video from a prompt and keyframes",
+    models: &["gen-3-video"],
+    arguments: &[
+        Argument::prompt("What the video shows"),
+        Argument {
+            field: "keyframes",
+            value_name: "IMAGE",
+            help: "The keyframes, in order",
+            takes: Takes::Images { most: 10 },
+        },
+    ],
+    need: None,
+    modes: Some(Modes { with_images: "i2v", without: "t2v" }),
+    examples: "  kiln video \"a fox runs\" -o fox.webm
+  kiln video \"a fox wakes up\" asleep.png awake.png -o fox.webm",
+};
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::commands::by_task::{mode::MODE, need::MASK};
+    use imagekiln::{FieldKind, Operation};
+
+    fn each_model() -> impl Iterator<Item = (&'static Task, &'static Operation)> {
+        TASKS.iter().flat_map(|task| task.models().map(move |model| (task, model)))
+    }
+
+    #[test]
+    fn every_model_exists() {
+        for task in TASKS {
+            assert!(!task.models.is_empty(), "{}", task.name);
+            assert_eq!(task.models().count(), task.models.len(), "{}", task.name);
+        }
+        let names: BTreeSet<_> = TASKS.iter().map(|task| task.name).collect();
+        assert_eq!(names.len(), TASKS.len());
+    }
+
+    #[test]
+    fn every_field_exists_or_may_exist() {
+        for (task, model) in each_model() {
+            let needed = match task.need.as_ref().map(|need| &need.rule) {
+                Some(Rule::All(names) | Rule::Any(names)) => names,
+                Some(Rule::MaskOrAlpha) => &[MASK][..],
+                None => &[],
+            };
+            let is_listed = |name: &str| model.field(name).is_some();
+            assert!(needed.iter().all(|name| is_listed(name)), "{model}: {needed:?}");
+            for argument in task.arguments {
+                let field = model.field(argument.field);
+                assert!(field.is_some() || !model.all_fields_shown, "{model}: {}", argument.field);
+                let fits = match (field.map(|field| &field.kind), &argument.takes) {
+                    (Some(FieldKind::Text), Takes::Prompt) | (None, _) => true,
+                    (Some(FieldKind::Image { mask_of, .. }), Takes::Image) => mask_of.is_none(),
+                    (Some(FieldKind::List { .. }), Takes::Images { .. }) => true,
+                    _ => false,
+                };
+                assert!(fits, "{model}: {}", argument.field);
+            }
+        }
+    }
+
+    #[test]
+    fn every_mode_exists() {
+        for (task, model) in each_model() {
+            let Some(modes) = &task.modes else { continue };
+            let Some(FieldKind::Choice { values, .. }) = model.field(MODE).map(|field| &field.kind)
+            else {
+                panic!("{model} has no modes");
+            };
+            assert!(values.contains(&modes.with_images) && values.contains(&modes.without));
+        }
+    }
+
+    #[test]
+    fn every_example_is_of_its_command() {
+        for task in TASKS {
+            let command = format!("  kiln {} ", task.name);
+            assert!(task.examples.lines().all(|line| line.starts_with(&command)), "{}", task.name);
+        }
+    }
+}
