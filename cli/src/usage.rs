@@ -32,13 +32,13 @@ pub fn parse(arguments: &[OsString]) -> Result<ArgMatches, Stop> {
         named.and_then(model::find).or_else(|| model::find(DEFAULT_MODEL)).ok_or_else(default)?;
     if let Some(name) = named.filter(|name| model::find(name).is_none()) {
         // Without the model its flags are unknown, so report only the name.
-        return Err(Stop::Wrong(unknown_model(name, model)));
+        return Err(Stop::Wrong(unknown_model(name)));
     }
     grammar(model).try_get_matches_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.to_string()),
         ErrorKind::InvalidSubcommand if named_command(arguments).is_some_and(has_models) => {
             let name = texts(&error, ContextKind::InvalidSubcommand).join(" ");
-            Stop::Wrong(unknown_model(&name, model))
+            Stop::Wrong(unknown_model(&name))
         }
         ErrorKind::InvalidSubcommand => Stop::Wrong(hints::on_command(error).to_string()),
         ErrorKind::UnknownArgument => {
@@ -66,10 +66,12 @@ fn has_models(command: &str) -> bool {
 
 /// The message for an unknown model, with the similar names that clap finds among the models of
 /// `run`.
-fn unknown_model(name: &str, default: &'static imagekiln::Operation) -> String {
-    let parsed = grammar(default).try_get_matches_from(["kiln", run::NAME, name]);
+pub fn unknown_model(name: &str) -> String {
+    let default = model::find(DEFAULT_MODEL);
+    let parsed =
+        default.map(|default| grammar(default).try_get_matches_from(["kiln", run::NAME, name]));
     let suggested = parsed
-        .err()
+        .and_then(Result::err)
         .map(|error| texts(&error, ContextKind::SuggestedSubcommand))
         .unwrap_or_default();
     // clap puts the best match last. Paths and ids are other names of the same models.

@@ -38,7 +38,7 @@ pub async fn execute(
         resume::NAME => resume::execute(context).await,
         history::NAME => history::execute(context, matches),
         webhook::NAME => webhook::execute(context, matches).await,
-        models::NAME => models::execute(context),
+        models::NAME => models::execute(context, matches),
         completions::NAME => completions::execute(matches),
         man::NAME => man::execute(matches),
         other => match by_task::find(other) {

@@ -190,27 +190,3 @@ fn the_help_of_every_model_lists_every_field_with_its_limits() {
         assert_eq!(help.contains("It uses the regional base URL"), model.regional, "{model}");
     }
 }
-
-#[test]
-fn the_table_of_models() {
-    assert_shown!("models", Place::new().run(&["models"]).ok().text());
-}
-
-#[test]
-fn the_models_for_programs() {
-    let place = Place::new();
-    let models = place.run(&["models", "--json"]).ok().json();
-    let names: Vec<&str> =
-        models.as_array().unwrap().iter().map(|model| model["name"].as_str().unwrap()).collect();
-    let expected: Vec<&str> = submissions().map(|operation| operation.name).collect();
-    assert_eq!(names, expected);
-    let flex =
-        models.as_array().unwrap().iter().find(|model| model["name"] == "gen-2-flex").unwrap();
-    let guidance = flex["fields"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|field| field["name"] == "guidance")
-        .unwrap();
-    assert_shown!("models_json_guidance", format!("{guidance:#}"));
-}

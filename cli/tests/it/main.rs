@@ -14,6 +14,7 @@ mod images;
 mod interruption;
 mod machine;
 mod mistakes;
+mod models;
 mod paying;
 mod readme;
 mod recording;

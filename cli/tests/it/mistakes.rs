@@ -124,6 +124,9 @@ const MISTAKES: &[(&str, &[Mistake])] = &[
             ("kiln video 'a fox' --mode i2v", &[]),
             ("kiln video 'a fox' cat.png --mode t2v", &[]),
             ("kiln video cat.png 'a fox'", &[]),
+            ("kiln models gen-2-prp", &[]),
+            ("kiln models --can paint", &[]),
+            ("kiln models gen-2-pro --can edit", &[]),
         ],
     ),
     (

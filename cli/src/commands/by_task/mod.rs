@@ -1,6 +1,7 @@
 //! Commands named after what they do, such as `kiln inpaint`. The table says which models can do
 //! it; the flags are the fields of the chosen model, as in `generate` and `edit`.
 
+pub mod abilities;
 mod alpha;
 mod argument;
 mod mode;

@@ -1,48 +1,11 @@
-//! `kiln models`: lists the operations of the contract that create a task.
+//! A model for programs.
 
-use clap::Command;
 use serde_json::{Value, json};
 
-use crate::{args::model, context::Context, failure::Failure};
+use crate::commands::by_task::abilities;
 use imagekiln::{Field, FieldKind, ImageEncodings, Operation};
 
-pub const NAME: &str = "models";
-
-pub fn command() -> Command {
-    Command::new(NAME).about("List the models").after_help(format!(
-        "IMAGES is the maximum number of reference images, if the contract states it.\n{}",
-        names_with_parameters()
-    ))
-}
-
-/// Explains the names that have a path parameter.
-fn names_with_parameters() -> String {
-    let explain = |model| Some(format!("{model} is written like {}.", model::example_name(model)?));
-    model::models().filter_map(explain).collect::<Vec<_>>().join("\n")
-}
-
-pub fn execute(context: &Context) -> Result<(), Failure> {
-    context.output.result(table, || model::models().map(model_json).collect())
-}
-
-fn table() -> String {
-    let heading = ["MODEL", "IMAGES", "REGION", "WHAT"].map(str::to_owned);
-    let rows = model::models().map(|model| {
-        let images = model.max_reference_images.map_or("-".to_owned(), |count| count.to_string());
-        let region = if model.regional { "regional" } else { "-" };
-        [model.name.to_owned(), images, region.to_owned(), model::summary(model)]
-    });
-    let rows: Vec<_> = std::iter::once(heading).chain(rows).collect();
-    let width = |column: usize| {
-        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
-    };
-    let (name, images, region) = (width(0), width(1), width(2));
-    let lines =
-        rows.iter().map(|[a, b, c, what]| format!("{a:name$}  {b:images$}  {c:region$}  {what}"));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn model_json(model: &'static Operation) -> Value {
+pub fn model_json(model: &'static Operation) -> Value {
     let path_parameters: Vec<&str> =
         model.path_parameters.iter().map(|parameter| parameter.name).collect();
     json!({
@@ -51,6 +14,7 @@ fn model_json(model: &'static Operation) -> Value {
         "path": model.path,
         "summary": model.summary,
         "description": model.description,
+        "good_for": abilities::of(model),
         "deprecated": model.deprecated,
         "regional": model.regional,
         "max_reference_images": model.max_reference_images,
@@ -82,7 +46,8 @@ fn field_json(field: &'static Field) -> Value {
     })
 }
 
-fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
+/// The name of a kind, and its details.
+pub fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
     match kind {
         FieldKind::Text => ("text", Value::Null),
         FieldKind::Integer => ("integer", Value::Null),

@@ -1,0 +1,91 @@
+//! `kiln models`: lists the operations of the contract that create a task, or describes one.
+
+mod json;
+mod one;
+
+use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
+
+use super::by_task::abilities;
+use crate::{args::model, context::Context, failure::Failure, usage};
+use imagekiln::Operation;
+
+pub const NAME: &str = "models";
+
+const MODEL: &str = "model";
+const CAN: &str = "can";
+
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("List the models, or describe one: what it is good for, its fields and limits")
+        .arg(
+            Arg::new(MODEL)
+                .value_name("MODEL")
+                .conflicts_with(CAN)
+                .help("The name, path or id of the model to describe"),
+        )
+        .arg(
+            Arg::new(CAN)
+                .long(CAN)
+                .value_name("COMMAND")
+                .value_parser(PossibleValuesParser::new(abilities::names()))
+                .help("List only the models that this command accepts"),
+        )
+        .after_help(format!(
+            "GOOD FOR is the commands that accept the model; `kiln run` accepts every model.\n\
+             IMAGES is the maximum number of reference images, if the contract states it.\n{}",
+            names_with_parameters()
+        ))
+}
+
+/// Explains the names that have a path parameter.
+fn names_with_parameters() -> String {
+    let explain = |model| Some(format!("{model} is written like {}.", model::example_name(model)?));
+    model::models().filter_map(explain).collect::<Vec<_>>().join("\n")
+}
+
+pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    if let Some(name) = matches.get_one::<String>(MODEL) {
+        let model = find(name)?;
+        return context.output.result(|| one::text(model), || json::model_json(model));
+    }
+    let can = matches.get_one::<String>(CAN);
+    let models = || {
+        let fits =
+            |model: &Operation| can.is_none_or(|can| abilities::of(model).contains(&can.as_str()));
+        model::models().filter(move |model| fits(model))
+    };
+    context.output.result(|| table(models()), || models().map(json::model_json).collect())
+}
+
+fn find(name: &str) -> Result<&'static Operation, Failure> {
+    model::find(name)
+        .or_else(|| model::fill(name).map(|filled| filled.model))
+        .ok_or_else(|| usage::failure(&usage::unknown_model(name)))
+}
+
+fn table(models: impl Iterator<Item = &'static Operation>) -> String {
+    let heading = ["MODEL", "IMAGES", "REGION", "GOOD FOR", "WHAT"].map(str::to_owned);
+    let rows = models.map(|model| {
+        [
+            model.name.to_owned(),
+            model.max_reference_images.map_or("-".to_owned(), |count| count.to_string()),
+            if model.regional { "regional" } else { "-" }.to_owned(),
+            abilities::shown(model),
+            model::summary(model),
+        ]
+    });
+    columns(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
+}
+
+/// Rows with aligned columns.
+fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |column: usize| {
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,56 @@
+//! A model for people.
+
+use super::{columns, json::kind_json};
+use crate::{args::model, commands::by_task::abilities};
+use imagekiln::{Field, Operation};
+
+/// What the model is good for, its properties, its fields with their limits, and what the contract
+/// does not say.
+pub fn text(model: &'static Operation) -> String {
+    let mut parts = vec![model::description(model), properties(model)];
+    if !model.fields.is_empty() {
+        parts.push(fields(model));
+    }
+    if !model.all_fields_shown {
+        parts.push(
+            "The contract does not list all fields: send others with --extra and --extra-image."
+                .to_owned(),
+        );
+    }
+    if !model.not_shown.is_empty() {
+        let list: String = model.not_shown.iter().map(|what| format!("\n  - {what}")).collect();
+        parts.push(format!("Not listed in the contract:{list}"));
+    }
+    let name = model::example_name(model).unwrap_or_else(|| model.name.to_owned());
+    parts.push(format!("`kiln run {name} --help` describes the fields."));
+    parts.join("\n\n")
+}
+
+fn properties(model: &'static Operation) -> String {
+    let images = model.max_reference_images;
+    let rows = [
+        ("good for", abilities::shown(model)),
+        ("path", model.path.to_owned()),
+        ("region", if model.regional { "regional" } else { "global" }.to_owned()),
+        ("deprecated", if model.deprecated { "yes" } else { "no" }.to_owned()),
+        (
+            "reference images",
+            images.map_or("not stated".to_owned(), |count| format!("at most {count}")),
+        ),
+    ];
+    columns(&rows.map(|(name, value)| [format!("  {name}"), value]))
+}
+
+fn fields(model: &'static Operation) -> String {
+    let heading = ["  FIELD", "KIND", "LIMITS"].map(str::to_owned);
+    let rows = model.fields.iter().map(|field| {
+        [format!("  {}", field.name), kind_json(&field.kind).0.replace('_', " "), limits(field)]
+    });
+    columns(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
+}
+
+fn limits(field: &Field) -> String {
+    let required = field.required.then_some("required");
+    let limits = Some(field.limits_text).filter(|text| !text.is_empty());
+    required.into_iter().chain(limits).collect::<Vec<_>>().join("; ")
+}
