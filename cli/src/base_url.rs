@@ -1,28 +1,11 @@
-//! Finds mistakes in the base URLs that the SDK cannot know to be mistakes.
+//! Finds a mistake in the base URL that the SDK cannot know to be a mistake.
 
 use std::{
-    env,
     error::{self, Error as _},
     io,
 };
 
-use crate::failure::Failure;
-use imagekiln::{BASE_URL_VARIABLE, Error, ErrorKind, REGIONAL_BASE_URL_VARIABLE};
-
-/// Refuses a base URL that ends with the first part of every path, because no path would exist
-/// there.
-pub fn check() -> Result<(), Failure> {
-    for variable in [BASE_URL_VARIABLE, REGIONAL_BASE_URL_VARIABLE] {
-        let url = env::var(variable).unwrap_or_default();
-        if url.trim().trim_end_matches('/').ends_with("/v1") {
-            let problem = format!("{variable} ends with /v1, which every request adds itself");
-            return Err(
-                Failure::settings(problem).advise("nothing was sent; remove /v1 from its end")
-            );
-        }
-    }
-    Ok(())
-}
+use imagekiln::{BASE_URL_VARIABLE, Error, ErrorKind};
 
 /// The advice if a server does not speak TLS, although the base URL uses https.
 pub fn advice_on_tls(error: &Error) -> Option<String> {
@@ -36,7 +19,7 @@ pub fn advice_on_tls(error: &Error) -> Option<String> {
 }
 
 /// Whether an error comes from a response that is not TLS.
-fn is_not_tls(error: &(dyn error::Error + 'static)) -> bool {
+pub fn is_not_tls(error: &(dyn error::Error + 'static)) -> bool {
     if let Some(rustls::Error::InvalidMessage(_)) = error.downcast_ref() {
         return true;
     }

@@ -8,6 +8,7 @@ use crate::{
     history::{Destination, Record, Recorder, Store},
     output::Output,
     output::reference_json,
+    settings::{Settings, names::Name},
 };
 use imagekiln::{Request, TaskRef, WaitOptions};
 
@@ -19,16 +20,18 @@ const NO_HISTORY_VARIABLE: &str = "KILN_NO_HISTORY";
 pub struct Context {
     pub globals: Globals,
     pub output: Output,
+    /// The settings that are not global options.
+    pub settings: Settings,
     /// The name by which this program was called.
     program: String,
 }
 
 impl Context {
-    pub fn new(globals: Globals, program: Option<&OsString>) -> Self {
+    pub fn new(globals: Globals, settings: Settings, program: Option<&OsString>) -> Self {
         let output = Output::new(&globals);
         let program =
             program.map_or("kiln".to_owned(), |program| program.to_string_lossy().into_owned());
-        Self { globals, output, program }
+        Self { globals, output, settings, program }
     }
 
     /// The same, but without spinners, for several tasks at once.
@@ -39,9 +42,14 @@ impl Context {
     }
 
     pub fn wait_options(&self) -> WaitOptions {
-        let deadline: Option<Duration> = self.globals.deadline;
+        let deadline: Option<Duration> = self.globals.deadline.or_else(|| self.settings.deadline());
         deadline
             .map_or_else(WaitOptions::default, |deadline| WaitOptions::default().deadline(deadline))
+    }
+
+    /// The hosts that the flags allow, or else the settings.
+    pub fn hosts(&self, flags: &[String], name: &Name) -> Vec<String> {
+        if flags.is_empty() { self.settings.list(name) } else { flags.to_vec() }
     }
 
     /// What records the submission of a request in the history. `None` if it is not to be recorded.
@@ -115,6 +123,9 @@ impl Context {
 
     /// The command with the global options that it needs, quoted for a POSIX shell.
     pub fn command_line<'a>(&'a self, mut words: Vec<&'a str>) -> String {
+        if let Some(profile) = &self.globals.profile {
+            words.extend(["--profile", profile]);
+        }
         for host in &self.globals.allow_polling_host {
             words.extend(["--allow-polling-host", host]);
         }

@@ -7,6 +7,7 @@ mod args;
 mod base_url;
 mod commands;
 mod context;
+mod directory;
 mod exit;
 mod failure;
 mod history;
@@ -19,20 +20,26 @@ mod preview;
 mod record;
 mod report;
 mod sanitize;
+mod secret_file;
 mod session;
+mod settings;
+mod similar;
 mod submission;
 mod target;
 mod tls;
 mod trace;
 mod usage;
 mod wait;
+mod webhook_secret;
 
 use std::{env, ffi::OsString, process::ExitCode, time::Duration};
 
 use clap::{ArgMatches, FromArgMatches};
 use tokio::runtime::Runtime;
 
-use crate::{args::globals::Globals, context::Context, exit::Exit, failure::Failure};
+use crate::{
+    args::globals::Globals, context::Context, exit::Exit, failure::Failure, settings::Settings,
+};
 
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -42,7 +49,9 @@ fn main() -> ExitCode {
     let arguments = args::before::fill_models(arguments);
     let arguments = args::before::spell_help(arguments);
     let json = args::before::json(&arguments);
-    let matches = match usage::parse(&arguments) {
+    let settings = Settings::load(args::before::profile(&arguments));
+    let model = settings.as_ref().ok().and_then(Settings::model);
+    let matches = match usage::parse(&arguments, model) {
         Ok(matches) => matches,
         Err(usage::Stop::Help(text)) => {
             // A closed standard output is not an error.
@@ -55,21 +64,31 @@ fn main() -> ExitCode {
         }
         Err(usage::Stop::Wrong(text)) => return end(Err(usage::failure(&text)), json),
     };
-    end(execute(&matches, arguments.first()), json)
+    end(execute(&matches, settings, arguments.first()), json)
 }
 
-fn execute(matches: &ArgMatches, program: Option<&OsString>) -> Result<ExitCode, Failure> {
+fn execute(
+    matches: &ArgMatches,
+    settings: Result<Settings, Failure>,
+    program: Option<&OsString>,
+) -> Result<ExitCode, Failure> {
     let globals =
         Globals::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     trace::show(globals.verbose, globals.json);
-    let context = Context::new(globals, program);
     let (command, matches) =
         matches.subcommand().ok_or_else(|| Failure::usage("no command given"))?;
+    let settings = match settings {
+        Err(_) if !commands::needs_settings(command) => {
+            Settings::without_file(globals.profile.as_deref())?
+        }
+        settings => settings?,
+    };
+    let context = Context::new(globals, settings, program);
     let runtime = Runtime::new()
         .map_err(|error| Failure::other("could not start the async runtime", &error))?;
     let outcome = runtime.block_on(commands::execute(&context, command, matches));
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
-    outcome
+    outcome.map_err(|failure| context.settings.explain(failure))
 }
 
 fn end(outcome: Result<ExitCode, Failure>, json: bool) -> ExitCode {

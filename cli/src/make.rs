@@ -17,6 +17,7 @@ use crate::{
     submission::submit,
     target::{Saved, Target},
     wait::wait,
+    webhook_secret,
 };
 use imagekiln::{FieldKind, Request, Task};
 
@@ -46,10 +47,11 @@ fn output_arg() -> Arg {
         )
 }
 
-/// The target that `--output` names.
-pub fn target(matches: &ArgMatches) -> Target {
-    let output = matches.get_one::<OsString>(OUTPUT).map(OsString::as_os_str);
-    Target::of(output, flag(matches, OVERWRITE), flag(matches, MKDIR))
+/// The target that `--output` names, or else the settings.
+pub fn target(context: &Context, matches: &ArgMatches) -> Target {
+    let output = matches.get_one::<OsString>(OUTPUT).cloned();
+    let output = output.or_else(|| context.settings.output());
+    Target::of(output.as_deref(), flag(matches, OVERWRITE), flag(matches, MKDIR))
 }
 
 /// The options of the target, for another command line.
@@ -66,9 +68,9 @@ fn flag(matches: &ArgMatches, name: &str) -> bool {
     matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default()
 }
 
-/// Where `--output` says that the picture goes, for the history.
-pub fn destination(matches: &ArgMatches) -> Destination {
-    Destination::of(&target(matches))
+/// Where the picture goes, for the history.
+pub fn destination(context: &Context, matches: &ArgMatches) -> Destination {
+    Destination::of(&target(context, matches))
 }
 
 /// Submits, waits, saves.
@@ -77,7 +79,9 @@ pub async fn make(
     request: Request,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let target = target(matches);
+    let target = target(context, matches);
+    let request = webhook_secret::set(context, request, matches)?;
+    let request = context.settings.with_size(request);
     let request = with_format(context, request, matches, &target)?;
     plausible::check(&request)?;
     if preview::is_wanted(matches) {
@@ -85,7 +89,7 @@ pub async fn make(
     }
     // After the dry run, because it can create directories.
     target.check(context.output.json)?;
-    let recorder = context.recorder(&request, destination(matches))?;
+    let recorder = context.recorder(&request, destination(context, matches))?;
     let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
     let task = submit(context, &session, request, &interrupts).await?;

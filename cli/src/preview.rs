@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Value, json};
 
 use crate::{context::Context, failure::Failure, sanitize::printable};
-use imagekiln::{Client, ClientBuilder, Preview, Request};
+use imagekiln::{Client, Preview, Request};
 
 const DRY_RUN: &str = "dry-run";
 
@@ -26,7 +26,7 @@ pub fn is_wanted(matches: &ArgMatches) -> bool {
 /// Prints the request. Needs neither a key nor the network.
 pub fn print(context: &Context, request: Request) -> Result<(), Failure> {
     let simulated = context.globals.simulate;
-    let builder = if simulated { Client::builder() } else { ClientBuilder::from_env()? };
+    let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
     let operation = request.operation();
     let preview = builder.preview(request)?;
     context.output.result(

@@ -1,17 +1,17 @@
-//! The client of a command: connected to the service that the environment names, or to an
-//! in-process simulator.
+//! The client of a command: connected to the service that the settings name, or to an in-process
+//! simulator.
 
-use std::{env, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
-    base_url,
     context::Context,
     failure::Failure,
     history::{Record, Recorder},
     record::Directory,
+    settings::names::{DELIVERY_HOSTS, POLLING_HOSTS},
     tls,
 };
-use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder};
+use imagekiln::{Client, ClientBuilder};
 use imagekiln_simulator::{Config, Simulator, StartError};
 
 /// A client, its journal, and its simulator if it runs in this process.
@@ -62,11 +62,11 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
                 .regional_base_url(simulator.regional_base_url());
             (builder, Some(simulator))
         }
-        false => (from_environment()?, None),
+        false => (context.settings.service()?, None),
     };
-    let hosts = globals.allow_polling_host.iter();
+    let hosts = context.hosts(&globals.allow_polling_host, &POLLING_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
-    let hosts = globals.allow_delivery_host.iter();
+    let hosts = context.hosts(&globals.allow_delivery_host, &DELIVERY_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_delivery_host(host));
     let builder = match &globals.record {
         Some(path) => builder.recorder(Directory::create(path, context.output)?),
@@ -100,23 +100,4 @@ pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
         ),
         other => Failure::other("could not start the simulator", &other),
     })
-}
-
-fn from_environment() -> Result<ClientBuilder, Failure> {
-    let is_missing = |name: &str| {
-        env::var_os(name).is_none_or(|value| value.to_string_lossy().trim().is_empty())
-    };
-    let what = match (is_missing(API_KEY_VARIABLE), is_missing(BASE_URL_VARIABLE)) {
-        (true, true) => "the API key and the base URL are not set",
-        (true, false) => "the API key is not set",
-        (false, true) => "the base URL is not set",
-        (false, false) => {
-            base_url::check()?;
-            return Ok(ClientBuilder::from_env()?);
-        }
-    };
-    Err(Failure::settings(what).advise(format!(
-        "set {API_KEY_VARIABLE} and {BASE_URL_VARIABLE}, or add --simulate to use an in-process \
-         simulator"
-    )))
 }

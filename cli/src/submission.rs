@@ -3,7 +3,8 @@
 use std::pin::pin;
 
 use crate::{
-    context::Context, failure::Failure, history::place, interrupt::Interrupts, session::Session,
+    context::Context, directory::STATE_DIR_VARIABLE, failure::Failure, interrupt::Interrupts,
+    session::Session,
 };
 use imagekiln::{Request, Task};
 
@@ -48,8 +49,7 @@ fn explained(mut failure: Failure, session: &Session) -> Failure {
         let directory = recorder.directory().display();
         failure.message = format!("could not record the submission in {directory}");
         return failure.advise(format!(
-            "nothing was sent; set {} to another directory, or pass --no-history",
-            place::STATE_DIR_VARIABLE
+            "nothing was sent; set {STATE_DIR_VARIABLE} to another directory, or pass --no-history"
         ));
     }
     match session.take_record().filter(|_| failure.billing_unknown) {

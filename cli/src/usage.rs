@@ -14,6 +14,7 @@ use crate::{
     commands::{by_task, generate::DEFAULT_MODEL, run, submit},
     failure::Failure,
 };
+use imagekiln::Operation;
 
 /// Why no command is executed.
 pub enum Stop {
@@ -23,13 +24,17 @@ pub enum Stop {
     Wrong(String),
 }
 
-/// Parses in two steps, because the model decides which flags there are.
-pub fn parse(arguments: &[OsString]) -> Result<ArgMatches, Stop> {
+/// Parses in two steps, because the model decides which flags there are. `configured` is the model
+/// of commands without `--model`.
+pub fn parse(
+    arguments: &[OsString],
+    configured: Option<&'static Operation>,
+) -> Result<ArgMatches, Stop> {
     // `kiln batch` accepts several models; its flags are the fields of the first one.
     let named = before::model(arguments).and_then(|names| names.split(',').next());
     let default = || Stop::Wrong(format!("error: unknown model '{DEFAULT_MODEL}'"));
-    let model =
-        named.and_then(model::find).or_else(|| model::find(DEFAULT_MODEL)).ok_or_else(default)?;
+    let model = named.and_then(model::find).or(configured);
+    let model = model.or_else(|| model::find(DEFAULT_MODEL)).ok_or_else(default)?;
     if let Some(name) = named.filter(|name| model::find(name).is_none()) {
         // Without the model its flags are unknown, so report only the name.
         return Err(Stop::Wrong(unknown_model(name)));

@@ -42,10 +42,20 @@ const MODEL_FLAGS: [&str; 2] = ["--model", "-m"];
 
 /// The value of `--model`, which decides the flags of the commands that have it.
 pub fn model(arguments: &[OsString]) -> Option<&str> {
+    value(arguments, is_model_flag)
+}
+
+/// The value of `--profile`, which decides the default model.
+pub fn profile(arguments: &[OsString]) -> Option<&str> {
+    value(arguments, |flag| flag == "--profile")
+}
+
+/// The value of the first flag that `is_wanted`.
+fn value(arguments: &[OsString], is_wanted: impl Fn(&OsStr) -> bool) -> Option<&str> {
     let flags = flags(arguments);
     flags.iter().enumerate().find_map(|(at, argument)| match argument.to_str()?.split_once('=') {
-        None if is_model_flag(argument) => flags.get(at + 1)?.to_str(),
-        Some((flag, name)) if is_model_flag(OsStr::new(flag)) => Some(name),
+        None if is_wanted(argument) => flags.get(at + 1)?.to_str(),
+        Some((flag, value)) if is_wanted(OsStr::new(flag)) => Some(value),
         _ => None,
     })
 }
@@ -133,6 +143,8 @@ mod tests {
         assert_eq!(model(&words("kiln --json generate --model=gen-dev x")), Some("gen-dev"));
         assert_eq!(model(&words("kiln generate -- --model gen-dev")), None);
         assert_eq!(model(&words("kiln generate x --model")), None);
+        assert_eq!(profile(&words("kiln --profile work generate x")), Some("work"));
+        assert_eq!(profile(&words("kiln generate x -- --profile=work")), None);
     }
 
     #[test]

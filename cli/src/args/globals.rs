@@ -18,6 +18,9 @@ pub struct Globals {
     /// object per line
     #[arg(long, global = true)]
     pub json: bool,
+    /// Use the key and the settings of this profile; KILN_PROFILE does the same
+    #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
+    pub profile: Option<String>,
     /// How long to wait for a task, such as 90, 90s, 2m or 1h; the task continues after that
     /// [default: 10m]
     #[arg(long, global = true, hide_short_help = true)]

@@ -36,8 +36,10 @@ pub fn grammar(chosen: &'static Operation) -> Command {
         ))
         .after_long_help(format!(
             "{EXAMPLES}\n\n\
-             Settings come from the environment. IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL are\n\
-             required. IMAGEKILN_REGIONAL_BASE_URL is the base URL of regional models, and\n\
+             Settings come from flags, the environment and config.toml, in this order; see\n\
+             `kiln config --help`. An API key and a base URL are required: `kiln login`,\n\
+             IMAGEKILN_API_KEY or IMAGEKILN_API_KEY_FILE, and IMAGEKILN_BASE_URL.\n\
+             IMAGEKILN_REGIONAL_BASE_URL is the base URL of regional models, and\n\
              IMAGEKILN_MODEL_PREFIX the prefix of model names if it is not `gen`.\n\
              IMAGEKILN_WEBHOOK_URL and IMAGEKILN_WEBHOOK_SECRET are the webhook URL and its\n\
              signing secret, for requests that do not set their own.\n\
@@ -60,6 +62,9 @@ pub fn grammar(chosen: &'static Operation) -> Command {
             commands::webhook::command(),
             commands::models::command(),
             commands::simulate::command(),
+            commands::login::command(),
+            commands::logout::command(),
+            commands::config::command(),
             commands::completions::command(),
             commands::man::command(),
             Command::new(before::HELP)

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Arg, ArgAction, Command, builder::ValueParser, value_parser};
 
 use super::{extra, flag, numbered, size, value::Offered};
+use crate::webhook_secret;
 use imagekiln::{Field, FieldKind, Operation, PathParameter, operations};
 
 /// The fields that `-h` shows, as far as a model has them. `--help` shows all.
@@ -104,9 +105,10 @@ pub fn with_fields(
         model.path_parameters.iter().map(|p| parameter_arg(p, &flag::of_field(p.name, &taken)));
     let fields = model.fields.iter().filter(|field| !elsewhere.contains(&field.name));
     let fields = fields.map(|field| field_arg(model, field, &flag::of_field(field.name, &taken)));
-    let options = options.iter().cloned().map(|option| match option.get_id() == size::SIZE {
-        true => option.hide(!size::applies(model)),
-        false => option,
+    let options = options.iter().cloned().map(|option| match option.get_id().as_str() {
+        size::SIZE => option.hide(!size::applies(model)),
+        webhook_secret::FILE => option.hide(!webhook_secret::applies(model)),
+        _ => option,
     });
     command.args(options).args(parameters).args(fields).args(extra::args())
 }

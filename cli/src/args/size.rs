@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use imagekiln::{Operation, Request};
 
 /// The fields that the option sets.
-const FIELDS: [&str; 2] = ["width", "height"];
+pub const FIELDS: [&str; 2] = ["width", "height"];
 
 /// The id of the option.
 pub const SIZE: &str = "size";
@@ -21,7 +21,8 @@ pub fn arg() -> Arg {
         .help("The size in pixels, such as 1024x768: sets the fields width and height")
 }
 
-fn parse(text: &str) -> Result<[u32; 2], String> {
+/// Reads a width and a height.
+pub fn parse(text: &str) -> Result<[u32; 2], String> {
     let sides = text.split_once(['x', 'X', '\u{d7}']);
     let sides = sides.and_then(|(width, height)| {
         Some([width.trim().parse().ok()?, height.trim().parse().ok()?])
@@ -48,10 +49,13 @@ pub fn set(request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
         let problem = format!("{model} has no fields for the width and the height");
         return Err(Failure::usage(problem).advise(advice));
     }
-    Ok(FIELDS
-        .into_iter()
-        .zip(sides)
-        .fold(request, |request, (name, side)| request.field(name, *side)))
+    Ok(with_sides(request, *sides))
+}
+
+/// Sets the two fields.
+pub fn with_sides(request: Request, sides: [u32; 2]) -> Request {
+    let fields = FIELDS.into_iter().zip(sides);
+    fields.fold(request, |request, (name, side)| request.field(name, side))
 }
 
 #[cfg(test)]

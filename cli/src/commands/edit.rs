@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::generate::{DEFAULT_MODEL, any_model, chosen, of_model, with_prompt};
+use super::generate::{any_model, chosen, default_model, of_model, with_prompt};
 use crate::{
     args::{
         image::Images,
@@ -43,7 +43,7 @@ pub fn command(chosen: &'static Operation) -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let model = chosen(matches, DEFAULT_MODEL)?;
+    let model = chosen(matches, default_model(context)?)?;
     let given: Vec<&OsString> = matches.get_many("images").into_iter().flatten().collect();
     let fields = fields_for(model, given.len())?;
     let mut images = Images::default();

@@ -12,7 +12,7 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    make, preview,
+    make, preview, webhook_secret,
 };
 use imagekiln::{Operation, Request};
 
@@ -46,7 +46,12 @@ pub fn of_model(
         command,
         chosen,
         elsewhere,
-        &[&[model][..], &make::output_args(), &[size::arg(), preview::arg()]].concat(),
+        &[
+            &[model][..],
+            &make::output_args(),
+            &[size::arg(), webhook_secret::arg(), preview::arg()],
+        ]
+        .concat(),
     )
     .after_help(format!("{examples}\n\n`--help` lists all fields of {chosen}. {}", model::IMAGE))
     .after_long_help(format!(
@@ -83,14 +88,23 @@ pub fn model_names(models: impl Iterator<Item = &'static Operation>) -> Possible
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let mut images = Images::default();
     let prompt = prompt::read(matches, &mut images, edit::NAME)?;
-    let model = chosen(matches, DEFAULT_MODEL)?;
+    let model = chosen(matches, default_model(context)?)?;
     let request = request::from_flags(model, matches, &mut images)?;
     make::make(context, with_prompt(request, prompt)?, matches).await
 }
 
+/// The model of commands without `--model`.
+pub fn default_model(context: &Context) -> Result<&'static Operation, Failure> {
+    let model = context.settings.model().or_else(|| model::find(DEFAULT_MODEL));
+    model.ok_or_else(|| Failure::usage("no default model"))
+}
+
 /// The model that `--model` names, or the default.
-pub fn chosen(matches: &ArgMatches, default: &str) -> Result<&'static Operation, Failure> {
-    let name = matches.get_one::<String>("model").map_or(default, String::as_str);
+pub fn chosen(
+    matches: &ArgMatches,
+    default: &'static Operation,
+) -> Result<&'static Operation, Failure> {
+    let Some(name) = matches.get_one::<String>("model") else { return Ok(default) };
     model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))
 }
 

@@ -3,9 +3,12 @@
 pub mod batch;
 pub mod by_task;
 pub mod completions;
+pub mod config;
 pub mod edit;
 pub mod generate;
 pub mod history;
+pub mod login;
+pub mod logout;
 pub mod man;
 pub mod models;
 pub mod resume;
@@ -20,6 +23,22 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 
 use crate::{context::Context, failure::Failure};
+
+/// Whether a command can't work if `config.toml` is damaged.
+pub fn needs_settings(command: &str) -> bool {
+    const WITHOUT: [&str; 9] = [
+        login::NAME,
+        logout::NAME,
+        config::NAME,
+        history::NAME,
+        webhook::NAME,
+        models::NAME,
+        simulate::NAME,
+        completions::NAME,
+        man::NAME,
+    ];
+    !WITHOUT.contains(&command)
+}
 
 /// Executes a command.
 pub async fn execute(
@@ -39,6 +58,9 @@ pub async fn execute(
         history::NAME => history::execute(context, matches),
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context, matches),
+        login::NAME => login::execute(context),
+        logout::NAME => logout::execute(context),
+        config::NAME => config::execute(context, matches),
         completions::NAME => completions::execute(matches),
         man::NAME => man::execute(matches),
         other => match by_task::find(other) {

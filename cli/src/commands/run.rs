@@ -6,7 +6,7 @@ use crate::{
     args::{image::Images, model, request, size},
     context::Context,
     failure::Failure,
-    make, preview,
+    make, preview, webhook_secret,
 };
 use imagekiln::Request;
 
@@ -25,7 +25,8 @@ pub fn command() -> Command {
         .about("Run any model with any of its fields: submit, wait, save")
         .after_help(format!("{EXAMPLES}\n\n{MODEL_HELP}"))
         .subcommands(model::subcommands(
-            &[&make::output_args()[..], &[size::arg(), preview::arg()]].concat(),
+            &[&make::output_args()[..], &[size::arg(), webhook_secret::arg(), preview::arg()]]
+                .concat(),
         ))
 }
 

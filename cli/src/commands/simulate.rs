@@ -231,15 +231,13 @@ fn from_file(path: &Path) -> Result<Config, Failure> {
 
 /// The environment variables for a client.
 fn variables(simulator: &Simulator, prefix: &str) -> Vec<(&'static str, String)> {
-    let mut variables = vec![
+    vec![
         (API_KEY_VARIABLE, simulator.api_key().to_owned()),
         (BASE_URL_VARIABLE, simulator.base_url().to_owned()),
         (REGIONAL_BASE_URL_VARIABLE, simulator.regional_base_url().to_owned()),
-    ];
-    if prefix != "gen" {
-        variables.push((MODEL_PREFIX_VARIABLE, prefix.to_owned()));
-    }
-    variables
+        // The user's own settings may have the prefix of another service.
+        (MODEL_PREFIX_VARIABLE, prefix.to_owned()),
+    ]
 }
 
 /// The URL that opens the page.

@@ -16,6 +16,7 @@ use crate::{
     session::Session,
     submission,
     target::Place,
+    webhook_secret,
 };
 
 pub const NAME: &str = "submit";
@@ -30,17 +31,20 @@ pub fn command() -> Command {
         .about("Submit without waiting, and print the task as JSON for `kiln task`")
         .after_help(format!("{EXAMPLES}\n\n{}", run::MODEL_HELP))
         .subcommands(model::subcommands(
-            &[&make::output_args()[..], &[size::arg(), preview::arg()]].concat(),
+            &[&make::output_args()[..], &[size::arg(), webhook_secret::arg(), preview::arg()]]
+                .concat(),
         ))
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (request, matches) = run::request(matches)?;
-    let target = make::target(matches);
+    let target = make::target(context, matches);
     if target.place == Place::Stdout {
         return Err(Failure::usage("`kiln submit` can't write the picture to standard output")
             .advise("nothing was sent; pass a file to --output"));
     }
+    let request = webhook_secret::set(context, request, matches)?;
+    let request = context.settings.with_size(request);
     let request = make::with_format(context, request, matches, &target)?;
     plausible::check(&request)?;
     if preview::is_wanted(matches) {
@@ -48,7 +52,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     }
     // After the dry run, because it can create directories.
     target.check(context.output.json)?;
-    let recorder = context.recorder(&request, make::destination(matches))?;
+    let recorder = context.recorder(&request, make::destination(context, matches))?;
     let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
     let task = submission::submit(context, &session, request, &interrupts).await?;

@@ -142,7 +142,7 @@ async fn save(
     record: Option<Record>,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let mut target = make::target(matches);
+    let mut target = make::target(context, matches);
     let has_output = matches.contains_id(make::OUTPUT);
     // The history keeps where the picture was saved first.
     let mut record = record.filter(|record| !matches!(record.entry.end, Some(End::Saved { .. })));
@@ -151,7 +151,7 @@ async fn save(
     }
     target.check(context.output.json)?;
     if let Some(record) = record.as_mut().filter(|_| has_output) {
-        record.redirect(make::destination(matches));
+        record.redirect(make::destination(context, matches));
     }
     let interrupts = Interrupts::listen()?;
     let saved = make::finish(context, task, &target, record.as_mut(), &interrupts).await;

@@ -5,7 +5,7 @@
 //! submission. The system releases the lock when the process ends, however it ends.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
     time::Duration,
@@ -14,7 +14,7 @@ use std::{
 use tempfile::{Builder, NamedTempFile};
 
 use super::{entry::Entry, place};
-use crate::failure::Failure;
+use crate::{directory::create_private, failure::Failure};
 
 /// The number of finished submissions that are kept.
 const MAX_FINISHED: usize = 1_000;
@@ -176,14 +176,6 @@ fn private() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
-}
-
-fn create_private(directory: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
 }
 
 /// Makes a new name in a directory durable.

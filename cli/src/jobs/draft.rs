@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::similar::hint;
-use crate::{args::model, sanitize::one_line};
+use crate::{args::model, sanitize::one_line, similar::hint};
 
 /// The members of a job that are not fields of its model.
 pub const OWN: [&str; 5] = ["model", "name", "target", EXTRA, EXTRA_IMAGES];

@@ -13,7 +13,6 @@ mod matrix;
 mod names;
 mod planner;
 mod problem;
-mod similar;
 mod source;
 mod text;
 

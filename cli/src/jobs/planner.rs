@@ -13,9 +13,8 @@ use super::{
     fields::{self, Converted},
     names::Names,
     problem::Problems,
-    similar::hint,
 };
-use crate::{args::model, failure::Failure, plausible, sanitize::one_line};
+use crate::{args::model, failure::Failure, plausible, sanitize::one_line, similar::hint};
 use imagekiln::{Operation, Request};
 use imagekiln_batch::Template;
 

@@ -19,20 +19,32 @@ use imagekiln_testbed::picture;
 pub const AGES: Duration = Duration::from_secs(3600);
 
 /// A temporary directory in which the program runs, without the settings of our environment, and
-/// another one for its state.
+/// two others for its state and its settings.
 pub struct Place {
     directory: TempDir,
     state: TempDir,
+    config: TempDir,
 }
 
 impl Place {
     pub fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), state: tempfile::tempdir().unwrap() }
+        let [directory, state, config] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        Self { directory, state, config }
     }
 
     /// The directory of the history.
     pub fn history(&self) -> PathBuf {
         self.state.path().join("history")
+    }
+
+    /// A path in the directory of the settings.
+    pub fn config(&self, name: &str) -> PathBuf {
+        self.config.path().join(name)
+    }
+
+    /// Writes `config.toml`.
+    pub fn configure(&self, text: &str) {
+        std::fs::write(self.config("config.toml"), text).unwrap();
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -78,12 +90,27 @@ impl Place {
         }
         command.current_dir(self.directory.path()).stdin(Stdio::null());
         command.env("KILN_STATE_DIR", self.state.path());
+        command.env("KILN_CONFIG_DIR", self.config.path());
         command
     }
 
     pub fn run(&self, arguments: &[&str]) -> Outcome {
         Outcome::of(self.kiln(arguments).output().unwrap())
     }
+
+    /// Runs the program with this standard input.
+    pub fn run_with_stdin(&self, arguments: &[&str], input: &[u8]) -> Outcome {
+        with_stdin(&mut self.kiln(arguments), input)
+    }
+}
+
+/// Runs a command with this standard input.
+fn with_stdin(command: &mut Command, input: &[u8]) -> Outcome {
+    let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = streams.spawn().unwrap();
+    // The pipe is closed if the program ends before it reads.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    Outcome::of(child.wait_with_output().unwrap())
 }
 
 /// A directory whose environment points to a simulator.
@@ -129,16 +156,7 @@ impl Bench {
 
     /// Runs the program with this standard input.
     pub fn run_with_stdin(&self, arguments: &[&str], input: &[u8]) -> Outcome {
-        let mut child = self
-            .kiln(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // The pipe is closed if the program ends before it reads.
-        let _ = child.stdin.take().unwrap().write_all(input);
-        Outcome::of(child.wait_with_output().unwrap())
+        with_stdin(&mut self.kiln(arguments), input)
     }
 
     /// Runs a shell script in which `kiln` is the program.

@@ -30,6 +30,9 @@ fn each_command() {
         "webhook",
         "models",
         "simulate",
+        "login",
+        "logout",
+        "config",
         "completions",
         "man",
     ] {

@@ -4,6 +4,7 @@ mod batch;
 mod bench;
 mod by_task;
 mod completions;
+mod configured;
 mod errors;
 mod every_model;
 mod generating;
@@ -12,6 +13,7 @@ mod history;
 mod images;
 #[cfg(unix)]
 mod interruption;
+mod keys;
 mod machine;
 mod mistakes;
 mod models;
@@ -24,7 +26,10 @@ mod resuming;
 mod running;
 mod saving;
 mod server;
+mod settings;
 mod simulating;
 mod tasks;
+#[cfg(unix)]
+mod terminal;
 mod testing;
 mod webhook;

@@ -19,6 +19,9 @@ pub struct Server {
 /// A complete request that waits for its response.
 pub struct Exchange {
     pub line: String,
+    /// The header lines.
+    pub headers: String,
+    pub body: Vec<u8>,
     stream: TcpStream,
 }
 
@@ -58,18 +61,20 @@ impl Exchange {
         let mut reader = BufReader::new(stream.try_clone().unwrap());
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
-        let mut length = 0;
+        let (mut length, mut headers) = (0, String::new());
         loop {
             let mut header = String::new();
             reader.read_line(&mut header).unwrap();
+            headers += &header;
             match header.trim().to_lowercase().split_once(':') {
                 Some(("content-length", value)) => length = value.trim().parse().unwrap(),
                 Some(_) => {}
                 None => break,
             }
         }
-        reader.read_exact(&mut vec![0; length]).unwrap();
-        Self { line: line.trim().to_owned(), stream }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        Self { line: line.trim().to_owned(), headers, body, stream }
     }
 
     pub fn respond(self, status: u16, body: &Value) {

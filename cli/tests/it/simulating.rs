@@ -54,9 +54,18 @@ fn the_printed_commands_work() {
 #[test]
 fn the_greeting() {
     let mut simulating = Simulating::start(&Place::new(), &[]);
-    let lines: Vec<String> = simulating.lines().take(17).collect();
+    let lines: Vec<String> = simulating.lines().take(18).collect();
     assert!(lines.iter().any(|line| line.contains("curl")), "{lines:?}");
     assert_shown!("simulate", lines.join("\n"));
+}
+
+#[test]
+fn the_settings_of_the_user_do_not_reach_the_simulator() {
+    let place = Place::new();
+    place.configure("base_url = \"http://127.0.0.1:1\"\nmodel_prefix = \"xyz\"\n");
+    let kiln = [env!("CARGO_BIN_EXE_kiln"), "generate", "a fox", "-s", "64x64", "-o", "fox.png"];
+    place.run(&[&["simulate", "--ready-after", "0", "--"], &kiln[..]].concat()).ok();
+    assert_eq!(place.files(), ["fox.png"]);
 }
 
 #[test]

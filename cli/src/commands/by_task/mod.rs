@@ -11,7 +11,7 @@ mod table;
 use clap::{ArgMatches, Command};
 
 use self::{argument::Argument, mode::Modes, need::Need};
-use super::generate::{chosen, model_arg, of_model};
+use super::generate::{chosen, default_model, model_arg, of_model};
 use crate::{
     args::{image::Images, model, request},
     context::Context,
@@ -52,7 +52,7 @@ pub async fn execute(
     task: &'static Task,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let request = task.request(matches)?;
+    let request = task.request(context, matches)?;
     let unlisted = task.unlisted(request.operation());
     let assumed: Vec<&str> = unlisted.filter(|name| request.has_field(name)).collect();
     if !assumed.is_empty() {
@@ -121,8 +121,8 @@ impl Task {
         text
     }
 
-    fn request(&self, matches: &ArgMatches) -> Result<Request, Failure> {
-        let model = chosen(matches, self.models.first().copied().unwrap_or_default())?;
+    fn request(&self, context: &Context, matches: &ArgMatches) -> Result<Request, Failure> {
+        let model = chosen(matches, self.model(default_model(context)?))?;
         let mut images = Images::default();
         let mut request = request::from_flags(model, matches, &mut images)?;
         let mut first = None;

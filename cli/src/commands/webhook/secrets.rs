@@ -1,18 +1,11 @@
 //! The webhook secrets, which come from the environment and from files, never from an argument.
 
-use std::{
-    env, fs,
-    io::{self, Read},
-    path::{Path, PathBuf},
-};
+use std::{env, path::PathBuf};
 
 use clap::{ArgAction, Args};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, secret_file};
 use imagekiln::{WEBHOOK_SECRET_VARIABLE, WebhookSecret};
-
-/// The maximum size of a secret file in bytes, so that an endless device can't exhaust the memory.
-const MAX_BYTES: u64 = 64 * 1024;
 
 #[derive(Args)]
 #[command(next_help_heading = "Signature")]
@@ -27,7 +20,10 @@ pub struct SecretOptions {
 impl SecretOptions {
     /// All secrets: the one in the environment, then those in the files.
     pub fn read(&self) -> Result<Vec<WebhookSecret>, Failure> {
-        let files = self.files.iter().map(|path| from_file(path).map(Some));
+        let files = self
+            .files
+            .iter()
+            .map(|path| secret_file::read(path, "the secret file").map(|text| Some(text.into())));
         let all = std::iter::once(from_environment()).chain(files);
         all.filter_map(Result::transpose).collect()
     }
@@ -45,30 +41,4 @@ fn from_environment() -> Result<Option<WebhookSecret>, Failure> {
             Err(Failure::settings(format!("{WEBHOOK_SECRET_VARIABLE} is not valid Unicode")))
         }
     }
-}
-
-/// Removes the newline that editors add at the end of a file.
-fn from_file(path: &Path) -> Result<WebhookSecret, Failure> {
-    let wrong =
-        |problem: &str| Failure::settings(format!("the secret file {} {problem}", path.display()));
-    let bytes = read(path).map_err(|error| {
-        Failure::file(format!("could not read the secret file {}", path.display()), error)
-    })?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(wrong("is larger than 64 KiB").advise("pass a file with only the secret in it"));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| wrong("is not valid UTF-8"))?;
-    let secret = text
-        .strip_suffix('\n')
-        .map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
-    match secret.trim().is_empty() {
-        true => Err(wrong("is empty")),
-        false => Ok(secret.into()),
-    }
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use crate::{
     args::{extra, model, value},
-    commands::generate::{DEFAULT_MODEL, model_names},
+    commands::generate::{DEFAULT_MODEL, chosen, model_names},
+    context::Context,
     failure::Failure,
     jobs::{Cell, DEFAULT_TARGET, Defaults, Format, Matrix, Part, Setting, Source, seeds},
 };
@@ -116,10 +117,12 @@ pub fn describe_jobs(matches: &ArgMatches) -> bool {
 }
 
 /// What the flags set for every job.
-pub fn defaults(matches: &ArgMatches, source: &Source) -> Result<Defaults, Failure> {
-    let name = matches.get_one::<String>("model").map_or(DEFAULT_MODEL, String::as_str);
-    let model =
-        model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
+pub fn defaults(
+    context: &Context,
+    matches: &ArgMatches,
+    source: &Source,
+) -> Result<Defaults, Failure> {
+    let model = chosen(context, matches)?;
     let mut settings = Vec::new();
     for parameter in model.path_parameters {
         let text = matches.get_one::<String>(&model::parameter_id(parameter.name));

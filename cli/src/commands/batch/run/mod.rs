@@ -81,7 +81,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let Some(source) = arguments::source(matches)? else {
         return resume(context, matches, output, place).await;
     };
-    let jobs = jobs::read(&source, &arguments::defaults(matches, &source)?)?;
+    let jobs = jobs::read(&source, &arguments::defaults(context, matches, &source)?)?;
     if matches.get_flag("dry-run") {
         let known = Known::read(place.as_ref()).await?;
         let price = |model: &Operation| {
@@ -143,8 +143,9 @@ async fn run(
     }
     let interrupts = Interrupts::listen()?;
     let signal = interrupts.clone();
-    let batch =
-        with_options(batch, matches).save_to(output).stop_when(async move { signal.first().await });
+    let batch = with_options(batch, context, matches)
+        .save_to(output)
+        .stop_when(async move { signal.first().await });
     let resume = Resume { context, matches, output, place: &place };
     outcome::check(drive(context, batch, &interrupts).await?, &resume)
 }
@@ -187,9 +188,10 @@ async fn open(place: &Place, matches: &ArgMatches, output: &str) -> Result<Ledge
     place.open().await
 }
 
-fn with_options(mut batch: Batch, matches: &ArgMatches) -> Batch {
-    if let Some(jobs) = matches.get_one::<u16>("max-active") {
-        batch = batch.max_active((*jobs).into());
+fn with_options(mut batch: Batch, context: &Context, matches: &ArgMatches) -> Batch {
+    let jobs = matches.get_one::<u16>("max-active").copied();
+    if let Some(jobs) = jobs.or_else(|| context.settings.max_active_tasks()) {
+        batch = batch.max_active(jobs.into());
     }
     if let Some(credits) = matches.get_one::<f64>("budget") {
         batch = batch.budget(*credits);

@@ -1,0 +1,176 @@
+//! `kiln config`: the settings in effect, and where each comes from.
+
+use clap::{ArgMatches, Command};
+use serde_json::{Value, json};
+
+use crate::{
+    context::Context,
+    failure::Failure,
+    output::{line_on_stdout, write_failed},
+    sanitize::printable,
+    settings::{
+        Found, Settings, Source, key,
+        names::{DEADLINE, DELIVERY_HOSTS, NAMES, Name, POLLING_HOSTS},
+    },
+};
+use imagekiln::{ALLOW_HTTP_VARIABLE, Address, WEBHOOK_SECRET_VARIABLE};
+
+pub const NAME: &str = "config";
+
+const PATH: &str = "path";
+
+/// What is shown of secrets.
+const SET: &str = "[set]";
+const NOT_SET: &str = "-";
+
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("Show the settings in effect, and where each comes from")
+        .disable_help_subcommand(true)
+        .subcommand(Command::new(PATH).about("Print the path of config.toml"))
+        .after_help(format!(
+            "A setting comes from the first of these that has it: its flag, the environment,\n\
+             [profile.NAME] in config.toml, the rest of config.toml. Secrets are shown as {SET},\n\
+             and do not belong in config.toml: `kiln login` stores the API key.\n\n{}",
+            table_of_names()
+        ))
+}
+
+/// The settings of `config.toml` with their flags and variables.
+fn table_of_names() -> String {
+    let line = |name: &&Name| {
+        let other: Vec<_> = [name.flag, name.variable].into_iter().flatten().collect();
+        format!("\n  {:<22}{}", name.name, other.join(", "))
+    };
+    format!("Settings in config.toml:{}", NAMES.iter().map(line).collect::<String>())
+}
+
+pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let path = context.settings.directory()?.join("config.toml");
+    if matches.subcommand_name() == Some(PATH) {
+        return context.output.result(|| path.display().to_string(), || json!({ "path": path }));
+    }
+    let settings = Settings::load(context.globals.profile.as_deref())?;
+    let rows = rows(context, &settings)?;
+    if context.output.json {
+        let rows = rows.into_iter().map(
+            |row| json!({ "name": row.name, "value": row.value, "source": row.source.to_string() }),
+        );
+        let settings: Vec<Value> = rows.collect();
+        return context
+            .output
+            .result(String::new, || json!({ "path": path, "settings": settings }));
+    }
+    line_on_stdout(&table(&rows)).or_else(write_failed)
+}
+
+/// A line of the table. The value is `null` if there is none, `[set]` for a secret.
+struct Row {
+    name: &'static str,
+    value: Value,
+    source: Source,
+}
+
+fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failure> {
+    let simulate = context.globals.simulate;
+    let profile = &settings.profile;
+    let mut rows = vec![
+        Row { name: "profile", value: json!(profile.name), source: profile.source.clone() },
+        api_key(settings, simulate)?,
+    ];
+    rows.extend(NAMES.into_iter().map(|name| row(context, settings, name)));
+    rows.extend([
+        of_variable("webhook_secret", WEBHOOK_SECRET_VARIABLE, |_| json!(SET)),
+        of_variable("allow_http", ALLOW_HTTP_VARIABLE, |text| json!(text)),
+    ]);
+    if simulate {
+        let service = ["base_url", "regional_base_url", "model_prefix", "webhook_url"];
+        let mut ignored = rows.iter_mut().filter(|row| service.contains(&row.name));
+        ignored.by_ref().for_each(|row| {
+            (row.value, row.source) = (Value::Null, Source::Flag("--simulate"));
+        });
+    }
+    Ok(rows)
+}
+
+/// A simulator has a key of its own, so the key is not read.
+fn api_key(settings: &Settings, simulate: bool) -> Result<Row, Failure> {
+    let name = "api_key";
+    if simulate {
+        return Ok(Row { name, value: Value::Null, source: Source::Flag("--simulate") });
+    }
+    Ok(match key::find(settings)? {
+        Some(key) => Row { name, value: json!(SET), source: key.source },
+        None => Row { name, value: Value::Null, source: Source::Default },
+    })
+}
+
+fn row(context: &Context, settings: &Settings, name: &'static Name) -> Row {
+    let found = of_flag(context, name).or_else(|| settings.find(name));
+    let Some(Found { texts, source }) = found else {
+        let value = if name.default == NOT_SET { Value::Null } else { json!(name.default) };
+        return Row { name: name.name, value, source: Source::Default };
+    };
+    // The query of a URL may contain a secret.
+    let is_url = name.name.ends_with("_url");
+    let shown = |text: String| if is_url { url(&text) } else { text };
+    let mut texts = texts.into_iter().map(shown);
+    let value = if name.is_list { texts.collect() } else { texts.next().into() };
+    Row { name: name.name, value, source }
+}
+
+/// A URL without its user and its query.
+fn url(text: &str) -> String {
+    let shown = Address::from(text).to_string();
+    let is_bare = !text.ends_with('/');
+    shown.strip_suffix('/').filter(|_| is_bare).map_or(shown.clone(), str::to_owned)
+}
+
+/// The value of a global option.
+fn of_flag(context: &Context, name: &Name) -> Option<Found> {
+    let globals = &context.globals;
+    let texts = match name.name {
+        name if name == DEADLINE.name => globals
+            .deadline
+            .map(|deadline| format!("{}s", deadline.as_secs_f64()))
+            .into_iter()
+            .collect(),
+        name if name == POLLING_HOSTS.name => globals.allow_polling_host.clone(),
+        name if name == DELIVERY_HOSTS.name => globals.allow_delivery_host.clone(),
+        _ => Vec::new(),
+    };
+    let source = Source::Flag(name.flag?);
+    (!texts.is_empty()).then_some(Found { texts, source })
+}
+
+fn of_variable(name: &'static str, variable: &'static str, shown: fn(String) -> Value) -> Row {
+    let text = std::env::var(variable).ok().filter(|text| !text.trim().is_empty());
+    match text {
+        Some(text) => Row { name, value: shown(text), source: Source::Variable(variable) },
+        None => Row { name, value: Value::Null, source: Source::Default },
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let cells =
+        rows.iter().map(|row| [row.name.to_owned(), shown(&row.value), row.source.to_string()]);
+    let header = ["SETTING", "VALUE", "SOURCE"].map(str::to_owned);
+    let cells: Vec<_> = std::iter::once(header).chain(cells).collect();
+    let width = |column: usize| {
+        cells.iter().map(|row: &[String; 3]| row[column].chars().count()).max().unwrap_or_default()
+    };
+    let (first, second) = (width(0), width(1));
+    let line =
+        |[name, value, source]: &[String; 3]| format!("{name:<first$}  {value:<second$}  {source}");
+    cells.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A value on one line.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => NOT_SET.to_owned(),
+        Value::String(text) => printable(text),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,50 @@
+//! Files that contain a secret and nothing else.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use crate::failure::Failure;
+
+/// The maximum size of a secret in bytes, so that an endless device can't exhaust the memory.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// Reads a file without the newline that editors add at its end. `what` names the file in errors,
+/// which never quote its content.
+pub fn read(path: &Path, what: &str) -> Result<String, Failure> {
+    let name = format!("{what} {}", path.display());
+    File::open(path)
+        .and_then(bounded)
+        .map_err(|error| Failure::file(format!("could not read {name}"), error))
+        .and_then(|bytes| text(bytes, &name))
+}
+
+/// Reads a secret from standard input.
+pub fn read_stdin() -> Result<String, Failure> {
+    bounded(io::stdin().lock())
+        .map_err(|error| Failure::file("could not read standard input", error))
+        .and_then(|bytes| text(bytes, "standard input"))
+}
+
+fn bounded(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
+    let wrong = |problem: &str| Failure::settings(format!("{name} {problem}"));
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(wrong("is larger than 64 KiB").advise("pass a file with only the secret in it"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| wrong("is not valid UTF-8"))?;
+    let secret = text
+        .strip_suffix('\n')
+        .map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
+    match secret.trim().is_empty() {
+        true => Err(wrong("is empty")),
+        false => Ok(secret.to_owned()),
+    }
+}

@@ -1,0 +1,183 @@
+//! The settings of a command. In the order of precedence they come from its flags, the environment,
+//! the profile in `config.toml`, the rest of `config.toml`, and defaults.
+
+mod file;
+pub mod key;
+pub mod names;
+pub mod profile;
+pub mod service;
+
+use std::{
+    env,
+    ffi::OsString,
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use self::{
+    file::File,
+    names::{DEADLINE, MAX_ACTIVE_TASKS, MODEL, Name, OUTPUT, SIZE},
+    profile::Profile,
+};
+use crate::{
+    args::{model, size, value},
+    directory::{self, CONFIG_DIR_VARIABLE},
+    failure::Failure,
+    similar::hint,
+};
+use imagekiln::{Operation, Request};
+
+/// The settings from the environment and from `config.toml`.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub profile: Profile,
+    /// Where `config.toml` and the keys are. `None` if there is no home directory.
+    directory: Option<PathBuf>,
+    file: File,
+}
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Flag(&'static str),
+    Variable(&'static str),
+    Login,
+    Profile(String),
+    File,
+    Default,
+}
+
+/// A setting with its source.
+#[derive(Debug)]
+pub struct Found {
+    pub texts: Vec<String>,
+    pub source: Source,
+}
+
+impl Settings {
+    /// Reads the settings of the profile that the flag names, or the environment.
+    pub fn load(profile: Option<&str>) -> Result<Self, Failure> {
+        let mut settings = Self::without_file(profile)?;
+        if let Some(path) = settings.path() {
+            settings.file = file::read(&path)?;
+        }
+        settings.check_profile()?;
+        Ok(settings)
+    }
+
+    /// The settings without those of `config.toml`, for commands that work if it is damaged.
+    pub fn without_file(profile: Option<&str>) -> Result<Self, Failure> {
+        let profile = Profile::chosen(profile)?;
+        Ok(Self { profile, directory: directory::config(), file: File::default() })
+    }
+
+    /// Refuses a profile that has neither settings nor a key, because its name is misspelled.
+    fn check_profile(&self) -> Result<(), Failure> {
+        let Profile { name, source } = &self.profile;
+        let is_known =
+            self.file.profiles.contains(name) || self.key_path().is_some_and(|path| path.exists());
+        if !self.profile.is_named() || is_known {
+            return Ok(());
+        }
+        let known = self.file.profiles.iter().map(String::as_str);
+        let problem = format!("there is no profile `{name}` ({source}){}", hint(name, known));
+        Err(Failure::settings(problem).advise(format!(
+            "run `kiln login --profile {name}` to store its key, or add [profile.{name}] to the \
+             file that `kiln config path` prints"
+        )))
+    }
+
+    /// The path of `config.toml`, which may not exist.
+    pub fn path(&self) -> Option<PathBuf> {
+        Some(self.directory.as_ref()?.join("config.toml"))
+    }
+
+    /// Where `config.toml` and the keys are, which may not exist.
+    pub fn directory(&self) -> Result<&Path, Failure> {
+        self.directory.as_deref().ok_or_else(|| {
+            let problem = "could not find a directory for settings: there is no home directory";
+            Failure::settings(problem).advise(format!("set {CONFIG_DIR_VARIABLE} to a directory"))
+        })
+    }
+
+    /// Where the key of the profile is stored.
+    pub fn key_path(&self) -> Option<PathBuf> {
+        Some(key::path(self.directory.as_ref()?, &self.profile.name))
+    }
+
+    /// A setting of the environment or the file. Empty variables count as unset.
+    pub fn find(&self, name: &Name) -> Option<Found> {
+        let variable = name.variable.and_then(|variable| {
+            let text = env::var(variable).ok().filter(|text| !text.trim().is_empty())?;
+            Some(Found { texts: vec![text], source: Source::Variable(variable) })
+        });
+        let in_file = |profile: Option<&str>, source: Source| {
+            let entries = &self.file.entries;
+            let entry = entries
+                .iter()
+                .find(|entry| entry.name == name.name && entry.profile.as_deref() == profile)?;
+            Some(Found { texts: entry.texts.clone(), source })
+        };
+        let profile = &self.profile.name;
+        variable
+            .or_else(|| in_file(Some(profile), Source::Profile(profile.clone())))
+            .or_else(|| in_file(None, Source::File))
+    }
+
+    /// The only text of a setting that is not a list.
+    fn text(&self, name: &Name) -> Option<String> {
+        self.find(name)?.texts.pop()
+    }
+
+    /// The texts of a list.
+    pub fn list(&self, name: &Name) -> Vec<String> {
+        self.find(name).map(|found| found.texts).unwrap_or_default()
+    }
+
+    /// The model of commands without `--model`.
+    pub fn model(&self) -> Option<&'static Operation> {
+        model::find(&self.text(&MODEL)?)
+    }
+
+    /// What applies without `--output`. `~/` is the home directory.
+    pub fn output(&self) -> Option<OsString> {
+        let text = self.text(&OUTPUT)?;
+        let in_home = text.strip_prefix("~/").and_then(|rest| Some(directory::home()?.join(rest)));
+        Some(in_home.map_or(text.into(), PathBuf::into_os_string))
+    }
+
+    /// How long a command waits for a task without `--deadline`.
+    pub fn deadline(&self) -> Option<Duration> {
+        value::duration(&self.text(&DEADLINE)?).ok()
+    }
+
+    /// How many jobs of a batch are active without `--max-active`.
+    pub fn max_active_tasks(&self) -> Option<u16> {
+        self.text(&MAX_ACTIVE_TASKS)?.parse().ok()
+    }
+
+    /// Sets the size, if the model has one and the request does not say how large the picture is.
+    pub fn with_size(&self, request: Request) -> Request {
+        let model = request.operation();
+        let decides = ["width", "height", "aspect_ratio"];
+        let applies = size::FIELDS.iter().all(|name| model.field(name).is_some())
+            && !decides.iter().any(|name| request.has_field(name));
+        match self.text(&SIZE).and_then(|text| size::parse(&text).ok()).filter(|_| applies) {
+            Some(sides) => size::with_sides(request, sides),
+            None => request,
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) | Self::Variable(name) => f.write_str(name),
+            Self::Login => f.write_str("kiln login"),
+            Self::Profile(name) => write!(f, "[profile.{name}] in config.toml"),
+            Self::File => f.write_str("config.toml"),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}

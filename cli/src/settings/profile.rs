@@ -1,0 +1,59 @@
+//! Profiles: sets of settings, each with an API key of its own.
+
+use std::env;
+
+use super::Source;
+use crate::failure::Failure;
+
+/// The variable for the profile of commands without `--profile`.
+pub const PROFILE_VARIABLE: &str = "KILN_PROFILE";
+
+/// The profile of commands that name none.
+const DEFAULT: &str = "default";
+
+/// The maximum length of a name in bytes.
+const LONGEST: usize = 64;
+
+/// The profile of a command.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    pub name: String,
+    /// What names it.
+    pub source: Source,
+}
+
+impl Profile {
+    /// The profile that `--profile` names, or the environment, or the default.
+    pub fn chosen(flag: Option<&str>) -> Result<Self, Failure> {
+        let variable = || env::var_os(PROFILE_VARIABLE).filter(|name| !name.is_empty());
+        let (name, source) = match (flag, variable()) {
+            (Some(name), _) => (name.to_owned(), Source::Flag("--profile")),
+            (None, Some(name)) => {
+                (name.to_string_lossy().into_owned(), Source::Variable(PROFILE_VARIABLE))
+            }
+            (None, None) => (DEFAULT.to_owned(), Source::Default),
+        };
+        match is_valid(&name) {
+            true => Ok(Self { name, source }),
+            false => {
+                Err(Failure::settings(format!("{source} is not the name of a profile"))
+                    .advise(RULE))
+            }
+        }
+    }
+
+    /// Whether the user named the profile.
+    pub fn is_named(&self) -> bool {
+        self.name != DEFAULT
+    }
+}
+
+/// What the names of profiles look like. They are names of files, also where case makes no
+/// difference.
+pub const RULE: &str = "a name has 1 to 64 lowercase letters, digits, `-` and `_`";
+
+pub fn is_valid(name: &str) -> bool {
+    let is_plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    (1..=LONGEST).contains(&name.len()) && name.bytes().all(is_plain)
+}

@@ -1,0 +1,88 @@
+//! The settings of a client.
+
+use super::{
+    Settings, Source, key,
+    names::{BASE_URL, MODEL_PREFIX, Name, REGIONAL_BASE_URL, WEBHOOK_URL},
+};
+use crate::failure::Failure;
+use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder};
+
+type Set = fn(ClientBuilder, String) -> ClientBuilder;
+
+/// The settings that the environment has, too.
+const SETTERS: [(Name, Set); 4] = [
+    (BASE_URL, |builder, text| builder.base_url(text)),
+    (REGIONAL_BASE_URL, |builder, text| builder.regional_base_url(text)),
+    (MODEL_PREFIX, |builder, text| builder.model_prefix(text)),
+    (WEBHOOK_URL, |builder, text| builder.webhook_url(text)),
+];
+
+impl Settings {
+    /// The client without its key, for what is not sent.
+    pub fn unsent(&self) -> Result<ClientBuilder, Failure> {
+        let mut builder = ClientBuilder::from_env()?;
+        for (name, set) in &SETTERS {
+            // The builder has those of the environment.
+            if let Some(text) = self.file_text(name) {
+                builder = set(builder, text);
+            }
+        }
+        Ok(builder)
+    }
+
+    /// The client with its key.
+    pub fn service(&self) -> Result<ClientBuilder, Failure> {
+        let has_base_url = self.find(&BASE_URL).is_some();
+        let set_key = format!("run `kiln login` or set {API_KEY_VARIABLE}");
+        let set_base_url = format!("set {BASE_URL_VARIABLE} or `base_url` in config.toml");
+        let (what, advice) = match (key::find(self)?, has_base_url) {
+            (None, false) => {
+                ("the API key and the base URL are not set", format!("{set_key}; {set_base_url}"))
+            }
+            (None, true) => ("the API key is not set", set_key),
+            (Some(_), false) => ("the base URL is not set", set_base_url),
+            (Some(key), true) => {
+                self.check_base_urls()?;
+                return Ok(self.unsent()?.api_key(key.reveal()));
+            }
+        };
+        let advice = format!("{advice}; or add --simulate to use an in-process simulator");
+        Err(Failure::settings(what).advise(advice))
+    }
+
+    /// Refuses a base URL that ends with the first part of every path, because no path would exist
+    /// there.
+    fn check_base_urls(&self) -> Result<(), Failure> {
+        for name in [&BASE_URL, &REGIONAL_BASE_URL] {
+            let url = self.text(name).unwrap_or_default();
+            if url.trim().trim_end_matches('/').ends_with("/v1") {
+                let variable = name.variable.unwrap_or_default();
+                let problem = format!("{variable} ends with /v1, which every request adds itself");
+                return Err(
+                    Failure::settings(problem).advise("nothing was sent; remove /v1 from its end")
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the place of a setting of `config.toml` in a failure, in place of the variable.
+    pub fn explain(&self, mut failure: Failure) -> Failure {
+        for (name, _) in &SETTERS {
+            let (Some(variable), Some(path)) = (name.variable, self.path()) else { continue };
+            if self.file_text(name).is_some() {
+                let place = format!("`{}` in {}", name.name, path.display());
+                failure.message = failure.message.replace(variable, &place);
+                failure.advice = failure.advice.take().map(|text| text.replace(variable, &place));
+            }
+        }
+        failure
+    }
+
+    /// The text of a setting that comes from `config.toml`.
+    fn file_text(&self, name: &Name) -> Option<String> {
+        let is_variable = |source: &Source| matches!(source, Source::Variable(_));
+        let found = self.find(name).filter(|found| !is_variable(&found.source));
+        found?.texts.pop()
+    }
+}
