@@ -65,6 +65,7 @@ pub fn grammar(chosen: &'static Operation) -> Command {
             commands::login::command(),
             commands::logout::command(),
             commands::config::command(),
+            commands::doctor::command(),
             commands::completions::command(),
             commands::man::command(),
             Command::new(before::HELP)

@@ -23,7 +23,7 @@ pub fn command() -> Command {
     Command::new(NAME).about("Store the API key in a file that only you can read").after_help(
         "Asks for the key without showing it, or reads it from standard input if that is not\n\
              a terminal. Each --profile has a key of its own. `kiln config` shows which key is in\n\
-             effect.",
+             effect, and `kiln doctor` whether the service accepts it.",
     )
 }
 

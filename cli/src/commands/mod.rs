@@ -4,6 +4,7 @@ pub mod batch;
 pub mod by_task;
 pub mod completions;
 pub mod config;
+pub mod doctor;
 pub mod edit;
 pub mod generate;
 pub mod history;
@@ -26,10 +27,11 @@ use crate::{context::Context, failure::Failure};
 
 /// Whether a command can't work if `config.toml` is damaged.
 pub fn needs_settings(command: &str) -> bool {
-    const WITHOUT: [&str; 9] = [
+    const WITHOUT: [&str; 10] = [
         login::NAME,
         logout::NAME,
         config::NAME,
+        doctor::NAME,
         history::NAME,
         webhook::NAME,
         models::NAME,
@@ -48,6 +50,7 @@ pub async fn execute(
 ) -> Result<ExitCode, Failure> {
     let done = match command {
         simulate::NAME => return simulate::execute(context, matches).await,
+        doctor::NAME => return doctor::execute(context).await,
         generate::NAME => generate::execute(context, matches).await,
         edit::NAME => edit::execute(context, matches).await,
         run::NAME => run::execute(context, matches).await,

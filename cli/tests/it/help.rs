@@ -33,6 +33,7 @@ fn each_command() {
         "login",
         "logout",
         "config",
+        "doctor",
         "completions",
         "man",
     ] {

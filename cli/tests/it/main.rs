@@ -5,6 +5,7 @@ mod bench;
 mod by_task;
 mod completions;
 mod configured;
+mod doctor;
 mod errors;
 mod every_model;
 mod generating;
