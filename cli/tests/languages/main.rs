@@ -71,6 +71,7 @@ fn passes(folder: &str, program: &str, arguments: &[&str], expected: &str) {
         .args(arguments)
         .current_dir(copy.path())
         .env("PATH", path)
+        .env("KILN_CONFIG_DIR", copy.path())
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
         .unwrap();

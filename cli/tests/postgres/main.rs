@@ -22,6 +22,7 @@ async fn a_ledger_is_shared_and_its_password_is_not_printed() {
     let kiln = |words: &[&str]| -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kiln"));
         command.arg("batch").args(words).args(["--ledger", &url]).current_dir(directory.path());
+        command.env("KILN_CONFIG_DIR", directory.path());
         command.env("IMAGEKILN_API_KEY", simulator.api_key());
         command.env("IMAGEKILN_BASE_URL", simulator.base_url());
         let output = command.output().unwrap();
