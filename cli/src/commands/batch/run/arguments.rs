@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     args::{extra, model, value},
-    commands::generate::{DEFAULT_MODEL, chosen, model_names},
+    commands::generate::{DEFAULT_MODEL, chosen, default_model, model_names},
     context::Context,
     failure::Failure,
     jobs::{Cell, DEFAULT_TARGET, Defaults, Format, Matrix, Part, Setting, Source, seeds},
@@ -122,7 +122,7 @@ pub fn defaults(
     matches: &ArgMatches,
     source: &Source,
 ) -> Result<Defaults, Failure> {
-    let model = chosen(context, matches)?;
+    let model = chosen(matches, default_model(context)?)?;
     let mut settings = Vec::new();
     for parameter in model.path_parameters {
         let text = matches.get_one::<String>(&model::parameter_id(parameter.name));
