@@ -1,5 +1,5 @@
 //! Refuses requests that the contract allows, and that nobody wants to pay for: with a blank
-//! prompt, with an image that was cut off, or without the image that the model works on.
+//! prompt, with a truncated image, or without the image that the model works on.
 
 use serde_json::{Map, Value};
 

@@ -86,9 +86,9 @@ fn what_is_no_whole_image_is_refused() {
     for (file, problem) in [
         ("empty.png", "is empty"),
         ("page.png", "is not an image"),
-        ("cut.png", "is cut off; must be a complete PNG image: `cut.png`"),
-        ("cut.jpg", "is cut off; must be a complete JPEG image"),
-        ("cut.webp", "is cut off; must be a complete WebP image"),
+        ("cut.png", "is truncated; must be a complete PNG image: `cut.png`"),
+        ("cut.jpg", "is truncated; must be a complete JPEG image"),
+        ("cut.webp", "is truncated; must be a complete WebP image"),
     ] {
         let outcome = bench.run(&["edit", "a hat", file]).fails(2);
         assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
@@ -96,7 +96,7 @@ fn what_is_no_whole_image_is_refused() {
         bench.run(&["submit", "gen-tools/vto-v1", "--extra-image", &extra]).fails(2);
     }
     let piped = bench.run_with_stdin(&["edit", "a hat", "-"], &whole[..100]).fails(2);
-    assert!(piped.stderr.contains("input_image: is cut off"), "{}", piped.stderr);
+    assert!(piped.stderr.contains("input_image: is truncated"), "{}", piped.stderr);
     assert_eq!(bench.simulator.counts(), Default::default());
 }
 

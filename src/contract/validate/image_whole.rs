@@ -1,4 +1,4 @@
-//! Finds images that were cut off, for example by an interrupted download.
+//! Finds truncated images, for example by an interrupted download.
 
 use std::io::{self, Read};
 
@@ -15,7 +15,7 @@ use crate::{
 const CHUNK: usize = 64 * 1024;
 
 impl Request {
-    /// Reads all images of the request, and checks that none of them is cut off.
+    /// Reads all images of the request, and checks that none of them is truncated.
     ///
     /// Submitting a request does not check this, because it reads files only once, while it sends
     /// them. The structure of JPEG, PNG, WebP, GIF, AVIF and HEIF images is checked, without
@@ -37,7 +37,7 @@ impl Request {
                         ImageSource::Path(path) => format!(": `{}`", path.display()),
                         _ => String::new(),
                     };
-                    let msg = format!("is cut off; must be a complete {kind} image{file}");
+                    let msg = format!("is truncated; must be a complete {kind} image{file}");
                     found.push(Violation::of_field(name, "value_error", msg));
                 }
             });
@@ -88,7 +88,10 @@ mod tests {
         assert!(checked(whole).is_ok());
         let error = checked(&whole[..whole.len() - 1]).unwrap_err();
         let [violation] = error.violations() else { panic!("{error}") };
-        assert_eq!(violation.to_string(), "input_image: is cut off; must be a complete GIF image");
+        assert_eq!(
+            violation.to_string(),
+            "input_image: is truncated; must be a complete GIF image"
+        );
         // An unknown format cannot be checked.
         assert!(checked(b"8BPS\0\x01").is_ok());
     }
