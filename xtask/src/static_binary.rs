@@ -45,7 +45,7 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     ]);
     generate.arg(&kiln).args(["generate", "a red fox in the snow", "--output", "fox.png"]);
     succeed(generate.args(["--width", "1024", "--height", "768", "--seed", "7"]))?;
-    let picture = fs::read(folder.path().join("fox.png")).context("there is no picture")?;
+    let picture = fs::read(folder.path().join("fox.png")).context("could not read the picture")?;
     let expected = fs::read(root.join("docs/fox.png")).context("could not read docs/fox.png")?;
     ensure!(picture == expected, "the picture differs from docs/fox.png");
     println!("{} is static, has {bytes} bytes, and made docs/fox.png", built.display());
