@@ -129,6 +129,7 @@ impl Submission {
             tokio::select! {
                 () = time::sleep(wait) => {}
                 () = caller.gone() => return Err(error),
+                () = self.client.tasks().submissions.retries_stopped() => return Err(error),
             }
             attempt += 1;
         }

@@ -24,6 +24,8 @@ pub(crate) struct Submissions {
     state: Mutex<State>,
     /// Notified whenever a submission ends.
     ended: watch::Sender<()>,
+    /// Whether submissions fail instead of being retried.
+    retries_stopped: watch::Sender<bool>,
 }
 
 struct State {
@@ -53,7 +55,11 @@ impl Default for Submissions {
             #[cfg(feature = "webhook")]
             tasks: Recent::new(REMEMBERED),
         };
-        Self { state: Mutex::new(state), ended: watch::Sender::new(()) }
+        Self {
+            state: Mutex::new(state),
+            ended: watch::Sender::new(()),
+            retries_stopped: watch::Sender::new(false),
+        }
     }
 }
 
@@ -85,6 +91,13 @@ impl Submissions {
     /// Returns the ids of the journal intents of the submissions in flight.
     pub(super) fn intents(&self) -> HashSet<String> {
         self.lock().in_flight.values().filter_map(|info| info.intent.clone()).collect()
+    }
+
+    /// Returns when submissions are no longer retried.
+    pub(super) async fn retries_stopped(&self) {
+        let mut stopped = self.retries_stopped.subscribe();
+        // Cannot fail: `self` holds the sender.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
     }
 
     /// Returns when no submission is in flight.
@@ -149,6 +162,16 @@ impl Drop for InFlight {
 }
 
 impl Client {
+    /// Makes every submission of this client and its clones fail instead of being retried, for
+    /// example when a program was asked to stop.
+    ///
+    /// A submission that waits before its next attempt fails with the error of its last attempt,
+    /// and nothing was billed. Those that the service may be processing continue;
+    /// [`drain`](Self::drain) waits for them. Polls and downloads are still retried.
+    pub fn stop_retrying_submissions(&self) {
+        self.tasks().submissions.retries_stopped.send_replace(true);
+    }
+
     /// Waits until no submission is in flight, and returns the tasks that were accepted after their
     /// [`submit`](Self::submit) future was dropped.
     ///

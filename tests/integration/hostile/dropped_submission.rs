@@ -78,6 +78,29 @@ async fn a_dropped_submission_is_not_retried() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_submission_is_not_retried_after_the_client_was_told_to_stop() {
+    let service = ScriptedServer::start().await;
+    let client = client(&service);
+    service.reply(Reply::status(429).header("Retry-After", "30"));
+    let started = Instant::now();
+    let submission = client.submit(fox());
+    let stop = async {
+        service.wait_for_requests(1).await;
+        settle().await;
+        client.stop_retrying_submissions();
+    };
+    let (outcome, ()) = done(async { tokio::join!(submission, stop) }).await;
+    assert_kind(&outcome.unwrap_err(), ErrorKind::RateLimited);
+    assert!(started.elapsed() < seconds(1));
+
+    let (response, rest) = Reply::nothing().in_pieces();
+    service.reply(response);
+    rest.send(samples::accepted(&service, "t1").bytes());
+    assert_eq!(done(client.submit(fox())).await.unwrap().id(), "t1", "a first attempt is made");
+    assert_eq!(service.posts().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_that_the_caller_received_is_not_drained() {
     let service = ScriptedServer::start().await;
     let client = client(&service);
