@@ -103,9 +103,60 @@ impl Template {
         self.parts.iter().all(|part| matches!(part, Part::Text(_)))
     }
 
+    /// Whether the template has a field of this name, such as `seed`.
+    ///
+    /// ```
+    /// use imagekiln_batch::Template;
+    ///
+    /// # fn main() -> Result<(), imagekiln_batch::Error> {
+    /// let template = Template::parse("{index:04}-{slug}.{ext}")?;
+    /// assert!(template.has_field("index") && !template.has_field("seed"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn has_field(&self, name: &str) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Field(field) if field.name() == name))
+    }
+
     /// Whether the name depends on the picture: its format has to be known to render it.
     pub(crate) fn has_extension_field(&self) -> bool {
         self.parts.contains(&Part::Field(Field::Ext))
+    }
+
+    /// Returns a template in which only the id and the extension are left, because they are known
+    /// when the picture has arrived.
+    ///
+    /// ```
+    /// use imagekiln_batch::{Template, TemplateFields};
+    ///
+    /// # fn main() -> Result<(), imagekiln_batch::Error> {
+    /// let fields = TemplateFields { seed: Some(7), ..TemplateFields::default() };
+    /// let template = Template::parse("fox-{seed}.{ext}")?.filled(&fields);
+    /// assert_eq!(template.to_string(), "fox-7.{ext}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn filled(&self, fields: &TemplateFields<'_>) -> Self {
+        let mut parts: Vec<Part> = Vec::new();
+        for part in &self.parts {
+            let text = match part {
+                Part::Field(Field::Id | Field::Ext) => {
+                    parts.push(part.clone());
+                    continue;
+                }
+                _ => part.render(fields),
+            };
+            match parts.last_mut() {
+                Some(Part::Text(before)) => before.push_str(&text),
+                _ => parts.push(Part::Text(text)),
+            }
+        }
+        match parts.as_mut_slice() {
+            // A template without fields is rendered as it is.
+            [Part::Text(path)] if !self.is_plain() => *path = safe_path(path),
+            _ => {}
+        }
+        Self { parts }
     }
 
     /// Returns the path of a picture below the output, with `/` between its components. The same
@@ -115,9 +166,13 @@ impl Template {
         let path: String = self.parts.iter().map(|part| part.render(fields)).collect();
         match is_plain {
             true => path,
-            false => path.split('/').map(safe).collect::<Vec<_>>().join("/"),
+            false => safe_path(&path),
         }
     }
+}
+
+fn safe_path(path: &str) -> String {
+    path.split('/').map(safe).collect::<Vec<_>>().join("/")
 }
 
 impl Part {

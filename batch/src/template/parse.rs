@@ -39,7 +39,7 @@ impl Field {
         Self::Ext,
     ];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Index { .. } => "index",
             Self::Name => "name",

@@ -40,6 +40,16 @@ fn every_field_has_a_value() {
 }
 
 #[test]
+fn what_is_not_known_yet_is_left() {
+    for template in TEMPLATES {
+        let filled = Template::parse(template).unwrap().filled(&fox());
+        let left = TemplateFields { id: fox().id, ext: fox().ext, ..TemplateFields::default() };
+        assert_eq!(filled.render(&left), render(template, fox()));
+        assert_eq!(Template::parse(&filled.to_string()).unwrap(), filled);
+    }
+}
+
+#[test]
 fn targets_without_fields_are_kept() {
     for target in ["fox.jpg", "a b/c:d.tiff", "a{{b}}.jpg", "con.png", "trailing. "] {
         let template = Template::parse(target).unwrap();
