@@ -115,7 +115,8 @@ impl Client {
 
 fn no_regional_base(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Settings, message)
-        .with_advice(format!("set {REGIONAL_BASE_URL_VARIABLE}"))
+        .with_setting(REGIONAL_BASE_URL_VARIABLE)
+        .with_advice("set it")
         .with_function("ClientBuilder::regional_base_url")
 }
 

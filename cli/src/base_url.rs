@@ -5,17 +5,15 @@ use std::{
     io,
 };
 
-use imagekiln::{BASE_URL_VARIABLE, Error, ErrorKind};
+use imagekiln::{Error, ErrorKind};
 
 /// The advice if a server does not speak TLS, although the base URL uses https.
-pub fn advice_on_tls(error: &Error) -> Option<String> {
+pub fn advice_on_tls(error: &Error) -> Option<&'static str> {
     let is_tls = error.kind() == ErrorKind::Network && error.source().is_some_and(is_not_tls);
-    is_tls.then(|| {
-        format!(
-            "nothing was billed; the server does not speak TLS: if it is an http server, write \
-             http:// in {BASE_URL_VARIABLE}"
-        )
-    })
+    is_tls.then_some(
+        "nothing was billed; the server does not speak TLS: if it is an http server, write http:// \
+         in the base URL",
+    )
 }
 
 /// Whether an error comes from a response that is not TLS.

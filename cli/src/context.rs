@@ -5,12 +5,13 @@ use std::{env, ffi::OsString, time::Duration};
 use crate::{
     args::globals::Globals,
     failure::Failure,
-    history::{Destination, Record, Recorder, Store},
+    history::{Destination, Origin, Record, Recorder, Store},
     output::Output,
     output::reference_json,
+    plan::Planned,
     settings::{Settings, names::Name},
 };
-use imagekiln::{Request, TaskRef, WaitOptions};
+use imagekiln::{TaskRef, WaitOptions};
 
 /// Set to 1, it has the effect of `--no-history`.
 const NO_HISTORY_VARIABLE: &str = "KILN_NO_HISTORY";
@@ -52,17 +53,16 @@ impl Context {
         if flags.is_empty() { self.settings.list(name) } else { flags.to_vec() }
     }
 
-    /// What records the submission of a request in the history. `None` if it is not to be recorded.
-    pub fn recorder(
-        &self,
-        request: &Request,
-        destination: Destination,
-    ) -> Result<Option<Recorder>, Failure> {
+    /// What records submissions in the history. `None` if they are not to be recorded.
+    pub fn recorder(&self, planned: &[Planned]) -> Result<Option<Recorder>, Failure> {
         if !self.records()? {
             return Ok(None);
         }
-        let prompt = request.text("prompt").map(str::to_owned);
-        Ok(Some(Recorder::new(Store::locate()?, self.output, prompt, destination)))
+        let origins = planned.iter().map(|planned| Origin {
+            prompt: planned.prompt().map(str::to_owned),
+            destination: Destination::of(&planned.target),
+        });
+        Ok(Some(Recorder::new(Store::locate()?, self.output, origins.collect())))
     }
 
     /// Whether this command writes to the history. Simulated tasks end with their command.

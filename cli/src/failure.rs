@@ -1,17 +1,18 @@
 //! Why a command failed, with everything that a report needs.
 
 mod batch;
-mod resume;
+mod several;
 
 use std::{
     error,
     fmt::Display,
     io,
     ops::{Deref, DerefMut},
+    time::Duration,
 };
 
 use crate::{base_url, exit::Exit, jobs::LineProblem, sanitize::one_line};
-use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
+use imagekiln::{BASE_URL_VARIABLE, Billing, Error, ErrorKind, TaskRef, Violation};
 
 /// A failure: what happened, what to do about it, and whether anything was charged. Boxed to keep
 /// results small.
@@ -26,6 +27,8 @@ pub struct Parts {
     pub message: String,
     pub causes: Vec<String>,
     pub advice: Option<String>,
+    /// The environment variable of the setting that is missing or invalid.
+    pub setting: Option<&'static str>,
     pub violations: Vec<Violation>,
     /// The first problems of a job file.
     pub problems: Vec<LineProblem>,
@@ -39,6 +42,8 @@ pub struct Parts {
     pub resume_command: Option<String>,
     /// Why a webhook was rejected.
     pub reason: Option<&'static str>,
+    /// How long the service asked to wait.
+    pub retry_after: Option<Duration>,
 }
 
 impl Failure {
@@ -49,6 +54,7 @@ impl Failure {
             message: message.into(),
             causes: Vec::new(),
             advice: None,
+            setting: None,
             violations: Vec::new(),
             problems: Vec::new(),
             more_problems: 0,
@@ -58,6 +64,7 @@ impl Failure {
             task: None,
             resume_command: None,
             reason: None,
+            retry_after: None,
         }))
     }
 
@@ -110,6 +117,12 @@ impl Failure {
             .advise(format!("task {} is paid for and continues", task.id()))
     }
 
+    /// The user interrupted a command before its request was accepted.
+    pub fn not_submitted() -> Self {
+        Self::new("interrupted", Exit::Interrupted, "interrupted before the submission")
+            .advise("nothing was charged")
+    }
+
     /// A submission was abandoned before its response arrived.
     pub fn billing_unknown(kind: &'static str, message: impl Into<String>) -> Self {
         let mut failure = Self::new(kind, Exit::BillingUnknown, message);
@@ -155,11 +168,13 @@ impl From<&Error> for Failure {
         let mut failure = Self::new(error.kind().as_str(), exit, message(error));
         failure.causes = causes(error::Error::source(error));
         failure.advice = advice(error);
+        failure.setting = setting(error);
         failure.violations = error.violations().to_vec();
         failure.status = error.status();
         failure.request_id = error.request_id().map(str::to_owned);
         failure.billing_unknown = error.may_have_been_billed();
         failure.task = error.task().cloned();
+        failure.retry_after = error.retry_after();
         failure
     }
 }
@@ -225,10 +240,10 @@ fn advice(error: &Error) -> Option<String> {
             let model = error.operation_name()?;
             Some(format!("{advice}; `kiln run {model} --help` lists the fields and their limits"))
         }
-        ErrorKind::Network if base_url::advice_on_tls(error).is_some() => {
-            base_url::advice_on_tls(error)
-        }
         _ => {
+            if let Some(advice) = base_url::advice_on_tls(error) {
+                return Some(advice.to_owned());
+            }
             let advice = error.advice()?;
             let flag = FLAGS.iter().find(|(function, _)| error.function() == Some(function));
             Some(match flag {
@@ -240,6 +255,12 @@ fn advice(error: &Error) -> Option<String> {
             })
         }
     }
+}
+
+/// The setting that has to do with the error.
+fn setting(error: &Error) -> Option<&'static str> {
+    let on_tls = || base_url::advice_on_tls(error).map(|_| BASE_URL_VARIABLE);
+    error.setting().or_else(on_tls)
 }
 
 /// The chain of sources, without those that the error before already quotes.

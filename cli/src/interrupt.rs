@@ -1,6 +1,12 @@
 //! Counts Ctrl-C and SIGTERM, so that no signal is missed between two waits.
 
-use std::io;
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -10,7 +16,11 @@ use crate::failure::Failure;
 
 /// The number of times the user asked to stop.
 #[derive(Clone)]
-pub struct Interrupts(watch::Receiver<u32>);
+pub struct Interrupts {
+    count: watch::Receiver<u32>,
+    /// Whether the user was told what the first one does.
+    is_reported: Arc<AtomicBool>,
+}
 
 impl Interrupts {
     /// Starts listening: from now on, Ctrl-C no longer ends the process. Must be called in the
@@ -24,11 +34,16 @@ impl Interrupts {
                 count.send_modify(|count| *count += 1);
             }
         });
-        Ok(Self(seen))
+        Ok(Self { count: seen, is_reported: Arc::default() })
     }
 
     pub fn happened(&self) -> bool {
-        *self.0.borrow() > 0
+        *self.count.borrow() > 0
+    }
+
+    /// Whether no other submission has reported what Ctrl-C does.
+    pub fn is_first_report(&self) -> bool {
+        !self.is_reported.swap(true, Ordering::Relaxed)
     }
 
     /// Waits for the first signal, which may have come before the call.
@@ -42,7 +57,7 @@ impl Interrupts {
     }
 
     async fn reach(&self, presses: u32) {
-        if self.0.clone().wait_for(|count| *count >= presses).await.is_err() {
+        if self.count.clone().wait_for(|count| *count >= presses).await.is_err() {
             // The counting task has ended, so no signal will come.
             std::future::pending::<()>().await;
         }

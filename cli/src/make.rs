@@ -9,15 +9,16 @@ use crate::{
     args::request,
     context::Context,
     failure::Failure,
-    history::{Destination, End, Record, destination::absolute},
+    history::{End, Record, destination::absolute},
     interrupt::Interrupts,
     output::task_json,
-    plausible, preview,
+    plan::{Planned, plan},
+    preview,
     session::Session,
+    several,
     submission::submit,
     target::{Saved, Target},
     wait::wait,
-    webhook_secret,
 };
 use imagekiln::{FieldKind, Request, Task};
 
@@ -42,25 +43,23 @@ fn output_arg() -> Arg {
         .value_name("FILE")
         .value_parser(value_parser!(OsString))
         .help(
-            "Where to save the picture: a file, whose ending selects the format, a directory, or \
-             `-` for standard output [default: MODEL-TASK.EXTENSION]",
+            "Where to save the picture: a file, whose ending selects the format, a name with \
+             fields such as 'fox-{seed}.{ext}', a directory, or `-` for standard output [default: \
+             MODEL-TASK.EXTENSION]",
         )
 }
 
 /// The target that `--output` names, or else the settings.
-pub fn target(context: &Context, matches: &ArgMatches) -> Target {
+pub fn target(context: &Context, matches: &ArgMatches) -> Result<Target, Failure> {
     let output = matches.get_one::<OsString>(OUTPUT).cloned();
     let output = output.or_else(|| context.settings.output());
-    Target::of(output.as_deref(), flag(matches, OVERWRITE), flag(matches, MKDIR))
+    let [overwrite, mkdir] = flags(matches);
+    Target::of(output.as_deref(), overwrite, mkdir)
 }
 
-/// The options of the target, for another command line.
-pub fn target_words(matches: &ArgMatches) -> Vec<String> {
-    let output = matches.get_one::<OsString>(OUTPUT);
-    let output = output.map(|output| ["--output".to_owned(), output.to_string_lossy().into()]);
-    let flags = [OVERWRITE, MKDIR].into_iter().filter(|name| flag(matches, name));
-    let flags = flags.map(|name| format!("--{name}"));
-    output.into_iter().flatten().chain(flags).collect()
+/// Whether `--overwrite` and `--mkdir` are given.
+pub fn flags(matches: &ArgMatches) -> [bool; 2] {
+    [OVERWRITE, MKDIR].map(|name| flag(matches, name))
 }
 
 /// Whether a flag is given to a command that has it.
@@ -68,37 +67,46 @@ fn flag(matches: &ArgMatches, name: &str) -> bool {
     matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default()
 }
 
-/// Where the picture goes, for the history.
-pub fn destination(context: &Context, matches: &ArgMatches) -> Destination {
-    Destination::of(&target(context, matches))
-}
-
-/// Submits, waits, saves.
+/// Submits, waits, and saves a picture for each prompt and each seed. Without prompts, the request
+/// is complete.
 pub async fn make(
     context: &Context,
     request: Request,
+    prompts: &[String],
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let target = target(context, matches);
-    let request = webhook_secret::set(context, request, matches)?;
-    let request = context.settings.with_size(request);
-    let request = with_format(context, request, matches, &target)?;
-    plausible::check(&request)?;
+    let planned = plan(context, request, prompts, matches)?;
     if preview::is_wanted(matches) {
-        return preview::print(context, request);
+        return preview::print(context, &planned);
     }
     // After the dry run, because it can create directories.
-    target.check(context.output.json)?;
-    let recorder = context.recorder(&request, destination(context, matches))?;
+    if let Some(first) = planned.first() {
+        first.target.check(context.output.json)?;
+    }
+    let recorder = context.recorder(&planned)?;
     let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
-    let task = submit(context, &session, request, &interrupts).await?;
-    let mut record = session.take_record();
-    let saved = finish(context, &task, &target, record.as_mut(), &interrupts).await;
-    let saved = saved.map_err(|failure| {
-        context.with_resume_command(failure, &target_words(matches), record.as_ref())
-    })?;
-    print(context, &saved, task_json(&task))
+    match <[Planned; 1]>::try_from(planned) {
+        Ok([Planned { request, target, .. }]) => {
+            let task = submit(context, &session, (0, request), &interrupts).await?;
+            let saved = save(context, &session, (0, &task), &target, &interrupts).await?;
+            print(context, &saved, task_json(&task))
+        }
+        Err(planned) => several::make(context, session, planned, &interrupts).await,
+    }
+}
+
+/// Waits for the picture of a submission of this command, and saves it.
+pub async fn save(
+    context: &Context,
+    session: &Session,
+    (index, task): (usize, &Task),
+    target: &Target,
+    interrupts: &Interrupts,
+) -> Result<Saved, Failure> {
+    let mut record = session.take_record(index);
+    let saved = finish(context, task, target, record.as_mut(), interrupts).await;
+    saved.map_err(|failure| context.with_resume_command(failure, &target.words(), record.as_ref()))
 }
 
 /// Waits for the picture, saves it, and records the end in the history.

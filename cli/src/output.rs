@@ -45,14 +45,24 @@ impl Output {
         }
     }
 
-    /// Reports, even with `--quiet`, that `kiln resume` continues without this picture.
+    /// Reports, even with `--quiet`, that `kiln resume` continues without the picture of this
+    /// submission.
     pub fn not_saved(&self, number: u64, failure: &Failure) {
+        self.without_picture(&format!("@{number}"), ("number", number), failure);
+    }
+
+    /// Reports, even with `--quiet`, that a command continues without one of its pictures.
+    pub fn not_made(&self, index: usize, failure: &Failure) {
+        self.without_picture(&format!("picture {index}"), ("index", index as u64), failure);
+    }
+
+    fn without_picture(&self, name: &str, (member, number): (&str, u64), failure: &Failure) {
         let programs = || {
             let mut value = report::to_programs(failure);
-            value["number"] = number.into();
+            value[member] = number.into();
             value
         };
-        self.event("not_saved", || format!("@{number}: {}", report::to_people(failure)), programs);
+        self.event("not_saved", || format!("{name}: {}", report::to_people(failure)), programs);
     }
 
     /// Reports the task as soon as it is created.

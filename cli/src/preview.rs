@@ -5,10 +5,13 @@ use std::fmt::Write;
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Value, json};
 
-use crate::{context::Context, failure::Failure, sanitize::printable};
-use imagekiln::{Client, Preview, Request};
+use crate::{context::Context, failure::Failure, plan::Planned, sanitize::printable};
+use imagekiln::{Client, Preview};
 
 const DRY_RUN: &str = "dry-run";
+
+/// The number of pictures that are listed.
+const MOST_LISTED: usize = 10;
 
 /// `--dry-run`
 pub fn arg() -> Arg {
@@ -23,38 +26,61 @@ pub fn is_wanted(matches: &ArgMatches) -> bool {
     matches.get_flag(DRY_RUN)
 }
 
-/// Prints the request. Needs neither a key nor the network.
-pub fn print(context: &Context, request: Request) -> Result<(), Failure> {
+/// Prints the requests. Needs neither a key nor the network.
+pub fn print(context: &Context, planned: &[Planned]) -> Result<(), Failure> {
     let simulated = context.globals.simulate;
-    let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
-    let operation = request.operation();
-    let preview = builder.preview(request)?;
-    context.output.result(
-        || for_people(&preview, simulated),
-        || {
-            json!({
-                "event": "dry_run",
-                "operation": operation.name,
-                "method": "POST",
-                "path": preview.path,
-                "body": preview.body,
-                "price": if simulated { json!(0) } else { Value::Null },
-            })
-        },
-    )
+    let shown = if context.output.json { planned } else { &planned[..planned.len().min(1)] };
+    for Planned { request, .. } in shown {
+        let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
+        let operation = request.operation();
+        let preview = builder.preview(request.clone())?;
+        context.output.result(
+            || for_people(&preview, planned, simulated),
+            || {
+                json!({
+                    "event": "dry_run",
+                    "operation": operation.name,
+                    "method": "POST",
+                    "path": preview.path,
+                    "body": preview.body,
+                    "price": if simulated { json!(0) } else { Value::Null },
+                })
+            },
+        )?;
+    }
+    Ok(())
 }
 
-fn for_people(preview: &Preview, simulated: bool) -> String {
+/// The first request, and in which way the others differ.
+fn for_people(preview: &Preview, planned: &[Planned], simulated: bool) -> String {
     let mut text = format!("POST {}", printable(&preview.path));
     for (name, value) in &preview.body {
         // Writing to a `String` does not fail.
         let _ = write!(text, "\n  {}: {}", printable(name), printable(&shown(value)));
+    }
+    if planned.len() > 1 {
+        text += &others(planned);
     }
     text += match simulated {
         true => "\nprice: none; the simulator charges nothing",
         false => "\nprice: not known before the service has accepted the request",
     };
     text + "\nnothing was sent"
+}
+
+/// The seeds, prompts and names of several pictures.
+fn others(planned: &[Planned]) -> String {
+    let mut text = format!("\n{} pictures:", planned.len());
+    for planned in planned.iter().take(MOST_LISTED) {
+        let seed = planned.seed.map_or("random seed".to_owned(), |seed| format!("seed {seed}"));
+        let place = planned.target.shown().map(|path| format!(", {}", printable(&path)));
+        let prompt = planned.prompt().map(|prompt| format!(", {}", printable(prompt)));
+        text += &format!("\n  {seed}{}{}", place.unwrap_or_default(), prompt.unwrap_or_default());
+    }
+    match planned.len().saturating_sub(MOST_LISTED) {
+        0 => text,
+        more => text + &format!("\n  and {more} more"),
+    }
 }
 
 /// A value on one line: an image with its format, its size and its origin.

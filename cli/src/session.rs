@@ -43,9 +43,9 @@ impl Session {
         self.recorder.as_deref()
     }
 
-    /// The record of the last submission, if there is a history.
-    pub fn take_record(&self) -> Option<Record> {
-        self.recorder()?.take()
+    /// The record of a submission, if there is a history.
+    pub fn take_record(&self, label: usize) -> Option<Record> {
+        self.recorder()?.take(label)
     }
 }
 

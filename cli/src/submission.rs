@@ -6,44 +6,55 @@ use crate::{
     context::Context, directory::STATE_DIR_VARIABLE, failure::Failure, interrupt::Interrupts,
     session::Session,
 };
-use imagekiln::{Request, Task};
+use imagekiln::{Billing, Error, Request, Task};
 
 /// Submits a request and reports the task. The task is returned even if the user interrupted in the
-/// meantime; the caller checks [`Interrupts::happened`].
+/// meantime; the caller checks [`Interrupts::happened`]. `index` is that of the planned picture.
 pub async fn submit(
     context: &Context,
     session: &Session,
-    request: Request,
+    (index, request): (usize, Request),
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
     warn_of_deprecation(context, &request);
     let mut spinner = Some(context.output.spin(format!("submitting to {}", request.operation())));
-    let mut posting = pin!(session.client.submit(request));
+    let mut posting = pin!(session.client.submit_labelled(request, index.to_string()));
     let outcome = tokio::select! {
         outcome = &mut posting => outcome,
         () = interrupts.first() => {
             spinner = None;
-            context.output.finishing();
+            if interrupts.is_first_report() {
+                context.output.finishing();
+            }
+            session.client.stop_retrying_submissions();
             tokio::select! {
                 outcome = &mut posting => outcome,
-                () = interrupts.second() => return Err(abandoned(session)),
+                () = interrupts.second() => return Err(abandoned(session, index)),
             }
         }
     };
-    let task = outcome.map_err(|error| explained(error.into(), session))?;
+    let task = outcome.map_err(|error| match interrupts.happened() && was_refused(&error) {
+        true => Failure::not_submitted(),
+        false => explained(error.into(), session, index),
+    })?;
     drop(spinner);
     context.output.submitted(&task);
     Ok(task)
 }
 
-fn abandoned(session: &Session) -> Failure {
+/// Whether the client would have retried the submission.
+fn was_refused(error: &Error) -> bool {
+    error.billing() == Billing::NotBilled && error.is_transient()
+}
+
+fn abandoned(session: &Session, index: usize) -> Failure {
     let message = "the submission was abandoned before its response arrived: it is unknown whether \
                    a task was created and charged";
-    explained(Failure::billing_unknown("interrupted", message), session)
+    explained(Failure::billing_unknown("interrupted", message), session, index)
 }
 
 /// Adds what the history has to do with the failure.
-fn explained(mut failure: Failure, session: &Session) -> Failure {
+fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
     let Some(recorder) = session.recorder() else { return failure };
     if failure.kind == "journal" {
         let directory = recorder.directory().display();
@@ -52,7 +63,7 @@ fn explained(mut failure: Failure, session: &Session) -> Failure {
             "nothing was sent; set {STATE_DIR_VARIABLE} to another directory, or pass --no-history"
         ));
     }
-    match session.take_record().filter(|_| failure.billing_unknown) {
+    match session.take_record(index).filter(|_| failure.billing_unknown) {
         Some(record) => {
             let advice = failure.advice.take().map(|advice| advice + "; ").unwrap_or_default();
             let number = record.number;

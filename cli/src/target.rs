@@ -2,6 +2,8 @@
 
 mod endings;
 mod names;
+mod pattern;
+mod place;
 mod staged;
 
 use std::{
@@ -14,6 +16,10 @@ use std::{
 use tempfile::NamedTempFile;
 
 use self::staged::Staged;
+pub use self::{
+    pattern::{Known, Pattern},
+    place::Place,
+};
 use crate::{failure::Failure, sanitize::one_line};
 use imagekiln::{ErrorKind, FileKind, OutputFormat, Picture};
 
@@ -25,18 +31,6 @@ pub struct Target {
     pub overwrite: bool,
     /// Whether missing directories are created.
     pub mkdir: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// A file. Its ending follows the format of the picture.
-    File(PathBuf),
-    /// A file in this directory, named after the model, the task and the picture's format.
-    Named(PathBuf),
-    /// A device or a pipe, which is written to: saving would replace it with a file.
-    Special(PathBuf),
-    /// Standard output.
-    Stdout,
 }
 
 /// A saved picture.
@@ -52,8 +46,37 @@ pub struct Saved {
 }
 
 impl Target {
-    pub fn of(output: Option<&OsStr>, overwrite: bool, mkdir: bool) -> Self {
-        Self { place: Place::of(output, mkdir), overwrite, mkdir }
+    /// The target that `--output` names.
+    pub fn of(output: Option<&OsStr>, overwrite: bool, mkdir: bool) -> Result<Self, Failure> {
+        Ok(Self { place: Place::of(output, mkdir)?, overwrite, mkdir })
+    }
+
+    /// The same target, for a picture of which this is known.
+    pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
+        let place = match &self.place {
+            Place::Pattern(pattern) => Place::Pattern(pattern.filled(known)?),
+            place => place.clone(),
+        };
+        Ok(Self { place, ..*self })
+    }
+
+    /// The value of `--output`, if there is one.
+    pub fn shown(&self) -> Option<String> {
+        let output = match &self.place {
+            Place::File(path) | Place::Named(path) | Place::Special(path) => path.clone(),
+            Place::Pattern(pattern) => pattern.shown(),
+            Place::Stdout => "-".into(),
+        };
+        let output = output.to_string_lossy().into_owned();
+        (!output.is_empty()).then_some(output)
+    }
+
+    /// The options of the target, for another command line.
+    pub fn words(&self) -> Vec<String> {
+        let flags = [(self.overwrite, "--overwrite"), (self.mkdir, "--mkdir")];
+        let flags = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into());
+        let output = self.shown().map(|output| ["--output".into(), output]);
+        output.into_iter().flatten().chain(flags).collect()
     }
 
     /// Checks that a picture can be saved there, so that none is paid for in vain. Creates missing
@@ -61,6 +84,7 @@ impl Target {
     pub fn check(&self, json: bool) -> Result<(), Failure> {
         let directory = match &self.place {
             Place::Named(directory) => here_if_empty(directory),
+            Place::Pattern(pattern) => here_if_empty(&pattern.directory),
             Place::File(path) => {
                 if path.file_name().is_none() || ends_with_separator(path.as_os_str()) {
                     return Err(Failure::usage(format!("{} is not a file name", path.display()))
@@ -102,10 +126,9 @@ impl Target {
 
     /// Refuses a file whose ending is that of a format that no model produces.
     pub fn check_ending(&self) -> Result<(), Failure> {
-        let Place::File(path) = &self.place else { return Ok(()) };
-        if !endings::is_impossible(path) {
+        let Some(path) = self.file_name().filter(|path| endings::is_impossible(path)) else {
             return Ok(());
-        }
+        };
         let ending = path.extension().unwrap_or_default().display();
         Err(Failure::usage(format!("no model produces .{ending} files: {}", path.display()))
             .advise("nothing was sent; use .jpg, .png or .webp, or no ending"))
@@ -113,8 +136,14 @@ impl Target {
 
     /// The format that the file extension asks for.
     pub fn wanted_format(&self) -> Option<OutputFormat> {
+        OutputFormat::from_extension(self.file_name()?.extension()?.to_str()?)
+    }
+
+    /// The path or the name of a file whose ending the user chose.
+    fn file_name(&self) -> Option<PathBuf> {
         match &self.place {
-            Place::File(path) => OutputFormat::from_extension(path.extension()?.to_str()?),
+            Place::File(path) => Some(path.clone()),
+            Place::Pattern(pattern) => Some(pattern.file_name().into()),
             _ => None,
         }
     }
@@ -131,6 +160,13 @@ impl Target {
                 let taken = blocking(move || staged.take_name(names)).await;
                 let path = taken.map_err(|error| unwritable(picture, directory, error))?;
                 Ok(Saved { path: Some(path), kind, bytes, notes: Vec::new() })
+            }
+            Place::Pattern(pattern) => {
+                let staged = download(picture, &pattern.directory, &pattern.directory).await?;
+                let path = pattern.path(picture.task(), staged.kind);
+                fs::create_dir_all(directory_of(&path))
+                    .map_err(|error| unwritable(picture, &path, error))?;
+                self.place(picture, staged, &path, &path).await
             }
             Place::Special(path) => {
                 let file = path.clone();
@@ -150,6 +186,18 @@ impl Target {
         let behind = if self.overwrite { fs::canonicalize(given).ok() } else { None };
         let wanted = behind.as_deref().unwrap_or(given);
         let staged = download(picture, directory_of(wanted), given).await?;
+        self.place(picture, staged, wanted, given).await
+    }
+
+    /// Gives the picture the wanted name, or the next one that fits and is free. `given` is the
+    /// name for messages.
+    async fn place(
+        &self,
+        picture: &Picture,
+        staged: Staged,
+        wanted: &Path,
+        given: &Path,
+    ) -> Result<Saved, Failure> {
         let (kind, bytes) = (staged.kind, staged.bytes);
         let fitting = kind.map_or_else(|| wanted.to_owned(), |kind| endings::fitting(wanted, kind));
         let mut notes = Vec::new();
@@ -170,22 +218,6 @@ impl Target {
         }
         let path = if path == wanted { given.to_owned() } else { path };
         Ok(Saved { path: Some(path), kind, bytes, notes })
-    }
-}
-
-impl Place {
-    fn of(output: Option<&OsStr>, mkdir: bool) -> Self {
-        let Some(output) = output else { return Self::Named(PathBuf::new()) };
-        if output == "-" {
-            return Self::Stdout;
-        }
-        let path = PathBuf::from(output);
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => Self::Named(path),
-            Ok(metadata) if !metadata.is_file() => Self::Special(path),
-            Err(_) if mkdir && ends_with_separator(output) => Self::Named(path),
-            _ => Self::File(path),
-        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn message(error: &Error) -> String {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { advice, function, task, request_id, violations, .. } = &*self.0;
+        let Details { advice, function, setting, task, request_id, violations, .. } = &*self.0;
         f.write_str(&message(self))?;
         for (index, violation) in violations.iter().take(MOST_VIOLATIONS).enumerate() {
             f.write_str(if index == 0 { ": " } else { "; " })?;
@@ -36,8 +36,10 @@ impl fmt::Display for Error {
         if let Some(advice) = advice {
             write!(f, "; {}", one_line(advice, LONGEST_MESSAGE))?;
         }
-        if let Some(function) = function {
-            write!(f, " ({function})")?;
+        match (function, setting) {
+            (Some(function), Some(setting)) => write!(f, " ({function} or {setting})")?,
+            (Some(name), None) | (None, Some(name)) => write!(f, " ({name})")?,
+            (None, None) => {}
         }
         Ok(())
     }

@@ -28,6 +28,7 @@ struct Details {
     message: String,
     advice: Option<String>,
     function: Option<&'static str>,
+    setting: Option<&'static str>,
     operation: Option<&'static str>,
     task: Option<TaskRef>,
     status: Option<u16>,
@@ -48,6 +49,7 @@ impl Error {
             message: message.into(),
             advice: None,
             function: None,
+            setting: None,
             operation: None,
             task: None,
             status: None,
@@ -71,6 +73,11 @@ impl Error {
     /// Names the function of the SDK that follows the advice. Replaces that of an earlier advice.
     pub(crate) fn with_function(mut self, function: impl Into<Option<&'static str>>) -> Self {
         self.0.function = function.into();
+        self
+    }
+
+    pub(crate) fn with_setting(mut self, variable: &'static str) -> Self {
+        self.0.setting = Some(variable);
         self
     }
 
@@ -225,7 +232,7 @@ impl Error {
     }
 
     /// Returns what the operator of the program should do next, in words that do not depend on the
-    /// SDK. `Display` ends with it and with [`function()`](Self::function).
+    /// SDK. `Display` ends with it, [`function()`](Self::function) and [`setting()`](Self::setting).
     pub fn advice(&self) -> Option<&str> {
         self.0.advice.as_deref()
     }
@@ -237,6 +244,14 @@ impl Error {
     /// matching setting instead, as `kiln` does with `--allow-polling-host`.
     pub fn function(&self) -> Option<&'static str> {
         self.0.function
+    }
+
+    /// Returns the environment variable of the setting that is missing or invalid, for example
+    /// `IMAGEKILN_BASE_URL`, even if the value was set with the builder.
+    ///
+    /// A program that reads the setting from elsewhere can say where.
+    pub fn setting(&self) -> Option<&'static str> {
+        self.0.setting
     }
 
     /// Returns `true` if submitting the request again cannot be billed twice, because the first

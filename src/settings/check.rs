@@ -23,6 +23,9 @@ use crate::{
     values::web_url,
 };
 
+/// The advice about a setting that is named elsewhere in the error.
+const CORRECT_IT: &str = "correct it";
+
 /// The maximum length of `webhook_url` in the contract, in characters.
 const LONGEST_WEBHOOK_URL: usize = 2083;
 
@@ -60,7 +63,8 @@ impl ClientBuilder {
             invalid_setting(
                 "the API key is empty or contains characters that are not allowed in a header",
             )
-            .with_advice(format!("check {API_KEY_VARIABLE}"))
+            .with_advice(CORRECT_IT)
+            .with_setting(API_KEY_VARIABLE)
         })
     }
 
@@ -83,7 +87,8 @@ impl ClientBuilder {
             false => Err(invalid_setting(
                 "the model prefix may contain only letters, digits, `-` and `_`",
             )
-            .with_advice(format!("check {MODEL_PREFIX_VARIABLE}"))),
+            .with_advice(CORRECT_IT)
+            .with_setting(MODEL_PREFIX_VARIABLE)),
         }
     }
 
@@ -99,7 +104,8 @@ impl ClientBuilder {
                 "the webhook URL is not an http or https URL of at most {LONGEST_WEBHOOK_URL} \
                  characters"
             ))
-            .with_advice(format!("check {WEBHOOK_URL_VARIABLE}"))),
+            .with_advice(CORRECT_IT)
+            .with_setting(WEBHOOK_URL_VARIABLE)),
         }
     }
 
@@ -157,13 +163,17 @@ pub(super) fn bounded(duration: Duration) -> Duration {
     duration.min(LONGEST)
 }
 
-fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error> {
-    let unusable = |what: &str| {
-        invalid_setting(format!("the base URL {what}")).with_advice(format!("check {variable}"))
-    };
+fn parse_base(text: &str, variable: &'static str, allow_http: bool) -> Result<Url, Error> {
+    parse_url(text, allow_http).map_err(|error| error.with_setting(variable))
+}
+
+fn parse_url(text: &str, allow_http: bool) -> Result<Url, Error> {
+    let unusable =
+        |what: &str| invalid_setting(format!("the base URL {what}")).with_advice(CORRECT_IT);
     if let Some(url) = with_scheme(text.trim()) {
-        return Err(invalid_setting("the base URL has no scheme")
-            .with_advice(format!("set {variable} to {url}")));
+        return Err(
+            invalid_setting("the base URL has no scheme").with_advice(format!("write {url}"))
+        );
     }
     let url =
         Url::parse(text.trim()).map_err(|error| unusable("is not a URL").with_source(error))?;
@@ -185,7 +195,7 @@ fn parse_base(text: &str, variable: &str, allow_http: bool) -> Result<Url, Error
             "the base URL uses http on another machine ({host}), which would send the API key \
              unencrypted"
         ))
-        .with_advice(format!("use https in {variable}, or set {ALLOW_HTTP_VARIABLE}=1"))
+        .with_advice(format!("use https, or set {ALLOW_HTTP_VARIABLE}=1"))
         .with_function("ClientBuilder::allow_http"));
     }
     Ok(url)
@@ -218,8 +228,9 @@ pub(super) fn parse_hosts(
     texts.iter().map(parse).collect()
 }
 
-fn missing(what: &str, setter: &'static str, variable: &str) -> Error {
+fn missing(what: &str, setter: &'static str, variable: &'static str) -> Error {
     invalid_setting(format!("{what} is not set"))
-        .with_advice(format!("set {variable}"))
+        .with_setting(variable)
+        .with_advice("set it")
         .with_function(setter)
 }

@@ -49,21 +49,22 @@ impl ClientBuilder {
     }
 }
 
-fn variable(name: &str) -> Result<Option<String>, Error> {
+fn variable(name: &'static str) -> Result<Option<String>, Error> {
     match env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
         Err(env::VarError::NotPresent) => Ok(None),
         Err(env::VarError::NotUnicode(_)) => {
-            Err(invalid_setting(format!("{name} is not valid Unicode")))
+            Err(invalid_setting(format!("{name} is not valid Unicode")).with_setting(name))
         }
     }
 }
 
-fn flag(name: &str) -> Result<bool, Error> {
+fn flag(name: &'static str) -> Result<bool, Error> {
     match variable(name)?.as_deref().map(str::trim) {
         None | Some("0" | "false") => Ok(false),
         Some("1" | "true") => Ok(true),
         Some(_) => Err(invalid_setting(format!("{name} must be `1`, `true`, `0` or `false`"))
-            .with_advice("set it to 1 or unset it")),
+            .with_advice("set it to 1 or unset it")
+            .with_setting(name)),
     }
 }

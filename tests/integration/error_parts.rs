@@ -7,7 +7,10 @@ use crate::support::{
     samples::{self, client, deadline, fox},
     scripted::ScriptedServer,
 };
-use imagekiln::{Client, Error, ErrorKind};
+use imagekiln::{
+    API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder, Error, ErrorKind,
+    MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE,
+};
 
 async fn submission(reply: Reply) -> Error {
     let service = ScriptedServer::start().await;
@@ -46,6 +49,19 @@ async fn errors_are_classified_as_transient_and_safe_to_repeat() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn errors_about_settings_name_their_variables() {
+    let setting = |builder: ClientBuilder| builder.build().unwrap_err().setting();
+    let base = || Client::builder().base_url("http://127.0.0.1:1").api_key("a-key");
+    assert_eq!(setting(Client::builder()), Some(API_KEY_VARIABLE));
+    assert_eq!(setting(base().api_key("")), Some(API_KEY_VARIABLE));
+    assert_eq!(setting(base().base_url("x")), Some(BASE_URL_VARIABLE));
+    assert_eq!(setting(base().regional_base_url("x")), Some(REGIONAL_BASE_URL_VARIABLE));
+    assert_eq!(setting(base().model_prefix("a/b")), Some(MODEL_PREFIX_VARIABLE));
+    assert_eq!(setting(base().webhook_url("x")), Some(WEBHOOK_URL_VARIABLE));
+    assert_eq!(setting(base().max_active_tasks(0)), None);
 }
 
 #[tokio::test]

@@ -10,6 +10,8 @@ pub mod model;
 pub mod numbered;
 pub mod prompt;
 pub mod request;
+pub mod seeds;
+pub mod several;
 pub mod size;
 pub mod value;
 

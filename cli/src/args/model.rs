@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command, builder::ValueParser, value_parser};
 
-use super::{extra, flag, numbered, size, value::Offered};
+use super::{extra, flag, numbered, several, size, value::Offered};
 use crate::webhook_secret;
 use imagekiln::{Field, FieldKind, Operation, PathParameter, operations};
 
@@ -110,7 +110,7 @@ pub fn with_fields(
         webhook_secret::FILE => option.hide(!webhook_secret::applies(model)),
         _ => option,
     });
-    command.args(options).args(parameters).args(fields).args(extra::args())
+    several::describe_seed(command.args(options).args(parameters).args(fields).args(extra::args()))
 }
 
 /// Adds the flags of a model's fields that a command does not have. The id of a positional argument

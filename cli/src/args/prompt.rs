@@ -24,6 +24,37 @@ pub fn arg(help: &str) -> Arg {
         .help(format!("{help}: text, `-` for standard input, or `@FILE`; `@@` is a literal `@`"))
 }
 
+/// The argument of a command that takes several prompts.
+pub fn several(help: &str) -> Arg {
+    arg(help).num_args(1..)
+}
+
+/// Reads the prompts of a command. `with_images` is the command that takes a prompt and images.
+pub fn read_all(
+    matches: &ArgMatches,
+    images: &mut Images,
+    with_images: &str,
+) -> Result<Vec<String>, Failure> {
+    let given: Vec<&str> =
+        matches.get_many::<String>(PROMPT).into_iter().flatten().map(String::as_str).collect();
+    // Nobody wants to pay for each word of a prompt without quotes.
+    let is_word = |given: &&&str| {
+        !given.contains(char::is_whitespace)
+            && !given.starts_with(['-', '@'])
+            && !looks_like_an_image(given)
+    };
+    if let Some(word) = given.iter().find(is_word).filter(|_| given.len() > 1) {
+        let problem =
+            format!("{} prompts are given, and `{}` is a single word", given.len(), one_line(word));
+        return Err(Failure::usage(problem).advise(format!(
+            "nothing was sent; a prompt of several words needs quotes: \"{}\"; prompts of a \
+             single word can be in files, passed as @FILE, or in `kiln batch run`",
+            one_line(&given.join(" "))
+        )));
+    }
+    given.into_iter().map(|given| read_one(given, images, with_images)).collect()
+}
+
 /// Reads the prompt of a command. Newlines at the end of an input or a file are not part of it.
 /// `with_images` is the command that takes a prompt and images.
 pub fn read(
@@ -32,6 +63,10 @@ pub fn read(
     with_images: &str,
 ) -> Result<String, Failure> {
     let given = matches.get_one::<String>(PROMPT).map(String::as_str).unwrap_or_default();
+    read_one(given, images, with_images)
+}
+
+fn read_one(given: &str, images: &mut Images, with_images: &str) -> Result<String, Failure> {
     let bytes = match (given, given.strip_prefix('@')) {
         ("-", _) => images.stdin("the prompt")?,
         (_, Some(rest)) if rest.starts_with('@') => return Ok(rest.to_owned()),

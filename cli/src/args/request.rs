@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     extra::Setting,
     image::{self, Images},
-    model, size, value,
+    model, several, size, value,
 };
 use crate::failure::Failure;
 use imagekiln::{Field, FieldKind, Operation, Request};
@@ -26,6 +26,9 @@ pub fn from_flags(
         }
     }
     for field in model.fields {
+        if field.name == several::SEED && several::has_list(matches) {
+            continue;
+        }
         let id = model::field_id(field.name);
         request = match field.kind {
             FieldKind::Image { .. } => match get::<OsString>(matches, &id) {

@@ -8,7 +8,7 @@ use crate::{
         image::Images,
         model,
         prompt::{self, PROMPT},
-        request, size,
+        request, several, size,
     },
     context::Context,
     failure::Failure,
@@ -29,7 +29,7 @@ Examples:
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Generate a picture from a prompt: submit, wait, save")
-        .arg(prompt::arg("What the picture shows"));
+        .arg(prompt::several("What the picture shows, or several pictures"));
     of_model(command, chosen, any_model(), &[PROMPT], EXAMPLES)
 }
 
@@ -49,7 +49,7 @@ pub fn of_model(
         &[
             &[model][..],
             &make::output_args(),
-            &[size::arg(), webhook_secret::arg(), preview::arg()],
+            &[several::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
         ]
         .concat(),
     )
@@ -87,10 +87,11 @@ pub fn model_names(models: impl Iterator<Item = &'static Operation>) -> Possible
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let mut images = Images::default();
-    let prompt = prompt::read(matches, &mut images, edit::NAME)?;
+    let prompts = prompt::read_all(matches, &mut images, edit::NAME)?;
     let model = chosen(matches, default_model(context)?)?;
     let request = request::from_flags(model, matches, &mut images)?;
-    make::make(context, with_prompt(request, prompt)?, matches).await
+    takes_prompt(model)?;
+    make::make(context, request, &prompts, matches).await
 }
 
 /// The model of commands without `--model`.
@@ -108,16 +109,21 @@ pub fn chosen(
     model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))
 }
 
-/// Adds the prompt if the model accepts one. If the contract does not show all fields of the model,
-/// it is sent anyway.
+/// Adds the prompt.
 pub fn with_prompt(request: Request, prompt: String) -> Result<Request, Failure> {
-    let model = request.operation();
-    if model.all_fields_shown && model.field(PROMPT).is_none() {
-        let problem = format!("the contract lists no prompt field for {model}");
-        return Err(Failure::usage(problem).advise(format!(
-            "nothing was sent; use `kiln run {}`, whose --help lists the model's fields",
-            model.name
-        )));
-    }
+    takes_prompt(request.operation())?;
     Ok(request.field(PROMPT, prompt))
+}
+
+/// Refuses a model without a prompt. If the contract does not show all fields of a model, it may
+/// have one.
+fn takes_prompt(model: &'static Operation) -> Result<(), Failure> {
+    if !model.all_fields_shown || model.field(PROMPT).is_some() {
+        return Ok(());
+    }
+    let problem = format!("the contract lists no prompt field for {model}");
+    Err(Failure::usage(problem).advise(format!(
+        "nothing was sent; use `kiln run {}`, whose --help lists the model's fields",
+        model.name
+    )))
 }

@@ -110,11 +110,16 @@ async fn finish_all(context: &Context, records: Vec<Record>) -> Result<Vec<Exit>
         waits.spawn(finish(context.without_spinner(), task, record, interrupts.clone()));
     }
     let mut failed = Vec::new();
+    let mut unprinted = None;
     while let Some(ended) = waits.join_next().await {
         let (task, number, saved) =
             ended.map_err(|error| Failure::other("could not wait for a task", &error))?;
         match saved {
-            Ok(saved) => make::print(context, &saved, reference_json(task.reference()))?,
+            // The other pictures matter more than the path of this one.
+            Ok(saved) => {
+                let printed = make::print(context, &saved, reference_json(task.reference()));
+                unprinted = unprinted.or(printed.err());
+            }
             Err(failure) => {
                 context.output.not_saved(number, &failure);
                 failed.push(failure.exit);
@@ -122,7 +127,7 @@ async fn finish_all(context: &Context, records: Vec<Record>) -> Result<Vec<Exit>
         }
     }
     drop(spinner);
-    Ok(failed)
+    unprinted.map_or(Ok(failed), Err)
 }
 
 async fn finish(

@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Command};
 
 use crate::{
-    args::{image::Images, model, request, size},
+    args::{image::Images, model, request, several, size},
     context::Context,
     failure::Failure,
     make, preview, webhook_secret,
@@ -25,8 +25,11 @@ pub fn command() -> Command {
         .about("Run any model with any of its fields: submit, wait, save")
         .after_help(format!("{EXAMPLES}\n\n{MODEL_HELP}"))
         .subcommands(model::subcommands(
-            &[&make::output_args()[..], &[size::arg(), webhook_secret::arg(), preview::arg()]]
-                .concat(),
+            &[
+                &make::output_args()[..],
+                &[several::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
+            ]
+            .concat(),
         ))
 }
 
@@ -42,7 +45,7 @@ pub fn of_models(command: Command) -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (request, matches) = request(matches)?;
-    make::make(context, request, matches).await
+    make::make(context, request, &[], matches).await
 }
 
 /// The request to the model that the subcommand names, and that model's flags.

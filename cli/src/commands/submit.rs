@@ -12,7 +12,8 @@ use crate::{
     interrupt::Interrupts,
     make,
     output::{line_on_stdout, task_json},
-    plausible, preview,
+    plan::{Planned, plan},
+    preview,
     session::Session,
     submission,
     target::Place,
@@ -38,26 +39,25 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (request, matches) = run::request(matches)?;
-    let target = make::target(context, matches);
-    if target.place == Place::Stdout {
+    let mut planned = plan(context, request, &[], matches)?;
+    if planned.iter().any(|planned| planned.target.place == Place::Stdout) {
         return Err(Failure::usage("`kiln submit` can't write the picture to standard output")
             .advise("nothing was sent; pass a file to --output"));
     }
-    let request = webhook_secret::set(context, request, matches)?;
-    let request = context.settings.with_size(request);
-    let request = make::with_format(context, request, matches, &target)?;
-    plausible::check(&request)?;
     if preview::is_wanted(matches) {
-        return preview::print(context, request);
+        return preview::print(context, &planned);
     }
+    let recorder = context.recorder(&planned)?;
+    let Some(Planned { request, target, .. }) = planned.pop() else {
+        return Err(Failure::usage("nothing to submit"));
+    };
     // After the dry run, because it can create directories.
     target.check(context.output.json)?;
-    let recorder = context.recorder(&request, make::destination(context, matches))?;
     let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
-    let task = submission::submit(context, &session, request, &interrupts).await?;
+    let task = submission::submit(context, &session, (0, request), &interrupts).await?;
     // Another command may claim the task as soon as it is printed.
-    let mut record = session.take_record();
+    let mut record = session.take_record(0);
     record.iter_mut().for_each(Record::release);
     if context.globals.simulate {
         context.output.warning(

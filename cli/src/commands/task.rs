@@ -13,12 +13,12 @@ use self::reference::Found;
 use crate::{
     context::Context,
     failure::Failure,
-    history::{End, Record},
+    history::{Destination, End, Record},
     interrupt::Interrupts,
     make,
     output::reference_json,
     session::Session,
-    target::Target,
+    target::{Known, Target},
     wait::wait,
 };
 use imagekiln::{Task, TaskStatus};
@@ -142,35 +142,42 @@ async fn save(
     record: Option<Record>,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let mut target = make::target(context, matches);
     let has_output = matches.contains_id(make::OUTPUT);
     // The history keeps where the picture was saved first.
     let mut record = record.filter(|record| !matches!(record.entry.end, Some(End::Saved { .. })));
-    if let Some(record) = record.as_ref().filter(|_| !has_output) {
-        target = remembered(record, target);
-    }
+    let remembered =
+        record.as_ref().filter(|_| !has_output).and_then(|record| remembered(record, matches));
+    let target = match remembered {
+        Some(target) => target,
+        None => filled(make::target(context, matches)?, task)?,
+    };
     target.check(context.output.json)?;
     if let Some(record) = record.as_mut().filter(|_| has_output) {
-        record.redirect(make::destination(context, matches));
+        record.redirect(Destination::of(&target));
     }
     let interrupts = Interrupts::listen()?;
     let saved = make::finish(context, task, &target, record.as_mut(), &interrupts).await;
     let saved = saved.map_err(|failure| {
-        context.with_resume_command(failure, &make::target_words(matches), record.as_ref())
+        context.with_resume_command(failure, &target.words(), record.as_ref())
     })?;
     make::print(context, &saved, reference_json(task.reference()))
 }
 
-/// The target that the submission of the task named. Otherwise `given`, which is not a file.
-fn remembered(record: &Record, given: Target) -> Target {
+/// Fills in what is known of a task that another command submitted.
+fn filled(target: Target, task: &Task) -> Result<Target, Failure> {
+    let model = task.reference().operation().unwrap_or("picture");
+    target.filled(Known { index: 1, seed: None, prompt: None, model })
+}
+
+/// The target that the submission of the task named.
+fn remembered(record: &Record, matches: &ArgMatches) -> Option<Target> {
     let destination = &record.entry.destination;
-    if destination.output().is_none() {
-        return given;
-    }
+    destination.output()?;
     let target = destination.target();
-    Target {
-        overwrite: target.overwrite || given.overwrite,
-        mkdir: target.mkdir || given.mkdir,
+    let [overwrite, mkdir] = make::flags(matches);
+    Some(Target {
+        overwrite: target.overwrite || overwrite,
+        mkdir: target.mkdir || mkdir,
         ..target
-    }
+    })
 }

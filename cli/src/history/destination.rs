@@ -8,7 +8,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::target::{Place, Target};
+use crate::target::{Pattern, Place, Target};
+use imagekiln_batch::Template;
 
 /// A path. Not every path is valid Unicode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +46,9 @@ pub struct Destination {
     /// pipes, which a later command can't write to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<StoredPath>,
+    /// The name below `output`, if it has fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    template: Option<String>,
     #[serde(default)]
     overwrite: bool,
     #[serde(default)]
@@ -55,32 +59,38 @@ impl Destination {
     pub fn of(target: &Target) -> Self {
         // Without a working directory, relative paths stay relative.
         let directory = env::current_dir().unwrap_or_default();
-        let path = match &target.place {
-            Place::File(path) | Place::Named(path) => Some(path),
-            Place::Special(_) | Place::Stdout => None,
+        let (path, template) = match &target.place {
+            Place::File(path) | Place::Named(path) => (Some(path), None),
+            Place::Pattern(pattern) => (Some(&pattern.directory), Some(&pattern.template)),
+            Place::Special(_) | Place::Stdout => (None, None),
         };
-        let path = path.filter(|path| !path.as_os_str().is_empty());
+        let path = path.filter(|path| template.is_some() || !path.as_os_str().is_empty());
         Self {
             output: path.map(|path| directory.join(path).as_path().into()),
             directory: directory.as_path().into(),
+            template: template.map(Template::to_string),
             overwrite: target.overwrite,
             mkdir: target.mkdir,
         }
     }
 
-    /// The absolute path of `--output`, if a later command can save the picture there.
-    pub fn output(&self) -> Option<&Path> {
-        self.output.as_ref().map(StoredPath::path)
+    /// The absolute path of `--output`, if a later command can save the picture there. It may have
+    /// fields.
+    pub fn output(&self) -> Option<PathBuf> {
+        let path = self.output.as_ref()?.path();
+        Some(self.template.as_ref().map_or(path.to_owned(), |template| path.join(template)))
     }
 
     /// Where to save the picture now.
     pub fn target(&self) -> Target {
-        let path = relative(self.output().unwrap_or(self.directory.path()));
-        let (overwrite, mkdir) = (self.overwrite, self.mkdir);
-        match self.output().is_none() || path.as_os_str().is_empty() {
-            true => Target { place: Place::Named(path), overwrite, mkdir },
-            false => Target::of(Some(path.as_os_str()), overwrite, mkdir),
-        }
+        let path = relative(self.output.as_ref().unwrap_or(&self.directory).path());
+        let template = self.template.as_deref().and_then(|text| Template::parse(text).ok());
+        let place = match (&self.output, template) {
+            (Some(_), Some(template)) => Place::Pattern(Pattern { directory: path, template }),
+            (Some(_), None) if !path.as_os_str().is_empty() => Place::at(&path, self.mkdir),
+            _ => Place::Named(path),
+        };
+        Target { place, overwrite: self.overwrite, mkdir: self.mkdir }
     }
 }
 

@@ -87,14 +87,14 @@ fn row(line: &Line) -> [String; 7] {
     let start: String = prompt.chars().take(PROMPT_LENGTH).collect();
     let more = if start.len() < prompt.len() { "..." } else { "" };
     let cost = entry.task.as_ref().and_then(|task| task.cost());
-    let path = saved_path(entry).or(entry.destination.output());
+    let path = saved_path(entry).map(Path::to_owned).or_else(|| entry.destination.output());
     [
         format!("@{number}"),
         time(entry),
         printable(entry.intent.operation()),
         (*state).to_owned(),
         cost.map(|cost| cost.to_string()).unwrap_or_default(),
-        path.map(|path| printable(&relative(path).to_string_lossy())).unwrap_or_default(),
+        path.map(|path| printable(&relative(&path).to_string_lossy())).unwrap_or_default(),
         printable(&start) + more,
     ]
 }
@@ -110,7 +110,7 @@ fn for_programs(line: &Line) -> Value {
         "id": entry.task.as_ref().map(|task| task.id()),
         "cost": entry.task.as_ref().and_then(|task| task.cost()),
         "path": saved_path(entry).map(Path::to_string_lossy),
-        "output": entry.destination.output().map(Path::to_string_lossy),
+        "output": entry.destination.output().map(|path| path.to_string_lossy().into_owned()),
         "prompt": entry.prompt,
     })
 }

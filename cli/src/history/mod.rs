@@ -18,6 +18,6 @@ pub use self::{
     entry::{End, Entry},
     find::unreadable,
     record::Record,
-    recorder::Recorder,
+    recorder::{Origin, Recorder},
     store::{Claim, Store},
 };

@@ -20,28 +20,32 @@ use imagekiln::{
 pub struct Recorder {
     store: Store,
     output: Output,
-    prompt: Option<String>,
-    destination: Destination,
+    /// By the labels of the submissions.
+    origins: Vec<Origin>,
     records: Mutex<Vec<Record>>,
 }
 
+/// What the history keeps of the command line for a picture.
+pub struct Origin {
+    pub prompt: Option<String>,
+    pub destination: Destination,
+}
+
 impl Recorder {
-    pub fn new(
-        store: Store,
-        output: Output,
-        prompt: Option<String>,
-        destination: Destination,
-    ) -> Self {
-        Self { store, output, prompt, destination, records: Mutex::default() }
+    /// The label of a submission is the index of its origin.
+    pub fn new(store: Store, output: Output, origins: Vec<Origin>) -> Self {
+        Self { store, output, origins, records: Mutex::default() }
     }
 
     pub fn directory(&self) -> &Path {
         self.store.directory()
     }
 
-    /// The record of the last submission.
-    pub fn take(&self) -> Option<Record> {
-        self.records().pop()
+    /// The record of the submission with this label.
+    pub fn take(&self, label: usize) -> Option<Record> {
+        let mut records = self.records();
+        let at = records.iter().position(|record| index(&record.entry.intent) == Some(label))?;
+        Some(records.remove(at))
     }
 
     fn records(&self) -> MutexGuard<'_, Vec<Record>> {
@@ -49,7 +53,10 @@ impl Recorder {
     }
 
     fn intend_now(&self, intent: &Intent) -> io::Result<()> {
-        let entry = Entry::new(intent.clone(), self.prompt.as_deref(), self.destination.clone());
+        let origin = index(intent).and_then(|index| self.origins.get(index));
+        let Origin { prompt, destination } =
+            origin.ok_or_else(|| io::Error::other("the submission has no label"))?;
+        let entry = Entry::new(intent.clone(), prompt.as_deref(), destination.clone());
         let record = Record::create(&self.store, self.output, entry)?;
         self.records().push(record);
         Ok(())
@@ -103,6 +110,11 @@ impl Journal for Recorder {
     fn entries(&self) -> JournalFuture<'_, Vec<journal::Entry>> {
         done(self.entries_now())
     }
+}
+
+/// The index of the origin of a submission.
+fn index(intent: &Intent) -> Option<usize> {
+    intent.label()?.parse().ok()
 }
 
 fn done<T: Send + 'static>(outcome: io::Result<T>) -> JournalFuture<'static, T> {

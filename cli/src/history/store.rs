@@ -201,7 +201,11 @@ mod tests {
         let intent = serde_json::from_str(intent).unwrap();
         Entry {
             end,
-            ..Entry::new(intent, Some("a fox"), Destination::of(&Target::of(None, false, false)))
+            ..Entry::new(
+                intent,
+                Some("a fox"),
+                Destination::of(&Target::of(None, false, false).unwrap()),
+            )
         }
     }
 

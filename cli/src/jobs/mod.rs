@@ -22,7 +22,7 @@ mod tests;
 use std::io::{self, BufRead};
 
 pub use self::draft::{Cell, Part, Setting};
-pub use self::matrix::{Matrix, seeds};
+pub use self::matrix::Matrix;
 pub use self::problem::LineProblem;
 pub use self::source::{Format, Source};
 

@@ -56,27 +56,29 @@ impl Settings {
         for name in [&BASE_URL, &REGIONAL_BASE_URL] {
             let url = self.text(name).unwrap_or_default();
             if url.trim().trim_end_matches('/').ends_with("/v1") {
-                let variable = name.variable.unwrap_or_default();
-                let problem = format!("{variable} ends with /v1, which every request adds itself");
-                return Err(
-                    Failure::settings(problem).advise("nothing was sent; remove /v1 from its end")
-                );
+                let problem = "the base URL ends with /v1, which every request adds itself";
+                let mut failure =
+                    Failure::settings(problem).advise("nothing was sent; remove /v1 from its end");
+                failure.setting = name.variable;
+                return Err(failure);
             }
         }
         Ok(())
     }
 
-    /// Names the place of a setting of `config.toml` in a failure, in place of the variable.
+    /// Adds where the setting that a failure is about comes from.
     pub fn explain(&self, mut failure: Failure) -> Failure {
-        for (name, _) in &SETTERS {
-            let (Some(variable), Some(path)) = (name.variable, self.path()) else { continue };
-            if self.file_text(name).is_some() {
-                let place = format!("`{}` in {}", name.name, path.display());
-                failure.message = failure.message.replace(variable, &place);
-                failure.advice = failure.advice.take().map(|text| text.replace(variable, &place));
-            }
-        }
-        failure
+        let Some(variable) = failure.setting else { return failure };
+        let in_file = SETTERS
+            .iter()
+            .map(|(name, _)| name)
+            .find(|name| name.variable == Some(variable) && self.file_text(name).is_some());
+        let place = match (in_file, self.path()) {
+            (Some(name), Some(path)) => format!("`{}` in {}", name.name, path.display()),
+            _ => variable.to_owned(),
+        };
+        let advice = failure.advice.take().unwrap_or_else(|| "correct it".to_owned());
+        failure.advise(format!("{advice} ({place})"))
     }
 
     /// The text of a setting that comes from `config.toml`.

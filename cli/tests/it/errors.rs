@@ -104,7 +104,7 @@ fn of_the_command_line_for_programs() {
         ),
         (
             &["--json", "generate"],
-            "the following required arguments were not provided: <PROMPT>",
+            "the following required arguments were not provided: <PROMPT>...",
             "`kiln --help`",
         ),
     ] {
@@ -164,7 +164,7 @@ fn of_the_deadline() {
 }
 
 /// Runs a command against a scripted server.
-fn scripted(words: &[&str], respond: impl FnOnce(&Server)) -> Outcome {
+pub fn scripted(words: &[&str], respond: impl FnOnce(&Server)) -> Outcome {
     let (place, server) = (Place::new(), Server::new());
     let mut command = place.kiln(words);
     let child = server
@@ -204,15 +204,10 @@ fn of_a_polling_host_that_is_not_allowed_the_key() {
 #[test]
 fn of_a_service_that_is_busy() {
     // The service asks for a longer wait than the command accepts.
-    let (place, server) = (Place::new(), Server::new());
-    let mut command = place.kiln(&["generate", "a fox"]);
-    let child = server
-        .point(&mut command)
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
-    let child = child.spawn().unwrap();
-    server.next().respond_with(429, "retry-after: 3600\r\n", &Value::Null);
-    assert_shown!("rate_limited", shown(&Outcome::of(child.wait_with_output().unwrap()).fails(7)));
+    let busy = scripted(&["generate", "a fox"], |server| {
+        server.next().respond_with(429, "retry-after: 3600\r\n", &Value::Null);
+    });
+    assert_shown!("rate_limited", shown(&busy.fails(7)));
 }
 
 #[test]

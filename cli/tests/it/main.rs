@@ -28,6 +28,7 @@ mod running;
 mod saving;
 mod server;
 mod settings;
+mod several;
 mod simulating;
 mod tasks;
 #[cfg(unix)]

@@ -154,6 +154,27 @@ const MISTAKES: &[(&str, &[Mistake])] = &[
         ],
     ),
     (
+        "Several pictures",
+        &[
+            ("kiln generate 'a fox' a wolf", &[]),
+            ("kiln generate 'a fox' cat.png", &[]),
+            ("kiln generate 'a fox' -n 0", &[]),
+            ("kiln generate 'a fox' -n 4 --seed 7", &[]),
+            ("kiln generate 'a fox' -n 4 -o fox.png", &[]),
+            ("kiln generate 'a fox' -n 4 -o -", &[]),
+            ("kiln generate 'a fox' -n 4 -o fox-{model}.png", &[]),
+            ("kiln generate 'a fox' -n 4 -o fox-{seed}.png", &[]),
+            ("kiln generate 'a fox' -o fox-{sed}.png", &[]),
+            ("kiln generate 'a fox' -o fox-{name}.png", &[]),
+            ("kiln generate 'a fox' -o fox-{index}.gif", &[]),
+            ("kiln generate 'a fox' -o nowhere/fox-{index}.png", &[]),
+            ("kiln generate 'a fox' --seed 4..1", &[]),
+            ("kiln generate 'a fox' --seed 1..2000", &[]),
+            ("kiln submit gen-2-pro --prompt fox --seed 1..4", &[]),
+            ("kiln deblur cat.png -n 2 -o {slug}.png", &[]),
+        ],
+    ),
+    (
         "Files and tasks",
         &[
             ("kiln generate 'a fox' -o nowhere/fox.png", &[]),

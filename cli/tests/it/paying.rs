@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     bench::{Bench, Outcome, Place, png},
-    server::Server,
+    errors::{scripted, shown},
 };
 
 const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
@@ -132,16 +132,10 @@ fn a_model_that_works_on_an_image_needs_one() {
 
 #[test]
 fn a_project_without_credits_has_an_exit_code_of_its_own() {
-    let (place, server) = (Place::new(), Server::new());
-    let mut command = place.kiln(&["generate", "a fox"]);
-    let child = server
-        .point(&mut command)
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
-    let child = child.spawn().unwrap();
-    server.next().respond(402, &json!({ "detail": "Insufficient credits." }));
-    let outcome = Outcome::of(child.wait_with_output().unwrap()).fails(11);
-    crate::assert_shown!("unpaid", crate::errors::shown(&outcome));
+    let unpaid = scripted(&["generate", "a fox"], |server| {
+        server.next().respond(402, &json!({ "detail": "Insufficient credits." }));
+    });
+    crate::assert_shown!("unpaid", shown(&unpaid.fails(11)));
 }
 
 #[test]

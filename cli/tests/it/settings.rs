@@ -180,15 +180,23 @@ fn a_wrong_value_is_reported_with_its_place() {
         (
             "base_url = \"ftp://x\"",
             "the base URL is not an http or https URL",
-            "check `base_url` in ",
+            "correct it (`base_url` in ",
         ),
-        ("base_url = \"http://127.0.0.1:1/v1\"", "ends with /v1", "remove /v1 from its end"),
+        (
+            "base_url = \"http://127.0.0.1:1/v1\"",
+            "ends with /v1",
+            "remove /v1 from its end (`base_url` in ",
+        ),
         (
             "base_url = \"127.0.0.1:1\"",
             "the base URL has no scheme",
-            "config.toml to http://127.0.0.1:1",
+            "write http://127.0.0.1:1 (`base_url` in ",
         ),
-        ("model_prefix = \"a/b\"", "the model prefix may contain", "check `model_prefix` in "),
+        (
+            "model_prefix = \"a/b\"",
+            "the model prefix may contain",
+            "correct it (`model_prefix` in ",
+        ),
     ] {
         let base = if text.starts_with("base") { "" } else { "http://127.0.0.1:1" };
         place.configure(text);

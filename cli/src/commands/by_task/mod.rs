@@ -62,7 +62,7 @@ pub async fn execute(
             assumed.join(", ")
         ));
     }
-    make::make(context, request, matches).await
+    make::make(context, request, &[], matches).await
 }
 
 impl Task {

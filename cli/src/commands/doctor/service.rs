@@ -62,9 +62,9 @@ fn base(context: &Context) -> Result<Url, Failure> {
     };
     let url = Url::parse(text.trim()).ok().filter(Url::has_host);
     url.ok_or_else(|| {
-        let failure = Failure::settings("the base URL is not a URL");
-        let variable = BASE_URL.variable.unwrap_or_default();
-        context.settings.explain(failure.advise(format!("check {variable}")))
+        let mut failure = Failure::settings("the base URL is not a URL");
+        failure.setting = BASE_URL.variable;
+        context.settings.explain(failure)
     })
 }
 

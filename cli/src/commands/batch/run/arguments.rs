@@ -12,11 +12,11 @@ use clap::{
 use serde_json::Value;
 
 use crate::{
-    args::{extra, model, value},
+    args::{extra, model, seeds, value},
     commands::generate::{DEFAULT_MODEL, chosen, default_model, model_names},
     context::Context,
     failure::Failure,
-    jobs::{Cell, DEFAULT_TARGET, Defaults, Format, Matrix, Part, Setting, Source, seeds},
+    jobs::{Cell, DEFAULT_TARGET, Defaults, Format, Matrix, Part, Setting, Source},
 };
 use imagekiln::{Field, FieldKind, Operation};
 use imagekiln_batch::Template;
@@ -58,7 +58,7 @@ fn own() -> [Arg; 6] {
             .help("Without JOBS: a file with a prompt per line"),
         jobs(SEED)
             .value_name("SEEDS")
-            .value_parser(seeds)
+            .value_parser(seeds::parse)
             .allow_negative_numbers(true)
             .help("The seed; without JOBS, also inclusive ranges and lists, such as 1..8 or 1,5,9"),
         jobs("model")

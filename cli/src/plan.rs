@@ -1,0 +1,111 @@
+//! The pictures of a command: the request of each, and where it goes. Everything is checked here,
+//! before anything is sent.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use clap::ArgMatches;
+
+use crate::{
+    args::{
+        prompt::PROMPT,
+        request,
+        several::{self, MOST, SEED},
+    },
+    context::Context,
+    failure::Failure,
+    make, plausible,
+    target::{Known, Place, Target},
+    webhook_secret,
+};
+use imagekiln::Request;
+
+/// A picture to make.
+pub struct Planned {
+    pub request: Request,
+    pub target: Target,
+    pub seed: Option<i64>,
+}
+
+impl Planned {
+    pub fn prompt(&self) -> Option<&str> {
+        self.request.text(PROMPT)
+    }
+}
+
+/// Plans a picture for each prompt and each seed. Without prompts, `base` has all fields.
+pub fn plan(
+    context: &Context,
+    base: Request,
+    prompts: &[String],
+    matches: &ArgMatches,
+) -> Result<Vec<Planned>, Failure> {
+    let target = make::target(context, matches)?;
+    let base = webhook_secret::set(context, base, matches)?;
+    let base = context.settings.with_size(base);
+    let base = make::with_format(context, base, matches, &target)?;
+    let seeds = several::seeds(matches)?;
+    let count = seeds.len().saturating_mul(prompts.len().max(1));
+    if count > MOST {
+        let problem = format!("{count} pictures are more than {MOST}, the most of one command");
+        return Err(Failure::usage(problem)
+            .advise("nothing was sent; `kiln batch run` makes any number of pictures"));
+    }
+    let mut planned = Vec::with_capacity(count);
+    for base in with_prompts(base, prompts) {
+        for (at, seed) in seeds.iter().enumerate() {
+            let request = match seed {
+                Some(seed) => base.clone().field(SEED, *seed),
+                None => base.clone(),
+            };
+            match at {
+                0 => plausible::check(&request)?,
+                // The images are the same.
+                _ => request.validate()?,
+            }
+            let seed = seed.or_else(|| request::text(matches, SEED)?.parse().ok());
+            planned.push(Planned { target: target.clone(), request, seed });
+        }
+    }
+    fill_in_targets(&mut planned)?;
+    Ok(planned)
+}
+
+fn with_prompts(base: Request, prompts: &[String]) -> Vec<Request> {
+    match prompts {
+        [] => vec![base],
+        _ => prompts.iter().map(|prompt| base.clone().field(PROMPT, prompt.as_str())).collect(),
+    }
+}
+
+/// Fills in what is known of each picture. Refuses a target that cannot hold all of them.
+fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
+    let count = planned.len();
+    let mut names = HashSet::new();
+    for (at, planned) in planned.iter_mut().enumerate() {
+        let target = planned.target.filled(Known {
+            index: at as u64 + 1,
+            seed: planned.seed,
+            prompt: planned.prompt(),
+            model: planned.request.operation().name,
+        })?;
+        if count > 1 && !holds_another(&target.place, &mut names) {
+            let name = target.shown().unwrap_or_default();
+            let problem = format!("{count} pictures cannot all be saved as `{name}`");
+            return Err(Failure::usage(problem).advise(
+                "nothing was sent; pass a directory to --output, or a name with a field that \
+                 differs, such as 'fox-{index}.{ext}'",
+            ));
+        }
+        planned.target = target;
+    }
+    Ok(())
+}
+
+/// Whether a place can hold a picture in addition to those with these names.
+fn holds_another(place: &Place, names: &mut HashSet<PathBuf>) -> bool {
+    match place {
+        Place::Named(_) => true,
+        Place::Pattern(pattern) => pattern.has_id() || names.insert(pattern.shown()),
+        Place::File(_) | Place::Special(_) | Place::Stdout => false,
+    }
+}

@@ -1,0 +1,166 @@
+//! Several pictures from one command, with a limit on how many tasks are active at once.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    context::Context,
+    exit::Exit,
+    failure::Failure,
+    interrupt::Interrupts,
+    make::{self, save},
+    output::task_json,
+    plan::Planned,
+    session::Session,
+    submission,
+    target::Saved,
+};
+use imagekiln::{ErrorKind, Request, Task};
+
+/// The number of active tasks that the service accepts, for settings without one.
+const MAX_ACTIVE: u16 = 24;
+
+/// How long a submission is tried while the service refuses it, without `--deadline`.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The pauses after refusals without a `Retry-After`.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Makes all planned pictures. Each one is printed when it is saved, and each failure is reported
+/// when it happens.
+pub async fn make(
+    context: &Context,
+    session: Session,
+    planned: Vec<Planned>,
+    interrupts: &Interrupts,
+) -> Result<(), Failure> {
+    let limit = context.settings.max_active_tasks().unwrap_or(MAX_ACTIVE).into();
+    let session = Arc::new(session);
+    let mut tally = Tally { all: planned.len(), ..Tally::default() };
+    let mut waiting = planned.into_iter().enumerate();
+    let mut active = JoinSet::new();
+    let spinner = context.output.spin("");
+    loop {
+        let may_submit = || !tally.stops && !interrupts.happened();
+        while active.len() < limit
+            && may_submit()
+            && let Some(next) = waiting.next()
+        {
+            let context = context.without_spinner();
+            active.spawn(picture(context, Arc::clone(&session), next, interrupts.clone()));
+        }
+        spinner.show(format!("{} of {} saved, {} active", tally.saved, tally.all, active.len()));
+        let Some(joined) = active.join_next().await else { break };
+        match joined {
+            Ok((_, Ok((task, saved)))) => {
+                tally.saved += 1;
+                let printed = make::print(context, &saved, task_json(&task));
+                tally.unprinted = tally.unprinted.or(printed.err());
+            }
+            Ok((index, Err(failure))) => {
+                context.output.not_made(index + 1, &failure);
+                tally.fail(&failure);
+            }
+            Err(error) => tally.fail(&Failure::other("could not make a picture", &error)),
+        }
+    }
+    drop(spinner);
+    tally.outcome(waiting.len(), interrupts)
+}
+
+/// Returns the index of the picture and its outcome.
+async fn picture(
+    context: Context,
+    session: Arc<Session>,
+    (index, planned): (usize, Planned),
+    interrupts: Interrupts,
+) -> (usize, Result<(Task, Saved), Failure>) {
+    let outcome = async {
+        let submission = (index, planned.request);
+        let task = submit(&context, &session, submission, &interrupts).await?;
+        let saved = save(&context, &session, (index, &task), &planned.target, &interrupts).await?;
+        Ok((task, saved))
+    };
+    (index, outcome.await)
+}
+
+/// Submits a request, and again while the service refuses it because of too many tasks or requests,
+/// which may be those of another program.
+async fn submit(
+    context: &Context,
+    session: &Session,
+    (index, request): (usize, Request),
+    interrupts: &Interrupts,
+) -> Result<Task, Failure> {
+    let patience = context.globals.deadline.or_else(|| context.settings.deadline());
+    let end = Instant::now() + patience.unwrap_or(PATIENCE);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let submission = (index, request.clone());
+        let failure = match submission::submit(context, session, submission, interrupts).await {
+            Err(failure) if failure.kind == ErrorKind::RateLimited.as_str() => failure,
+            outcome => return outcome,
+        };
+        let wait = failure.retry_after.unwrap_or_default().max(pause);
+        if Instant::now() + wait > end {
+            return Err(failure);
+        }
+        tokio::select! {
+            () = sleep(wait) => {}
+            () = interrupts.first() => return Err(Failure::not_submitted()),
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// What became of the pictures.
+#[derive(Default)]
+struct Tally {
+    all: usize,
+    saved: usize,
+    /// The exit codes of the pictures that were not saved.
+    exits: Vec<Exit>,
+    /// The number of pictures that were not saved and whose tasks continue.
+    continuing: usize,
+    /// Whether no more pictures are submitted, because they would fail for the same reason.
+    stops: bool,
+    /// Why the path of a picture could not be printed.
+    unprinted: Option<Failure>,
+}
+
+impl Tally {
+    fn fail(&mut self, failure: &Failure) {
+        self.exits.push(failure.exit);
+        self.continuing += usize::from(failure.leaves_a_picture_to_fetch());
+        self.stops |= failure.task.is_none() && failure.kind != ErrorKind::Validation.as_str();
+    }
+
+    /// The outcome of the command. `left` pictures were not submitted.
+    fn outcome(self, left: usize, interrupts: &Interrupts) -> Result<(), Failure> {
+        let Self { all, saved, exits, continuing, unprinted, .. } = self;
+        if saved == all {
+            return unprinted.map_or(Ok(()), Err);
+        }
+        let exit = match exits.first() {
+            _ if exits.contains(&Exit::BillingUnknown) => Exit::BillingUnknown,
+            _ if interrupts.happened() => Exit::Interrupted,
+            Some(exit) => *exit,
+            None => Exit::Other,
+        };
+        let mut advice = Vec::new();
+        if continuing > 0 {
+            advice.push(format!("`kiln resume` saves those whose tasks continue ({continuing})"));
+        }
+        if left > 0 {
+            advice.push(format!("{left} were not submitted and cost nothing"));
+        }
+        let failure =
+            Failure::not_saved(exit, format!("{} of {all} pictures were not saved", all - saved));
+        Err(if advice.is_empty() { failure } else { failure.advise(advice.join("; ")) })
+    }
+}

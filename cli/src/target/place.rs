@@ -1,0 +1,55 @@
+//! The places that `--output` can name.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::pattern::Pattern;
+use crate::failure::Failure;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A file. Its ending follows the format of the picture.
+    File(PathBuf),
+    /// A file in this directory, named after the model, the task and the picture's format.
+    Named(PathBuf),
+    /// A file whose name has fields.
+    Pattern(Pattern),
+    /// A device or a pipe, which is written to: saving would replace it with a file.
+    Special(PathBuf),
+    /// Standard output.
+    Stdout,
+}
+
+impl Place {
+    /// The place that `--output` names. A brace begins a field, except in the path of an existing
+    /// directory.
+    pub fn of(output: Option<&OsStr>, mkdir: bool) -> Result<Self, Failure> {
+        let Some(output) = output else { return Ok(Self::Named(PathBuf::new())) };
+        if output == "-" {
+            return Ok(Self::Stdout);
+        }
+        let path = Path::new(output);
+        match output.to_str().filter(|text| text.contains('{') && !path.is_dir()) {
+            None => Ok(Self::at(path, mkdir)),
+            Some(text) => {
+                let pattern = Pattern::parse(text)?;
+                Ok(pattern.plain().map_or(Self::Pattern(pattern), |path| Self::at(&path, mkdir)))
+            }
+        }
+    }
+
+    /// What a path names.
+    pub fn at(path: &Path, mkdir: bool) -> Self {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => Self::Named(path.to_owned()),
+            Ok(metadata) if !metadata.is_file() => Self::Special(path.to_owned()),
+            Err(_) if mkdir && super::ends_with_separator(path.as_os_str()) => {
+                Self::Named(path.to_owned())
+            }
+            _ => Self::File(path.to_owned()),
+        }
+    }
+}

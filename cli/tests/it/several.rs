@@ -1,0 +1,235 @@
+//! Several pictures from one command: seeds, prompts, names, the limit of active tasks, and what
+//! happens if some of them fail.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{AGES, Bench, Place, kind_of},
+    history::history,
+    running::Running,
+    server::Server,
+};
+use imagekiln_simulator::Config;
+
+const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
+
+fn with<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    words.iter().chain(&SMALL).copied().collect()
+}
+
+/// The lines of standard output, sorted: pictures are printed when they are saved.
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// The values of a field in all accepted requests, sorted.
+fn sent(bench: &Bench, field: &str) -> Vec<String> {
+    let tasks = bench.simulator.tasks();
+    let mut values: Vec<_> = tasks.iter().map(|task| task.request[field].to_string()).collect();
+    values.sort_unstable();
+    values
+}
+
+#[test]
+fn a_number_of_pictures_goes_to_a_directory() {
+    let bench = Bench::new();
+    let made = bench.run(&with(&["generate", "a fox", "-n", "4", "-o", "new/", "--mkdir"])).ok();
+    let paths: BTreeSet<_> = sorted(&made.text()).into_iter().map(str::to_owned).collect();
+    assert_eq!(paths.len(), 4, "{}", made.text());
+    for path in &paths {
+        assert!(path.starts_with("new/gen-2-pro-") && path.ends_with(".jpg"), "{path}");
+        kind_of(&bench.place.read(path));
+    }
+    assert_eq!(sent(&bench, "seed"), ["null"; 4], "the service chooses the seeds");
+    let states: Vec<_> = history(&bench).iter().map(|entry| entry["state"].clone()).collect();
+    assert_eq!(states, ["saved"; 4]);
+}
+
+#[test]
+fn seeds_make_a_picture_each_and_name_it() {
+    let bench = Bench::new();
+    let words = ["generate", "a fox", "--seed", "1,3..4", "-o", "fox-{seed}.{ext}"];
+    let made = bench.run(&with(&words)).ok();
+    assert_eq!(sorted(&made.text()), ["fox-1.jpg", "fox-3.jpg", "fox-4.jpg"]);
+    assert_eq!(sent(&bench, "seed"), ["1", "3", "4"]);
+    let one = bench.run(&with(&["generate", "a fox", "--seed", "9", "-o", "{model}/{seed}.png"]));
+    assert_eq!(one.ok().text(), "gen-2-pro/9.png\n");
+}
+
+#[test]
+fn prompts_and_seeds_are_combined() {
+    let bench = Bench::new();
+    bench.place.write("owl.txt", "owl\n");
+    let words = ["generate", "a fox", "@owl.txt", "--seed", "1..2", "-o", "{index:02}-{slug}.png"];
+    let made = bench.run(&with(&words)).ok();
+    assert_eq!(sorted(&made.text()), ["01-a-fox.png", "02-a-fox.png", "03-owl.png", "04-owl.png"]);
+    assert_eq!(sent(&bench, "prompt"), [r#""a fox""#, r#""a fox""#, r#""owl""#, r#""owl""#]);
+    assert_eq!(sent(&bench, "seed"), ["1", "1", "2", "2"]);
+    let mut remembered: Vec<_> = history(&bench)
+        .iter()
+        .map(|entry| (entry["prompt"].clone(), entry["path"].clone()))
+        .collect();
+    remembered.sort_by_key(|(_, path)| path.to_string());
+    assert_eq!(remembered[3].0, "owl");
+    assert!(remembered[3].1.as_str().unwrap().ends_with("/04-owl.png"), "{remembered:?}");
+}
+
+#[test]
+fn other_commands_make_several_pictures_too() {
+    let bench = Bench::new();
+    bench.place.write("cat.png", crate::bench::png(64, 64));
+    bench.place.write("mask.png", crate::bench::png(64, 64));
+    for (words, expected) in [
+        (vec!["run", "gen-2-flex", "--prompt", "fox", "--seed", "1..2", "-o", "a{seed}.png"], 2),
+        (with(&["edit", "a hat", "cat.png", "-n", "2", "-o", "b{index}.png"]), 2),
+        (vec!["inpaint", "a hat", "cat.png", "--mask", "mask.png", "-n3", "-o", "c{index}.png"], 3),
+        (vec!["deblur", "cat.png", "--count", "2", "-o", "d{index}.png"], 2),
+    ] {
+        let made = bench.run(&words).ok();
+        assert_eq!(made.text().lines().count(), expected, "{words:?}");
+    }
+    let names = bench.place.files();
+    assert!(
+        ["a2.png", "b1.png", "c3.png", "d2.png"].iter().all(|name| names.contains(&(*name).into()))
+    );
+}
+
+#[test]
+fn existing_files_are_replaced_only_with_overwrite() {
+    let bench = Bench::new();
+    let words = with(&["generate", "a fox", "--seed", "1..2", "-o", "fox-{seed}.png"]);
+    bench.run(&words).ok();
+    let again = bench.run(&words).ok();
+    assert_eq!(sorted(&again.text()), ["fox-1-2.png", "fox-2-2.png"]);
+    let replaced = bench.run(&[&words[..], &["--overwrite"]].concat()).ok();
+    assert_eq!(sorted(&replaced.text()), ["fox-1.png", "fox-2.png"]);
+    assert_eq!(bench.place.files(), ["fox-1-2.png", "fox-1.png", "fox-2-2.png", "fox-2.png"]);
+}
+
+#[test]
+fn a_dry_run_lists_the_pictures() {
+    let bench = Bench::new();
+    let words = ["generate", "a fox", "an owl", "--seed", "1..6", "-o", "{slug}-{seed}.png"];
+    let words = [&with(&words)[..], &["--dry-run"]].concat();
+    let shown = bench.run(&words).ok();
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("dry_run_of_several", shown.text())
+    });
+    let lines = bench.run(&[&words[..], &["--json"]].concat()).ok().text();
+    let bodies: Vec<Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(bodies.len(), 12);
+    assert_eq!(bodies[7]["body"]["seed"], 2);
+    assert_eq!((bench.simulator.requests().len(), bench.place.files().len()), (0, 0));
+}
+
+/// A simulator whose clock stands still, and a command with at most two active tasks.
+fn two_of_five_active() -> (Bench, Running) {
+    let bench = Bench::ready_after(AGES);
+    bench.simulator.clock().set_speed(0.0);
+    bench.place.configure("max_active_tasks = 2\n");
+    let words = with(&["generate", "a fox", "--seed", "1..5", "-o", "fox-{seed}.{ext}"]);
+    let mut run = Running::start(&mut bench.kiln(&words));
+    run.until("submitted task");
+    run.until("submitted task");
+    (bench, run)
+}
+
+#[track_caller]
+fn assert_resumed(bench: &Bench) {
+    assert_eq!(bench.simulator.counts().accepted, 2, "the limit is in the settings");
+    bench.simulator.clock().advance(AGES);
+    let resumed = bench.run(&["resume"]).ok();
+    assert_eq!(sorted(&resumed.text()), ["fox-1.jpg", "fox-2.jpg"]);
+    assert_eq!(bench.simulator.counts().accepted, 2);
+}
+
+#[test]
+fn after_an_interruption_nothing_more_is_submitted_and_the_rest_is_resumed() {
+    let (bench, run) = two_of_five_active();
+    run.interrupt();
+    let (code, stdout, said) = run.end();
+    assert_eq!((code, stdout.as_str()), (130, ""), "{said}");
+    assert!(said.contains("picture 2: error: interrupted"), "{said}");
+    assert!(said.contains("error: 5 of 5 pictures were not saved"), "{said}");
+    assert!(said.contains("`kiln resume` saves those whose tasks continue (2)"), "{said}");
+    assert!(said.ends_with("; 3 were not submitted and cost nothing\n"), "{said}");
+    assert_resumed(&bench);
+}
+
+#[test]
+fn after_a_kill_the_submitted_pictures_are_resumed_under_their_names() {
+    let (bench, mut run) = two_of_five_active();
+    run.child.kill().unwrap();
+    run.child.wait().unwrap();
+    let entries = history(&bench);
+    assert!(entries[0]["output"].as_str().unwrap().ends_with("/fox-2.{ext}"), "{entries:?}");
+    assert_resumed(&bench);
+}
+
+/// The account has fewer slots than the command expects, as if another program used the others.
+#[test]
+fn a_refusal_because_of_too_many_tasks_loses_no_picture() {
+    let bench = Bench::with(Config {
+        max_active_tasks: 1,
+        ready_after: Duration::from_millis(100),
+        ..Config::default()
+    });
+    let made = bench.run(&with(&["generate", "a fox", "-n", "4", "-o", "."])).ok();
+    assert_eq!(made.text().lines().count(), 4);
+    let counts = bench.simulator.counts();
+    assert_eq!((counts.accepted, counts.charged.hundredths()), (4, 1200));
+    assert!(counts.refused_with(429) > 0, "no submission was refused");
+}
+
+#[test]
+fn a_submission_that_waits_for_its_next_attempt_is_not_made_after_an_interruption() {
+    let (place, server) = (Place::new(), Server::new());
+    let mut command = place.kiln(&with(&["-vv", "generate", "a fox", "-n", "2"]));
+    let mut run = Running::start(server.point(&mut command));
+    for _ in 0..2 {
+        server.next().respond_with(429, "retry-after: 30\r\n", &json!({ "detail": "busy" }));
+    }
+    run.until("retrying the submission");
+    run.until("retrying the submission");
+    run.interrupt();
+    let (code, _, said) = run.end();
+    assert_eq!(code, 130, "{said}");
+    assert!(said.contains("picture 1: error: interrupted before the submission"), "{said}");
+    assert_eq!(said.matches("finishing the submission").count(), 1, "{said}");
+}
+
+#[test]
+fn a_picture_that_fails_leaves_the_others_alone() {
+    let bench = Bench::new();
+    let words =
+        ["generate", "a fox", "a wolf [[content-moderated]]", "an owl", "-o", "{index}.png"];
+    let made = bench.run(&with(&words)).fails(5);
+    assert_eq!(sorted(&made.text()), ["1.png", "3.png"]);
+    assert!(made.stderr.contains("picture 2: error: "), "{}", made.stderr);
+    assert!(made.stderr.ends_with("error: 1 of 3 pictures were not saved\n"), "{}", made.stderr);
+
+    let made = bench.run(&[&with(&words)[..], &["--json"]].concat()).fails(5);
+    let failed = made.events().into_iter().find(|event| event["event"] == "not_saved").unwrap();
+    assert_eq!((&failed["index"], &failed["kind"]), (&json!(2), &json!("moderated")));
+    let error = made.error();
+    assert_eq!((&error["kind"], &error["exit_code"]), (&json!("not_saved"), &json!(5)));
+}
+
+#[test]
+fn a_refused_submission_ends_the_command() {
+    let poor = "organizations = [{ name = 'Default', credits = 7 }]";
+    let bench =
+        Bench::with(Config { ready_after: Duration::ZERO, ..Config::from_toml(poor).unwrap() });
+    bench.place.configure("max_active_tasks = 1\n");
+    let made = bench.run(&with(&["generate", "a fox", "-n", "5", "-o", "."])).fails(11);
+    assert_eq!(made.text().lines().count(), 2, "{}", made.stderr);
+    assert!(made.stderr.contains("picture 3: error: "), "{}", made.stderr);
+    assert!(made.stderr.ends_with("2 were not submitted and cost nothing\n"), "{}", made.stderr);
+    let counts = bench.simulator.counts();
+    assert_eq!((counts.accepted, counts.refused_with(402)), (2, 1));
+}
