@@ -61,7 +61,9 @@ pub mod guide;
 pub mod journal;
 /// Code of the program around every HTTP exchange.
 pub mod middleware {
-    pub use crate::transport::middleware::{Exchange, HeaderMap, Middleware, Outcome, Purpose};
+    pub use crate::transport::middleware::{
+        Exchange, HeaderMap, Middleware, Outcome, Purpose, Retry,
+    };
 }
 mod picture;
 /// Redacted copies of the exchanges with the service, for example to compare them with the

@@ -5,7 +5,13 @@ use std::time::Duration;
 use tokio::time::{self, Instant};
 
 use super::Picture;
-use crate::{Error, ErrorKind, WaitOptions, transport::retry};
+use crate::{
+    Error, ErrorKind, WaitOptions,
+    transport::{
+        middleware::{Purpose, Retry},
+        retry,
+    },
+};
 
 /// The first attempt and its retries.
 const MAX_ATTEMPTS: u32 = 4;
@@ -74,7 +80,17 @@ impl Attempts {
                     "download failed; retrying"
                 );
                 let delay = retry::delay(self.made, &client.service().random);
-                time::sleep_until(self.until.min(Instant::now() + delay)).await;
+                let wait = delay.min(self.until.saturating_duration_since(Instant::now()));
+                client.service().middlewares.announce(&Retry {
+                    purpose: Purpose::Download,
+                    operation: self.picture.task.operation(),
+                    task_id: Some(self.picture.task.id()),
+                    failures: self.made,
+                    attempts: Some(self.most),
+                    wait,
+                    error: &error,
+                });
+                time::sleep(wait).await;
             }
             failure => return Err(failure.into_error()),
         }

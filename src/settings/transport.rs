@@ -62,7 +62,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Adds a [`Middleware`], which runs before and after every HTTP exchange.
+    /// Adds a [`Middleware`], which runs before and after every HTTP exchange, and before retries.
     ///
     /// Middlewares are called in the order in which they were added; `after` is called in reverse
     /// order.

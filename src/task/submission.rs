@@ -20,6 +20,7 @@ use crate::{
     journal::Intent,
     transport::{
         body::{BodyPlan, Permit},
+        middleware::{Purpose, Retry},
         redaction::Redaction,
         response::{Ending, Response},
         retry,
@@ -124,6 +125,15 @@ impl Submission {
                 .map_or_else(|| retry::delay(attempt, random), |wait| random.after(wait));
             let wait_ms = wait.as_millis() as u64;
             tracing::debug!(attempt, wait_ms, kind = ?error.kind(), "retrying the submission");
+            self.client.service().middlewares.announce(&Retry {
+                purpose: Purpose::Submission,
+                operation: Some(self.request.operation().name),
+                task_id: None,
+                failures: attempt,
+                attempts: Some(policy.attempts),
+                wait,
+                error: &error,
+            });
             // Do not retry for a caller that is gone: a new task would be billed without being
             // wanted.
             tokio::select! {

@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     Client, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
-    transport::retry::LONGEST_DELAY,
+    transport::{
+        middleware::{Purpose, Retry},
+        retry::LONGEST_DELAY,
+    },
     values::{MAX_NAME, one_line},
 };
 
@@ -187,9 +190,9 @@ impl Polling {
 
     /// Returns the next update. Retries polls that fail temporarily.
     pub(super) async fn next(&mut self) -> Result<Update, Error> {
-        let mut last_failure = None;
+        let (mut last_failure, mut failures) = (None, 0);
         loop {
-            if self.polls > 0 && !self.pause().await {
+            if self.polls > 0 && !self.pause(last_failure.as_ref(), failures).await {
                 return Err(self.deadline_passed(last_failure));
             }
             self.polls += 1;
@@ -207,6 +210,7 @@ impl Polling {
                         self.requested_pause = self.requested_pause.max(Some(LONGEST_DELAY));
                     }
                     last_failure = Some(error);
+                    failures += 1;
                 }
             }
         }
@@ -215,7 +219,7 @@ impl Polling {
     /// Waits until the next poll is due. Returns `false` if the deadline leaves no time for one.
     /// The last poll is sent shortly before the deadline, even if the pause would be longer. A
     /// webhook event ends the pause, unless the service asked for the pause.
-    async fn pause(&mut self) -> bool {
+    async fn pause(&mut self, last_failure: Option<&Error>, failures: u32) -> bool {
         let left = self.left();
         if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
             return false;
@@ -223,11 +227,27 @@ impl Polling {
         let latest = left - LAST_POLL.min(left / 2);
         let requested = self.requested_pause.take();
         let pause = self.next_pause(requested);
+        let wait = pause.min(latest);
+        if let Some(error) = last_failure {
+            self.announce(failures, wait, error);
+        }
         tokio::select! {
-            () = time::sleep(pause.min(latest)) => self.last_poll_is_sent = pause >= latest,
+            () = time::sleep(wait) => self.last_poll_is_sent = pause >= latest,
             () = self.wake.woken(), if requested.is_none() => self.interval = self.first_interval,
         }
         true
+    }
+
+    fn announce(&self, failures: u32, wait: Duration, error: &Error) {
+        self.client.service().middlewares.announce(&Retry {
+            purpose: Purpose::Poll,
+            operation: self.task.operation(),
+            task_id: Some(self.task.id()),
+            failures,
+            attempts: None,
+            wait,
+            error,
+        });
     }
 
     fn next_pause(&mut self, requested: Option<Duration>) -> Duration {

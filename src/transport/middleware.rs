@@ -9,12 +9,12 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::key::KEY_HEADER;
-use crate::Address;
+use crate::{Address, Error};
 
-/// Code that runs before and after every HTTP exchange of a client, for example to add trace
-/// headers or to record metrics.
+/// Code that runs before and after every HTTP exchange of a client, and before it repeats one, for
+/// example to add trace headers, to record metrics or to show what the client waits for.
 ///
-/// The client calls both methods on the task that runs the exchange, so they must not block. The
+/// The client calls the methods on the task that runs the exchange, so they must not block. The
 /// default implementations do nothing. Add a middleware with
 /// [`ClientBuilder::middleware`](crate::ClientBuilder::middleware).
 ///
@@ -48,6 +48,13 @@ pub trait Middleware: Send + Sync {
     /// response.
     fn after(&self, exchange: &Exchange<'_>, outcome: &Outcome) {
         let _ = (exchange, outcome);
+    }
+
+    /// Called when a request has failed and will be repeated, before the client waits.
+    ///
+    /// It is not called for a download that continues at a new delivery URL without waiting.
+    fn retry(&self, retry: &Retry<'_>) {
+        let _ = retry;
     }
 }
 
@@ -86,6 +93,29 @@ pub struct Outcome {
     pub status: Option<u16>,
     /// The time from the request to the response headers.
     pub elapsed: Duration,
+}
+
+/// A request that has failed and will be repeated.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Retry<'a> {
+    /// The purpose of the request.
+    pub purpose: Purpose,
+    /// The name of the operation, such as `gen-2-pro`, if known.
+    pub operation: Option<&'a str>,
+    /// The id of the task, for polls and downloads.
+    pub task_id: Option<&'a str>,
+    /// The number of attempts that have failed in a row, at least 1.
+    pub failures: u32,
+    /// The maximum number of attempts, including the first. `None` for polls, which are repeated
+    /// until the deadline of the wait.
+    pub attempts: Option<u32>,
+    /// How long the client waits before the next attempt. A webhook may end the wait for a poll
+    /// earlier, unless the service asked for it.
+    pub wait: Duration,
+    /// Why the last attempt failed. [`Error::retry_after`] is the wait that the service asked for;
+    /// a submission ignores a wait of zero.
+    pub error: &'a Error,
 }
 
 /// Headers that the SDK or HTTP itself sets.
@@ -133,6 +163,11 @@ impl Middlewares {
         self.0.iter().for_each(|hook| hook.before(&observed.exchange(), headers));
         restore(headers, &kept);
         Observation(Some(observed))
+    }
+
+    /// Calls `retry` of each middleware.
+    pub(crate) fn announce(&self, retry: &Retry<'_>) {
+        self.0.iter().for_each(|hook| hook.retry(retry));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::support::{
 };
 use imagekiln::{
     Billing, ClientBuilder, ErrorKind, RetryPolicy,
-    middleware::{Exchange, HeaderMap, Middleware, Outcome},
+    middleware::{Exchange, HeaderMap, Middleware, Outcome, Retry},
 };
 
 fn refused() -> Reply {
@@ -216,6 +216,23 @@ impl Middleware for Recorder {
     }
 }
 
+/// Records the retries.
+#[derive(Clone, Default)]
+struct Retries(Arc<Mutex<Vec<String>>>);
+
+impl Middleware for Retries {
+    fn retry(&self, retry: &Retry<'_>) {
+        let Retry { purpose, operation, task_id, failures, attempts, wait, error, .. } = retry;
+        assert_eq!(*operation, Some("gen-2-pro"));
+        self.0.lock().unwrap().push(format!(
+            "{purpose:?} {task_id:?}: {failures} of {attempts:?} failed ({:?} {:?}), wait {:.1} s",
+            error.kind(),
+            error.status(),
+            wait.as_secs_f32(),
+        ));
+    }
+}
+
 impl Recorder {
     fn record(&self, text: String) {
         self.0.lock().unwrap().push(text);
@@ -264,4 +281,35 @@ async fn middleware_observes_an_exchange_without_a_response() {
     let seen = recorder.0.lock().unwrap().clone();
     assert_eq!(seen.len(), 2);
     assert_eq!(seen[1], "Submission None after 0 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn middleware_is_called_before_each_retry() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let retries = Retries::default();
+    let policy = RetryPolicy::default().attempts(3);
+    let client = builder(&service).middleware(retries.clone()).retry(policy).build().unwrap();
+    let submitting = Instant::now();
+    service.reply(refused().header("Retry-After", "6")).reply(accepted(&service, "t1"));
+    let task = client.submit(fox()).await.unwrap();
+    let submitted = submitting.elapsed();
+    service
+        .reply(samples::status("Pending"))
+        .reply(Reply::status(503))
+        .reply(Reply::close())
+        .reply(samples::status("Pending"))
+        .reply(refused().header("Retry-After", "6"))
+        .reply(samples::ready(&delivery));
+    let picture = task.wait().await.unwrap();
+    delivery.reply(Reply::status(500)).reply(Reply::png(PNG));
+    picture.bytes().await.unwrap();
+    // A failure that is not repeated is not announced.
+    service.reply(Reply::status(400));
+    client.submit(fox()).await.unwrap_err();
+
+    let seen = retries.0.lock().unwrap().clone();
+    let announced: f32 = seen[0].rsplit(' ').nth(1).unwrap().parse().unwrap();
+    assert!((submitted.as_secs_f32() - announced).abs() < 0.1, "{submitted:?}: {seen:?}");
+    samples::assert_no_secret(&seen.join("\n"));
+    insta::assert_snapshot!(seen.join("\n"));
 }
