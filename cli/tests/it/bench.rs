@@ -83,12 +83,14 @@ impl Place {
             if text.starts_with("imagekiln")
                 || text.starts_with("kiln_")
                 || text.ends_with("_proxy")
-                || text == "columns"
+                || text.starts_with("clicolor")
+                || ["columns", "no_color", "force_color", "colorterm"].contains(&text.as_str())
             {
                 command.env_remove(name);
             }
         }
         command.current_dir(self.directory.path()).stdin(Stdio::null());
+        command.env("TERM", "xterm-256color");
         command.env("KILN_STATE_DIR", self.state.path());
         command.env("KILN_CONFIG_DIR", self.config.path());
         command

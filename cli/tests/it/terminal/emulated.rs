@@ -1,0 +1,250 @@
+//! A program on a pseudo-terminal, and the screen of a terminal emulator.
+
+use std::{
+    fs::File,
+    io::{Read as _, Write as _},
+    os::fd::AsFd as _,
+    process::{Child, Command, Stdio},
+    str,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use avt::{Color, Pen};
+use pty_process::{
+    Size,
+    blocking::{self, Pty},
+};
+use rustix::termios::{LocalModes, tcgetattr};
+use tokio::time::Instant;
+
+use crate::bench::{Outcome, Place};
+
+/// A test fails if the screen does not show what it waits for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The size of the terminal, and which stream does not go to it.
+pub struct Setup {
+    pub columns: u16,
+    pub rows: u16,
+    pub piped: Piped,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { columns: 80, rows: 24, piped: Piped::Nothing }
+    }
+}
+
+/// The stream that is a pipe, as in `kiln ... | less`. The others are the terminal.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Piped {
+    Nothing,
+    Stdout,
+    Stderr,
+}
+
+/// A program that runs on a terminal. It leads the session of the terminal, so a typed Ctrl-C
+/// interrupts it.
+pub struct Terminal {
+    pty: Pty,
+    child: Child,
+    output: mpsc::Receiver<Vec<u8>>,
+    /// The beginning of a character.
+    incomplete: Vec<u8>,
+    raw: String,
+    emulator: avt::Terminal,
+}
+
+impl Terminal {
+    pub fn start(command: Command) -> Self {
+        Self::start_with(command, Setup::default())
+    }
+
+    pub fn start_with(command: Command, setup: Setup) -> Self {
+        let (pty, pts) = blocking::open().unwrap();
+        pty.resize(Size::new(setup.rows, setup.columns)).unwrap();
+        let command = blocking::Command::from(command);
+        let command = match setup.piped {
+            Piped::Nothing => command,
+            Piped::Stdout => command.stdout(Stdio::piped()),
+            Piped::Stderr => command.stderr(Stdio::piped()),
+        };
+        // Closes our end of the terminal, so that reading ends with the program.
+        let child = command.spawn(pts).unwrap();
+        let output = read_from(File::from(pty.as_fd().try_clone_to_owned().unwrap()));
+        let (columns, rows) = (setup.columns.into(), setup.rows.into());
+        let emulator = avt::Terminal::with_scrollback(columns, rows, None).unwrap();
+        Self { pty, child, output, incomplete: Vec::new(), raw: String::new(), emulator }
+    }
+
+    /// Types a text. Enter is `\r`.
+    pub fn press(&mut self, keys: &str) {
+        self.pty.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Types Ctrl-C.
+    pub fn interrupt(&mut self) {
+        self.press("\x03");
+    }
+
+    /// Changes the size of the terminal, which tells the program.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.emulator.resize(columns.into(), rows.into());
+        self.pty.resize(Size::new(rows, columns)).unwrap();
+    }
+
+    /// Waits until the terminal shows this text.
+    #[track_caller]
+    pub fn until(&mut self, text: &str) {
+        self.until_it(text, |terminal| terminal.text().contains(text));
+    }
+
+    /// Waits until this is true of the terminal. It is asked each time the program has written.
+    #[track_caller]
+    pub fn until_it(&mut self, name: &str, is_true: impl Fn(&Self) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_true(self) {
+            let left = deadline.duration_since(Instant::now());
+            match self.output.recv_timeout(left) {
+                Ok(bytes) => self.show(bytes),
+                Err(error) => panic!("waiting for `{name}`: {error}: {}", self.screen()),
+            }
+        }
+    }
+
+    /// Waits until the program has ended. Afterwards, the terminal shows what is left.
+    #[track_caller]
+    pub fn end(&mut self) -> Outcome {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.output.recv_timeout(deadline.duration_since(Instant::now())) {
+                Ok(bytes) => self.show(bytes),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(error) => panic!("waiting for the end: {error}: {}", self.screen()),
+            }
+        }
+        let (mut stdout, mut stderr) = (Vec::new(), String::new());
+        if let Some(mut pipe) = self.child.stdout.take() {
+            pipe.read_to_end(&mut stdout).unwrap();
+        }
+        if let Some(mut pipe) = self.child.stderr.take() {
+            pipe.read_to_string(&mut stderr).unwrap();
+        }
+        let status = self.child.wait().unwrap();
+        let code = status.code().unwrap_or_else(|| panic!("{status}: {}", self.screen()));
+        Outcome { code, stdout, stderr }
+    }
+
+    /// The rows of the screen and those above it, as a person sees them.
+    pub fn screen(&self) -> String {
+        let rows = self.emulator.screen().all_lines().map(|row| row.text());
+        joined(rows.collect())
+    }
+
+    /// Like [`screen`](Self::screen), but rows that continue the one above are joined to it.
+    pub fn text(&self) -> String {
+        joined(self.emulator.screen().text())
+    }
+
+    /// The colours and the weight of the first occurrence of this text on the terminal.
+    #[track_caller]
+    pub fn pen(&self, text: &str) -> Pen {
+        let mut rows = self.emulator.screen().all_lines();
+        let found = rows.find_map(|row| {
+            let (before, _) = row.text().split_once(text).map(|(a, b)| (a.to_owned(), b.len()))?;
+            // A wide character has a second cell, which has no character.
+            row.cells().iter().filter(|cell| cell.width() > 0).nth(before.chars().count()).cloned()
+        });
+        *found.unwrap_or_else(|| panic!("no `{text}`: {}", self.screen())).pen()
+    }
+
+    /// Everything that the program wrote to the terminal, with its control sequences.
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    pub fn shows_cursor(&self) -> bool {
+        self.emulator.cursor().visible
+    }
+
+    /// The row and the column of the cursor, from 0. The row is one of [`screen`](Self::screen).
+    pub fn cursor(&self) -> (usize, usize) {
+        let (_, rows) = self.emulator.size();
+        let above = self.emulator.screen().all_lines().count() - rows;
+        (above + self.emulator.cursor().row, self.emulator.cursor().col)
+    }
+
+    /// Whether the terminal shows what is typed.
+    pub fn echoes(&self) -> bool {
+        tcgetattr(&self.pty).unwrap().local_modes.contains(LocalModes::ECHO)
+    }
+
+    fn show(&mut self, bytes: Vec<u8>) {
+        self.incomplete.extend(bytes);
+        let complete = match str::from_utf8(&self.incomplete) {
+            Ok(text) => text.len(),
+            Err(error) => {
+                assert_eq!(error.error_len(), None, "not UTF-8: {:?}", self.incomplete);
+                error.valid_up_to()
+            }
+        };
+        let text = String::from_utf8(self.incomplete.drain(..complete).collect()).unwrap();
+        self.emulator.feed(text.as_str());
+        self.raw.push_str(&text);
+    }
+}
+
+impl Drop for Terminal {
+    /// Ends the program if the test failed.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads in a thread of its own, so that a test can wait with a limit.
+fn read_from(mut pty: File) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, output) = mpsc::channel();
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        // Linux reports the end as an error.
+        while let Ok(read @ 1..) = pty.read(&mut buffer) {
+            if sender.send(buffer[..read].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    output
+}
+
+/// Joins rows without the blank space after and below the text.
+fn joined(rows: Vec<String>) -> String {
+    let rows: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
+    rows.join("\n").trim_end().to_owned()
+}
+
+#[test]
+fn the_emulator_shows_what_a_program_does() {
+    let place = Place::new();
+    let mut command = place.command("sh");
+    command.args([
+        "-c",
+        r"trap 'printf \\033[?25h; exit 3' INT
+          printf 'é \033[31;1mred\033[m\033[?25l'; read _; printf \\n; read _",
+    ]);
+    let mut terminal = Terminal::start_with(command, Setup { columns: 4, ..Setup::default() });
+    terminal.until_it("the end of the text", |terminal| !terminal.shows_cursor());
+    assert_eq!(terminal.screen(), "é re\nd");
+    assert_eq!((terminal.text().as_str(), terminal.cursor()), ("é red", (1, 1)));
+    assert_eq!(terminal.pen("re").foreground(), Some(Color::Indexed(1)));
+    assert!(terminal.pen("re").is_bold() && terminal.pen("é").is_default());
+    terminal.resize(80, 24);
+    assert_eq!(terminal.screen(), "é red");
+    terminal.press("\r");
+    terminal.until_it("the next line", |terminal| terminal.cursor().0 == 2);
+    terminal.interrupt();
+    terminal.end().fails(3);
+    assert!(terminal.shows_cursor());
+}

@@ -1,0 +1,8 @@
+//! What a person sees and types: the program on a pseudo-terminal, whose output goes to a terminal
+//! emulator.
+
+mod emulated;
+mod keys;
+mod waiting;
+
+pub use emulated::{Piped, Setup, Terminal};
