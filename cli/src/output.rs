@@ -5,14 +5,18 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressStyle, WeakProgressBar};
 use serde_json::{Value, json};
 
-use crate::{args::globals::Globals, failure::Failure, report, sanitize::json_line};
+use crate::{
+    args::globals::Globals,
+    failure::Failure,
+    report,
+    sanitize::json_line,
+    spinner::{Spinner, hidden},
+};
 use imagekiln::{Task, TaskRef};
 
 /// Writes text for people, or JSON for programs.
@@ -121,16 +125,7 @@ impl Output {
 
     /// A spinner, if standard error is a terminal. Dropping it removes it.
     pub fn spin(&self, text: impl Into<String>) -> Spinner {
-        let bar = self.spins.then(|| {
-            let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
-                bar.set_style(style);
-            }
-            bar.set_message(text.into());
-            bar.enable_steady_tick(Duration::from_millis(100));
-            bar
-        });
-        Spinner(bar)
+        Spinner::start(self.spins, text.into())
     }
 
     /// A result on standard output: a line for people, or JSON for programs.
@@ -144,31 +139,22 @@ impl Output {
     }
 }
 
-/// The bar on the terminal, if there is one.
-static BAR: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
-
-/// Lets lines on standard error appear above this bar.
-pub fn write_above(bar: &ProgressBar) {
-    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.downgrade());
-}
-
 /// Writes a line to standard error.
 pub fn line_on_stderr(line: &str) {
-    let write = || {
+    hidden(|| {
         let _ = writeln!(io::stderr(), "{line}");
-    };
-    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match bar.and_then(|bar| bar.upgrade()) {
-        Some(bar) => bar.suspend(write),
-        None => write(),
-    }
+    });
 }
 
 /// Writes a line to standard output, which may be closed.
 pub fn line_on_stdout(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}")?;
-    stdout.flush()
+    let write = || {
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{text}")?;
+        stdout.flush()
+    };
+    // A pipe does not disturb the spinner, and its reader may block.
+    if io::stdout().is_terminal() { hidden(write) } else { write() }
 }
 
 /// The outcome of a command that could not write to standard output. A closed pipe is not an error:
@@ -177,25 +163,6 @@ pub fn write_failed(error: io::Error) -> Result<(), Failure> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),
         _ => Err(Failure::file("could not write to standard output", error)),
-    }
-}
-
-/// A spinner, or nothing without a terminal.
-pub struct Spinner(Option<ProgressBar>);
-
-impl Spinner {
-    pub fn show(&self, text: impl Into<String>) {
-        if let Some(bar) = &self.0 {
-            bar.set_message(text.into());
-        }
-    }
-}
-
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
     }
 }
 

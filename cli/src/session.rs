@@ -8,6 +8,7 @@ use crate::{
     failure::Failure,
     history::{Record, Recorder},
     record::Directory,
+    retries::Retries,
     settings::names::{DELIVERY_HOSTS, POLLING_HOSTS},
     tls,
 };
@@ -31,6 +32,7 @@ impl Session {
     /// is sent.
     pub async fn recorded(context: &Context, recorder: Option<Recorder>) -> Result<Self, Failure> {
         let (builder, simulator) = client(context).await?;
+        let builder = builder.middleware(Retries::new(context.output));
         let recorder = recorder.map(Arc::new);
         let builder = match &recorder {
             Some(recorder) => builder.journal(Arc::clone(recorder)),

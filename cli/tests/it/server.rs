@@ -93,6 +93,17 @@ impl Exchange {
         .unwrap();
     }
 
+    /// Responds with a file.
+    pub fn send(mut self, file: &[u8]) {
+        let length = file.len();
+        write!(
+            self.stream,
+            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        self.stream.write_all(file).unwrap();
+    }
+
     /// Closes the connection without a response.
     pub fn hang_up(self) {
         drop(self.stream);

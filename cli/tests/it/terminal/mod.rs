@@ -3,6 +3,7 @@
 
 mod emulated;
 mod keys;
+mod progress;
 mod waiting;
 
 pub use emulated::{Piped, Setup, Terminal};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::counts::{Counts, has_ended};
-use crate::{output::write_above, sanitize::one_line};
+use crate::{sanitize::one_line, spinner::write_above};
 use imagekiln_batch::{JobStatus, State};
 
 /// A bar with the jobs that ended, and a line with the number of jobs in each state.
