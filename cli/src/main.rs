@@ -23,6 +23,7 @@ mod report;
 mod retries;
 mod sanitize;
 mod secret_file;
+mod seeing;
 mod session;
 mod settings;
 mod several;

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use serde_json::{Value, json};
 
 use crate::{
     args::request,
@@ -14,6 +13,7 @@ use crate::{
     output::task_json,
     plan::{Planned, plan},
     preview,
+    seeing::Seeing,
     session::Session,
     several,
     submission::submit,
@@ -83,6 +83,7 @@ pub async fn make(
     if let Some(first) = planned.first() {
         first.target.check(context.output.json)?;
     }
+    let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target))?;
     let recorder = context.recorder(&planned)?;
     let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
@@ -90,9 +91,9 @@ pub async fn make(
         Ok([Planned { request, target, .. }]) => {
             let task = submit(context, &session, (0, request), &interrupts).await?;
             let saved = save(context, &session, (0, &task), &target, &interrupts).await?;
-            print(context, &saved, task_json(&task))
+            seeing.present(context, &saved, &task, task_json(&task)).await
         }
-        Err(planned) => several::make(context, session, planned, &interrupts).await,
+        Err(planned) => several::make(context, session, planned, &seeing, &interrupts).await,
     }
 }
 
@@ -130,23 +131,6 @@ pub async fn finish(
         record.end(end);
     }
     saved
-}
-
-/// Prints where the picture was saved. Prints nothing if the picture itself went to standard
-/// output.
-pub fn print(context: &Context, saved: &Saved, task: Value) -> Result<(), Failure> {
-    let Some(path) = &saved.path else { return Ok(()) };
-    context.output.result(
-        || path.display().to_string(),
-        || {
-            json!({
-                "task": task,
-                "path": path.to_string_lossy(),
-                "kind": saved.kind.map(|kind| kind.to_string().to_lowercase()),
-                "bytes": saved.bytes,
-            })
-        },
-    )
 }
 
 /// Downloads the picture to its target, unless the user interrupts.

@@ -5,6 +5,7 @@
 
 use std::{
     io::{self, IsTerminal, Write},
+    path::Path,
     time::Duration,
 };
 
@@ -14,7 +15,7 @@ use crate::{
     args::globals::Globals,
     failure::Failure,
     report,
-    sanitize::json_line,
+    sanitize::{json_line, printable},
     spinner::{Spinner, hidden},
 };
 use imagekiln::{Task, TaskRef};
@@ -82,6 +83,14 @@ impl Output {
             }
         };
         self.event("submitted", people, || json!({ "task": task_json(task) }));
+    }
+
+    /// Describes a saved picture to people. Programs find the same in the result.
+    pub fn saved(&self, path: &Path, description: &str) {
+        if !self.quiet && !self.json {
+            let path = printable(&path.to_string_lossy());
+            line_on_stderr(&format!("saved {path}: {description}"));
+        }
     }
 
     /// Reports, even with `--quiet`, that Ctrl-C waits for the submission in progress.

@@ -12,9 +12,10 @@ use crate::{
     exit::Exit,
     failure::Failure,
     interrupt::Interrupts,
-    make::{self, save},
+    make::save,
     output::task_json,
     plan::Planned,
+    seeing::Seeing,
     session::Session,
     submission,
     target::Saved,
@@ -37,6 +38,7 @@ pub async fn make(
     context: &Context,
     session: Session,
     planned: Vec<Planned>,
+    seeing: &Seeing,
     interrupts: &Interrupts,
 ) -> Result<(), Failure> {
     let limit = context.settings.max_active_tasks().unwrap_or(MAX_ACTIVE).into();
@@ -59,7 +61,7 @@ pub async fn make(
         match joined {
             Ok((_, Ok((task, saved)))) => {
                 tally.saved += 1;
-                let printed = make::print(context, &saved, task_json(&task));
+                let printed = seeing.present(context, &saved, &task, task_json(&task)).await;
                 tally.unprinted = tally.unprinted.or(printed.err());
             }
             Ok((index, Err(failure))) => {

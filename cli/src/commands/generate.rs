@@ -12,7 +12,7 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    make, preview, webhook_secret,
+    make, preview, seeing, webhook_secret,
 };
 use imagekiln::{Operation, Request};
 
@@ -49,6 +49,7 @@ pub fn of_model(
         &[
             &[model][..],
             &make::output_args(),
+            &seeing::args(),
             &[several::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
         ]
         .concat(),

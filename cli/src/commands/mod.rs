@@ -57,7 +57,7 @@ pub async fn execute(
         submit::NAME => submit::execute(context, matches).await,
         batch::NAME => batch::execute(context, matches).await,
         task::NAME => task::execute(context, matches).await,
-        resume::NAME => resume::execute(context).await,
+        resume::NAME => resume::execute(context, matches).await,
         history::NAME => history::execute(context, matches),
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context, matches),

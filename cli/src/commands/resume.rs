@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use clap::Command;
+use clap::{ArgMatches, Command};
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     interrupt::Interrupts,
     make,
     output::reference_json,
+    seeing::{self, Seeing},
     session::Session,
     target::Saved,
 };
@@ -29,17 +30,19 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub fn command() -> Command {
     Command::new(NAME)
         .about("Wait for every unfinished task, and save its picture where it was meant to go")
+        .args(seeing::args())
         .after_help(
             "A submission whose response was lost is reported, and never sent again.\n\
              Tasks that another command is waiting for are left to it.",
         )
 }
 
-pub async fn execute(context: &Context) -> Result<(), Failure> {
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     if context.globals.simulate {
         return Err(Failure::usage("an in-process simulator has no tasks of earlier commands")
             .advise("remove --simulate"));
     }
+    let seeing = Seeing::of(context, matches, None)?;
     let unfinished = claim_all(context).await?;
     if unfinished.is_empty() {
         context.output.note("nothing is unfinished");
@@ -50,7 +53,7 @@ pub async fn execute(context: &Context) -> Result<(), Failure> {
         unfinished.into_iter().partition(|record| record.entry.task.is_some());
     let mut failed = Vec::new();
     if !tasks.is_empty() {
-        failed = finish_all(context, tasks).await?;
+        failed = finish_all(context, &seeing, tasks).await?;
     }
     for record in &unknown {
         let failure = lost(record);
@@ -99,7 +102,11 @@ async fn claim(store: &Store, number: u64) -> Result<Option<Claim>, Failure> {
 }
 
 /// Waits for all tasks at once. Returns the exit codes of those without a picture.
-async fn finish_all(context: &Context, records: Vec<Record>) -> Result<Vec<Exit>, Failure> {
+async fn finish_all(
+    context: &Context,
+    seeing: &Seeing,
+    records: Vec<Record>,
+) -> Result<Vec<Exit>, Failure> {
     let session = Session::open(context).await?;
     let interrupts = Interrupts::listen()?;
     let spinner = context.output.spin(format!("tasks to wait for: {}", records.len()));
@@ -117,7 +124,8 @@ async fn finish_all(context: &Context, records: Vec<Record>) -> Result<Vec<Exit>
         match saved {
             // The other pictures matter more than the path of this one.
             Ok(saved) => {
-                let printed = make::print(context, &saved, reference_json(task.reference()));
+                let reference = reference_json(task.reference());
+                let printed = seeing.present(context, &saved, &task, reference).await;
                 unprinted = unprinted.or(printed.err());
             }
             Err(failure) => {

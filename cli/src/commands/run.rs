@@ -6,7 +6,7 @@ use crate::{
     args::{image::Images, model, request, several, size},
     context::Context,
     failure::Failure,
-    make, preview, webhook_secret,
+    make, preview, seeing, webhook_secret,
 };
 use imagekiln::Request;
 
@@ -27,6 +27,7 @@ pub fn command() -> Command {
         .subcommands(model::subcommands(
             &[
                 &make::output_args()[..],
+                &seeing::args(),
                 &[several::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
             ]
             .concat(),

@@ -17,6 +17,7 @@ use crate::{
     interrupt::Interrupts,
     make,
     output::reference_json,
+    seeing::{self, Seeing},
     session::Session,
     target::{Known, Target},
     wait::wait,
@@ -46,7 +47,8 @@ pub fn command() -> Command {
             Command::new("save")
                 .about("Wait and save the picture, where its submission said or at --output")
                 .arg(reference())
-                .args(make::output_args()),
+                .args(make::output_args())
+                .args(seeing::args()),
             Command::new("list").about("List the unfinished submissions, newest first"),
             Command::new("dismiss")
                 .about("Remove submissions from the unfinished ones; sends nothing")
@@ -152,6 +154,7 @@ async fn save(
         None => filled(make::target(context, matches)?, task)?,
     };
     target.check(context.output.json)?;
+    let seeing = Seeing::of(context, matches, Some(&target))?;
     if let Some(record) = record.as_mut().filter(|_| has_output) {
         record.redirect(Destination::of(&target));
     }
@@ -160,7 +163,7 @@ async fn save(
     let saved = saved.map_err(|failure| {
         context.with_resume_command(failure, &target.words(), record.as_ref())
     })?;
-    make::print(context, &saved, reference_json(task.reference()))
+    seeing.present(context, &saved, task, reference_json(task.reference())).await
 }
 
 /// Fills in what is known of a task that another command submitted.

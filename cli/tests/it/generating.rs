@@ -100,7 +100,10 @@ fn json_output_describes_the_picture() {
         "input_mp": 0.0, "output_mp": 0.0,
     });
     let bytes = bench.place.read("fox.png").len();
-    assert_eq!(result, json!({ "task": task, "path": "fox.png", "kind": "png", "bytes": bytes }));
+    let picture = json!({
+        "task": task, "path": "fox.png", "kind": "png", "width": 64, "height": 64, "bytes": bytes,
+    });
+    assert_eq!(result, picture);
     assert!(result["task"]["cost"].is_number() && result["task"]["submitted_at"].is_u64());
     assert_eq!(outcome.events(), [json!({ "event": "submitted", "task": task })]);
 }
@@ -157,11 +160,21 @@ fn edit_sets_the_image_fields_in_order() {
 }
 
 #[test]
-fn the_cost_is_printed_with_the_task() {
+fn the_cost_is_printed_with_the_task_and_with_the_picture() {
     let bench = Bench::new();
     let outcome = bench.run(&with(&["generate", "a fox"])).ok();
     let id = bench.simulator.tasks()[0].id.clone();
-    assert_eq!(outcome.stderr, format!("submitted task {id} to gen-2-pro (3 credits)\n"));
+    let path = outcome.text();
+    assert_eq!(
+        outcome.stderr,
+        format!(
+            "submitted task {id} to gen-2-pro (3 credits)\n\
+             saved {}: JPEG, 64 x 64 pixels, 2 kB, 3 credits\n",
+            path.trim_end()
+        )
+    );
+    let quiet = bench.run(&with(&["generate", "a fox", "--quiet"])).ok();
+    assert_eq!(quiet.stderr, "");
 }
 
 #[test]
@@ -182,7 +195,7 @@ fn verbose_logs_the_steps_without_secrets() {
         }
         for line in outcome.stderr.lines() {
             assert!(
-                ["imagekiln::", "submitted", "webhook secret among the arguments"]
+                ["imagekiln::", "submitted", "saved", "webhook secret among the arguments"]
                     .iter()
                     .any(|ours| line.contains(ours)),
                 "an event of another crate: {line}"

@@ -18,6 +18,8 @@ mod keys;
 mod machine;
 mod mistakes;
 mod models;
+#[cfg(target_os = "linux")]
+mod opening;
 mod paying;
 mod readme;
 mod recording;

@@ -4,6 +4,7 @@
 mod emulated;
 mod keys;
 mod progress;
+mod showing;
 mod waiting;
 
 pub use emulated::{Piped, Setup, Terminal};

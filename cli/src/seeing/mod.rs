@@ -1,0 +1,124 @@
+//! What happens after a picture is saved: the lines that describe it, `--show` and `--open`.
+
+mod blocks;
+mod desktop;
+mod inline;
+mod protocol;
+#[cfg(unix)]
+mod question;
+mod screen;
+mod sixel;
+mod summary;
+
+use std::io::{self, IsTerminal};
+
+use clap::{Arg, ArgAction, ArgMatches};
+use serde_json::{Value, json};
+
+use self::{screen::Screen, summary::Summary};
+use crate::{
+    context::Context,
+    failure::Failure,
+    target::{Place, Saved, Target},
+};
+use imagekiln::Task;
+
+const SHOW: &str = "show";
+const OPEN: &str = "open";
+
+/// `--show` and `--open`
+pub fn args() -> [Arg; 2] {
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    [
+        flag(SHOW).help("Show the picture in the terminal"),
+        flag(OPEN).help("Open the picture with the desktop's program for it"),
+    ]
+}
+
+/// What to do with each saved picture.
+pub struct Seeing {
+    screen: Option<Screen>,
+    opens: bool,
+}
+
+impl Seeing {
+    /// What the flags ask for. Refuses what can't work, so that no picture is paid for in vain.
+    /// `target` is `None` if each task has its own.
+    pub fn of(
+        context: &Context,
+        matches: &ArgMatches,
+        target: Option<&Target>,
+    ) -> Result<Self, Failure> {
+        let (shows, opens) = (matches.get_flag(SHOW), matches.get_flag(OPEN));
+        let flag = if shows { "--show" } else { "--open" };
+        let refused = |problem: String, advice: &str| {
+            Err(Failure::usage(problem).advise(format!("nothing was sent; {advice}")))
+        };
+        let is_file =
+            target.is_none_or(|target| !matches!(target.place, Place::Stdout | Place::Special(_)));
+        if (shows || opens) && !is_file {
+            return refused(format!("{flag} needs a file"), "pass a file to --output");
+        }
+        if shows && context.output.json {
+            return refused(
+                "--show and --json exclude each other".to_owned(),
+                "remove one of them",
+            );
+        }
+        let screen = if shows { Screen::find() } else { None };
+        if shows && screen.is_none() {
+            return refused(
+                "--show needs a terminal that can show pictures".to_owned(),
+                "remove --show, or use --open",
+            );
+        }
+        Ok(Self { screen, opens })
+    }
+
+    /// Prints where the picture was saved, shows it and opens it. Prints nothing if the picture
+    /// itself went to standard output.
+    pub async fn present(
+        &self,
+        context: &Context,
+        saved: &Saved,
+        task: &Task,
+        task_json: Value,
+    ) -> Result<(), Failure> {
+        let Some(path) = &saved.path else { return Ok(()) };
+        let output = context.output;
+        let summary = Summary::of(saved, path, task.cost());
+        if !output.json && !output.quiet {
+            output.saved(path, &summary.to_string());
+        }
+        let printed = match is_printed_twice(context) {
+            true => Ok(()),
+            false => output.result(
+                || path.display().to_string(),
+                || {
+                    json!({
+                        "task": task_json,
+                        "path": path.to_string_lossy(),
+                        "kind": saved.kind.map(|kind| kind.to_string().to_lowercase()),
+                        "width": summary.width(),
+                        "height": summary.height(),
+                        "bytes": saved.bytes,
+                    })
+                },
+            ),
+        };
+        if let Some(screen) = &self.screen {
+            screen.show(output, path, saved.kind).await;
+        }
+        if self.opens {
+            desktop::open(output, path).await;
+        }
+        printed
+    }
+}
+
+/// Whether a person who reads both streams on a terminal would see the path twice.
+fn is_printed_twice(context: &Context) -> bool {
+    let output = context.output;
+    let has_line = !output.json && !output.quiet;
+    has_line && io::stdout().is_terminal() && io::stderr().is_terminal()
+}
