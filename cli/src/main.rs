@@ -15,6 +15,7 @@ mod interrupt;
 mod jobs;
 mod make;
 mod output;
+mod paint;
 mod plan;
 mod plausible;
 mod preview;
@@ -43,7 +44,8 @@ use clap::{ArgMatches, FromArgMatches};
 use tokio::runtime::Runtime;
 
 use crate::{
-    args::globals::Globals, context::Context, exit::Exit, failure::Failure, settings::Settings,
+    args::globals::Globals, context::Context, exit::Exit, failure::Failure, paint::Paint,
+    settings::Settings,
 };
 
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
@@ -60,14 +62,14 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(usage::Stop::Help(text)) => {
             // A closed standard output is not an error.
-            let _ = output::line_on_stdout(text.trim_end());
+            let _ = output::line_on_stdout(Paint::on_stdout().styled(&text).trim_end());
             return Exit::Success.into();
         }
         Err(usage::Stop::Wrong(text)) if !json => {
-            output::line_on_stderr(text.trim_end());
+            output::line_on_stderr(Paint::on_stderr().styled(&text).trim_end());
             return Exit::Usage.into();
         }
-        Err(usage::Stop::Wrong(text)) => return end(Err(usage::failure(&text)), json),
+        Err(usage::Stop::Wrong(text)) => return end(Err(usage::failure(&text.to_string())), json),
     };
     end(execute(&matches, settings, arguments.first()), json)
 }

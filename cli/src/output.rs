@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     args::globals::Globals,
     failure::Failure,
+    paint::{PATH, Paint, WARNING},
     report,
     sanitize::{json_line, printable},
     spinner::{Spinner, hidden},
@@ -39,7 +40,11 @@ impl Output {
     /// Reports a problem that does not stop the command.
     pub fn warning(&self, text: &str) {
         if !self.quiet {
-            self.event("warning", || format!("warning: {text}"), || json!({ "message": text }));
+            let people = || {
+                let label = Paint::on_stderr().text(WARNING, "warning:");
+                format!("{label} {text}")
+            };
+            self.event("warning", people, || json!({ "message": text }));
         }
     }
 
@@ -89,6 +94,7 @@ impl Output {
     pub fn saved(&self, path: &Path, description: &str) {
         if !self.quiet && !self.json {
             let path = printable(&path.to_string_lossy());
+            let path = Paint::on_stderr().text(PATH, path);
             line_on_stderr(&format!("saved {path}: {description}"));
         }
     }

@@ -4,11 +4,16 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::{failure::Failure, jobs::LineProblem};
+use crate::{
+    failure::Failure,
+    jobs::LineProblem,
+    paint::{ADVICE, ERROR, Paint},
+};
 
 /// For people.
 pub fn to_people(failure: &Failure) -> String {
-    let mut text = format!("error: {}", failure.message);
+    let paint = Paint::on_stderr();
+    let mut text = format!("{} {}", paint.text(ERROR, "error:"), failure.message);
     let mut line = |line: String| {
         // Writing to a `String` does not fail.
         let _ = write!(text, "\n{line}");
@@ -29,10 +34,10 @@ pub fn to_people(failure: &Failure) -> String {
         line("billing: unknown".to_owned());
     }
     if let Some(advice) = &failure.advice {
-        line(format!("advice: {advice}"));
+        line(format!("{} {advice}", paint.text(ADVICE, "advice:")));
     }
     if let Some(command) = &failure.resume_command {
-        line(format!("resume it with:\n  {command}"));
+        line(format!("{}\n  {command}", paint.text(ADVICE, "resume it with:")));
     }
     text
 }

@@ -8,17 +8,8 @@ use tokio::{
 };
 
 use crate::{
-    context::Context,
-    exit::Exit,
-    failure::Failure,
-    interrupt::Interrupts,
-    make::save,
-    output::task_json,
-    plan::Planned,
-    seeing::Seeing,
-    session::Session,
-    submission,
-    target::Saved,
+    context::Context, exit::Exit, failure::Failure, interrupt::Interrupts, make::save,
+    output::task_json, plan::Planned, seeing::Seeing, session::Session, submission, target::Saved,
 };
 use imagekiln::{ErrorKind, Request, Task};
 

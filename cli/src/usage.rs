@@ -6,6 +6,7 @@ use std::ffi::OsString;
 
 use clap::{
     ArgMatches,
+    builder::StyledStr,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
@@ -13,15 +14,16 @@ use crate::{
     args::{before, grammar, model},
     commands::{by_task, generate::DEFAULT_MODEL, run, submit},
     failure::Failure,
+    paint::ERROR,
 };
 use imagekiln::Operation;
 
 /// Why no command is executed.
 pub enum Stop {
     /// Help or the version was requested.
-    Help(String),
+    Help(StyledStr),
     /// The command line is invalid.
-    Wrong(String),
+    Wrong(StyledStr),
 }
 
 /// Parses in two steps, because the model decides which flags there are. `configured` is the model
@@ -32,7 +34,7 @@ pub fn parse(
 ) -> Result<ArgMatches, Stop> {
     // `kiln batch` accepts several models; its flags are the fields of the first one.
     let named = before::model(arguments).and_then(|names| names.split(',').next());
-    let default = || Stop::Wrong(format!("error: unknown model '{DEFAULT_MODEL}'"));
+    let default = || Stop::Wrong(unknown(DEFAULT_MODEL));
     let model = named.and_then(model::find).or(configured);
     let model = model.or_else(|| model::find(DEFAULT_MODEL)).ok_or_else(default)?;
     if let Some(name) = named.filter(|name| model::find(name).is_none()) {
@@ -40,12 +42,12 @@ pub fn parse(
         return Err(Stop::Wrong(unknown_model(name)));
     }
     grammar(model).try_get_matches_from(arguments).map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.to_string()),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.render()),
         ErrorKind::InvalidSubcommand if named_command(arguments).is_some_and(has_models) => {
             let name = texts(&error, ContextKind::InvalidSubcommand).join(" ");
             Stop::Wrong(unknown_model(&name))
         }
-        ErrorKind::InvalidSubcommand => Stop::Wrong(hints::on_command(error).to_string()),
+        ErrorKind::InvalidSubcommand => Stop::Wrong(hints::on_command(error).render()),
         ErrorKind::UnknownArgument => {
             let command = named_command(arguments).unwrap_or_default();
             let model = match (has_models(command), by_task::find(command)) {
@@ -53,9 +55,9 @@ pub fn parse(
                 (_, Some(task)) => Some(task.model(model)),
                 _ => Some(model).filter(|_| hints::COMMANDS.contains(&command)),
             };
-            Stop::Wrong(hints::on_argument(error, command, model).to_string())
+            Stop::Wrong(hints::on_argument(error, command, model).render())
         }
-        _ => Stop::Wrong(error.to_string()),
+        _ => Stop::Wrong(error.render()),
     })
 }
 
@@ -71,7 +73,7 @@ fn has_models(command: &str) -> bool {
 
 /// The message for an unknown model, with the similar names that clap finds among the models of
 /// `run`.
-pub fn unknown_model(name: &str) -> String {
+pub fn unknown_model(name: &str) -> StyledStr {
     let default = model::find(DEFAULT_MODEL);
     let parsed =
         default.map(|default| grammar(default).try_get_matches_from(["kiln", run::NAME, name]));
@@ -92,9 +94,14 @@ pub fn unknown_model(name: &str) -> String {
         true => format!("  tip: a fine-tuned base model is written like '{example}'\n"),
         false => String::new(),
     };
-    format!(
-        "error: unknown model '{name}'\n\n{tip}{finetuned}  tip: `kiln models` lists all models"
-    )
+    let tips = format!("\n\n{tip}{finetuned}  tip: `kiln models` lists all models");
+    let mut text = unknown(name);
+    text.push_str(&tips);
+    text
+}
+
+fn unknown(name: &str) -> StyledStr {
+    format!("{ERROR}error:{ERROR:#} unknown model '{name}'").into()
 }
 
 pub fn texts(error: &clap::Error, kind: ContextKind) -> Vec<String> {

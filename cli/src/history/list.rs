@@ -13,6 +13,7 @@ use super::{
 use crate::{
     failure::Failure,
     output::{Output, line_on_stdout, write_failed},
+    paint::Paint,
     sanitize::{json_line, printable},
 };
 
@@ -64,7 +65,7 @@ pub fn print(output: Output, lines: &[Line], hint: &str) -> Result<(), Failure> 
         return Ok(());
     }
     let hint = if hint.is_empty() { String::new() } else { format!("\n\n{hint}") };
-    output.result(|| table(lines) + &hint, || Value::Null)
+    output.result(|| Paint::on_stdout().table(&table(lines)) + &hint, || Value::Null)
 }
 
 fn table(lines: &[Line]) -> String {

@@ -9,7 +9,7 @@ use console::Term;
 use tempfile::NamedTempFile;
 
 use super::Check;
-use crate::{exit::Exit, failure::Failure, history, settings::Settings};
+use crate::{exit::Exit, failure::Failure, history, paint::Paint, settings::Settings};
 
 /// The settings could be read.
 pub fn settings(settings: &Settings) -> Check {
@@ -86,7 +86,7 @@ pub fn terminal() -> Check {
     if !io::stderr().is_terminal() {
         return Check::ok("terminal", "standard error is not a terminal, so no progress is shown");
     }
-    let colours = if console::colors_enabled_stderr() { "colours" } else { "no colours" };
+    let colours = if Paint::on_stderr().is_on() { "colours" } else { "no colours" };
     let width = Term::stderr()
         .size_checked()
         .map_or("unknown width".to_owned(), |(_, width)| format!("{width} columns"));

@@ -6,7 +6,7 @@ mod one;
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
 use super::by_task::abilities;
-use crate::{args::model, context::Context, failure::Failure, usage};
+use crate::{args::model, context::Context, failure::Failure, paint::Paint, usage};
 use imagekiln::Operation;
 
 pub const NAME: &str = "models";
@@ -54,13 +54,16 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
             |model: &Operation| can.is_none_or(|can| abilities::of(model).contains(&can.as_str()));
         model::models().filter(move |model| fits(model))
     };
-    context.output.result(|| table(models()), || models().map(json::model_json).collect())
+    context.output.result(
+        || Paint::on_stdout().table(&table(models())),
+        || models().map(json::model_json).collect(),
+    )
 }
 
 fn find(name: &str) -> Result<&'static Operation, Failure> {
     model::find(name)
         .or_else(|| model::fill(name).map(|filled| filled.model))
-        .ok_or_else(|| usage::failure(&usage::unknown_model(name)))
+        .ok_or_else(|| usage::failure(&usage::unknown_model(name).to_string()))
 }
 
 fn table(models: impl Iterator<Item = &'static Operation>) -> String {

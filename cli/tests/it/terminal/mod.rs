@@ -1,6 +1,7 @@
 //! What a person sees and types: the program on a pseudo-terminal, whose output goes to a terminal
 //! emulator.
 
+mod colour;
 mod emulated;
 mod keys;
 mod progress;

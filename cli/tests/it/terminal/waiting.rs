@@ -63,7 +63,9 @@ fn nothing_moves_if_nobody_watches() {
         let bench = Bench::new();
         let words = [&FOX, flags].concat();
         let setup = Setup { piped, ..Setup::default() };
-        let mut terminal = Terminal::start_with(bench.kiln(&words), setup);
+        let mut command = bench.kiln(&words);
+        command.env("NO_COLOR", "1");
+        let mut terminal = Terminal::start_with(command, setup);
         terminal.end().ok();
         let raw = terminal.raw().replace("\r\n", "\n");
         assert!(!raw.contains(['\r', '\u{1b}', '\u{8}']), "{flags:?}: {raw:?}");

@@ -1,0 +1,56 @@
+//! Colour, for people at a terminal. `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` decide as for the
+//! parser's own help and errors. JSON and what programs read are never coloured.
+
+use std::{fmt::Display, io};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use clap::builder::StyledStr;
+
+pub const ERROR: Style = AnsiColor::Red.on_default().bold();
+pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+/// What introduces advice.
+pub const ADVICE: Style = AnsiColor::Cyan.on_default().bold();
+pub const PATH: Style = AnsiColor::Green.on_default();
+pub const HEADING: Style = Style::new().bold();
+
+/// Whether a stream shows colour.
+#[derive(Debug, Clone, Copy)]
+pub struct Paint(bool);
+
+impl Paint {
+    pub fn on_stderr() -> Self {
+        Self(AutoStream::choice(&io::stderr()) != ColorChoice::Never)
+    }
+
+    pub fn on_stdout() -> Self {
+        Self(AutoStream::choice(&io::stdout()) != ColorChoice::Never)
+    }
+
+    pub fn is_on(self) -> bool {
+        self.0
+    }
+
+    pub fn text(self, style: Style, text: impl Display) -> String {
+        match self.0 {
+            true => format!("{style}{text}{style:#}"),
+            false => text.to_string(),
+        }
+    }
+
+    /// Help and errors of the parser.
+    pub fn styled(self, text: &StyledStr) -> String {
+        match self.0 {
+            true => text.ansi().to_string(),
+            false => text.to_string(),
+        }
+    }
+
+    /// A table whose first line is its heading.
+    pub fn table(self, table: &str) -> String {
+        match table.split_once('\n') {
+            Some((heading, rows)) => format!("{}\n{rows}", self.text(HEADING, heading)),
+            None => self.text(HEADING, table),
+        }
+    }
+}
