@@ -18,6 +18,20 @@ use imagekiln_testbed::picture;
 /// Long enough that no task is ready before a test advances the simulator's clock.
 pub const AGES: Duration = Duration::from_secs(3600);
 
+/// Variables, in lower case, that say what our terminal is and shows.
+const OF_TERMINALS: [&str; 10] = [
+    "columns",
+    "no_color",
+    "force_color",
+    "colorterm",
+    "term_program",
+    "lc_terminal",
+    "kitty_window_id",
+    "tmux",
+    "sty",
+    "zellij",
+];
+
 /// A temporary directory in which the program runs, without the settings of our environment, and
 /// two others for its state and its settings.
 pub struct Place {
@@ -84,7 +98,7 @@ impl Place {
                 || text.starts_with("kiln_")
                 || text.ends_with("_proxy")
                 || text.starts_with("clicolor")
-                || ["columns", "no_color", "force_color", "colorterm"].contains(&text.as_str())
+                || OF_TERMINALS.contains(&text.as_str())
             {
                 command.env_remove(name);
             }

@@ -1,8 +1,10 @@
 //! What a person sees and types: the program on a pseudo-terminal, whose output goes to a terminal
 //! emulator.
 
+mod asking;
 mod colour;
 mod emulated;
+mod gallery;
 mod keys;
 mod progress;
 mod showing;
