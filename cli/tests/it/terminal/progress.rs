@@ -74,10 +74,9 @@ fn a_long_wait_is_noted_where_there_is_no_progress_line() {
         server.next().respond_with(429, "retry-after: 60\r\n", &busy);
         running.until(note);
         running.interrupt();
-        running.until("finishing");
-        running.interrupt();
-        let (code, stdout, _) = running.end();
-        assert_eq!((code, stdout.as_str()), (8, ""));
+        let (code, stdout, said) = running.end();
+        assert_eq!((code, stdout.as_str()), (130, ""));
+        assert!(said.contains("nothing was charged"), "{said}");
     }
     let (place, server) = (Place::new(), Server::new());
     let running = Running::start(&mut fox(&place, &server, &[]));
