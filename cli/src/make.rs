@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use serde_json::json;
 
 use crate::{
     args::request,
@@ -91,7 +92,7 @@ pub async fn make(
         Ok([Planned { request, target, .. }]) => {
             let task = submit(context, &session, (0, request), &interrupts).await?;
             let saved = save(context, &session, (0, &task), &target, &interrupts).await?;
-            seeing.present(context, &saved, &task, task_json(&task)).await
+            seeing.present(context, &saved, &task, json!({ "task": task_json(&task) })).await
         }
         Err(planned) => several::make(context, session, planned, &seeing, &interrupts).await,
     }

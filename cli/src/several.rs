@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde_json::json;
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep},
@@ -34,6 +35,7 @@ pub async fn make(
 ) -> Result<(), Failure> {
     let limit = context.settings.max_active_tasks().unwrap_or(MAX_ACTIVE).into();
     let session = Arc::new(session);
+    let seeds: Vec<Option<i64>> = planned.iter().map(|planned| planned.seed).collect();
     let mut tally = Tally { all: planned.len(), ..Tally::default() };
     let mut waiting = planned.into_iter().enumerate();
     let mut active = JoinSet::new();
@@ -50,9 +52,11 @@ pub async fn make(
         spinner.show(format!("{} of {} saved, {} active", tally.saved, tally.all, active.len()));
         let Some(joined) = active.join_next().await else { break };
         match joined {
-            Ok((_, Ok((task, saved)))) => {
+            Ok((index, Ok((task, saved)))) => {
                 tally.saved += 1;
-                let printed = seeing.present(context, &saved, &task, task_json(&task)).await;
+                let seed = seeds.get(index).copied().flatten();
+                let about = json!({ "task": task_json(&task), "index": index + 1, "seed": seed });
+                let printed = seeing.present(context, &saved, &task, about).await;
                 tally.unprinted = tally.unprinted.or(printed.err());
             }
             Ok((index, Err(failure))) => {

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use clap::{ArgMatches, Command};
+use serde_json::json;
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
@@ -124,8 +125,8 @@ async fn finish_all(
         match saved {
             // The other pictures matter more than the path of this one.
             Ok(saved) => {
-                let reference = reference_json(task.reference());
-                let printed = seeing.present(context, &saved, &task, reference).await;
+                let about = json!({ "task": reference_json(task.reference()) });
+                let printed = seeing.present(context, &saved, &task, about).await;
                 unprinted = unprinted.or(printed.err());
             }
             Err(failure) => {

@@ -163,7 +163,8 @@ async fn save(
     let saved = saved.map_err(|failure| {
         context.with_resume_command(failure, &target.words(), record.as_ref())
     })?;
-    seeing.present(context, &saved, task, reference_json(task.reference())).await
+    let about = json!({ "task": reference_json(task.reference()) });
+    seeing.present(context, &saved, task, about).await
 }
 
 /// Fills in what is known of a task that another command submitted.

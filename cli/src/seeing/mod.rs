@@ -13,7 +13,7 @@ mod summary;
 use std::io::{self, IsTerminal};
 
 use clap::{Arg, ArgAction, ArgMatches};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::{screen::Screen, summary::Summary};
 use crate::{
@@ -76,13 +76,13 @@ impl Seeing {
     }
 
     /// Prints where the picture was saved, shows it and opens it. Prints nothing if the picture
-    /// itself went to standard output.
+    /// itself went to standard output. `about` has the first members of the result for programs.
     pub async fn present(
         &self,
         context: &Context,
         saved: &Saved,
         task: &Task,
-        task_json: Value,
+        about: Value,
     ) -> Result<(), Failure> {
         let Some(path) = &saved.path else { return Ok(()) };
         let output = context.output;
@@ -95,14 +95,13 @@ impl Seeing {
             false => output.result(
                 || path.display().to_string(),
                 || {
-                    json!({
-                        "task": task_json,
-                        "path": path.to_string_lossy(),
-                        "kind": saved.kind.map(|kind| kind.to_string().to_lowercase()),
-                        "width": summary.width(),
-                        "height": summary.height(),
-                        "bytes": saved.bytes,
-                    })
+                    let mut result = about;
+                    result["path"] = path.to_string_lossy().into();
+                    result["kind"] = saved.kind.map(|kind| kind.to_string().to_lowercase()).into();
+                    result["width"] = summary.width().into();
+                    result["height"] = summary.height().into();
+                    result["bytes"] = saved.bytes.into();
+                    result
                 },
             ),
         };

@@ -56,6 +56,14 @@ fn seeds_make_a_picture_each_and_name_it() {
     let made = bench.run(&with(&words)).ok();
     assert_eq!(sorted(&made.text()), ["fox-1.jpg", "fox-3.jpg", "fox-4.jpg"]);
     assert_eq!(sent(&bench, "seed"), ["1", "3", "4"]);
+    let json = bench.run(&[&with(&words)[..], &["--json", "--overwrite"]].concat()).ok().text();
+    let mut results: Vec<Value> =
+        json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    results.sort_by_key(|result| result["index"].as_u64());
+    let found = results.iter().map(|result| (&result["index"], &result["seed"], &result["path"]));
+    let expected = [(1, 1, "fox-1.jpg"), (2, 3, "fox-3.jpg"), (3, 4, "fox-4.jpg")];
+    let expected = expected.map(|(index, seed, path)| (json!(index), json!(seed), json!(path)));
+    assert!(found.eq(expected.iter().map(|(index, seed, path)| (index, seed, path))), "{json}");
     let one = bench.run(&with(&["generate", "a fox", "--seed", "9", "-o", "{model}/{seed}.png"]));
     assert_eq!(one.ok().text(), "gen-2-pro/9.png\n");
 }
