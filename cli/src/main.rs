@@ -13,6 +13,7 @@ mod failure;
 mod history;
 mod interrupt;
 mod jobs;
+mod live;
 mod make;
 mod output;
 mod paint;

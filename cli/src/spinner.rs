@@ -10,6 +10,8 @@ use console::{Term, truncate_str};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle, WeakProgressBar};
 use tokio::time::Instant;
 
+use crate::live;
+
 /// The columns that the spinner and the elapsed time need.
 const OTHER_COLUMNS: u16 = 12;
 
@@ -46,7 +48,7 @@ impl Spinner {
     pub fn start(is_shown: bool, text: String) -> Self {
         Self(is_shown.then(|| {
             let line = Arc::new(Mutex::new(Line { text, wait: None }));
-            let bar = ProgressBar::new_spinner();
+            let bar = ProgressBar::with_draw_target(None, live::target(1));
             bar.set_style(style(Arc::clone(&line)));
             let current = Current { bar: bar.downgrade(), line: Some(Arc::downgrade(&line)) };
             *lock(&CURRENT) = Some(current);

@@ -17,12 +17,11 @@ pub async fn submit(
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
     warn_of_deprecation(context, &request);
-    let mut spinner = Some(context.output.spin(format!("submitting to {}", request.operation())));
+    let spinner = context.output.spin(format!("submitting to {}", request.operation()));
     let mut posting = pin!(session.client.submit_labelled(request, index.to_string()));
     let outcome = tokio::select! {
         outcome = &mut posting => outcome,
         () = interrupts.first() => {
-            spinner = None;
             if interrupts.is_first_report() {
                 context.output.finishing();
             }

@@ -91,6 +91,9 @@ impl Terminal {
 
     /// Changes the size of the terminal, which tells the program.
     pub fn resize(&mut self, columns: u16, rows: u16) {
+        while let Ok(bytes) = self.output.try_recv() {
+            self.show(bytes);
+        }
         self.emulator.resize(columns.into(), rows.into());
         self.pty.resize(Size::new(rows, columns)).unwrap();
     }

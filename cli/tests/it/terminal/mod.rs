@@ -2,9 +2,11 @@
 //! emulator.
 
 mod asking;
+mod bars;
 mod colour;
 mod emulated;
 mod gallery;
+mod help;
 mod keys;
 mod progress;
 mod showing;

@@ -1,7 +1,10 @@
 //! The line that shows the progress while a command waits.
 
 use crate::{
-    bench::{AGES, Bench},
+    assert_shown,
+    bench::{AGES, Bench, Place},
+    running::resume_command,
+    server::Server,
     terminal::{Piped, Setup, Terminal},
 };
 
@@ -71,4 +74,71 @@ fn nothing_moves_if_nobody_watches() {
         assert!(!raw.contains(['\r', '\u{1b}', '\u{8}']), "{flags:?}: {raw:?}");
         assert!(raw.contains("fox.png"), "{flags:?}: {raw:?}");
     }
+}
+
+#[test]
+fn ctrl_c_while_a_task_waits_leaves_a_clean_terminal() {
+    let bench = Bench::ready_after(AGES);
+    let mut terminal = Terminal::start(bench.kiln(&FOX));
+    terminal.until("Pending");
+    terminal.interrupt();
+    terminal.end().fails(130);
+    assert_shown!("interrupted", terminal.text());
+    assert!(terminal.shows_cursor() && terminal.echoes());
+    bench.simulator.clock().advance(AGES);
+    bench.shell(resume_command(&terminal.text())).ok();
+}
+
+#[test]
+fn ctrl_c_twice_during_a_submission_leaves_a_clean_terminal() {
+    let (place, server) = (Place::new(), Server::new());
+    let mut command = place.kiln(&FOX);
+    server.point(&mut command);
+    let mut terminal = Terminal::start(command);
+    let _post = server.next();
+    terminal.until("submitting to gen-2-pro");
+    terminal.interrupt();
+    terminal.until("finishing the submission");
+    terminal.until_it("the progress below", |terminal| {
+        terminal.text().lines().last().is_some_and(|line| line.contains("submitting to gen-2-pro"))
+    });
+    terminal.interrupt();
+    terminal.end().fails(8);
+    assert_shown!("abandoned", terminal.text());
+    assert!(terminal.shows_cursor());
+}
+
+#[test]
+fn a_terminal_that_becomes_narrower_keeps_no_old_progress() {
+    let bench = Bench::ready_after(AGES);
+    // The progress is on the last row of the screen.
+    let line = ["echo before; exec kiln", &FOX.join(" ").replace("a fox", "'a fox'")].join(" ");
+    let setup = Setup { rows: 3, ..Setup::default() };
+    let mut terminal = Terminal::start_with(bench.shell_command(&line), setup);
+    terminal.until("Pending");
+    for (columns, rows) in [(30, 3), (12, 8), (100, 5), (43, 4)] {
+        terminal.resize(columns, rows);
+        let before = terminal.raw().len();
+        // The next frame is drawn at the new width, and on the line of the old one.
+        terminal.until_it("the progress on one line", |terminal| {
+            let text = terminal.text();
+            let lines: Vec<_> = text.lines().collect();
+            terminal.raw()[before..].contains("task")
+                && lines.len() == 3
+                && lines[2].chars().count() < columns.into()
+        });
+    }
+    bench.simulator.clock().advance(AGES);
+    terminal.end().ok();
+    assert_eq!(terminal.text(), format!("before\n{}", saved(&bench)));
+}
+
+#[test]
+fn a_terminal_that_cannot_move_its_cursor_shows_no_progress() {
+    let bench = Bench::new();
+    let mut command = bench.kiln(&FOX);
+    command.env("TERM", "dumb");
+    let mut terminal = Terminal::start(command);
+    terminal.end().ok();
+    assert_eq!(terminal.raw().replace("\r\n", "\n"), saved(&bench) + "\n");
 }

@@ -8,6 +8,9 @@ use super::counts::{Counts, has_ended};
 use crate::{sanitize::one_line, spinner::write_above};
 use imagekiln_batch::{JobStatus, State};
 
+/// The number of lines of [`Bars`].
+pub const HEIGHT: usize = 2;
+
 /// A bar with the jobs that ended, and a line with the number of jobs in each state.
 pub struct Bars(ProgressBar);
 

@@ -9,12 +9,11 @@ mod tests;
 
 use std::io::{self, Write};
 
-use indicatif::ProgressDrawTarget;
-
 pub use self::events::{job as job_event, report as report_event};
 use self::{bars::Bars, counts::Counts};
 use crate::{
     failure::Failure,
+    live,
     output::{Output, write_failed},
     sanitize::json_line,
 };
@@ -44,7 +43,7 @@ impl Progress {
     /// Starts with the jobs of the ledger.
     pub fn new<'a>(output: Output, jobs: impl IntoIterator<Item = &'a JobStatus>) -> Self {
         let display = match () {
-            () if output.spins => Display::Bars(Bars::new(ProgressDrawTarget::stderr()).ticking()),
+            () if output.spins => Display::Bars(Bars::new(live::target(bars::HEIGHT)).ticking()),
             () if output.quiet => Display::Nothing { json: output.json },
             () => Display::Events,
         };

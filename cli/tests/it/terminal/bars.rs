@@ -1,0 +1,108 @@
+//! The bars of `kiln batch run`.
+
+use crate::{
+    assert_shown,
+    bench::{AGES, Bench},
+    terminal::{Setup, Terminal},
+};
+
+const RUN: [&str; 15] = [
+    "batch",
+    "run",
+    "--output",
+    "pictures",
+    "--names",
+    "{index}.{ext}",
+    "--width",
+    "64",
+    "--height",
+    "64",
+    "--prompt",
+    "a fox",
+    "--prompt",
+    "a wolf",
+    "--max-active=1",
+];
+
+/// Waits until the last lines are the bars, with this state.
+#[track_caller]
+fn until_bars(terminal: &mut Terminal, state: &str) {
+    terminal.until_it(state, |terminal| {
+        let text = terminal.text();
+        text.lines().last().is_some_and(|line| line.contains(state))
+    });
+}
+
+#[test]
+fn bars_are_shown_and_removed() {
+    let bench = Bench::ready_after(AGES);
+    let mut terminal = Terminal::start(bench.kiln(&RUN));
+    until_bars(&mut terminal, "submitted 1");
+    assert!(terminal.text().contains("0/2 jobs"), "{}", terminal.text());
+    bench.simulator.clock().advance(AGES);
+    until_bars(&mut terminal, "submitted 1, saved 1");
+    bench.simulator.clock().advance(AGES);
+    terminal.end().ok();
+    assert_shown!("batch", terminal.text());
+    assert!(terminal.shows_cursor());
+}
+
+#[test]
+fn a_job_without_a_picture_is_reported_above_the_bars() {
+    let bench = Bench::ready_after(AGES);
+    let mut words = RUN.to_vec();
+    words.extend(["--prompt", "an owl [[request-moderated]]", "--max-active", "3"]);
+    words.retain(|word| *word != "--max-active=1");
+    let mut terminal = Terminal::start(bench.kiln(&words));
+    until_bars(&mut terminal, "submitted 3");
+    bench.simulator.clock().advance(AGES);
+    terminal.end().fails(4);
+    assert_shown!("batch_moderated", terminal.text());
+}
+
+#[test]
+fn ctrl_c_leaves_no_bars() {
+    let bench = Bench::ready_after(AGES);
+    let mut terminal = Terminal::start(bench.kiln(&RUN));
+    until_bars(&mut terminal, "submitted 1");
+    terminal.interrupt();
+    terminal.until("stopping: no more jobs are submitted");
+    until_bars(&mut terminal, "submitted 1");
+    terminal.interrupt();
+    terminal.end().fails(130);
+    assert_shown!("batch_interrupted", terminal.text());
+    assert!(terminal.shows_cursor());
+}
+
+#[test]
+fn a_terminal_that_becomes_narrower_keeps_no_old_bars() {
+    let bench = Bench::ready_after(AGES);
+    // The bars are on the last rows of the screen.
+    let setup = Setup { rows: 4, ..Setup::default() };
+    let words = RUN.map(|word| format!("'{word}'")).join(" ");
+    let line = format!("echo 1; echo 2; exec kiln {words}");
+    let mut terminal = Terminal::start_with(bench.shell_command(&line), setup);
+    until_bars(&mut terminal, "submitted 1");
+    for (columns, rows) in [(30, 4), (15, 8), (100, 5), (43, 4)] {
+        terminal.resize(columns, rows);
+        let before = terminal.raw().len();
+        // The next frame is drawn at the new width, and on the lines of the old one.
+        terminal.until_it("bars on two lines", |terminal| {
+            let text = terminal.text();
+            let lines: Vec<_> = text.lines().collect();
+            terminal.raw()[before..].contains("queu")
+                && lines.len() == 4
+                && lines[2..].iter().all(|line| line.chars().count() < columns.into())
+        });
+    }
+    bench.simulator.clock().advance(AGES);
+    until_bars(&mut terminal, "submitted 1, saved 1");
+    bench.simulator.clock().advance(AGES);
+    terminal.end().ok();
+    assert_eq!(
+        terminal.text(),
+        "1\n2\nsaved           2        6.00 credits  gen-2-pro",
+        "{}",
+        terminal.screen()
+    );
+}
