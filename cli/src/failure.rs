@@ -123,6 +123,11 @@ impl Failure {
             .advise("nothing was charged")
     }
 
+    /// The user interrupted a command that waited for input and has done nothing.
+    pub fn interrupted_input() -> Self {
+        Self::new("interrupted", Exit::Interrupted, "interrupted").advise("nothing was changed")
+    }
+
     /// A submission was abandoned before its response arrived.
     pub fn billing_unknown(kind: &'static str, message: impl Into<String>) -> Self {
         let mut failure = Self::new(kind, Exit::BillingUnknown, message);

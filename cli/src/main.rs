@@ -10,6 +10,7 @@ mod context;
 mod directory;
 mod exit;
 mod failure;
+mod hidden;
 mod history;
 mod interrupt;
 mod jobs;

@@ -2,17 +2,16 @@
 
 use std::{
     env,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
 };
 
 use clap::Command;
-use console::Term;
 use serde_json::json;
 
 use crate::{
     context::Context,
     failure::Failure,
-    secret_file,
+    hidden, secret_file,
     settings::key::{self, API_KEY_FILE_VARIABLE},
 };
 use imagekiln::API_KEY_VARIABLE;
@@ -27,14 +26,14 @@ pub fn command() -> Command {
     )
 }
 
-pub fn execute(context: &Context) -> Result<(), Failure> {
+pub async fn execute(context: &Context) -> Result<(), Failure> {
     if context.globals.simulate {
         return Err(Failure::usage("an in-process simulator has a key of its own")
             .advise("remove --simulate"));
     }
     let profile = &context.settings.profile.name;
     let path = key::path(context.settings.directory()?, profile);
-    let key = read(profile)?;
+    let key = read(profile).await?;
     key::store(&path, &key).map_err(|error| {
         Failure::file(format!("could not store the API key in {}", path.display()), error)
     })?;
@@ -50,9 +49,9 @@ pub fn execute(context: &Context) -> Result<(), Failure> {
 }
 
 /// Reads the key. Errors never quote it.
-fn read(profile: &str) -> Result<String, Failure> {
+async fn read(profile: &str) -> Result<String, Failure> {
     let text = match io::stdin().is_terminal() {
-        true => ask(profile)?,
+        true => ask(profile).await?,
         false => secret_file::read_stdin()?,
     };
     let key = text.trim();
@@ -64,13 +63,10 @@ fn read(profile: &str) -> Result<String, Failure> {
 }
 
 /// Asks for the key on the terminal, which does not show it.
-fn ask(profile: &str) -> Result<String, Failure> {
+async fn ask(profile: &str) -> Result<String, Failure> {
     if !io::stderr().is_terminal() {
         return Err(Failure::usage("could not ask for the key: standard error is not a terminal")
             .advise("pipe the key into `kiln login`"));
     }
-    let _ = write!(io::stderr(), "API key of profile `{profile}`: ");
-    Term::stderr()
-        .read_secure_line()
-        .map_err(|error| Failure::file("could not read the key from the terminal", error))
+    hidden::ask(&format!("API key of profile `{profile}`")).await
 }

@@ -61,7 +61,7 @@ pub async fn execute(
         history::NAME => history::execute(context, matches),
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context, matches),
-        login::NAME => login::execute(context),
+        login::NAME => login::execute(context).await,
         logout::NAME => logout::execute(context),
         config::NAME => config::execute(context, matches),
         completions::NAME => completions::execute(matches),
