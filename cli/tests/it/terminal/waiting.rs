@@ -69,8 +69,8 @@ fn nothing_moves_if_nobody_watches() {
         let mut command = bench.kiln(&words);
         command.env("NO_COLOR", "1");
         let mut terminal = Terminal::start_with(command, setup);
-        terminal.end().ok();
-        let raw = terminal.raw().replace("\r\n", "\n");
+        let outcome = terminal.end().ok();
+        let raw = terminal.raw().replace("\r\n", "\n") + &outcome.stderr;
         assert!(!raw.contains(['\r', '\u{1b}', '\u{8}']), "{flags:?}: {raw:?}");
         assert!(raw.contains("fox.png"), "{flags:?}: {raw:?}");
     }
@@ -116,7 +116,7 @@ fn a_terminal_that_becomes_narrower_keeps_no_old_progress() {
     let setup = Setup { rows: 3, ..Setup::default() };
     let mut terminal = Terminal::start_with(bench.shell_command(&line), setup);
     terminal.until("Pending");
-    for (columns, rows) in [(30, 3), (12, 8), (100, 5), (43, 4)] {
+    for (columns, rows) in [(30, 3), (20, 8), (100, 5), (43, 4)] {
         terminal.resize(columns, rows);
         let before = terminal.raw().len();
         // The next frame is drawn at the new width, and on the line of the old one.
@@ -141,4 +141,23 @@ fn a_terminal_that_cannot_move_its_cursor_shows_no_progress() {
     let mut terminal = Terminal::start(command);
     terminal.end().ok();
     assert_eq!(terminal.raw().replace("\r\n", "\n"), saved(&bench) + "\n");
+}
+
+#[test]
+fn a_resumed_picture_is_printed_above_the_progress() {
+    let bench = Bench::ready_after(AGES);
+    for name in ["fox.png", "wolf.png"] {
+        let words = ["submit", "gen-2-pro", "--prompt=a fox", "--width=64", "--height=64"];
+        bench.run(&[&words[..], &["--output", name]].concat()).ok();
+    }
+    let mut terminal = Terminal::start(bench.kiln(&["resume"]));
+    terminal.until("wait for: 2");
+    bench.simulator.clock().advance(AGES);
+    terminal.end().ok();
+    let text = terminal.text();
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    let saved = ["fox", "wolf"]
+        .map(|name| format!("saved {name}.png: PNG, 64 x 64 pixels, 6 kB, 3 credits"));
+    assert_eq!(lines, saved);
 }
