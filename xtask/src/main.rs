@@ -16,6 +16,7 @@ mod mutations;
 mod outline;
 mod regenerate;
 mod repository;
+mod session;
 mod static_binary;
 
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ enum Command {
     Conformance(conformance::Arguments),
     Exercise(exercise::Arguments),
     Generators(generators::Arguments),
+    Session(session::Arguments),
     KillTest(kill_test::Arguments),
     StaticBinary(static_binary::Arguments),
 }
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Exercise(arguments) => exercise::run(&arguments),
         Command::Generators(arguments) => generators::run(&arguments),
+        Command::Session(arguments) => session::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
         Command::StaticBinary(arguments) => static_binary::run(&arguments),
     };

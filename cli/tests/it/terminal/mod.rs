@@ -9,6 +9,7 @@ mod gallery;
 mod help;
 mod keys;
 mod progress;
+mod session;
 mod showing;
 mod waiting;
 

@@ -1,0 +1,101 @@
+//! The session in the README. `cargo xtask session` records it again.
+
+use std::{env, fs, path::Path};
+
+use crate::{
+    bench::{AGES, Bench},
+    terminal::{Setup, Terminal},
+};
+use imagekiln_simulator::Config;
+
+/// What happens while a command runs.
+#[derive(PartialEq)]
+enum Meanwhile {
+    Nothing,
+    TaskEnds,
+    CtrlC,
+}
+
+use Meanwhile::{CtrlC, Nothing, TaskEnds};
+
+const COMMANDS: [(&str, Meanwhile); 5] = [
+    (r#"kiln generate "a red fox in the snow" -s 512x384 --seed 7 -o fox.png"#, TaskEnds),
+    (r#"kiln edit "at night" fox.png -o night.png"#, TaskEnds),
+    (r#"kiln generate "a grey wolf" -s 512x384 -o wolf.png"#, CtrlC),
+    ("kiln resume", Nothing),
+    ("kiln history", Nothing),
+];
+
+const COLUMNS: u16 = 90;
+/// More than the session has.
+const ROWS: u16 = 100;
+
+const BEGIN: &str = "<!-- recorded by `cargo xtask session` -->\n";
+const END: &str = "<!-- the end of the recording -->\n";
+
+#[test]
+fn the_readme_has_the_session_that_kiln_shows() {
+    let session = record();
+    let text = session.primary_screen().text();
+    let text: Vec<_> = text.iter().map(|line| line.trim_end()).collect();
+    let block = format!("```console\n{}\n```\n", text.join("\n").trim_end());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(&path).unwrap();
+    let (before, rest) = readme.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let expected = format!("{before}{BEGIN}\n{block}\n{END}{after}");
+    // What makes insta accept snapshots makes this test accept the session.
+    if env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        fs::write(path, expected).unwrap();
+        return;
+    }
+    assert!(readme == expected, "run `cargo xtask session`; the session is now:\n{block}");
+}
+
+/// Runs the commands, each on a terminal of its own, and shows on another one what they showed.
+fn record() -> avt::Terminal {
+    let bench =
+        Bench::with(Config { ready_after: AGES, seed: Some(7.into()), ..Config::default() });
+    let mut session = avt::Terminal::new(COLUMNS.into(), ROWS.into()).unwrap();
+    for (line, meanwhile) in COMMANDS {
+        session.feed(format!("$ \x1b[1m{line}\x1b[m\r\n").as_str());
+        let setup = Setup { columns: COLUMNS, ..Setup::default() };
+        let mut terminal =
+            Terminal::start_with(bench.shell_command(&format!("exec {line}")), setup);
+        if meanwhile != Nothing {
+            terminal.until("Pending");
+        }
+        let shown = terminal.raw().len();
+        if meanwhile == CtrlC {
+            // Keeps the progress, which kiln removes.
+            session.feed(lasting(terminal.raw()).as_str());
+            session.feed("\r\n^C\r\n");
+            terminal.interrupt();
+            terminal.end().fails(130);
+            session.feed(lasting(&terminal.raw()[shown..]).as_str());
+        }
+        if meanwhile != Nothing {
+            bench.simulator.clock().advance(AGES);
+        }
+        if meanwhile != CtrlC {
+            terminal.end().ok();
+            session.feed(lasting(terminal.raw()).as_str());
+        }
+    }
+    session
+}
+
+/// The text without what differs between two runs: the times, and how far the spinner is.
+fn lasting(text: &str) -> String {
+    const TIME: &str = "2026-11-22 08:15";
+    let lines = text.split_inclusive('\n').map(|line| match line.split_once("  ") {
+        // A line of the history.
+        Some((number, rest)) if number.starts_with('@') => {
+            format!("{number}  {TIME}{}", &rest[TIME.len()..])
+        }
+        _ => line.replace(|c| ('⠀'..='⣿').contains(&c), "⠙"),
+    });
+    (1..60).fold(lines.collect(), |text: String, seconds| {
+        text.replace(&format!("({seconds}s)"), "(0s)")
+    })
+}

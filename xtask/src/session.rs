@@ -1,0 +1,25 @@
+//! `cargo xtask session`: records the session in the README of `kiln` again.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::repository;
+
+/// Runs the commands of the session in `cli/README.md` on a terminal, against a simulator, and
+/// rewrites the session. Review the changes with `git diff`
+#[derive(Args)]
+pub struct Arguments {}
+
+pub fn run(_: &Arguments) -> Result<ExitCode> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let recorded = Command::new(cargo)
+        .args(["test", "--quiet", "--package", "imagekiln-cli", "--test", "it"])
+        .args(["--", "terminal::session::"])
+        .env("INSTA_UPDATE", "always")
+        .current_dir(repository::root()?)
+        .status()
+        .context("could not start cargo test")?;
+    Ok(if recorded.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
