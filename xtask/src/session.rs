@@ -1,4 +1,4 @@
-//! `cargo xtask session`: records the session in the README of `kiln` again.
+//! `cargo xtask session`: records the session in the README of `kiln` and its picture again.
 
 use std::process::{Command, ExitCode};
 
@@ -8,7 +8,7 @@ use clap::Args;
 use crate::repository;
 
 /// Runs the commands of the session in `cli/README.md` on a terminal, against a simulator, and
-/// rewrites the session. Review the changes with `git diff`
+/// rewrites the session and the picture of the first command. Review the changes with `git diff`
 #[derive(Args)]
 pub struct Arguments {}
 

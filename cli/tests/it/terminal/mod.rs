@@ -11,6 +11,7 @@ mod keys;
 mod progress;
 mod session;
 mod showing;
+mod svg;
 mod waiting;
 
 pub use emulated::{Piped, Setup, Terminal};

@@ -1,10 +1,11 @@
-//! The session in the README. `cargo xtask session` records it again.
+//! The session in the README, and the picture of the first command. `cargo xtask session` records
+//! them again.
 
 use std::{env, fs, path::Path};
 
 use crate::{
     bench::{AGES, Bench},
-    terminal::{Setup, Terminal},
+    terminal::{Setup, Terminal, svg},
 };
 use imagekiln_simulator::Config;
 
@@ -26,6 +27,13 @@ const COMMANDS: [(&str, Meanwhile); 5] = [
     ("kiln history", Nothing),
 ];
 
+/// The first command of the README, which shows its picture.
+const FIRST: &str =
+    r#"kiln --simulate generate "a red fox in the snow" -s 1024x768 --seed 7 -o fox.png --show"#;
+
+/// In place of an id that is different each time.
+const SAMPLE: &str = "7c1e4b0a-93d2-4f6e-8a57-0c2b6d1f9e34";
+
 const COLUMNS: u16 = 90;
 /// More than the session has.
 const ROWS: u16 = 100;
@@ -43,13 +51,37 @@ fn the_readme_has_the_session_that_kiln_shows() {
     let readme = fs::read_to_string(&path).unwrap();
     let (before, rest) = readme.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
-    let expected = format!("{before}{BEGIN}\n{block}\n{END}{after}");
-    // What makes insta accept snapshots makes this test accept the session.
+    assert_recorded(&path, &format!("{before}{BEGIN}\n{block}\n{END}{after}"));
+}
+
+#[test]
+fn the_readme_has_a_picture_of_the_first_command() {
+    let bench = Bench::new();
+    let mut command = bench.shell_command(&format!("exec {FIRST}"));
+    // A terminal without a protocol for pictures.
+    command.envs([("TERM", "linux"), ("COLORTERM", "truecolor")]);
+    let setup = Setup { columns: COLUMNS, ..Setup::default() };
+    let mut terminal = Terminal::start_with(command, setup);
+    terminal.end().ok();
+    let (before, rest) = terminal.raw().split_once("submitted task ").unwrap();
+    let shown = format!("{before}submitted task {SAMPLE}{}", &rest[SAMPLE.len()..]);
+    let mut picture = avt::Terminal::new(COLUMNS.into(), ROWS.into()).unwrap();
+    picture.feed(format!("$ \x1b[1m{FIRST}\x1b[m\r\n{shown}").as_str());
+    let rows: Vec<_> = picture.screen().visible_lines().collect();
+    let height = rows.iter().rposition(|row| !row.text().trim().is_empty()).unwrap() + 1;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/first-picture.svg");
+    assert_recorded(&path, &svg::of_rows(COLUMNS.into(), &rows[..height]));
+}
+
+/// Asserts the content of a file, or writes it if insta accepts snapshots.
+#[track_caller]
+fn assert_recorded(path: &Path, content: &str) {
     if env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
-        fs::write(path, expected).unwrap();
-        return;
+        fs::write(path, content).unwrap();
     }
-    assert!(readme == expected, "run `cargo xtask session`; the session is now:\n{block}");
+    let recorded = fs::read_to_string(path).unwrap_or_default();
+    let path = path.display();
+    assert!(recorded == content, "{path}: run `cargo xtask session`; expected:\n{content}");
 }
 
 /// Runs the commands, each on a terminal of its own, and shows on another one what they showed.
@@ -63,7 +95,10 @@ fn record() -> avt::Terminal {
         let mut terminal =
             Terminal::start_with(bench.shell_command(&format!("exec {line}")), setup);
         if meanwhile != Nothing {
-            terminal.until("Pending");
+            // The cursor returns when a frame of the progress is complete.
+            terminal.until_it("the status", |terminal| {
+                terminal.text().contains("Pending") && terminal.raw().ends_with('\r')
+            });
         }
         let shown = terminal.raw().len();
         if meanwhile == CtrlC {
