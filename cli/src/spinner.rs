@@ -58,9 +58,9 @@ impl Spinner {
     }
 
     /// Replaces the text, and ends the display of a wait.
-    pub fn show(&self, text: String) {
+    pub fn show(&self, text: impl Into<String>) {
         if let Some(shown) = &self.0 {
-            *lock(&shown.line) = Line { text, wait: None };
+            *lock(&shown.line) = Line { text: text.into(), wait: None };
         }
     }
 }

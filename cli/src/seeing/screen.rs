@@ -72,7 +72,7 @@ impl Screen {
                 }
             }
         };
-        let path = printable(&path.to_string_lossy());
+        let (path, why) = (printable(&path.to_string_lossy()), printable(&why));
         output.note(&format!("can't show {path} in the terminal: {why}"));
     }
 
