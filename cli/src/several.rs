@@ -95,23 +95,40 @@ async fn submit(
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
     let patience = context.globals.deadline.or_else(|| context.settings.deadline());
-    let end = Instant::now() + patience.unwrap_or(PATIENCE);
-    let mut pause = FIRST_PAUSE;
+    let mut patience = Patience::new(patience.unwrap_or(PATIENCE));
     loop {
         let submission = (index, request.clone());
         let failure = match submission::submit(context, session, submission, interrupts).await {
-            Err(failure) if failure.kind == ErrorKind::RateLimited.as_str() => failure,
-            outcome => return outcome,
+            Ok(task) => return Ok(task),
+            Err(failure) => failure,
         };
-        let wait = failure.retry_after.unwrap_or_default().max(pause);
-        if Instant::now() + wait > end {
-            return Err(failure);
-        }
+        let Some(wait) = patience.wait_after(&failure) else { return Err(failure) };
         tokio::select! {
             () = sleep(wait) => {}
             () = interrupts.first() => return Err(Failure::not_submitted()),
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// How long a submission that is refused is tried again.
+struct Patience {
+    end: Instant,
+    pause: Duration,
+}
+
+impl Patience {
+    fn new(patience: Duration) -> Self {
+        Self { end: Instant::now() + patience, pause: FIRST_PAUSE }
+    }
+
+    /// The wait before the next attempt. `None` if there is none.
+    fn wait_after(&mut self, failure: &Failure) -> Option<Duration> {
+        if failure.kind != ErrorKind::RateLimited.as_str() {
+            return None;
+        }
+        let wait = failure.retry_after.unwrap_or_default().max(self.pause);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        (Instant::now() + wait <= self.end).then_some(wait)
     }
 }
 
@@ -159,5 +176,38 @@ impl Tally {
         let failure =
             Failure::not_saved(exit, format!("{} of {all} pictures were not saved", all - saved));
         Err(if advice.is_empty() { failure } else { failure.advise(advice.join("; ")) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn busy(retry_after: Option<Duration>) -> Failure {
+        let mut failure = Failure::usage("busy");
+        failure.kind = ErrorKind::RateLimited.as_str();
+        failure.retry_after = retry_after;
+        failure
+    }
+
+    /// The waits within a minute if each attempt fails, in seconds.
+    async fn waits(failure: Failure) -> Vec<u64> {
+        let mut patience = Patience::new(60 * SECOND);
+        let mut waits = Vec::new();
+        while let Some(wait) = patience.wait_after(&failure) {
+            waits.push(wait.as_secs());
+            sleep(wait).await;
+        }
+        waits
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_submission_is_tried_again_until_the_deadline() {
+        assert_eq!(waits(busy(None)).await, [1, 2, 4, 8, 16]);
+        assert_eq!(waits(busy(Some(20 * SECOND))).await, [20, 20, 20]);
+        assert_eq!(waits(busy(Some(61 * SECOND))).await, [0; 0]);
+        assert_eq!(waits(Failure::usage("other")).await, [0; 0]);
     }
 }
