@@ -2,6 +2,16 @@
 
 use std::{fs, path::Path};
 
+/// The directories of the tests.
+const GROUPS: [&str; 6] = [
+    "tests/integration",
+    "tests/integration/hostile",
+    "tests/integration/journal",
+    "tests/integration/webhooks",
+    "cli/tests/it",
+    "cli/tests/it/terminal",
+];
+
 #[test]
 fn every_test_named_on_the_security_page_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -15,8 +25,7 @@ fn every_test_named_on_the_security_page_exists() {
         .collect();
     assert!(names.len() > 60, "found {} names", names.len());
     for (module, test) in names {
-        let files = [".", "hostile", "journal", "webhooks", "../../cli/tests/it"]
-            .map(|group| root.join(format!("tests/integration/{group}/{module}.rs")));
+        let files = GROUPS.map(|group| root.join(format!("{group}/{module}.rs")));
         // The SDK and `kiln` have modules of the same name.
         let source: String =
             files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect();

@@ -3,7 +3,7 @@
 mod ledgers;
 mod runs;
 #[cfg(unix)]
-mod stopping;
+pub mod stopping;
 mod webhooks;
 
 use crate::{

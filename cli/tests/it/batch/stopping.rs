@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Each job is submitted only after the picture of the one before is saved.
-const RUN: [&str; 16] = [
+pub const RUN: [&str; 15] = [
     "batch",
     "run",
     "--output",
@@ -30,8 +30,7 @@ const RUN: [&str; 16] = [
     "a fox",
     "--prompt",
     "a wolf",
-    "--max-active",
-    "1",
+    "--max-active=1",
 ];
 
 /// A running batch, whose events are read one by one.

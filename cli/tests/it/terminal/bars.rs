@@ -2,27 +2,10 @@
 
 use crate::{
     assert_shown,
+    batch::stopping::RUN,
     bench::{AGES, Bench},
     terminal::{Setup, Terminal},
 };
-
-const RUN: [&str; 15] = [
-    "batch",
-    "run",
-    "--output",
-    "pictures",
-    "--names",
-    "{index}.{ext}",
-    "--width",
-    "64",
-    "--height",
-    "64",
-    "--prompt",
-    "a fox",
-    "--prompt",
-    "a wolf",
-    "--max-active=1",
-];
 
 /// Waits until the last lines are the bars, with this state.
 #[track_caller]
