@@ -24,6 +24,12 @@ use crate::bench::{Outcome, Place};
 /// A test fails if the screen does not show what it waits for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Runs the program, and reports its exit code between two marks. Linux discards what is on its way
+/// to a terminal if the first process of its session ends, so this one ends after the test has read
+/// everything.
+const LEADER: &str = r#"trap : INT; "$@"; printf '\001%d\001' $? > /dev/tty; read _ < /dev/tty"#;
+const MARK: u8 = 1;
+
 /// The size of the terminal, and which stream does not go to it.
 pub struct Setup {
     pub columns: u16,
@@ -45,14 +51,14 @@ pub enum Piped {
     Stderr,
 }
 
-/// A program that runs on a terminal. It leads the session of the terminal, so a typed Ctrl-C
-/// interrupts it.
+/// A program that runs in the foreground of a terminal, so a typed Ctrl-C interrupts it.
 pub struct Terminal {
     pty: Pty,
-    child: Child,
+    leader: Child,
     output: mpsc::Receiver<Vec<u8>>,
-    /// The beginning of a character.
+    /// The beginning of a character, or of the exit code.
     incomplete: Vec<u8>,
+    code: Option<i32>,
     raw: String,
     emulator: avt::Terminal,
 }
@@ -65,18 +71,19 @@ impl Terminal {
     pub fn start_with(command: Command, setup: Setup) -> Self {
         let (pty, pts) = blocking::open().unwrap();
         pty.resize(Size::new(setup.rows, setup.columns)).unwrap();
-        let command = blocking::Command::from(command);
+        let command = blocking::Command::from(led(&command));
         let command = match setup.piped {
             Piped::Nothing => command,
             Piped::Stdout => command.stdout(Stdio::piped()),
             Piped::Stderr => command.stderr(Stdio::piped()),
         };
         // Closes our end of the terminal, so that reading ends with the program.
-        let child = command.spawn(pts).unwrap();
+        let leader = command.spawn(pts).unwrap();
         let output = read_from(File::from(pty.as_fd().try_clone_to_owned().unwrap()));
         let (columns, rows) = (setup.columns.into(), setup.rows.into());
         let emulator = avt::Terminal::with_scrollback(columns, rows, None).unwrap();
-        Self { pty, child, output, incomplete: Vec::new(), raw: String::new(), emulator }
+        let (incomplete, raw) = (Vec::new(), String::new());
+        Self { pty, leader, output, incomplete, code: None, raw, emulator }
     }
 
     /// Types a text. Enter is `\r`.
@@ -109,11 +116,8 @@ impl Terminal {
     pub fn until_it(&mut self, name: &str, is_true: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_true(self) {
-            let left = deadline.duration_since(Instant::now());
-            match self.output.recv_timeout(left) {
-                Ok(bytes) => self.show(bytes),
-                Err(error) => panic!("waiting for `{name}`: {error}: {}", self.screen()),
-            }
+            assert_eq!(self.code, None, "ended without `{name}`: {}", self.screen());
+            self.read(deadline, name);
         }
     }
 
@@ -121,23 +125,33 @@ impl Terminal {
     #[track_caller]
     pub fn end(&mut self) -> Outcome {
         let deadline = Instant::now() + PATIENCE;
-        loop {
-            match self.output.recv_timeout(deadline.duration_since(Instant::now())) {
-                Ok(bytes) => self.show(bytes),
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(error) => panic!("waiting for the end: {error}: {}", self.screen()),
+        let code = loop {
+            match self.code {
+                Some(code) => break code,
+                None => self.read(deadline, "the end"),
             }
+        };
+        // Closes the pipes. The terminal stays as the program left it, if there are none.
+        if self.leader.stdout.is_some() || self.leader.stderr.is_some() {
+            self.leader.kill().unwrap();
         }
         let (mut stdout, mut stderr) = (Vec::new(), String::new());
-        if let Some(mut pipe) = self.child.stdout.take() {
+        if let Some(mut pipe) = self.leader.stdout.take() {
             pipe.read_to_end(&mut stdout).unwrap();
         }
-        if let Some(mut pipe) = self.child.stderr.take() {
+        if let Some(mut pipe) = self.leader.stderr.take() {
             pipe.read_to_string(&mut stderr).unwrap();
         }
-        let status = self.child.wait().unwrap();
-        let code = status.code().unwrap_or_else(|| panic!("{status}: {}", self.screen()));
         Outcome { code, stdout, stderr }
+    }
+
+    /// Shows what the program wrote next.
+    #[track_caller]
+    fn read(&mut self, deadline: Instant, name: &str) {
+        match self.output.recv_timeout(deadline.duration_since(Instant::now())) {
+            Ok(bytes) => self.show(bytes),
+            Err(error) => panic!("waiting for `{name}`: {error}: {}", self.screen()),
+        }
     }
 
     /// The rows of the screen and those above it, as a person sees them.
@@ -186,7 +200,13 @@ impl Terminal {
 
     fn show(&mut self, bytes: Vec<u8>) {
         self.incomplete.extend(bytes);
-        let complete = match str::from_utf8(&self.incomplete) {
+        let mut parts = self.incomplete.split(|byte| *byte == MARK);
+        let text = parts.next().unwrap_or_default();
+        // The exit code is complete if it is followed by another part.
+        if let (Some(code), Some(_)) = (parts.next(), parts.next()) {
+            self.code = Some(str::from_utf8(code).unwrap().parse().unwrap());
+        }
+        let complete = match str::from_utf8(text) {
             Ok(text) => text.len(),
             Err(error) => {
                 assert_eq!(error.error_len(), None, "not UTF-8: {:?}", self.incomplete);
@@ -202,9 +222,23 @@ impl Terminal {
 impl Drop for Terminal {
     /// Ends the program if the test failed.
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.leader.kill();
+        let _ = self.leader.wait();
     }
+}
+
+/// A shell that runs this command.
+fn led(command: &Command) -> Command {
+    let mut leader = Command::new("sh");
+    leader.args(["-c", LEADER, "sh"]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => leader.env(name, value),
+            None => leader.env_remove(name),
+        };
+    }
+    command.get_current_dir().map(|directory| leader.current_dir(directory));
+    leader
 }
 
 /// Reads in a thread of its own, so that a test can wait with a limit.
