@@ -10,6 +10,7 @@ mod help;
 mod keys;
 mod progress;
 mod session;
+mod several;
 mod showing;
 mod svg;
 mod waiting;

@@ -1,0 +1,54 @@
+//! Several pictures from one command.
+
+use crate::{
+    assert_shown,
+    bench::{AGES, Bench},
+    terminal::Terminal,
+};
+
+const FOXES: [&str; 6] = ["generate", "a red fox", "--seed=1..3", "-s=64x64", "-o", "{seed}.{ext}"];
+
+/// A command that works on two of three tasks.
+fn started(bench: &Bench) -> Terminal {
+    bench.place.configure("max_active_tasks = 2");
+    let mut terminal = Terminal::start(bench.kiln(&FOXES));
+    terminal.until("0 of 3 saved, 2 active");
+    terminal.until_it("two tasks", |terminal| terminal.text().matches("submitted").count() == 2);
+    terminal
+}
+
+/// The lines of the terminal, sorted, because the tasks do not wait for each other.
+fn sorted(terminal: &Terminal) -> String {
+    let text = terminal.text();
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+#[test]
+fn the_progress_counts_the_pictures() {
+    let bench = Bench::ready_after(AGES);
+    let mut terminal = started(&bench);
+    bench.simulator.clock().advance(AGES);
+    terminal.until("2 of 3 saved, 1 active");
+    terminal.until_it("the last", |terminal| terminal.text().matches("submitted").count() == 3);
+    bench.simulator.clock().advance(AGES);
+    terminal.end().ok();
+    assert_shown!("several", sorted(&terminal));
+    assert!(terminal.shows_cursor());
+}
+
+#[test]
+fn ctrl_c_says_what_continues_and_leaves_a_clean_terminal() {
+    let bench = Bench::ready_after(AGES);
+    let mut terminal = started(&bench);
+    terminal.interrupt();
+    terminal.end().fails(130);
+    let text = terminal.text();
+    assert!(!text.contains(" active"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("advice: `kiln resume`"), "{text}");
+    assert!(terminal.shows_cursor());
+    bench.simulator.clock().advance(AGES);
+    bench.run(&["resume"]).ok();
+    assert_eq!(bench.place.files().len(), 2);
+}
