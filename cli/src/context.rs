@@ -91,10 +91,12 @@ impl Context {
                 failure.advice =
                     Some("the task disappeared with the in-process simulator".to_owned());
             } else {
+                let record = record.filter(|record| record.is_written());
                 failure.resume_command = Some(match record {
-                    Some(record) if record.is_written() => self.resume_by_number(record, target),
-                    _ => self.resume_command(task, target),
+                    Some(record) => self.resume_by_number(record, target),
+                    None => self.resume_command(task, target),
                 });
+                failure.is_recorded = record.is_some();
             }
         }
         failure

@@ -40,6 +40,8 @@ pub struct Parts {
     pub task: Option<TaskRef>,
     /// The command that resumes the task, if that makes sense.
     pub resume_command: Option<String>,
+    /// Whether `kiln resume` resumes the task, because it is in the history.
+    pub is_recorded: bool,
     /// Why a webhook was rejected.
     pub reason: Option<&'static str>,
     /// How long the service asked to wait.
@@ -63,6 +65,7 @@ impl Failure {
             billing_unknown: false,
             task: None,
             resume_command: None,
+            is_recorded: false,
             reason: None,
             retry_after: None,
         }))
@@ -150,6 +153,12 @@ impl Failure {
     fn caused_by(mut self, error: &(dyn error::Error + 'static)) -> Self {
         self.causes = causes(Some(error));
         self
+    }
+
+    /// Whether the user interrupted the command, and no task is lost by that.
+    pub fn is_harmless_interruption(&self) -> bool {
+        let is_lost = self.billing_unknown || (self.task.is_some() && !self.is_recorded);
+        self.exit == Exit::Interrupted && !is_lost
     }
 
     /// Whether the task may still produce its picture.

@@ -60,7 +60,10 @@ pub async fn make(
                 tally.unprinted = tally.unprinted.or(printed.err());
             }
             Ok((index, Err(failure))) => {
-                context.output.not_made(index + 1, &failure);
+                // The outcome of the command says the same of all of them.
+                if context.output.json || !failure.is_harmless_interruption() {
+                    context.output.not_made(index + 1, &failure);
+                }
                 tally.fail(&failure);
             }
             Err(error) => tally.fail(&Failure::other("could not make a picture", &error)),
@@ -141,6 +144,8 @@ struct Tally {
     exits: Vec<Exit>,
     /// The number of pictures that were not saved and whose tasks continue.
     continuing: usize,
+    /// The number of pictures that an interruption left out.
+    left_out: usize,
     /// Whether no more pictures are submitted, because they would fail for the same reason.
     stops: bool,
     /// Why the path of a picture could not be printed.
@@ -150,13 +155,14 @@ struct Tally {
 impl Tally {
     fn fail(&mut self, failure: &Failure) {
         self.exits.push(failure.exit);
+        self.left_out += usize::from(failure.is_harmless_interruption() && failure.task.is_none());
         self.continuing += usize::from(failure.leaves_a_picture_to_fetch());
         self.stops |= failure.task.is_none() && failure.kind != ErrorKind::Validation.as_str();
     }
 
     /// The outcome of the command. `left` pictures were not submitted.
     fn outcome(self, left: usize, interrupts: &Interrupts) -> Result<(), Failure> {
-        let Self { all, saved, exits, continuing, unprinted, .. } = self;
+        let Self { all, saved, exits, continuing, left_out, unprinted, .. } = self;
         if saved == all {
             return unprinted.map_or(Ok(()), Err);
         }
@@ -167,11 +173,15 @@ impl Tally {
             None => Exit::Other,
         };
         let mut advice = Vec::new();
-        if continuing > 0 {
-            advice.push(format!("`kiln resume` saves those whose tasks continue ({continuing})"));
+        match continuing {
+            0 => {}
+            1 => advice.push("`kiln resume` saves the one whose task continues".to_owned()),
+            _ => advice.push(format!("`kiln resume` saves the {continuing} whose tasks continue")),
         }
-        if left > 0 {
-            advice.push(format!("{left} were not submitted and cost nothing"));
+        match left + left_out {
+            0 => {}
+            1 => advice.push("1 was not submitted and cost nothing".to_owned()),
+            left => advice.push(format!("{left} were not submitted and cost nothing")),
         }
         let failure =
             Failure::not_saved(exit, format!("{} of {all} pictures were not saved", all - saved));
