@@ -65,9 +65,15 @@ pub fn validator(document: &Value, schema: &Value) -> Result<Validator, String> 
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
         .should_ignore_unknown_formats(true)
-        .with_format("uri", |text: &str| Url::parse(text).is_ok())
+        .with_format("uri", is_uri)
         .build(&root)
         .map_err(|error| error.to_string())
+}
+
+/// Whether text is a URI. The parser alone would repair characters that a URI cannot contain.
+fn is_uri(text: &str) -> bool {
+    let is_wrong = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
+    !text.contains(is_wrong) && Url::parse(text).is_ok()
 }
 
 /// Follows `$ref` within the document. A dangling reference yields `null`.
@@ -205,7 +211,11 @@ mod tests {
     fn urls_are_checked() {
         let schema = json!({ "type": "string", "format": "uri" });
         assert!(accepts(schema.clone(), json!("https://example.com/hook?a=1")));
-        assert!(!accepts(schema, json!("not a URL")));
+        for wrong in
+            ["not a URL", " https://a.example", "https://a.example/a b", r"https:\\a.example"]
+        {
+            assert!(!accepts(schema.clone(), json!(wrong)), "{wrong}");
+        }
     }
 
     #[test]
