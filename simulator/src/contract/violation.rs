@@ -74,13 +74,13 @@ pub(crate) fn of_schema(validator: &jsonschema::Validator, body: &Value) -> Vec<
             }
         }
     }
-    // A value that is not an allowed choice needs no violation of its type in addition.
-    let enumerated: Vec<_> = violations
-        .iter()
-        .filter(|violation| violation.kind == "enum")
-        .map(|violation| violation.loc.clone())
-        .collect();
-    violations.retain(|violation| violation.kind == "enum" || !enumerated.contains(&violation.loc));
+    // A value that is not an allowed choice needs no violation of its type in addition, and a
+    // number with a fraction instead of an integer none of its limits.
+    for only in ["enum", integer::FRACTIONAL.0] {
+        let with = violations.iter().filter(|violation| violation.kind == only);
+        let locs: Vec<_> = with.map(|violation| violation.loc.clone()).collect();
+        violations.retain(|violation| violation.kind == only || !locs.contains(&violation.loc));
+    }
     violations
 }
 
@@ -242,6 +242,14 @@ mod tests {
                 ),
             ]
         );
+    }
+
+    #[test]
+    fn a_fraction_instead_of_an_integer_is_one_violation() {
+        let schema = json!({ "type": "integer", "minimum": 64, "multipleOf": 32 });
+        let found = violations(schema, json!(7.5));
+        let kinds: Vec<_> = found.into_iter().map(|(_, _, kind)| kind).collect();
+        assert_eq!(kinds, ["int_from_float"]);
     }
 
     #[test]
