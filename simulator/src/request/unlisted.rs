@@ -71,7 +71,12 @@ pub(crate) fn unknown(submission: &Submission, body: &Map<String, Value>) -> Vec
 fn reference_number(name: &str) -> Option<usize> {
     match name.strip_prefix(REFERENCE)? {
         "" => Some(1),
-        number => number.strip_prefix('_')?.parse().ok(),
+        number => {
+            let digits = number.strip_prefix('_')?;
+            // `parse` would accept a plus sign.
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| digits.parse().ok()).flatten()
+        }
     }
 }
 
@@ -112,8 +117,16 @@ mod tests {
 
     #[test]
     fn reference_images_are_numbered() {
-        let numbers = ["input_image", "input_image_2", "input_image_10", "input_images", "image"];
-        assert_eq!(numbers.map(reference_number), [Some(1), Some(2), Some(10), None, None]);
+        for (name, number) in [
+            ("input_image", Some(1)),
+            ("input_image_2", Some(2)),
+            ("input_image_10", Some(10)),
+            ("input_images", None),
+            ("input_image_+5", None),
+            ("image", None),
+        ] {
+            assert_eq!(reference_number(name), number, "{name}");
+        }
     }
 
     #[test]
