@@ -57,7 +57,11 @@ impl FromStr for AspectRatio {
     type Err = AspectRatioError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let side = |side: &str| side.parse::<u32>().ok().filter(|side| *side > 0);
+        // `parse` would accept a plus sign.
+        let side = |side: &str| {
+            let is_digits = side.bytes().all(|byte| byte.is_ascii_digit());
+            is_digits.then(|| side.parse::<u32>().ok()).flatten().filter(|side| *side > 0)
+        };
         text.split_once(':')
             .and_then(|(width, height)| Some(Self { width: side(width)?, height: side(height)? }))
             .ok_or_else(|| AspectRatioError { text: text.to_owned() })

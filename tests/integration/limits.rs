@@ -11,7 +11,7 @@ use crate::{
     requests::png,
 };
 use imagekiln::{
-    Client, ErrorKind, FieldKind, ImageInput, Request, Submit, operations,
+    AspectRatio, Client, ErrorKind, FieldKind, ImageInput, Request, Submit, operations,
     types::{Gen2Pro, GenDev, GenKontextPro, GenPro10Fill, GenToolsDeblurV1},
 };
 use imagekiln_simulator::Simulator;
@@ -149,6 +149,9 @@ fn all_violations_are_reported_at_once() {
 fn aspect_ratios_are_limited_to_21_9_and_9_21() {
     for inside in [(21, 9), (9, 21), (1, 1), (7, 3)] {
         assert_eq!(violations(GenKontextPro::new().aspect_ratio(inside)), []);
+    }
+    for wrong in ["+16:9", "16:+9", "-16:9", "16", "16x9"] {
+        assert!(wrong.parse::<AspectRatio>().is_err(), "{wrong}");
     }
     for outside in [(22, 9), (9, 22), (0, 1), (1, 0)] {
         assert_eq!(
