@@ -12,6 +12,7 @@ mod loopback;
 mod operations;
 mod pictures;
 mod recordings;
+mod refused_values;
 mod requests;
 mod responses;
 mod stored;

@@ -1,6 +1,6 @@
 //! Validates a field against its limits, at every depth.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{
     super::{
@@ -20,8 +20,9 @@ pub(super) fn check(
     steps: &mut Vec<Location>,
     found: &mut Vec<Violation>,
 ) {
-    if let Err(problem) = check_value(field, value) {
-        return found.push(problem.at(steps));
+    let problems = check_value(field, value);
+    if !problems.is_empty() {
+        return found.extend(problems.into_iter().map(|problem| problem.at(steps)));
     }
     match (&field.kind, value) {
         (FieldKind::List { items }, FieldValue::List(values)) => {
@@ -77,99 +78,136 @@ fn check_members(
     }
 }
 
-/// Validates a value without what it contains.
-fn check_value(field: &Field, value: &FieldValue) -> Result<(), Problem> {
-    let wrong = |kind, msg: &str| Err(Problem::new(kind, msg));
+/// Validates a value without what it contains. Returns all problems, unless it has the wrong type.
+fn check_value(field: &Field, value: &FieldValue) -> Vec<Problem> {
+    let wrong = |kind, msg: &str| vec![Problem::new(kind, msg)];
     match (&field.kind, value) {
         (FieldKind::Image { encodings, .. }, FieldValue::Image(image)) => {
-            check_image(*encodings, image)
+            check_image(*encodings, image).err().into_iter().collect()
         }
         (_, FieldValue::Image(_)) => wrong("type_error", "is not an image field"),
-        (FieldKind::Json, _) => Ok(()),
-        (_, FieldValue::Json(Value::Null)) if field.nullable => Ok(()),
-        (_, FieldValue::Json(Value::Null)) => {
-            wrong("type_error", "may not be null; leave it out instead")
+        (FieldKind::Json, _) => Vec::new(),
+        (_, FieldValue::Json(Value::Null)) if field.nullable => Vec::new(),
+        (_, FieldValue::Json(value @ Value::Null)) => {
+            wrong(type_violation(&field.kind, value), "may not be null; leave it out instead")
         }
         (FieldKind::List { .. }, FieldValue::List(values)) => check_length(field, values.len()),
         (FieldKind::List { .. }, FieldValue::Json(Value::Array(values))) => {
             check_length(field, values.len())
         }
-        (FieldKind::List { .. }, _) => wrong("list_type", "must be a list"),
         (FieldKind::Object { .. }, FieldValue::Object(_) | FieldValue::Json(Value::Object(_))) => {
-            Ok(())
+            Vec::new()
         }
-        (FieldKind::Object { .. }, _) => wrong("dict_type", "must be an object"),
         (_, FieldValue::Json(value)) => check_scalar(field, value),
+        (FieldKind::List { .. }, _) => wrong("list_type", "must be a list"),
+        (FieldKind::Object { .. }, _) => wrong("dict_type", "must be an object"),
         (_, FieldValue::List(_) | FieldValue::Object(_)) => {
             wrong("type_error", "must not contain images")
         }
     }
 }
 
-fn check_length(field: &Field, length: usize) -> Result<(), Problem> {
-    let limits = &field.limits;
-    if let Some(least) = limits.min_items.filter(|least| (length as u64) < *least) {
+/// Returns the kind with which the service reports a value of the wrong type.
+fn type_violation(kind: &FieldKind, value: &Value) -> &'static str {
+    match (kind, value) {
+        (FieldKind::Boolean, Value::String(_)) => "bool_parsing",
+        (FieldKind::Boolean, _) => "bool_type",
+        (FieldKind::Integer, Value::String(_)) => "int_parsing",
+        (FieldKind::Integer, Value::Number(_)) => "int_from_float",
+        (FieldKind::Integer, _) => "int_type",
+        (FieldKind::Number, Value::String(_)) => "float_parsing",
+        (FieldKind::Number, _) => "float_type",
+        (FieldKind::Choice { .. }, _) => "enum",
+        (FieldKind::List { .. }, _) => "list_type",
+        (FieldKind::Object { .. }, _) => "dict_type",
+        _ => "string_type",
+    }
+}
+
+fn check_length(field: &Field, length: usize) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if let Some(least) = field.limits.min_items.filter(|least| (length as u64) < *least) {
         let msg = format!("has {length} items; must have at least {least}");
-        return Err(Problem::new("too_short", msg));
+        problems.push(Problem::new("too_short", msg));
     }
-    if let Some(most) = limits.max_items.filter(|most| (length as u64) > *most) {
-        return Err(Problem::new(
-            "too_long",
-            format!("has {length} items; must have at most {most}"),
-        ));
+    if let Some(most) = field.limits.max_items.filter(|most| (length as u64) > *most) {
+        let msg = format!("has {length} items; must have at most {most}");
+        problems.push(Problem::new("too_long", msg));
     }
-    Ok(())
+    problems
 }
 
-fn check_scalar(field: &Field, value: &Value) -> Result<(), Problem> {
-    let wrong = |kind, msg: &str| Err(Problem::new(kind, msg));
+fn check_scalar(field: &Field, value: &Value) -> Vec<Problem> {
+    let wrong = |msg: &str| vec![Problem::new(type_violation(&field.kind, value), msg)];
     match (&field.kind, value) {
-        (FieldKind::Boolean, Value::Bool(_)) => Ok(()),
-        (FieldKind::Boolean, _) => wrong("bool_type", "must be true or false"),
-        (FieldKind::Integer, Value::Number(number)) if number.is_i64() || number.is_u64() => {
-            check_number(field, number.as_f64().unwrap_or_default())
+        (FieldKind::Boolean, Value::Bool(_)) => Vec::new(),
+        (FieldKind::Integer, Value::Number(number)) if is_whole(number) => {
+            check_number(field, number)
         }
-        (FieldKind::Image { .. }, _) => wrong("string_type", "must be an image"),
-        (FieldKind::Integer, _) => wrong("int_type", "must be an integer"),
-        (FieldKind::Number, Value::Number(number)) => {
-            check_number(field, number.as_f64().unwrap_or_default())
-        }
-        (FieldKind::Number, _) => wrong("float_type", "must be a number"),
+        (FieldKind::Number, Value::Number(number)) => check_number(field, number),
+        (FieldKind::Boolean, _) => wrong("must be true or false"),
+        (FieldKind::Integer, _) => wrong("must be an integer"),
+        (FieldKind::Number, _) => wrong("must be a number"),
+        (FieldKind::Image { .. }, _) => wrong("must be an image"),
+        (FieldKind::List { .. }, _) => wrong("must be a list"),
+        (FieldKind::Object { .. }, _) => wrong("must be an object"),
         (_, Value::String(text)) => check_text(field, text),
-        _ => wrong("string_type", "must be text"),
+        (FieldKind::Choice { values }, _) => {
+            wrong(&format!("must be one of {}", values.join(", ")))
+        }
+        _ => wrong("must be text"),
     }
 }
 
-fn check_number(field: &Field, number: f64) -> Result<(), Problem> {
-    let wrong = |kind, msg: String| Err(Problem::new(kind, msg));
-    if let Some(minimum) = field.limits.minimum.filter(|minimum| number < *minimum) {
-        return wrong("greater_than_equal", format!("is {number}; must be at least {minimum}"));
-    }
-    if let Some(maximum) = field.limits.maximum.filter(|maximum| number > *maximum) {
-        return wrong("less_than_equal", format!("is {number}; must be at most {maximum}"));
-    }
-    if let Some(step) = field.limits.multiple_of.filter(|step| number % step != 0.0) {
-        return wrong("multiple_of", format!("is {number}; must be a multiple of {step}"));
-    }
-    Ok(())
+/// Whether a number is an integer in any notation: JSON does not distinguish `7` from `7.0`.
+fn is_whole(number: &Number) -> bool {
+    number.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-fn check_text(field: &Field, text: &str) -> Result<(), Problem> {
-    let wrong = |kind, msg: String| Err(Problem::new(kind, msg));
+fn check_number(field: &Field, number: &Number) -> Vec<Problem> {
+    let value = number.as_f64().unwrap_or_default();
+    let mut problems = Vec::new();
+    if let Some(minimum) = field.limits.minimum.filter(|minimum| value < *minimum) {
+        let msg = format!("is {value}; must be at least {minimum}");
+        problems.push(Problem::new("greater_than_equal", msg));
+    }
+    if let Some(maximum) = field.limits.maximum.filter(|maximum| value > *maximum) {
+        let msg = format!("is {value}; must be at most {maximum}");
+        problems.push(Problem::new("less_than_equal", msg));
+    }
+    if let Some(step) = field.limits.multiple_of.filter(|step| !is_multiple(number, *step)) {
+        let msg = format!("is {value}; must be a multiple of {step}");
+        problems.push(Problem::new("multiple_of", msg));
+    }
+    problems
+}
+
+fn is_multiple(number: &Number, step: f64) -> bool {
+    // A large integer is not exact as a floating-point number.
+    match number.as_i128() {
+        Some(integer) if step >= 1.0 && step.fract() == 0.0 => integer % step as i128 == 0,
+        _ => number.as_f64().is_some_and(|number| number % step == 0.0),
+    }
+}
+
+fn check_text(field: &Field, text: &str) -> Vec<Problem> {
     let length = text.chars().count() as u64;
+    let mut problems = Vec::new();
     if let Some(least) = field.limits.min_length.filter(|least| length < *least) {
-        return wrong(
-            "string_too_short",
-            format!("has {length} characters; must have at least {least}"),
-        );
+        let msg = format!("has {length} characters; must have at least {least}");
+        problems.push(Problem::new("string_too_short", msg));
     }
     if let Some(most) = field.limits.max_length.filter(|most| length > *most) {
-        return wrong(
-            "string_too_long",
-            format!("has {length} characters; must have at most {most}"),
-        );
+        let msg = format!("has {length} characters; must have at most {most}");
+        problems.push(Problem::new("string_too_long", msg));
     }
-    match &field.kind {
+    problems.extend(check_syntax(&field.kind, text).err());
+    problems
+}
+
+fn check_syntax(kind: &FieldKind, text: &str) -> Result<(), Problem> {
+    let wrong = |kind, msg: String| Err(Problem::new(kind, msg));
+    match kind {
         FieldKind::Choice { values } if !values.contains(&text) => {
             let hint = hint(text, values.iter().copied());
             wrong("enum", format!("is `{text}`; must be one of {}{hint}", values.join(", ")))

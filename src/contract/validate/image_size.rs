@@ -85,7 +85,7 @@ fn check<'a>(
 fn area_problem((width, height): (usize, usize), limit: f64) -> Option<Problem> {
     let is_too_large = (width as f64) * (height as f64) > limit * MEGAPIXEL;
     let msg = format!("is {width} x {height} pixels; must have at most {limit} megapixels");
-    is_too_large.then(|| Problem::new("image_too_large", msg))
+    is_too_large.then(|| Problem::new("value_error", msg))
 }
 
 fn size_problem(
@@ -98,7 +98,7 @@ fn size_problem(
         "is {width} x {height} pixels; must be {masked_width} x {masked_height} pixels, like \
          `{masked}`"
     );
-    (size != masked_size).then(|| Problem::new("image_size_mismatch", msg))
+    (size != masked_size).then(|| Problem::new("value_error", msg))
 }
 
 pub(in crate::contract) fn size(image: &ImageInput) -> Option<(usize, usize)> {
