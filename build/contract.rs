@@ -29,6 +29,8 @@ pub struct Operation {
     pub migrate_to: Vec<String>,
     pub regional: bool,
     pub max_reference_images: Option<u64>,
+    /// The fields that the service refuses.
+    pub not_accepted: Vec<String>,
     pub not_shown: Vec<String>,
     /// The POST of a submission. `None` for polling.
     pub submission: Option<Submission>,
@@ -131,6 +133,7 @@ fn read_operation(path: &str, method: &str, place: &Place) -> Result<Operation, 
         migrate_to: place.get("x-migrate-to").map_or(Ok(Vec::new()), |list| list.strings())?,
         regional: place.get("x-region").is_some(),
         max_reference_images: max_references.map(|count| count.count()).transpose()?,
+        not_accepted: place.get("x-not-accepted").map_or(Ok(Vec::new()), |list| list.strings())?,
         not_shown,
         submission,
     })

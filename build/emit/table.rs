@@ -25,7 +25,7 @@ pub fn table(contract: &Contract) -> TokenStream {
 
 fn operation(operation: &Operation) -> TokenStream {
     let Operation { id, path, name, summary, description, .. } = operation;
-    let Operation { deprecated, regional, not_shown, .. } = operation;
+    let Operation { deprecated, regional, not_accepted, not_shown, .. } = operation;
     let max_reference_images = option(operation.max_reference_images);
     let submission = operation.submission.as_ref();
     let submits = submission.is_some();
@@ -56,6 +56,7 @@ fn operation(operation: &Operation) -> TokenStream {
             deprecated: #deprecated,
             regional: #regional,
             max_reference_images: #max_reference_images,
+            not_accepted: &[#(#not_accepted),*],
             path_parameters: &[#(#parameters),*],
             fields: &[#(#fields),*],
             all_fields_shown: #all_fields_shown,

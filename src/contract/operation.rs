@@ -27,6 +27,8 @@ pub struct Operation {
     pub regional: bool,
     /// The maximum number of reference images, if the contract defines it.
     pub max_reference_images: Option<u64>,
+    /// The fields that the service refuses for this operation.
+    pub(crate) not_accepted: &'static [&'static str],
     /// The path parameters, such as `base_model`.
     pub path_parameters: &'static [PathParameter],
     /// The request fields that the contract defines.

@@ -48,3 +48,25 @@ fn a_value_that_violates_two_limits_has_two_violations() {
     let kinds = ["string_too_short", "url_parsing"];
     assert_eq!(violations(GenDev::new().webhook_url("")), both("webhook_url", kinds));
 }
+
+#[test]
+fn fields_that_the_service_refuses_are_violations() {
+    let refused = |operation: &str, name: &str, value: serde_json::Value| {
+        violations(Request::new(find_operation(operation).unwrap()).field(name, value))
+            .contains(&(name.to_owned(), "extra_forbidden".to_owned()))
+    };
+    for name in ["prompt", "mask"] {
+        assert!(refused("gen-tools/deblur-v1", name, json!("a fox")));
+        assert!(!refused("gen-tools/deblur-v1", name, json!(null)));
+        assert!(!refused("gen-tools/vto-v1", name, json!("a fox")));
+    }
+    let url = "https://a.example/fox.png";
+    for (operation, most) in [("gen-2-pro", 8), ("gen-2-klein-4b", 4), ("gen-kontext-pro", 4)] {
+        assert!(!refused(operation, &format!("input_image_{most}"), json!(url)));
+        assert!(refused(operation, &format!("input_image_{}", most + 1), json!(url)));
+        assert!(!refused(operation, &format!("input_image_{}", most + 1), json!(null)));
+        assert!(!refused(operation, "input_image_x", json!(url)));
+        assert!(!refused(operation, "input_image_+9", json!(url)));
+    }
+    assert!(!refused("gen-dev", "input_image_9", json!(url)), "its maximum is not known");
+}

@@ -7,6 +7,7 @@ mod image_content;
 mod image_size;
 mod image_whole;
 mod problem;
+mod unlisted;
 
 use std::collections::HashMap;
 
@@ -70,6 +71,7 @@ fn violations(request: &Request) -> Vec<Violation> {
             found.push(Violation::of_field(field.name, "missing", "is required"));
         }
     }
+    unlisted::violations(request.operation, &in_order, &mut found);
     for (name, value) in in_order {
         let mut steps = vec![Location::Name(name.to_owned())];
         match (request.operation.field(name), value) {
