@@ -21,7 +21,7 @@ pub(crate) const MOST_VIOLATIONS: usize = 100;
 pub(crate) struct ErrorBody {
     pub(crate) message: Option<String>,
     pub(crate) violations: Vec<Violation>,
-    /// The complete response, if it has the contract's schema for an invalid request.
+    /// The complete response to an invalid request.
     pub(crate) answer: Option<HttpValidationError>,
 }
 
@@ -30,7 +30,7 @@ impl ErrorBody {
         let clean = |text: &str| redaction.line(text, MAX_MESSAGE);
         let message = |text: &str| Self { message: Some(clean(text)), ..Self::default() };
         let Some(body) = response.document() else { return Self::default() };
-        match body.get("detail").unwrap_or(body) {
+        let mut found = match body.get("detail").unwrap_or(body) {
             Value::Array(list) => {
                 let violations = list
                     .iter()
@@ -47,7 +47,12 @@ impl ErrorBody {
                 .iter()
                 .find_map(|name| other.get(name)?.as_str())
                 .map_or_else(Self::default, message),
+        };
+        // It may say why in a different form.
+        if response.status == StatusCode::UNPROCESSABLE_ENTITY && found.answer.is_none() {
+            found.answer = answer(body, redaction);
         }
+        found
     }
 
     /// Returns `: MESSAGE`, or an empty string.

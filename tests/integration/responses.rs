@@ -10,7 +10,7 @@ use crate::support::{
 };
 use imagekiln::{Answer, Error, WaitOptions, types::*};
 
-fn contract() -> Value {
+pub fn contract() -> Value {
     serde_json::from_str(include_str!("../../openapi.json")).unwrap()
 }
 
@@ -102,6 +102,20 @@ async fn every_field_of_a_validation_error_is_accessible() {
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
     let [violation] = error.violations() else { panic!("{error}") };
     assert_eq!(violation.extra["not_defined"], json!({ "of": "ValidationError" }));
+}
+
+/// The reason may have a different form than the contract's.
+#[tokio::test(start_paused = true)]
+async fn every_field_of_an_unusual_validation_error_is_accessible() {
+    let server = ScriptedServer::start().await;
+    for expected in [json!({ "detail": "no", "not_defined": 1 }), json!({ "not_defined": [1] })] {
+        server.reply(Reply::json(422, &expected));
+        let error = client(&server).submit(fox()).await.unwrap_err();
+        assert_eq!(serde_json::to_value(error.answer().unwrap()).unwrap(), expected);
+    }
+    server.reply(Reply::json(402, &json!({ "detail": "no", "not_defined": 1 })));
+    let error = client(&server).submit(fox()).await.unwrap_err();
+    assert_eq!(error.answer(), None);
 }
 
 /// A field with an unexpected type is kept and does not affect the others.
