@@ -1,5 +1,6 @@
 //! The SDK over real HTTP.
 
+mod agreement;
 mod bounds;
 mod documented;
 mod drift;
@@ -18,5 +19,6 @@ mod responses;
 mod stored;
 mod support;
 mod transport;
+mod unlisted_members;
 mod webhooks;
 mod wire;
