@@ -6,6 +6,7 @@
 mod args;
 mod base_url;
 mod commands;
+mod completion;
 mod context;
 mod directory;
 mod exit;
@@ -54,7 +55,11 @@ use crate::{
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    let arguments = args::before::join_booleans(env::args_os().collect());
+    let arguments: Vec<OsString> = env::args_os().collect();
+    if let Some(code) = completion::run(&arguments) {
+        return code;
+    }
+    let arguments = args::before::join_booleans(arguments);
     let arguments = args::before::fill_models(arguments);
     let arguments = args::before::spell_help(arguments);
     let json = args::before::json(&arguments);

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, ValueHint, value_parser};
 use serde_json::json;
 
 use crate::{
@@ -43,6 +43,7 @@ fn output_arg() -> Arg {
         .short('o')
         .value_name("FILE")
         .value_parser(value_parser!(OsString))
+        .value_hint(ValueHint::AnyPath)
         .help(
             "Where to save the picture: a file, whose ending selects the format, a name with \
              fields such as 'fox-{seed}.{ext}', a directory, or `-` for standard output [default: \

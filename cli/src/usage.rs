@@ -32,12 +32,9 @@ pub fn parse(
     arguments: &[OsString],
     configured: Option<&'static Operation>,
 ) -> Result<ArgMatches, Stop> {
-    // `kiln batch` accepts several models; its flags are the fields of the first one.
-    let named = before::model(arguments).and_then(|names| names.split(',').next());
     let default = || Stop::Wrong(unknown(DEFAULT_MODEL));
-    let model = named.and_then(model::find).or(configured);
-    let model = model.or_else(|| model::find(DEFAULT_MODEL)).ok_or_else(default)?;
-    if let Some(name) = named.filter(|name| model::find(name).is_none()) {
+    let model = model(arguments, configured).ok_or_else(default)?;
+    if let Some(name) = named_model(arguments).filter(|name| model::find(name).is_none()) {
         // Without the model its flags are unknown, so report only the name.
         return Err(Stop::Wrong(unknown_model(name)));
     }
@@ -59,6 +56,21 @@ pub fn parse(
         }
         _ => Stop::Wrong(error.render()),
     })
+}
+
+/// The model whose fields are the flags: the one that `--model` names, or `configured`, or the
+/// default.
+pub fn model(
+    arguments: &[OsString],
+    configured: Option<&'static Operation>,
+) -> Option<&'static Operation> {
+    let named = named_model(arguments).and_then(model::find);
+    named.or(configured).or_else(|| model::find(DEFAULT_MODEL))
+}
+
+/// `kiln batch` accepts several models; its flags are the fields of the first one.
+fn named_model(arguments: &[OsString]) -> Option<&str> {
+    before::model(arguments)?.split(',').next()
 }
 
 /// The first word that is not a flag.

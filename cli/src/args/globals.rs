@@ -2,9 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueHint};
 
 use super::value::duration;
+use crate::completion::values;
 
 /// The global options.
 #[derive(Debug, Clone, Args)]
@@ -20,6 +21,7 @@ pub struct Globals {
     pub json: bool,
     /// Use the key and the settings of this profile; KILN_PROFILE does the same
     #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
+    #[arg(add = values::profiles())]
     pub profile: Option<String>,
     /// How long to wait for a task, such as 90, 90s, 2m or 1h; the task continues after that
     /// [default: 10m]
@@ -36,6 +38,7 @@ pub struct Globals {
     pub allow_delivery_host: Vec<String>,
     /// Write a redacted copy of each exchange with the service to DIR
     #[arg(long, global = true, hide_short_help = true, value_name = "DIR")]
+    #[arg(value_hint = ValueHint::DirPath)]
     pub record: Option<PathBuf>,
     /// Do not record anything in the history; KILN_NO_HISTORY=1 does the same
     #[arg(long, global = true, hide_short_help = true)]

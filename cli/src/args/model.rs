@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgAction, Command, builder::ValueParser, value_parser};
+use clap::{Arg, ArgAction, Command, ValueHint, builder::ValueParser, value_parser};
 
 use super::{extra, flag, numbered, several, size, value::Offered};
 use crate::webhook_secret;
@@ -113,20 +113,6 @@ pub fn with_fields(
     several::describe_seed(command.args(options).args(parameters).args(fields).args(extra::args()))
 }
 
-/// Adds the flags of a model's fields that a command does not have. The id of a positional argument
-/// is the name of its field.
-pub fn with_more_fields(command: Command, model: &'static Operation) -> Command {
-    let is_known = |flag: &str| command.get_arguments().any(|arg| arg.get_long() == Some(flag));
-    let is_argument = |name: &str| command.get_positionals().any(|arg| arg.get_id() == name);
-    let fields = model.fields.iter().filter(|field| !is_argument(field.name));
-    let fields = fields.map(|field| (field, field.name.replace('_', "-")));
-    let more: Vec<Arg> = fields
-        .filter(|(_, flag)| !is_known(flag))
-        .map(|(field, flag)| field_arg(model, field, &flag))
-        .collect();
-    command.args(more)
-}
-
 /// What an image on the command line is.
 pub const IMAGE: &str = "An IMAGE is a path, an http(s) URL, or `-` for standard input.";
 
@@ -192,8 +178,12 @@ fn field_arg(model: &'static Operation, field: &'static Field, flag: &str) -> Ar
         FieldKind::List { items, .. } => arg
             .action(ArgAction::Append)
             .value_name(value_name(items))
-            .value_parser(text_parser(&items.kind)),
-        kind => arg.value_name(value_name(field)).value_parser(text_parser(kind)),
+            .value_parser(text_parser(&items.kind))
+            .value_hint(value_hint(&items.kind)),
+        kind => arg
+            .value_name(value_name(field))
+            .value_parser(text_parser(kind))
+            .value_hint(value_hint(kind)),
     }
 }
 
@@ -217,6 +207,13 @@ fn text_parser(kind: &FieldKind) -> ValueParser {
     match kind {
         FieldKind::Image { .. } => value_parser!(OsString),
         _ => value_parser!(String),
+    }
+}
+
+fn value_hint(kind: &FieldKind) -> ValueHint {
+    match kind {
+        FieldKind::Image { .. } => ValueHint::FilePath,
+        _ => ValueHint::Unknown,
     }
 }
 

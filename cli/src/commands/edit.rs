@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 
 use super::generate::{any_model, chosen, default_model, of_model, with_prompt};
 use crate::{
@@ -34,6 +34,7 @@ pub fn command(chosen: &'static Operation) -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_parser(value_parser!(OsString))
+                .value_hint(ValueHint::FilePath)
                 .help(
                     "Images, for the model's image fields in their order: a path, an http(s) URL, \
                      or `-`",

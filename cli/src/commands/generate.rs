@@ -1,6 +1,9 @@
 //! `kiln generate PROMPT`: makes a picture from a prompt.
 
-use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
+use clap::{
+    Arg, ArgMatches, Command,
+    builder::{PossibleValue, PossibleValuesParser},
+};
 
 use super::edit;
 use crate::{
@@ -81,7 +84,8 @@ pub fn model_arg(default: &str, models: impl Iterator<Item = &'static Operation>
 /// Accepts the name, path or id of one of these models.
 pub fn model_names(models: impl Iterator<Item = &'static Operation>) -> PossibleValuesParser {
     PossibleValuesParser::new(models.map(|model| {
-        clap::builder::PossibleValue::new(model.name)
+        PossibleValue::new(model.name)
+            .help(model::summary(model))
             .aliases([model.id, model.path].into_iter().filter(|alias| *alias != model.name))
     }))
 }

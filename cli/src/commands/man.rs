@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 
-use super::completions;
+use super::{generate::DEFAULT_MODEL, run, submit};
 use crate::{
+    args::{grammar, model},
     failure::Failure,
     output::{line_on_stdout, write_failed},
 };
@@ -23,6 +24,7 @@ pub fn command() -> Command {
                 .value_name("DIR")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
+                .value_hint(ValueHint::DirPath)
                 .help("Where to write them; it is created if it does not exist"),
         )
         .after_help(
@@ -35,7 +37,7 @@ pub fn execute(matches: &ArgMatches) -> Result<(), Failure> {
     let directory = matches
         .get_one::<PathBuf>("directory")
         .ok_or_else(|| Failure::usage("no directory given"))?;
-    let command = completions::grammar_with_plain_names()?;
+    let command = grammar_with_plain_names()?;
     write(directory, command).map_err(|error| {
         let problem = format!("could not write the manual pages to {}", directory.display());
         Failure::file(problem, error).advise("check the path and its permissions")
@@ -47,4 +49,24 @@ pub fn execute(matches: &ArgMatches) -> Result<(), Failure> {
 fn write(directory: &Path, command: Command) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     clap_mangen::generate_to(command, directory)
+}
+
+/// The whole grammar, with names that can be those of files.
+fn grammar_with_plain_names() -> Result<Command, Failure> {
+    let default = model::find(DEFAULT_MODEL).ok_or_else(|| Failure::usage("no default model"))?;
+    let mut command = grammar(default);
+    for name in [run::NAME, submit::NAME] {
+        command = command.mut_subcommand(name, |command| command.mut_subcommands(with_plain_name));
+    }
+    Ok(command)
+}
+
+/// A page is named after the id of a model whose name contains a slash or a brace.
+fn with_plain_name(command: Command) -> Command {
+    let name = command.get_name();
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    match model::find(name).filter(|_| !is_plain) {
+        Some(model) => command.name(model.id).alias(None::<&'static str>),
+        None => command,
+    }
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use self::reference::Found;
 use crate::{
+    completion::values::{self, Submissions},
     context::Context,
     failure::Failure,
     history::{Destination, End, Record},
@@ -28,10 +29,14 @@ pub const NAME: &str = "task";
 
 pub fn command() -> Command {
     let reference = || {
-        Arg::new("ref").value_name("REF").required(true).help(
-            "@last, @ and a number of `kiln history`, an id or its beginning, a file with the \
-             output of `kiln submit`, `-` for standard input, or the JSON itself",
-        )
+        Arg::new("ref")
+            .value_name("REF")
+            .required(true)
+            .add(values::submissions(Submissions::UnfinishedFirst))
+            .help(
+                "@last, @ and a number of `kiln history`, an id or its beginning, a file with the \
+                 output of `kiln submit`, `-` for standard input, or the JSON itself",
+            )
     };
     Command::new(NAME)
         .about("Resume a task: show its status, wait for it, save its picture")
@@ -42,7 +47,7 @@ pub fn command() -> Command {
         .subcommands([
             Command::new("status")
                 .about("Poll once and print the status; the exit code is 0 for every status")
-                .arg(reference()),
+                .arg(reference().add(values::submissions(Submissions::Any))),
             Command::new("wait").about("Wait for the final status").arg(reference()),
             Command::new("save")
                 .about("Wait and save the picture, where its submission said or at --output")
@@ -54,6 +59,7 @@ pub fn command() -> Command {
                 .about("Remove submissions from the unfinished ones; sends nothing")
                 .arg(
                     reference()
+                        .add(values::submissions(Submissions::Unfinished))
                         .action(ArgAction::Append)
                         .num_args(1..)
                         .help("@last, @ and a number of `kiln history`, an id or its beginning"),

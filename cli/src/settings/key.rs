@@ -9,12 +9,16 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use super::{Settings, Source};
+use super::{Settings, Source, profile};
 use crate::{directory::create_private, failure::Failure, secret_file};
 use imagekiln::API_KEY_VARIABLE;
 
 /// The variable for a file that contains the API key.
 pub const API_KEY_FILE_VARIABLE: &str = "IMAGEKILN_API_KEY_FILE";
+
+/// The directory of the stored keys, and the ending of their files.
+const DIRECTORY: &str = "keys";
+const EXTENSION: &str = ".key";
 
 /// A key, which must not be printed.
 pub struct Key {
@@ -66,7 +70,15 @@ pub fn is_key(text: &str) -> bool {
 
 /// Where the key of a profile is stored.
 pub fn path(directory: &Path, profile: &str) -> PathBuf {
-    directory.join("keys").join(format!("{profile}.key"))
+    directory.join(DIRECTORY).join(format!("{profile}{EXTENSION}"))
+}
+
+/// The profiles whose keys are stored.
+pub fn profiles(directory: &Path) -> Vec<String> {
+    let files = fs::read_dir(directory.join(DIRECTORY)).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    let names = names.filter_map(|name| name.strip_suffix(EXTENSION).map(str::to_owned));
+    names.filter(|name| profile::is_valid(name)).collect()
 }
 
 /// Stores a key so that only this user can read it. A key that was stored before is replaced.

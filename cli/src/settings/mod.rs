@@ -8,6 +8,7 @@ pub mod profile;
 pub mod service;
 
 use std::{
+    collections::BTreeSet,
     env,
     ffi::OsString,
     fmt,
@@ -27,6 +28,8 @@ use crate::{
     similar::hint,
 };
 use imagekiln::{Operation, Request};
+
+const CONFIG_FILE: &str = "config.toml";
 
 /// The settings from the environment and from `config.toml`.
 #[derive(Debug, Clone)]
@@ -90,7 +93,7 @@ impl Settings {
 
     /// The path of `config.toml`, which may not exist.
     pub fn path(&self) -> Option<PathBuf> {
-        Some(self.directory.as_ref()?.join("config.toml"))
+        Some(self.directory.as_ref()?.join(CONFIG_FILE))
     }
 
     /// Where `config.toml` and the keys are, which may not exist.
@@ -168,6 +171,14 @@ impl Settings {
             None => request,
         }
     }
+}
+
+/// The names of the profiles of `config.toml`, and of those with a stored key. What can't be read
+/// has none.
+pub fn profiles() -> BTreeSet<String> {
+    let Some(directory) = directory::config() else { return BTreeSet::new() };
+    let file = file::read(&directory.join(CONFIG_FILE)).unwrap_or_default();
+    file.profiles.into_iter().chain(key::profiles(&directory)).collect()
 }
 
 impl fmt::Display for Source {

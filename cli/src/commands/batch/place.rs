@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgMatches};
+use clap::{Arg, ArgMatches, ValueHint};
 use reqwest::Url;
 
 use crate::failure::Failure;
@@ -26,10 +26,15 @@ pub enum Place {
 pub struct ServerUrl(String);
 
 pub fn arg(default: &str) -> Arg {
-    Arg::new("ledger").long("ledger").value_name("PLACE").help_heading("Ledger").help(format!(
-        "The ledger: a SQLite file, a directory that contains {FILE_NAME}, or a postgres:// URL; \
-         PGPASSWORD sets its password [default: {default}]"
-    ))
+    Arg::new("ledger")
+        .long("ledger")
+        .value_name("PLACE")
+        .value_hint(ValueHint::AnyPath)
+        .help_heading("Ledger")
+        .help(format!(
+            "The ledger: a SQLite file, a directory that contains {FILE_NAME}, or a postgres:// \
+             URL; PGPASSWORD sets its password [default: {default}]"
+        ))
 }
 
 /// The place that `--ledger` names.

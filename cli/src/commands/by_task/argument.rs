@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Arg, ArgMatches, ValueHint, value_parser};
 
 use crate::{
     args::{image::Images, prompt},
@@ -62,6 +62,7 @@ impl Argument {
         let arg = Arg::new(self.field)
             .value_name(self.value_name)
             .value_parser(value_parser!(OsString))
+            .value_hint(ValueHint::FilePath)
             .help(self.help);
         match self.takes {
             Takes::Prompt => prompt::arg(self.help),

@@ -6,7 +6,9 @@ mod one;
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
 use super::by_task::abilities;
-use crate::{args::model, context::Context, failure::Failure, paint::Paint, usage};
+use crate::{
+    args::model, completion::values, context::Context, failure::Failure, paint::Paint, usage,
+};
 use imagekiln::Operation;
 
 pub const NAME: &str = "models";
@@ -21,6 +23,7 @@ pub fn command() -> Command {
             Arg::new(MODEL)
                 .value_name("MODEL")
                 .conflicts_with(CAN)
+                .add(values::models())
                 .help("The name, path or id of the model to describe"),
         )
         .arg(

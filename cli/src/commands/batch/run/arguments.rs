@@ -6,8 +6,8 @@ use std::{
 };
 
 use clap::{
-    Arg, ArgAction, ArgMatches, Command, Id, builder::PossibleValuesParser, parser::ValueSource,
-    value_parser,
+    Arg, ArgAction, ArgMatches, Command, Id, ValueHint, builder::PossibleValuesParser,
+    parser::ValueSource, value_parser,
 };
 use serde_json::Value;
 
@@ -30,13 +30,15 @@ const SEED: &str = "seed";
 /// Adds the arguments to a command, with the flags of the chosen model and `options`.
 pub fn of_model(command: Command, chosen: &'static Operation, options: &[Arg]) -> Command {
     let options = [&own()[..], options].concat();
-    let command =
-        command
-            .arg(Arg::new("jobs").value_name("JOBS").value_parser(value_parser!(OsString)).help(
+    let jobs = Arg::new("jobs")
+        .value_name("JOBS")
+        .value_parser(value_parser!(OsString))
+        .value_hint(ValueHint::FilePath)
+        .help(
             "A file of jobs: .jsonl has a JSON object per line, .csv a header with the names of \
              fields, .txt a prompt per line; `-` is standard input",
-        ));
-    model::with_fields(command, chosen, &ELSEWHERE, &options)
+        );
+    model::with_fields(command.arg(jobs), chosen, &ELSEWHERE, &options)
 }
 
 fn own() -> [Arg; 6] {

@@ -12,7 +12,7 @@ use std::{
     path::Path,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 
 use self::{drive::drive, outcome::Resume, webhooks::Webhooks};
 use super::place::{self, Place};
@@ -54,6 +54,7 @@ fn options() -> [Arg; 7] {
         option("output")
             .short('o')
             .value_name("DIR-OR-URL")
+            .value_hint(ValueHint::DirPath)
             .required(true)
             .help("Where to save the pictures: a directory, or the URL of a bucket")
             .help_heading("Output"),

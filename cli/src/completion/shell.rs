@@ -1,0 +1,72 @@
+//! What each shell passes of a command line, and how it reads the candidates.
+
+use clap_complete::Shell;
+
+use super::{
+    candidates::{self, Candidate},
+    words::{quoted, split, unquote},
+};
+
+/// The script that registers the completion. It finds `kiln` in PATH each time, so it works after
+/// an upgrade, and runs nothing of the working directory.
+pub fn script(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Elvish => include_str!("scripts/kiln.elv"),
+        Shell::Fish => include_str!("scripts/kiln.fish"),
+        Shell::PowerShell => include_str!("scripts/kiln.ps1"),
+        Shell::Zsh => include_str!("scripts/kiln.zsh"),
+        _ => include_str!("scripts/kiln.bash"),
+    }
+}
+
+/// The candidates for what is typed, in the form that the script of the shell reads.
+pub fn complete(shell: Shell, typed: &[String]) -> String {
+    let (current, before) = typed.split_last().map_or(("", typed), |(a, b)| (a.as_str(), b));
+    let text = |word: &str| unquote(word).0;
+    match shell {
+        Shell::Zsh => {
+            let before = before.iter().map(|word| text(word)).collect();
+            lines(candidates::of(before, &text(current)), for_zsh)
+        }
+        // The words before the last one are without quotes already.
+        Shell::Fish => lines(candidates::of(before.to_vec(), &text(current)), with_help),
+        Shell::PowerShell => {
+            let current = text(current.strip_prefix('=').unwrap_or(current));
+            lines(candidates::of(before.to_vec(), &current), with_help)
+        }
+        Shell::Elvish => lines(candidates::of(before.to_vec(), current), with_help),
+        _ => for_bash(before.first().map_or("", String::as_str), current),
+    }
+}
+
+/// bash passes the line to the cursor, and the end of it that the chosen candidate replaces: what
+/// follows the last quote, `=` or `:`, so that much of each candidate is left out.
+fn for_bash(line: &str, replaced: &str) -> String {
+    let mut words = split(line);
+    let current = words.pop().unwrap_or_default();
+    let (kept, quote) = unquote(current.strip_suffix(replaced).unwrap_or_default());
+    let before = words.into_iter().map(|word| unquote(word).0).collect();
+    lines(candidates::of(before, &unquote(current).0), |Candidate { value, .. }| {
+        quoted(value.strip_prefix(&kept).unwrap_or(value), quote)
+    })
+}
+
+fn lines(candidates: Vec<Candidate>, line: impl Fn(&Candidate) -> String) -> String {
+    candidates.iter().map(|candidate| line(candidate) + "\n").collect()
+}
+
+fn with_help(candidate: &Candidate) -> String {
+    match candidate.help.as_str() {
+        "" => candidate.value.clone(),
+        help => format!("{}\t{help}", candidate.value),
+    }
+}
+
+/// zsh separates the help with a colon.
+fn for_zsh(candidate: &Candidate) -> String {
+    let value = candidate.value.replace('\\', "\\\\").replace(':', "\\:");
+    match candidate.help.as_str() {
+        "" => value,
+        help => format!("{value}:{}", help.replace('\\', "\\\\")),
+    }
+}

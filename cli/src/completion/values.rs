@@ -1,0 +1,124 @@
+//! Values that are completed: models, submissions of the history, profiles, prompts and images.
+
+use std::ffi::OsStr;
+
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
+};
+
+use crate::{
+    args::model,
+    history::{Entry, Store},
+    sanitize::printable,
+    settings,
+};
+use imagekiln::Operation;
+
+/// How many submissions are read, from the newest. Reading all of them takes too long.
+const RECENT: usize = 200;
+
+/// The number of characters of a prompt in the help of a submission.
+const PROMPT_LENGTH: usize = 40;
+
+/// The submissions that an argument names.
+#[derive(Debug, Clone, Copy)]
+pub enum Submissions {
+    /// Those with a task.
+    Any,
+    /// Those with a task: the unfinished ones, or all if none of them fits.
+    UnfinishedFirst,
+    /// The unfinished ones, even without a task.
+    Unfinished,
+}
+
+/// Submissions by `@last`, by their numbers, or by their ids, and files with a task.
+pub fn submissions(which: Submissions) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        let mut candidates = of_history(which, &current.to_string_lossy());
+        let has_files = !matches!(which, Submissions::Unfinished);
+        if has_files && candidates.iter().all(CompletionCandidate::is_hide_set) {
+            candidates.extend(PathCompleter::file().complete(current));
+        }
+        candidates
+    })
+}
+
+fn of_history(which: Submissions, current: &str) -> Vec<CompletionCandidate> {
+    let Ok(store) = Store::locate() else { return Vec::new() };
+    let numbers = store.numbers().unwrap_or_default();
+    let last = numbers.first().copied();
+    // A number narrows down which files are read.
+    let digits = current.strip_prefix('@').filter(|rest| rest.parse::<u64>().is_ok());
+    let is_typed = |number: &u64| number.to_string().starts_with(digits.unwrap_or_default());
+    let entries = numbers.into_iter().filter(is_typed).take(RECENT);
+    let entries = entries.filter_map(|number| Some((number, store.read(number).ok()?)));
+    let entries = entries.filter(|(_, entry)| match which {
+        Submissions::Any | Submissions::UnfinishedFirst => entry.task.is_some(),
+        Submissions::Unfinished => entry.end.is_none(),
+    });
+    let mut candidates = Vec::new();
+    for (number, entry) in entries {
+        let is_hidden = matches!(which, Submissions::UnfinishedFirst) && entry.end.is_some();
+        let names = names(number, last, &entry, current);
+        candidates.extend(names.into_iter().map(|name| {
+            CompletionCandidate::new(name).help(Some(describe(&entry).into())).hide(is_hidden)
+        }));
+    }
+    candidates
+}
+
+/// The names of a submission that begin with `current`. Its id is not among them unless the user
+/// begins to type it.
+fn names(number: u64, last: Option<u64>, entry: &Entry, current: &str) -> Vec<String> {
+    let id = entry.task.as_ref().filter(|_| !current.is_empty()).map(|task| task.id().to_owned());
+    let is_last = last == Some(number);
+    let names = is_last.then(|| "@last".to_owned()).into_iter().chain([format!("@{number}")]);
+    names.chain(id).filter(|name| name.starts_with(current)).collect()
+}
+
+/// For example `unfinished, gen-2-pro: a red fox in the snow`.
+fn describe(entry: &Entry) -> String {
+    let prompt: String =
+        entry.prompt.iter().flat_map(|text| text.chars()).take(PROMPT_LENGTH).collect();
+    let separator = if prompt.is_empty() { "" } else { ": " };
+    let operation = entry.intent.operation();
+    printable(&format!("{}, {operation}{separator}{prompt}", entry.state(false)))
+}
+
+/// The names of all models.
+pub fn models() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let described = |model: &Operation| {
+            CompletionCandidate::new(model.name).help(Some(model::summary(model).into()))
+        };
+        model::models().map(described).collect()
+    })
+}
+
+/// The profiles of `config.toml`, and those with a stored key.
+pub fn profiles() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        settings::profiles().into_iter().map(CompletionCandidate::new).collect()
+    })
+}
+
+/// A prompt, which may be `@FILE`.
+pub fn prompt() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        after(current, |text| text.starts_with('@').then_some(0))
+    })
+}
+
+/// An image that is the value of a field: `NAME=IMAGE`.
+pub fn image_of_field() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| after(current, |text| text.find('=')))
+}
+
+/// Files, after the character at the place that `find` returns.
+fn after(current: &OsStr, find: fn(&str) -> Option<usize>) -> Vec<CompletionCandidate> {
+    let Some(text) = current.to_str() else { return Vec::new() };
+    let Some(at) = find(text) else { return Vec::new() };
+    let (head, path) = text.split_at(at + 1);
+    let files = PathCompleter::file().complete(OsStr::new(path));
+    files.into_iter().map(|file| file.add_prefix(head)).collect()
+}
