@@ -1,0 +1,41 @@
+//! Completion in the real shells: what is on the line after Tab, as the shell passes it to kiln.
+
+#[cfg(unix)]
+#[allow(dead_code, unused_imports, unused_macros, reason = "shared with other tests")]
+#[path = "../it/bench.rs"]
+mod bench;
+#[cfg(unix)]
+mod session;
+#[cfg(unix)]
+#[allow(dead_code, unused_imports, reason = "shared with other tests")]
+#[path = "../it/terminal/emulated.rs"]
+mod terminal;
+
+#[cfg(not(unix))]
+fn main() {}
+
+#[cfg(unix)]
+fn main() {
+    use imagekiln_testbed::{Requirement, Runtime, run, test};
+
+    const fn shell(
+        name: &'static str,
+        advice: &'static str,
+        is_present: fn() -> bool,
+    ) -> Requirement {
+        Requirement { name, is_present, advice, variable: "IMAGEKILN_SHELL_TESTS" }
+    }
+    const BASH: Requirement = shell("bash", "apt-get install bash", || session::has("bash"));
+    const ELVISH: Requirement =
+        shell("elvish", "apt-get install elvish", || session::has("elvish"));
+    const FISH: Requirement = shell("fish", "apt-get install fish", || session::has("fish"));
+    const ZSH: Requirement = shell("zsh", "apt-get install zsh", || session::has("zsh"));
+
+    let runtime = Runtime::CurrentThread;
+    run(vec![
+        test("bash_completes", &[BASH], runtime, async || session::bash()),
+        test("elvish_completes", &[ELVISH], runtime, async || session::elvish()),
+        test("fish_completes", &[FISH], runtime, async || session::fish()),
+        test("zsh_completes", &[ZSH], runtime, async || session::zsh()),
+    ]);
+}
