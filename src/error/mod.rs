@@ -232,7 +232,8 @@ impl Error {
     }
 
     /// Returns what the operator of the program should do next, in words that do not depend on the
-    /// SDK. `Display` ends with it, [`function()`](Self::function) and [`setting()`](Self::setting).
+    /// SDK. `Display` ends with it, [`function()`](Self::function) and
+    /// [`setting()`](Self::setting).
     pub fn advice(&self) -> Option<&str> {
         self.0.advice.as_deref()
     }

@@ -10,6 +10,7 @@ mod hostile;
 mod journal;
 mod limits;
 mod loopback;
+mod middleware;
 mod operations;
 mod pictures;
 mod recordings;

@@ -19,8 +19,8 @@ impl Request {
     /// Validates the request against all limits of the contract, and reports all violations.
     /// Submitting a request does this, too. The kinds of the violations are those of the service.
     ///
-    /// A field that the contract does not define is valid, unless the contract says that the service
-    /// refuses it.
+    /// A field that the contract does not define is valid, unless the contract says that the
+    /// service refuses it.
     ///
     /// Images are validated by their first bytes, as described for
     /// [`ImageInput`](crate::ImageInput). An unreadable image file is not a violation; submitting

@@ -40,7 +40,7 @@ pub const EXCEPTIONS: &[Exception] = &[
         },
     },
     Exception {
-        reason: "the contract does not limit the size, and the simulator renders no larger pictures",
+        reason: "the contract does not limit the size, and the simulator renders nothing larger",
         applies: |found| {
             let is_size = ["body", "body.width", "body.height"].contains(&found.location);
             let kinds = ["value_error", "less_than_equal"];
