@@ -40,8 +40,9 @@ async fn shown(browser: &Browser) -> Vec<String> {
     serde_json::from_value(names).unwrap()
 }
 
+/// The text of an element. Cards have none until the browser has rendered them.
 async fn text(browser: &Browser, selector: &str) -> Value {
-    browser.run(&format!("return document.querySelector({selector:?}).innerText")).await
+    browser.wait(&format!("document.querySelector({selector:?}).innerText")).await
 }
 
 fn names<'a>(entries: impl IntoIterator<Item = &'a SheetEntry>) -> Vec<String> {
