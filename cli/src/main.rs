@@ -15,6 +15,7 @@ mod hidden;
 mod history;
 mod interrupt;
 mod jobs;
+mod keyring;
 mod live;
 mod make;
 mod output;

@@ -25,7 +25,12 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
         ["build", "--release", "--locked", "--package", "imagekiln-cli", "--target", TARGET];
     let target = root.join("target");
     let mut command = Command::new(cargo);
-    command.args(build).arg("--target-dir").arg(&target).current_dir(&root);
+    command
+        .args(build)
+        .args(["--features", "keyring"])
+        .arg("--target-dir")
+        .arg(&target)
+        .current_dir(&root);
     succeed(&mut command)?;
     let built = target.join(TARGET).join("release/kiln");
     let folder = tempfile::tempdir().context("could not create a temporary folder")?;

@@ -45,13 +45,13 @@ fn table_of_names() -> String {
     format!("Settings in config.toml:{}", NAMES.iter().map(line).collect::<String>())
 }
 
-pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let path = context.settings.directory()?.join("config.toml");
     if matches.subcommand_name() == Some(PATH) {
         return context.output.result(|| path.display().to_string(), || json!({ "path": path }));
     }
     let settings = Settings::load(context.globals.profile.as_deref())?;
-    let rows = rows(context, &settings)?;
+    let rows = rows(context, &settings).await?;
     if context.output.json {
         let rows = rows.into_iter().map(
             |row| json!({ "name": row.name, "value": row.value, "source": row.source.to_string() }),
@@ -71,12 +71,12 @@ struct Row {
     source: Source,
 }
 
-fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failure> {
+async fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failure> {
     let simulate = context.globals.simulate;
     let profile = &settings.profile;
     let mut rows = vec![
         Row { name: "profile", value: json!(profile.name), source: profile.source.clone() },
-        api_key(settings, simulate)?,
+        api_key(context, settings).await?,
     ];
     rows.extend(NAMES.into_iter().map(|name| row(context, settings, name)));
     rows.extend([
@@ -93,13 +93,17 @@ fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// A simulator has a key of its own, so the key is not read.
-fn api_key(settings: &Settings, simulate: bool) -> Result<Row, Failure> {
+/// A simulator has a key of its own, so the key is not read. A keyring might ask the user for a
+/// password, so it is not asked either.
+async fn api_key(context: &Context, settings: &Settings) -> Result<Row, Failure> {
     let name = "api_key";
-    if simulate {
+    if context.globals.simulate {
         return Ok(Row { name, value: Value::Null, source: Source::Flag("--simulate") });
     }
-    Ok(match key::find(settings)? {
+    if key::source(settings) == Some(Source::Keyring) {
+        return Ok(Row { name, value: json!(SET), source: Source::Keyring });
+    }
+    Ok(match key::find(settings, context.output).await? {
         Some(key) => Row { name, value: json!(SET), source: key.source },
         None => Row { name, value: Value::Null, source: Source::Default },
     })

@@ -11,18 +11,27 @@ use serde_json::json;
 use crate::{
     context::Context,
     failure::Failure,
-    hidden, secret_file,
-    settings::key::{self, API_KEY_FILE_VARIABLE},
+    hidden,
+    interrupt::Interrupts,
+    keyring::{self, Keyring, Problem},
+    output::Output,
+    secret_file,
+    settings::{
+        key::{self, API_KEY_FILE_VARIABLE},
+        stored::Stored,
+    },
 };
 use imagekiln::API_KEY_VARIABLE;
 
 pub const NAME: &str = "login";
 
 pub fn command() -> Command {
-    Command::new(NAME).about("Store the API key in a file that only you can read").after_help(
+    Command::new(NAME).about("Store the API key where only you can read it").after_help(
         "Asks for the key without showing it, or reads it from standard input if that is not\n\
-             a terminal. Each --profile has a key of its own. `kiln config` shows which key is in\n\
-             effect, and `kiln doctor` whether the service accepts it.",
+             a terminal, and says where it stored it: in the keyring of the desktop, if this build\n\
+             can use one and one responds, and otherwise in a file. Each --profile has a key of\n\
+             its own. `kiln config` shows which key is in effect, and `kiln doctor` whether the\n\
+             service accepts it.",
     )
 }
 
@@ -32,20 +41,64 @@ pub async fn execute(context: &Context) -> Result<(), Failure> {
             .advise("remove --simulate"));
     }
     let profile = &context.settings.profile.name;
-    let path = key::path(context.settings.directory()?, profile);
+    let stored = context.settings.stored()?;
     let key = read(profile).await?;
-    key::store(&path, &key).map_err(|error| {
-        Failure::file(format!("could not store the API key in {}", path.display()), error)
-    })?;
+    let is_in_keyring = store(&stored, &key, context.output).await?;
     for variable in [API_KEY_VARIABLE, API_KEY_FILE_VARIABLE] {
         if env::var_os(variable).is_some_and(|value| !value.is_empty()) {
             context.output.warning(&format!("{variable} is set, and precedes the stored key"));
         }
     }
-    context.output.result(
-        || format!("stored the API key of profile `{profile}` in {}", path.display()),
-        || json!({ "profile": profile, "path": path }),
-    )
+    let done = format!("stored the API key of profile `{profile}` in");
+    match is_in_keyring {
+        true => context.output.result(
+            || format!("{done} the keyring, as `{}`", keyring::label(profile)),
+            || json!({ "profile": profile, "place": "keyring" }),
+        ),
+        false => context.output.result(
+            || format!("{done} {}", stored.file().display()),
+            || json!({ "profile": profile, "place": "file", "path": stored.file() }),
+        ),
+    }
+}
+
+/// Stores the key in the keyring, or else in the file. Returns whether it is in the keyring.
+async fn store(stored: &Stored, key: &str, output: Output) -> Result<bool, Failure> {
+    let interrupts = Interrupts::listen()?;
+    let opened = tokio::select! {
+        biased;
+        () = interrupts.first() => return Err(Failure::interrupted_input()),
+        opened = open(output) => opened,
+    };
+    let problem = match opened {
+        Ok(keyring) => match stored.put_in_keyring(&keyring, key, output).await? {
+            Ok(()) => return Ok(true),
+            Err(problem) => problem,
+        },
+        Err(problem) => problem,
+    };
+    if !matches!(problem, Problem::NotBuilt) {
+        output.note(&format!("{problem}; storing the key in a file instead"));
+    }
+    let was_in_keyring = stored.put_in_file(key)?;
+    let may_be_left = match problem.may_have_stored() {
+        true => stored.delete_entry(output).await.is_err(),
+        false => was_in_keyring,
+    };
+    if may_be_left {
+        output.warning(&format!(
+            "the keyring may still contain `{}`, which is no longer used; delete it there",
+            keyring::label(stored.profile())
+        ));
+    }
+    Ok(false)
+}
+
+/// Opens and unlocks the keyring, before anything is changed.
+async fn open(output: Output) -> Result<Keyring, Problem> {
+    let keyring = Keyring::open().await?;
+    keyring.unlock(output).await?;
+    Ok(keyring)
 }
 
 /// Reads the key. Errors never quote it.

@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-use crate::{context::Context, failure::Failure, settings::key};
+use crate::{context::Context, failure::Failure};
 
 pub const NAME: &str = "logout";
 
@@ -12,13 +12,9 @@ pub fn command() -> Command {
         .after_help("The service still accepts the key.")
 }
 
-pub fn execute(context: &Context) -> Result<(), Failure> {
+pub async fn execute(context: &Context) -> Result<(), Failure> {
     let profile = &context.settings.profile.name;
-    let path = key::path(context.settings.directory()?, profile);
-    let existed = key::remove(&path).map_err(|error| {
-        Failure::file(format!("could not delete {}", path.display()), error)
-            .advise("delete the file yourself")
-    })?;
+    let existed = context.settings.stored()?.delete(context.output).await?;
     context.output.note(&match existed {
         true => format!("deleted the API key of profile `{profile}`"),
         false => format!("no API key of profile `{profile}` is stored"),

@@ -62,8 +62,8 @@ pub async fn execute(
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context, matches),
         login::NAME => login::execute(context).await,
-        logout::NAME => logout::execute(context),
-        config::NAME => config::execute(context, matches),
+        logout::NAME => logout::execute(context).await,
+        config::NAME => config::execute(context, matches).await,
         completions::NAME => completions::execute(matches),
         man::NAME => man::execute(matches),
         other => match by_task::find(other) {

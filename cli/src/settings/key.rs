@@ -2,15 +2,20 @@
 //! `kiln login`. It is in no argument, because other users of the machine can see arguments.
 
 use std::{
-    env, fs,
-    io::{self, Write},
+    env,
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
+<<<<<<< HEAD
 use tempfile::NamedTempFile;
 
 use super::{Settings, Source, profile};
 use crate::{directory::create_private, failure::Failure, secret_file};
+=======
+use super::{Settings, Source};
+use crate::{failure::Failure, output::Output, secret_file};
+>>>>>>> 36c9c50 (Store the key in the desktop's keyring with the feature `keyring`)
 use imagekiln::API_KEY_VARIABLE;
 
 /// The variable for a file that contains the API key.
@@ -32,34 +37,63 @@ impl Key {
     }
 }
 
-/// The key in effect, if there is one.
-pub fn find(settings: &Settings) -> Result<Option<Key>, Failure> {
-    let variable =
-        |name| env::var_os(name).filter(|value| !value.to_string_lossy().trim().is_empty());
-    if let Some(text) = variable(API_KEY_VARIABLE) {
-        // The error would quote the key.
-        let text = text
-            .into_string()
-            .map_err(|_| Failure::settings(format!("{API_KEY_VARIABLE} is not valid Unicode")))?;
-        return Ok(Some(Key { text, source: Source::Variable(API_KEY_VARIABLE) }));
+/// Where the key in effect comes from, if there is one. Reads no key.
+pub fn source(settings: &Settings) -> Option<Source> {
+    let of_environment = [API_KEY_VARIABLE, API_KEY_FILE_VARIABLE];
+    if let Some(name) = of_environment.into_iter().find(|name| variable(name).is_some()) {
+        return Some(Source::Variable(name));
     }
-    let (path, what, source) = match (variable(API_KEY_FILE_VARIABLE), settings.key_path()) {
-        (Some(path), _) => (
-            PathBuf::from(path),
-            "the file in IMAGEKILN_API_KEY_FILE,",
-            Source::Variable(API_KEY_FILE_VARIABLE),
-        ),
-        (None, Some(path)) if path.exists() => (path, "the stored API key", Source::Login),
-        _ => return Ok(None),
+    let stored = settings.stored().ok()?;
+    match (stored.is_in_keyring(), stored.exists()) {
+        (true, _) => Some(Source::Keyring),
+        (false, true) => Some(Source::Login),
+        (false, false) => None,
+    }
+}
+
+/// The key in effect, if there is one. Reports to `output` if it waits for a keyring.
+pub async fn find(settings: &Settings, output: Output) -> Result<Option<Key>, Failure> {
+    let Some(source) = source(settings) else { return Ok(None) };
+    let text = match source {
+        Source::Keyring => of_keyring(settings, output).await?,
+        Source::Login => {
+            let advice = "run `kiln login` to store it again";
+            of_file(settings.stored()?.file(), "the stored API key", advice)?
+        }
+        Source::Variable(API_KEY_FILE_VARIABLE) => {
+            let path = PathBuf::from(variable(API_KEY_FILE_VARIABLE).unwrap_or_default());
+            let what = "the file in IMAGEKILN_API_KEY_FILE,";
+            of_file(&path, what, "the file must contain only the key")?
+        }
+        // The error would quote the key.
+        _ => variable(API_KEY_VARIABLE)
+            .unwrap_or_default()
+            .into_string()
+            .map_err(|_| Failure::settings(format!("{API_KEY_VARIABLE} is not valid Unicode")))?,
     };
-    let text = secret_file::read(&path, what)?;
+    Ok(Some(Key { text, source }))
+}
+
+/// A variable that is not blank.
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.to_string_lossy().trim().is_empty())
+}
+
+async fn of_keyring(settings: &Settings, output: Output) -> Result<String, Failure> {
+    let text = settings.stored()?.read_keyring(output).await?;
+    match is_key(&text) {
+        true => Ok(text),
+        false => Err(Failure::settings("the entry of the keyring is not an API key")
+            .advise("run `kiln login` to store it again")),
+    }
+}
+
+fn of_file(path: &Path, what: &str, advice: &str) -> Result<String, Failure> {
+    let text = secret_file::read(path, what)?;
     match is_key(text.trim()) {
-        true => Ok(Some(Key { text: text.trim().to_owned(), source })),
+        true => Ok(text.trim().to_owned()),
         false => Err(Failure::settings(format!("{what} {} is not an API key", path.display()))
-            .advise(match source {
-                Source::Login => "run `kiln login` to store it again",
-                _ => "the file must contain only the key",
-            })),
+            .advise(advice)),
     }
 }
 
@@ -67,6 +101,7 @@ pub fn find(settings: &Settings) -> Result<Option<Key>, Failure> {
 pub fn is_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
+<<<<<<< HEAD
 
 /// Where the key of a profile is stored.
 pub fn path(directory: &Path, profile: &str) -> PathBuf {
@@ -100,3 +135,5 @@ pub fn remove(path: &Path) -> io::Result<bool> {
         Err(error) => Err(error),
     }
 }
+=======
+>>>>>>> 36c9c50 (Store the key in the desktop's keyring with the feature `keyring`)

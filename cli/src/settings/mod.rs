@@ -6,6 +6,7 @@ pub mod key;
 pub mod names;
 pub mod profile;
 pub mod service;
+pub mod stored;
 
 use std::{
     collections::BTreeSet,
@@ -20,6 +21,7 @@ use self::{
     file::File,
     names::{DEADLINE, MAX_ACTIVE_TASKS, MODEL, Name, OUTPUT, SIZE},
     profile::Profile,
+    stored::Stored,
 };
 use crate::{
     args::{model, size, value},
@@ -45,7 +47,10 @@ pub struct Settings {
 pub enum Source {
     Flag(&'static str),
     Variable(&'static str),
+    /// The file in which `kiln login` stored the key.
     Login,
+    /// The keyring in which `kiln login` stored the key.
+    Keyring,
     Profile(String),
     File,
     Default,
@@ -79,7 +84,7 @@ impl Settings {
     fn check_profile(&self) -> Result<(), Failure> {
         let Profile { name, source } = &self.profile;
         let is_known =
-            self.file.profiles.contains(name) || self.key_path().is_some_and(|path| path.exists());
+            self.file.profiles.contains(name) || self.stored().is_ok_and(|stored| stored.exists());
         if !self.profile.is_named() || is_known {
             return Ok(());
         }
@@ -104,9 +109,9 @@ impl Settings {
         })
     }
 
-    /// Where the key of the profile is stored.
-    pub fn key_path(&self) -> Option<PathBuf> {
-        Some(key::path(self.directory.as_ref()?, &self.profile.name))
+    /// What `kiln login` stored for the profile.
+    pub fn stored(&self) -> Result<Stored, Failure> {
+        Ok(Stored::of(self.directory()?, &self.profile.name))
     }
 
     /// A setting of the environment or the file. Empty variables count as unset.
@@ -186,6 +191,7 @@ impl fmt::Display for Source {
         match self {
             Self::Flag(name) | Self::Variable(name) => f.write_str(name),
             Self::Login => f.write_str("kiln login"),
+            Self::Keyring => f.write_str("keyring"),
             Self::Profile(name) => write!(f, "[profile.{name}] in config.toml"),
             Self::File => f.write_str("config.toml"),
             Self::Default => f.write_str("default"),

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 pub const PROFILE_VARIABLE: &str = "KILN_PROFILE";
 
 /// The profile of commands that name none.
-const DEFAULT: &str = "default";
+pub const DEFAULT: &str = "default";
 
 /// The maximum length of a name in bytes.
 const LONGEST: usize = 64;

@@ -4,7 +4,7 @@ use super::{
     Settings, Source, key,
     names::{BASE_URL, MODEL_PREFIX, Name, REGIONAL_BASE_URL, WEBHOOK_URL},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, output::Output};
 use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder};
 
 type Set = fn(ClientBuilder, String) -> ClientBuilder;
@@ -30,12 +30,12 @@ impl Settings {
         Ok(builder)
     }
 
-    /// The client with its key.
-    pub fn service(&self) -> Result<ClientBuilder, Failure> {
+    /// The client with its key. Reports to `output` if it waits for a keyring.
+    pub async fn service(&self, output: Output) -> Result<ClientBuilder, Failure> {
         let has_base_url = self.find(&BASE_URL).is_some();
         let set_key = format!("run `kiln login` or set {API_KEY_VARIABLE}");
         let set_base_url = format!("set {BASE_URL_VARIABLE} or `base_url` in config.toml");
-        let (what, advice) = match (key::find(self)?, has_base_url) {
+        let (what, advice) = match (key::find(self, output).await?, has_base_url) {
             (None, false) => {
                 ("the API key and the base URL are not set", format!("{set_key}; {set_base_url}"))
             }

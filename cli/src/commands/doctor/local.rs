@@ -9,7 +9,13 @@ use console::Term;
 use tempfile::NamedTempFile;
 
 use super::Check;
-use crate::{exit::Exit, failure::Failure, history, paint::Paint, settings::Settings};
+use crate::{
+    exit::Exit,
+    failure::Failure,
+    history,
+    paint::Paint,
+    settings::{Settings, stored::Stored},
+};
 
 /// The settings could be read.
 pub fn settings(settings: &Settings) -> Check {
@@ -23,10 +29,11 @@ pub fn settings(settings: &Settings) -> Check {
 
 /// The directories of the settings and of the history.
 pub fn directories(settings: &Settings) -> Vec<Check> {
-    let keys = settings.key_path();
+    let stored = settings.stored().ok();
     let config = settings.directory().map(Path::to_owned);
     let state = history::place::directory();
-    let private = keys.iter().flat_map(|key| [key.parent().unwrap_or(key), key.as_path()]);
+    let keys = stored.as_ref().map(Stored::file);
+    let private = keys.iter().flat_map(|key| [key.parent().unwrap_or(key), key]);
     let private: Vec<&Path> = private.collect();
     let config = directory("config", config, &private);
     let state = match state {

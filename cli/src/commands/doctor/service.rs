@@ -11,8 +11,14 @@ use tokio::{
 
 use super::Check;
 use crate::{
-    base_url, commands::generate::DEFAULT_MODEL, context::Context, exit::Exit, failure::Failure,
-    session::Session, settings::names::BASE_URL, tls,
+    base_url,
+    commands::generate::DEFAULT_MODEL,
+    context::Context,
+    exit::Exit,
+    failure::Failure,
+    session::Session,
+    settings::{Source, key, names::BASE_URL},
+    tls,
 };
 use imagekiln::ErrorKind;
 
@@ -34,7 +40,7 @@ pub async fn checks(context: &Context) -> Vec<Check> {
         return NAMES.map(|name| Check::skipped(name, "--simulate uses no service")).into();
     }
     let mut checks = vec![];
-    let reached = match base(context) {
+    let reached = match base(context).await {
         Ok(base) => reach(&base, &mut checks).await,
         Err(failure) => {
             checks.push(Check::failed("address", &failure));
@@ -43,7 +49,7 @@ pub async fn checks(context: &Context) -> Vec<Check> {
     };
     if let Some(response) = reached {
         checks.push(clock(&response));
-        checks.push(key(context).await);
+        checks.push(check_key(context).await);
     }
     let skipped = NAMES.into_iter().skip(checks.len());
     let skipped: Vec<_> =
@@ -53,11 +59,11 @@ pub async fn checks(context: &Context) -> Vec<Check> {
 }
 
 /// The base URL. The client checks more of it.
-fn base(context: &Context) -> Result<Url, Failure> {
+async fn base(context: &Context) -> Result<Url, Failure> {
     let found = context.settings.find(&BASE_URL).and_then(|mut found| found.texts.pop());
     let Some(text) = found else {
         // Names what is missing, which is at least the base URL.
-        let missing = context.settings.service().err();
+        let missing = context.settings.service(context.output).await.err();
         return Err(missing.unwrap_or_else(|| Failure::settings("the base URL is not set")));
     };
     let url = Url::parse(text.trim()).ok().filter(Url::has_host);
@@ -184,7 +190,7 @@ fn clock(response: &Response) -> Check {
 }
 
 /// Polls a task that does not exist, which only an accepted key may do.
-async fn key(context: &Context) -> Check {
+async fn check_key(context: &Context) -> Check {
     let polled = async {
         let session = Session::open(context).await?;
         let model = imagekiln::find_operation(DEFAULT_MODEL);
@@ -192,11 +198,11 @@ async fn key(context: &Context) -> Check {
         let task = session.client.task_by_id(model, UNKNOWN_TASK)?;
         Ok::<_, Failure>(timeout(LIMIT, task.poll()).await)
     };
+    let source = key::source(&context.settings).unwrap_or(Source::Default);
+    let accepted = || Check::ok("key", format!("the service accepts it ({source})"));
     match polled.await {
-        Ok(Ok(Ok(_))) => Check::ok("key", "the service accepts it"),
-        Ok(Ok(Err(error))) if error.kind() == ErrorKind::TaskNotFound => {
-            Check::ok("key", "the service accepts it")
-        }
+        Ok(Ok(Ok(_))) => accepted(),
+        Ok(Ok(Err(error))) if error.kind() == ErrorKind::TaskNotFound => accepted(),
         Ok(Ok(Err(error))) => Check::failed("key", &context.settings.explain(error.into())),
         Ok(Err(_)) => {
             Check::problem("key", Exit::Network, "the service did not respond", "try again later")
