@@ -4,26 +4,20 @@
 use std::{
     env,
     ffi::OsString,
+    fs,
     path::{Path, PathBuf},
 };
 
-<<<<<<< HEAD
-use tempfile::NamedTempFile;
-
 use super::{Settings, Source, profile};
-use crate::{directory::create_private, failure::Failure, secret_file};
-=======
-use super::{Settings, Source};
 use crate::{failure::Failure, output::Output, secret_file};
->>>>>>> 36c9c50 (Store the key in the desktop's keyring with the feature `keyring`)
 use imagekiln::API_KEY_VARIABLE;
 
 /// The variable for a file that contains the API key.
 pub const API_KEY_FILE_VARIABLE: &str = "IMAGEKILN_API_KEY_FILE";
 
-/// The directory of the stored keys, and the ending of their files.
+/// The directory of the stored keys, and the endings of its files.
 const DIRECTORY: &str = "keys";
-const EXTENSION: &str = ".key";
+const ENDINGS: [&str; 2] = [".key", ".keyring"];
 
 /// A key, which must not be printed.
 pub struct Key {
@@ -101,39 +95,14 @@ fn of_file(path: &Path, what: &str, advice: &str) -> Result<String, Failure> {
 pub fn is_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
-<<<<<<< HEAD
-
-/// Where the key of a profile is stored.
-pub fn path(directory: &Path, profile: &str) -> PathBuf {
-    directory.join(DIRECTORY).join(format!("{profile}{EXTENSION}"))
-}
 
 /// The profiles whose keys are stored.
 pub fn profiles(directory: &Path) -> Vec<String> {
     let files = fs::read_dir(directory.join(DIRECTORY)).into_iter().flatten().flatten();
     let names = files.filter_map(|file| file.file_name().into_string().ok());
-    let names = names.filter_map(|name| name.strip_suffix(EXTENSION).map(str::to_owned));
+    let names = names.filter_map(|name| {
+        let profile = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
+        profile.map(str::to_owned)
+    });
     names.filter(|name| profile::is_valid(name)).collect()
 }
-
-/// Stores a key so that only this user can read it. A key that was stored before is replaced.
-pub fn store(path: &Path, key: &str) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    create_private(directory)?;
-    // A temporary file has the mode 0600 from its creation.
-    let mut file = NamedTempFile::new_in(directory)?;
-    writeln!(file, "{key}")?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// Deletes a stored key. Returns whether there was one.
-pub fn remove(path: &Path) -> io::Result<bool> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-=======
->>>>>>> 36c9c50 (Store the key in the desktop's keyring with the feature `keyring`)
