@@ -25,14 +25,15 @@ use imagekiln::API_KEY_VARIABLE;
 
 pub const NAME: &str = "login";
 
+const WHERE: &str = "\
+Asks for the key without showing it, or reads it from standard input if that is not
+a terminal, and says where it stored it: in the keyring of the desktop, if this build
+can use one and one responds, and otherwise in a file. Each --profile has a key of
+its own. `kiln config` shows which key is in effect, and `kiln doctor` whether the
+service accepts it.";
+
 pub fn command() -> Command {
-    Command::new(NAME).about("Store the API key where only you can read it").after_help(
-        "Asks for the key without showing it, or reads it from standard input if that is not\n\
-             a terminal, and says where it stored it: in the keyring of the desktop, if this build\n\
-             can use one and one responds, and otherwise in a file. Each --profile has a key of\n\
-             its own. `kiln config` shows which key is in effect, and `kiln doctor` whether the\n\
-             service accepts it.",
-    )
+    Command::new(NAME).about("Store the API key where only you can read it").after_help(WHERE)
 }
 
 pub async fn execute(context: &Context) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! What `kiln login` stored for a profile: a file with the key, or an empty file that says that the
-//! keyring has it. Commands ask the keyring only then, so servers and containers never wait for one.
+//! keyring has it. Commands ask the keyring only then, so servers and containers never wait for
+//! one.
 
 use std::{
     fs,

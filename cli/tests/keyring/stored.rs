@@ -103,7 +103,10 @@ pub fn without_a_bus_the_key_is_in_a_file() {
     let bench = Bench::new();
     let outcome = script(
         &bench,
-        &format!("printf %s \"$KEY\" | no_bus kiln login\nno_bus {FOX}\nprintf %s \"$KEY\" | kiln login\n"),
+        &format!(
+            "printf %s \"$KEY\" | no_bus kiln login\nno_bus {FOX}\n\
+             printf %s \"$KEY\" | kiln login\n"
+        ),
     )
     .ok();
     assert!(outcome.stderr.contains("storing the key in a file instead"), "{}", outcome.stderr);
