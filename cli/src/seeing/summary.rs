@@ -16,7 +16,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Reads the dimensions from the head of the file.
+    /// Reads the dimensions from the first bytes of the file.
     pub fn of(saved: &Saved, path: &Path, cost: Option<f64>) -> Self {
         // Without a kind, the path is a device or a pipe, which must not be read.
         let image = saved.kind.filter(|kind| !is_video(*kind));
