@@ -227,10 +227,11 @@ impl Drop for Terminal {
     }
 }
 
-/// A shell that runs this command.
+/// A shell that runs this command. A command of the bench names its whole environment.
 fn led(command: &Command) -> Command {
     let mut leader = Command::new("sh");
     leader.args(["-c", LEADER, "sh"]).arg(command.get_program()).args(command.get_args());
+    leader.env_clear();
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => leader.env(name, value),
