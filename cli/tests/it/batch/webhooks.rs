@@ -23,7 +23,9 @@ fn a_webhook_finds_the_task_of_a_lost_response() {
         .filter(|event| event["event"] == "job")
         .map(|event| event["state"].clone())
         .collect();
-    assert_eq!(states, ["unknown", "ready", "saved"]);
+    // The webhook may arrive before the connection of the response is closed.
+    assert!(["unknown", "submitted"].map(Into::into).contains(&states[0]), "{states:?}");
+    assert_eq!(states[1..], ["ready", "saved"]);
     assert_eq!(bench.simulator.counts().accepted, 1);
 }
 
