@@ -21,6 +21,8 @@ pub fn stale(document: &str) -> Result<Vec<Stale>> {
     let files = [
         (corrections::PATH, corrections::page(&contract::parse(document)?)),
         (outline::PATH, outline::of_document(document)?),
+        // A package can't hold what is outside of its folder.
+        ("simulator/openapi.json", document.to_owned()),
     ];
     let mut stale = Vec::new();
     for (path, content) in files {

@@ -9,12 +9,12 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
 use crate::{
-    interface,
+    interface, process,
     repository::{self, CONTRACT},
 };
 
@@ -122,11 +122,7 @@ fn append(path: &Path, text: &str) -> Result<()> {
 
 /// Runs git in a folder, and returns its output.
 fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
-    let output = Command::new("git").args(arguments).current_dir(folder).output();
-    let output = output.context("could not start git")?;
-    let problem = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "`git {}` failed: {problem}", arguments.join(" "));
-    String::from_utf8(output.stdout).context("git printed a path that is not UTF-8")
+    process::output(process::command(folder, &["git"]).args(arguments))
 }
 
 #[cfg(test)]

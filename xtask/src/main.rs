@@ -14,7 +14,12 @@ mod kill_test;
 #[cfg(test)]
 mod mutations;
 mod outline;
+mod package;
+mod process;
+mod public_api;
 mod regenerate;
+mod release;
+mod release_check;
 mod repository;
 mod session;
 mod static_binary;
@@ -36,6 +41,10 @@ enum Command {
     Session(session::Arguments),
     KillTest(kill_test::Arguments),
     StaticBinary(static_binary::Arguments),
+    Package(package::Arguments),
+    PublicApi(public_api::Arguments),
+    ReleaseCheck(release_check::Arguments),
+    Release(release::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +58,10 @@ fn main() -> ExitCode {
         Command::Session(arguments) => session::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
         Command::StaticBinary(arguments) => static_binary::run(&arguments),
+        Command::Package(arguments) => package::run(&arguments),
+        Command::PublicApi(arguments) => public_api::run(&arguments),
+        Command::ReleaseCheck(arguments) => release_check::run(&arguments),
+        Command::Release(arguments) => release::run(&arguments),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

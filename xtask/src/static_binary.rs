@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::repository;
+use crate::{process::succeed, repository};
 
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
@@ -55,10 +55,4 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     ensure!(picture == expected, "the picture differs from docs/fox.png");
     println!("{} is static, has {bytes} bytes, and made docs/fox.png", built.display());
     Ok(ExitCode::SUCCESS)
-}
-
-fn succeed(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("could not run {command:?}"))?;
-    ensure!(status.success(), "failed: {command:?}");
-    Ok(())
 }

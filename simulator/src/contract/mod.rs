@@ -27,8 +27,7 @@ pub(crate) use self::violation::{MAX_VIOLATIONS, Step, Violation, of_schema};
 use crate::error::StartError;
 
 /// The document that is built into this crate.
-pub(crate) const DOCUMENT: &str =
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json"));
+pub(crate) const DOCUMENT: &str = include_str!("../../openapi.json");
 
 /// One of the two base URLs of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

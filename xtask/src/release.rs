@@ -1,0 +1,112 @@
+//! `cargo xtask release`: everything of a release except the upload.
+
+use std::{fs, path::Path, process::ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use semver::Version;
+
+use crate::{
+    package::PUBLISHED,
+    process::{command, output, succeed},
+    public_api, repository,
+};
+
+const MANIFEST: &str = "Cargo.toml";
+const CHANGELOG: &str = "CHANGELOG.md";
+const UNRELEASED: &str = "## Unreleased\n";
+
+/// Sets the version, dates the changelog, runs the release checks, keeps the public interface for
+/// the next release to be compared with, commits and tags. Prints how to upload. If a check fails,
+/// the changes stay in the working tree
+#[derive(Args)]
+pub struct Arguments {
+    /// The new version, such as 0.2.0
+    version: Version,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let root = repository::root()?;
+    let version = arguments.version.to_string();
+    let run = |words: &[&str]| succeed(&mut command(&root, words));
+    let changes = output(&mut command(&root, &["git", "status", "--porcelain"]))?;
+    ensure!(changes.is_empty(), "commit or remove these changes first:\n{changes}");
+    let today = output(&mut command(&root, &["date", "-u", "+%F"]))?;
+    write(&root, MANIFEST, &with_version(&repository::read(MANIFEST)?, &version)?)?;
+    let changelog = dated(&repository::read(CHANGELOG)?, &version, today.trim())?;
+    write(&root, CHANGELOG, &changelog)?;
+    run(&["cargo", "update", "--workspace"])?;
+    run(&["cargo", "xtask", "release-check"])?;
+    public_api::keep(&root, &version)?;
+    run(&["git", "commit", "--all", "--message", &format!("Release {version}")])?;
+    run(&["git", "tag", &format!("v{version}")])?;
+    println!("{version} is committed and tagged. What is left:\n");
+    println!("    .ci/run");
+    println!("    git push origin HEAD v{version}");
+    println!("    cargo publish {}", PUBLISHED.map(|name| format!("-p {name}")).join(" "));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Sets the version of the workspace and of the dependencies between its crates.
+fn with_version(manifest: &str, version: &str) -> Result<String> {
+    let stated = manifest.lines().find_map(|line| line.strip_prefix("version = "));
+    let old = stated.context("Cargo.toml states no version of the workspace")?.trim_matches('"');
+    let old = Version::parse(old).context("the version of the workspace is not a version")?;
+    ensure!(old <= Version::parse(version)?, "{version} is older than {old}");
+    let [old, new] = [&old.to_string(), version].map(|version| format!("version = \"{version}\""));
+    let is_ours = |line: &str| {
+        let ours = PUBLISHED.iter().any(|name| line.starts_with(&format!("{name} = {{ ")));
+        ours || line == old
+    };
+    let lines = manifest.split_inclusive('\n');
+    Ok(lines
+        .map(
+            |line| {
+                if is_ours(line.trim_end()) { line.replace(&old, &new) } else { line.to_owned() }
+            },
+        )
+        .collect())
+}
+
+/// Gives the unreleased changes a heading with the version and its day.
+fn dated(changelog: &str, version: &str, day: &str) -> Result<String> {
+    let (before, changes) = changelog
+        .split_once(UNRELEASED)
+        .with_context(|| format!("{CHANGELOG} has no heading `{}`", UNRELEASED.trim()))?;
+    let has_changes = !changes.trim_start().is_empty() && !changes.trim_start().starts_with("## ");
+    ensure!(has_changes, "{CHANGELOG} has no unreleased changes");
+    Ok(format!("{before}{UNRELEASED}\n## {version} - {day}\n{changes}"))
+}
+
+fn write(root: &Path, path: &str, text: &str) -> Result<()> {
+    fs::write(root.join(path), text).with_context(|| format!("could not write {path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_versions_of_this_workspace_are_set() {
+        let manifest = repository::read(MANIFEST).unwrap();
+        let released = with_version(&manifest, "7.8.9").unwrap();
+        let changed = manifest.lines().zip(released.lines()).filter(|(old, new)| old != new);
+        let changed: Vec<_> = changed.map(|(_, new)| new).collect();
+        // The workspace, and each library that another crate depends on.
+        assert_eq!(changed.len(), 4, "{changed:#?}");
+        assert!(changed.iter().all(|line| line.contains("version = \"7.8.9\"")), "{changed:#?}");
+        let error = with_version(&manifest, "0.0.1").unwrap_err();
+        assert_eq!(error.to_string(), "0.0.1 is older than 0.1.0");
+    }
+
+    #[test]
+    fn unreleased_changes_get_a_heading() {
+        let text = "# Changelog\n\n## Unreleased\n\n- a change\n\n## 0.1.0 - 2026-01-02\n\n- old\n";
+        let expected = "# Changelog\n\n## Unreleased\n\n## 0.2.0 - 2026-03-04\n\n- a change\n\n\
+                        ## 0.1.0 - 2026-01-02\n\n- old\n";
+        assert_eq!(dated(text, "0.2.0", "2026-03-04").unwrap(), expected);
+        let error = dated(expected, "0.3.0", "2026-03-05").unwrap_err();
+        assert_eq!(error.to_string(), "CHANGELOG.md has no unreleased changes");
+        assert!(dated("# Changelog\n", "0.2.0", "2026-03-04").is_err());
+    }
+}
