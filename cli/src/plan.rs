@@ -67,7 +67,16 @@ pub fn plan(
         }
     }
     fill_in_targets(&mut planned)?;
+    // Once for all of them, which are of one model.
+    planned.first().inspect(|first| warn_of_deprecation(context, &first.request));
     Ok(planned)
+}
+
+fn warn_of_deprecation(context: &Context, request: &Request) {
+    let operation = request.operation();
+    if operation.deprecated {
+        context.output.warning(&format!("deprecated model {operation}: {}", operation.description));
+    }
 }
 
 fn with_prompts(base: Request, prompts: &[String]) -> Vec<Request> {

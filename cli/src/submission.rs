@@ -16,7 +16,6 @@ pub async fn submit(
     (index, request): (usize, Request),
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
-    warn_of_deprecation(context, &request);
     let spinner = context.output.spin(format!("submitting to {}", request.operation()));
     let mut posting = pin!(session.client.submit_labelled(request, index.to_string()));
     let outcome = tokio::select! {
@@ -69,12 +68,5 @@ fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
             failure.advise(format!("{advice}`kiln history` lists the submission as @{number}"))
         }
         None => failure,
-    }
-}
-
-fn warn_of_deprecation(context: &Context, request: &Request) {
-    let operation = request.operation();
-    if operation.deprecated {
-        context.output.warning(&format!("deprecated model {operation}: {}", operation.description));
     }
 }

@@ -259,3 +259,12 @@ fn a_refused_submission_ends_the_command() {
     let counts = bench.simulator.counts();
     assert_eq!((counts.accepted, counts.refused_with(402)), (2, 1));
 }
+
+#[test]
+fn a_deprecated_model_is_named_once() {
+    let bench = Bench::new();
+    let words = ["generate", "--model", "gen-pro-1.0", "a fox", "--seed", "1..3"];
+    let size = ["--width", "256", "--height", "256", "-o", "fox-{seed}.{ext}"];
+    let made = bench.run(&[&words[..], &size].concat()).ok();
+    assert_eq!(made.stderr.matches("deprecated").count(), 1, "{}", made.stderr);
+}
