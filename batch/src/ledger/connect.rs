@@ -3,20 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use sqlx::{
-    Connection as _, SqliteConnection,
-    migrate::{MigrateError, Migrator},
-    sqlite::SqliteConnectOptions,
+    Connection as _, SqliteConnection, migrate::MigrateError, sqlite::SqliteConnectOptions,
 };
 #[cfg(feature = "postgres")]
 use sqlx::{PgConnection, postgres::PgConnectOptions};
 
-use super::{APPLICATION_ID, database::Database, file::LockedFile, read};
+use super::{APPLICATION_ID, database::Database, file::LockedFile, migrations, read};
 #[cfg(feature = "postgres")]
 use crate::{Error, ErrorKind};
-
-pub(super) static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
-#[cfg(feature = "postgres")]
-pub(super) static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -69,7 +63,7 @@ async fn open_file(path: &Path) -> Result<SqliteConnection, BoxError> {
         return Err("SQLite could not turn on its write-ahead log for this file".into());
     }
     sqlx::query("PRAGMA synchronous = FULL").execute(&mut connection).await?;
-    SQLITE.run(&mut connection).await.map_err(explain)?;
+    migrations::sqlite().await?.run(&mut connection).await.map_err(explain)?;
     Ok(connection)
 }
 
@@ -111,7 +105,7 @@ async fn open_server(options: &PgConnectOptions) -> Result<PgConnection, BoxErro
     }
     // A commit must survive a crash of the server, whatever its settings are.
     sqlx::query("SET synchronous_commit TO on").execute(&mut connection).await?;
-    POSTGRES.run(&mut connection).await.map_err(explain)?;
+    migrations::postgres().await?.run(&mut connection).await.map_err(explain)?;
     let unlock = "SELECT pg_advisory_unlock($1)";
     sqlx::query(unlock).bind(APPLICATION_ID).execute(&mut connection).await?;
     // Outside of transactions, the connection holds no more locks.

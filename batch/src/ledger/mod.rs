@@ -11,6 +11,7 @@ mod journal;
 mod lease;
 mod limits;
 mod manage;
+mod migrations;
 mod read;
 mod resolve;
 mod steps;

@@ -11,8 +11,9 @@ use sqlx::{PgConnection, postgres::PgConnectOptions};
 
 use super::{
     Ledger,
-    connect::{BoxError, SQLITE, Source, is_empty_file},
+    connect::{BoxError, Source, is_empty_file},
     database::Database,
+    migrations,
 };
 use crate::Error;
 
@@ -71,7 +72,7 @@ pub(super) async fn open_file(path: &PathBuf) -> Result<Database, BoxError> {
         return Err(NoLedger.into());
     }
     let mut database = Database::Sqlite(connection);
-    check_version(&mut database, &SQLITE).await?;
+    check_version(&mut database, &migrations::sqlite().await?).await?;
     Ok(database)
 }
 
@@ -86,7 +87,7 @@ pub(super) async fn open_server(options: &PgConnectOptions) -> Result<Database, 
         sqlx::query(&format!("SET {setting}")).execute(&mut connection).await?;
     }
     let mut database = Database::Postgres(connection);
-    check_version(&mut database, &super::connect::POSTGRES).await?;
+    check_version(&mut database, &migrations::postgres().await?).await?;
     Ok(database)
 }
 
