@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::{
     Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region, Task, TaskRef,
-    picture::Deliveries, task::Tasks, transport::service::Service,
+    picture::Deliveries, task::Tasks, telemetry::metrics, transport::service::Service,
 };
 
 /// A client of the service.
@@ -34,6 +34,7 @@ struct Inner {
 
 impl Client {
     pub(crate) fn new(service: Service, tasks: Tasks, deliveries: Deliveries) -> Self {
+        metrics::describe();
         Self(Arc::new(Inner { service: Arc::new(service), tasks, deliveries }))
     }
 

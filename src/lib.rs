@@ -30,6 +30,7 @@
 //! | test a program without a key | the crate `imagekiln-simulator` | [testing](guide::testing) |
 //! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |
 //! | log and record what the service returns | [`recording`] | [transport](guide::transport#logs) |
+//! | export traces and metrics | feature `metrics` | [observe](guide::observe) |
 //! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
 //! | work with every operation at run time | [`operations()`], [`Request`] | |
 //!
@@ -46,6 +47,7 @@
 //! | `schemars` | `JsonSchema` for the types of requests and responses |
 //! | `webhook` | verifies webhooks, and confirms their events |
 //! | `axum` | a receiver of webhooks for axum; includes `webhook` |
+//! | `metrics` | counters and histograms through the facade `metrics` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -73,6 +75,7 @@ pub mod recording {
 }
 mod settings;
 mod task;
+mod telemetry;
 mod transport;
 mod values;
 #[cfg(feature = "webhook")]

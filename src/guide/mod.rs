@@ -1,4 +1,4 @@
-//! Eight guides, each with examples that run against the simulator when the documentation is
+//! Nine guides, each with examples that run against the simulator when the documentation is
 //! tested.
 //!
 //! | guide | what it shows |
@@ -10,6 +10,7 @@
 //! | [`webhooks`] | receiving events instead of polling often |
 //! | [`testing`] | testing your own program without a key |
 //! | [`transport`] | TLS, proxies, headers, deadlines, hooks, logs |
+//! | [`observe`] | spans for OpenTelemetry, and metrics |
 //! | [`money`] | what each error means for the money, and what to do |
 
 #[doc = include_str!("generate.md")]
@@ -32,6 +33,9 @@ pub mod testing {}
 
 #[doc = include_str!("transport.md")]
 pub mod transport {}
+
+#[cfg_attr(any(not(doctest), feature = "metrics"), doc = include_str!("observe.md"))]
+pub mod observe {}
 
 #[doc = include_str!("money.md")]
 pub mod money {}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{self, Instant};
 
-use super::Picture;
+use super::{Picture, download::Download};
 use crate::{
     Error, ErrorKind, WaitOptions,
     transport::{
@@ -43,7 +43,7 @@ pub(super) struct Attempts {
     made: u32,
     most: u32,
     /// The deadline of the last attempt.
-    pub(super) until: Instant,
+    until: Instant,
 }
 
 impl Attempts {
@@ -60,6 +60,11 @@ impl Attempts {
     /// Returns the picture with the delivery URL for the next attempt.
     pub(super) fn picture(&self) -> &Picture {
         &self.picture
+    }
+
+    /// Sends the request of the next attempt and waits for the response.
+    pub(super) async fn open(&self) -> Result<Download, Failure> {
+        self.picture.open(self.made, self.until).await
     }
 
     /// Waits until the next attempt is due. Returns the error if there is none.

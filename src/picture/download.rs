@@ -33,8 +33,9 @@ pub(super) struct Download {
 }
 
 impl Picture {
-    /// Sends the request and waits for the response.
-    pub(super) async fn open(&self, until: Instant) -> Result<Download, Failure> {
+    /// Sends the request and waits for the response. `attempts` is the number of failed attempts
+    /// before this one.
+    pub(super) async fn open(&self, attempts: u32, until: Instant) -> Result<Download, Failure> {
         let url = self.address.parse().map_err(|error| {
             Failure::Permanent(self.failed("could not parse the delivery URL").with_source(error))
         })?;
@@ -42,7 +43,7 @@ impl Picture {
         let pace = Pace::new(service.silence, until);
         // Sent without the key: the signature in the URL grants access.
         let rules = &self.client.deliveries().rules;
-        let fetching = delivery::get(service, rules, &self.task, url, pace.deadline());
+        let fetching = delivery::get(service, rules, &self.task, url, attempts, pace.deadline());
         let Delivery { url, connection, response } =
             fetching.await.map_err(|error| self.not_fetched(error))?;
         if response.status() != StatusCode::OK {

@@ -17,7 +17,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::time::Instant;
 
 use self::attempts::{Attempts, Failure};
 pub(crate) use self::deliveries::{Deliveries, DeliverySettings};
@@ -25,7 +24,7 @@ pub use self::options::SaveOptions;
 use self::part::Swept;
 pub use self::save::Saved;
 pub use self::stream::PictureStream;
-use crate::{Address, Client, Error, TaskRef};
+use crate::{Address, Client, Error, TaskRef, telemetry::spans};
 
 /// How long a delivery URL is valid, according to the limits of the contract.
 pub const DELIVERY_VALIDITY: Duration =
@@ -116,16 +115,19 @@ impl Picture {
 
     async fn fetch(&self, check: bool) -> Result<Bytes, Error> {
         let mut attempts = Attempts::of(self);
-        loop {
-            match attempts.picture().fetch_once(check, attempts.until).await {
-                Ok(bytes) => return Ok(bytes),
-                Err(failure) => attempts.again_after(failure).await?,
+        let fetching = async {
+            loop {
+                match attempts.picture().fetch_once(check, &attempts).await {
+                    Ok(bytes) => return Ok(bytes),
+                    Err(failure) => attempts.again_after(failure).await?,
+                }
             }
-        }
+        };
+        spans::run_download(&self.task, fetching).await
     }
 
-    async fn fetch_once(&self, check: bool, until: Instant) -> Result<Bytes, Failure> {
-        let mut download = self.open(until).await?;
+    async fn fetch_once(&self, check: bool, attempts: &Attempts) -> Result<Bytes, Failure> {
+        let mut download = attempts.open().await?;
         let mut bytes = Vec::new();
         while let Some(chunk) = download.next().await? {
             bytes.extend_from_slice(&chunk);

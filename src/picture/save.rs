@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::{sync::mpsc, task, time::Instant};
+use tokio::{sync::mpsc, task};
 
 use super::{
     Picture, SaveOptions,
@@ -16,7 +16,10 @@ use super::{
     name::file_stem,
     place::{Place, with_extension},
 };
-use crate::{Error, ErrorKind, FileKind};
+use crate::{
+    Error, ErrorKind, FileKind,
+    telemetry::{metrics, spans},
+};
 
 /// The number of chunks between the network and the disk. One blocking writer with a short channel
 /// is faster than one call to the thread pool per chunk.
@@ -107,13 +110,17 @@ impl Picture {
 
     async fn save_to(&self, target: &Target, options: &SaveOptions) -> Result<Saved, Error> {
         let mut attempts = Attempts::of(self);
-        let saved = loop {
-            match attempts.picture().save_once(target, options, attempts.until).await {
-                Ok(saved) => break saved,
-                Err(failure) => attempts.again_after(failure).await?,
+        let saving = async {
+            loop {
+                match attempts.picture().save_once(target, options, &attempts).await {
+                    Ok(saved) => return Ok(saved),
+                    Err(failure) => attempts.again_after(failure).await?,
+                }
             }
         };
+        let saved = spans::run_download(&self.task, saving).await?;
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
+        metrics::picture_saved(&self.task);
         self.client.settle_quietly(&self.task).await;
         Ok(saved)
     }
@@ -122,7 +129,7 @@ impl Picture {
         &self,
         target: &Target,
         options: &SaveOptions,
-        until: Instant,
+        attempts: &Attempts,
     ) -> Result<Saved, Failure> {
         let (Target::File(path) | Target::In(path)) = target;
         let unwritable = |error| self.unwritable(path, error);
@@ -133,7 +140,7 @@ impl Picture {
         })
         .await
         .map_err(unwritable)?;
-        let mut download = self.open(until).await?;
+        let mut download = attempts.open().await?;
         let (chunks, received) = mpsc::channel(AHEAD);
         let writing = blocking(move || part.write(received).map(|()| part));
         let downloaded = send_chunks(&mut download, chunks).await;

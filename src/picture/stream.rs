@@ -14,7 +14,7 @@ use super::{
     attempts::{Attempts, Failure},
     download::Download,
 };
-use crate::{Error, FileKind, TaskRef};
+use crate::{Error, FileKind, TaskRef, telemetry::spans};
 
 type Step = Pin<Box<dyn Future<Output = (Download, Result<Option<Bytes>, Failure>)> + Send>>;
 
@@ -53,24 +53,26 @@ impl Picture {
     /// stream.
     pub async fn stream(&self) -> Result<PictureStream, Error> {
         let mut attempts = Attempts::of(self);
-        loop {
-            match attempts.picture().begin(attempts.until).await {
-                Ok((download, first)) => {
-                    return Ok(PictureStream {
-                        task: self.task.clone(),
-                        kind: download.kind(),
-                        first: Some(first),
-                        step: Some(next(download)),
-                    });
+        let beginning = async {
+            loop {
+                match attempts.picture().begin(&attempts).await {
+                    Ok(begun) => return Ok(begun),
+                    Err(failure) => attempts.again_after(failure).await?,
                 }
-                Err(failure) => attempts.again_after(failure).await?,
             }
-        }
+        };
+        let (download, first) = spans::run_download(&self.task, beginning).await?;
+        Ok(PictureStream {
+            task: self.task.clone(),
+            kind: download.kind(),
+            first: Some(first),
+            step: Some(next(download)),
+        })
     }
 
     /// Starts a download and returns it with its first bytes.
-    async fn begin(&self, until: tokio::time::Instant) -> Result<(Download, Bytes), Failure> {
-        let mut download = self.open(until).await?;
+    async fn begin(&self, attempts: &Attempts) -> Result<(Download, Bytes), Failure> {
+        let mut download = attempts.open().await?;
         match download.next().await? {
             Some(first) => Ok((download, first)),
             None => Err(Failure::Transient(self.failed("the response is empty"))),

@@ -44,13 +44,15 @@ pub(super) enum Failure {
     Failed(Box<ClientError<()>>),
 }
 
-/// Sends the request once, if `permit` succeeds.
+/// Sends the request once, if `permit` succeeds. `resends` is the number of attempts before this
+/// one.
 pub(super) async fn exchange(
     client: &Client,
     base: &Url,
     request: &Request,
     plan: &Arc<BodyPlan>,
     permit: Option<Permit>,
+    resends: u32,
 ) -> Result<Response, NoResponse> {
     let service = client.service();
     let silence = service.silence;
@@ -60,7 +62,7 @@ pub(super) async fn exchange(
     let generated = generated::Client::new_with_client(
         base.as_str().trim_end_matches('/'),
         connection.http.clone(),
-        Hooks { service: Arc::clone(service), operation: operation.name },
+        Hooks { service: Arc::clone(service), operation: operation.name, resends },
     );
     let (path, body) = (|name: &str| request.path_value(name), plan.body(&progress, permit));
     let until = || progress.last_frame_at() + silence + time_to_flush(plan, &progress);

@@ -5,6 +5,7 @@ mod caller;
 mod deadline;
 mod drift;
 mod exchange;
+mod options;
 mod poll;
 #[cfg(feature = "webhook")]
 mod recent;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 pub use self::acceptance::Answer;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
+pub use self::options::WaitOptions;
 #[cfg(feature = "axum")]
 pub(crate) use self::recent::Recent;
 pub use self::resume::Unfinished;
@@ -33,7 +35,6 @@ use self::submissions::Submissions;
 pub(crate) use self::tasks::{TaskSettings, Tasks};
 pub use self::update::Update;
 pub use self::updates::Updates;
-pub use self::wait::WaitOptions;
 #[cfg(feature = "axum")]
 pub(crate) use self::wait::outcome;
 use self::waits::Waits;

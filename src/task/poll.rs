@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use tokio::time::{self, Instant};
-use tracing::{Instrument, field};
+use tracing::Instrument;
 use url::Url;
 
 use super::{
@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     Client, Error, ErrorKind, WaitEnd,
+    telemetry::{metrics, spans},
     transport::{
-        middleware::Purpose,
+        middleware::{Purpose, Subject},
         redaction::Redaction,
         response::{Ending, Response},
         service::Service,
@@ -40,6 +41,12 @@ pub(super) enum PollError {
 }
 
 impl PollError {
+    fn error(&self) -> &Error {
+        match self {
+            Self::Transient(error) | Self::Permanent(error) => error,
+        }
+    }
+
     pub(super) fn into_error(self) -> Error {
         match self {
             Self::Transient(error) | Self::Permanent(error) => error,
@@ -62,23 +69,19 @@ impl Task {
     /// - [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld): polls fail until the cause is fixed.
     pub async fn poll(&self) -> Result<Update, Error> {
-        poll(&self.client, &self.reference, NO_LIMIT).await.map_err(PollError::into_error)
+        poll(&self.client, &self.reference, NO_LIMIT, 0).await.map_err(PollError::into_error)
     }
 }
 
 /// Polls once, subject to the limit on concurrent polls. Waiting for a permit and the poll together
-/// end within `limit`.
+/// end within `limit`. `failures` is the number of polls that have failed before this one.
 pub(super) async fn poll(
     client: &Client,
     task: &TaskRef,
     limit: Duration,
+    failures: u32,
 ) -> Result<Update, PollError> {
-    let span = tracing::debug_span!(
-        "poll",
-        operation = task.operation(),
-        task_id = task.id(),
-        status = field::Empty
-    );
+    let span = spans::poll(task);
     let until = Instant::now() + limit.min(NO_LIMIT);
     // Boxed because the future of an HTTP exchange is large, and a waiting task should not hold it
     // between polls.
@@ -87,7 +90,7 @@ pub(super) async fn poll(
             return Err(took_too_long(task));
         };
         let limit = client.tasks().settings.poll_deadline;
-        let polling = get(client, task, until.min(Instant::now() + limit));
+        let polling = get(client, task, failures, until.min(Instant::now() + limit));
         let mut polling = std::pin::pin!(polling);
         match time::timeout(TURN, polling.as_mut()).await {
             Ok(outcome) => outcome,
@@ -97,7 +100,11 @@ pub(super) async fn poll(
             }
         }
     });
-    let update = polling.instrument(span).await?;
+    let polled = polling.instrument(span.clone()).await;
+    let outcome = polled.as_ref().map_err(PollError::error);
+    spans::polled(&span, outcome);
+    metrics::poll(task, outcome);
+    let update = polled?;
     if let Some(slots) = client.tasks().slots.as_ref().filter(|_| update.status().is_final()) {
         slots.release(task);
     }
@@ -107,7 +114,12 @@ pub(super) async fn poll(
     Ok(update)
 }
 
-async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, PollError> {
+async fn get(
+    client: &Client,
+    task: &TaskRef,
+    failures: u32,
+    until: Instant,
+) -> Result<Update, PollError> {
     let url = polling_url(client, task)?;
     let service = client.service();
     // Taken before the service signs the delivery URL, so that the computed expiry is never too
@@ -115,7 +127,7 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
     let asked_at = service.clock.now();
     let started = Instant::now();
     let connection = service.connections.to(&url);
-    let sending = send_poll(service, &connection.http, &url, task);
+    let sending = send_poll(service, &connection.http, &url, task, failures);
     let watched = service.connections.watch((&url, &connection), || started, || until, sending);
     let response =
         watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
@@ -134,9 +146,6 @@ async fn get(client: &Client, task: &TaskRef, until: Instant) -> Result<Update, 
         false => None,
     };
     let update = update.ok_or_else(|| failed(client, task, response, &redaction));
-    if let Ok(update) = &update {
-        tracing::Span::current().record("status", field::display(update.status()));
-    }
     tracing::debug!(http_status = status.as_u16(), "polled");
     update
 }
@@ -146,11 +155,13 @@ async fn send_poll(
     http: &reqwest::Client,
     url: &Url,
     task: &TaskRef,
+    resends: u32,
 ) -> reqwest::Result<reqwest::Response> {
     let mut headers = HeaderMap::new();
-    let subject = (task.operation(), Some(task.id()));
+    let subject = Subject { operation: task.operation(), task_id: Some(task.id()), resends };
     let observation = service.begin(Purpose::Poll, url, subject, &mut headers);
-    let response = http.get(url.clone()).headers(headers).send().await;
+    let sending = http.get(url.clone()).headers(headers).send();
+    let response = sending.instrument(observation.span()).await;
     observation.finish(&response);
     response
 }

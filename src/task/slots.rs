@@ -70,7 +70,7 @@ impl Slots {
         let mut failures = Vec::new();
         for task in held.iter().filter(|task| !client.tasks().waits.has(task.id())) {
             if let Err(PollError::Permanent(error)) =
-                poll(client, task, client.tasks().settings.poll_deadline).await
+                poll(client, task, client.tasks().settings.poll_deadline, 0).await
             {
                 failures.push(error);
             }

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     Billing, Client, Error, ErrorKind, Request,
     journal::Intent,
+    telemetry::{metrics, spans},
     transport::{
         body::{BodyPlan, Permit},
         middleware::{Purpose, Retry},
@@ -37,6 +38,8 @@ pub(super) struct Submission {
     /// The journal entry of the submission, if the client has a journal.
     pub(super) intent: Option<Intent>,
     pub(super) in_flight: InFlight,
+    /// The span of the whole submission, which ends after the caller has gone.
+    pub(super) span: Span,
 }
 
 /// A submission that the service accepted.
@@ -49,8 +52,11 @@ impl Submission {
     /// Runs the submission and reports its outcome to the caller.
     pub(super) async fn run(self, mut caller: Caller) {
         let outcome = self.send_journalled(&mut caller).await;
-        let Self { client, slot, in_flight, request, .. } = self;
+        let Self { client, slot, in_flight, request, span, .. } = self;
+        let counted = outcome.as_ref().map(|accepted| &accepted.task);
+        metrics::submission(request.operation().name, counted);
         if let Some(task) = accepted_task(&outcome) {
+            spans::accepted(&span, task);
             if let (Some(slots), Some(slot)) = (&client.tasks().slots, slot) {
                 slots.hold(task, slot);
             }
@@ -105,8 +111,7 @@ impl Submission {
     async fn send(&self, caller: &mut Caller) -> Result<Accepted, Error> {
         let mut attempt = 1;
         loop {
-            Span::current().record("attempt", attempt);
-            let (error, retry_after) = match self.attempt().await {
+            let (error, retry_after) = match self.attempt(attempt).await {
                 Ok(response) => return self.accepted(&response),
                 Err(Attempt::Failed(error)) => return Err(error),
                 Err(Attempt::Retryable { error, wait }) => (error, wait),
@@ -152,11 +157,10 @@ impl Submission {
         Some(Box::new(move || journal.permit(&intent)))
     }
 
-    async fn attempt(&self) -> Result<Response, Attempt> {
+    async fn attempt(&self, attempt: u32) -> Result<Response, Attempt> {
         let Self { client, base, request, plan, .. } = self;
-        let exchanged = exchange(client, base, request, plan, self.permit()).await;
+        let exchanged = exchange(client, base, request, plan, self.permit(), attempt - 1).await;
         let response = exchanged.map_err(no_response)?;
-        Span::current().record("status", response.status.as_u16());
         match response.status.is_success() {
             true => Ok(response),
             false => Err(refusal(client, base, request, &response)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
-use tracing::{Instrument, Span, field};
+use tracing::{Instrument, Span};
 use url::Url;
 
 use super::{
@@ -11,7 +11,8 @@ use super::{
     submissions::InFlight,
 };
 use crate::{
-    Client, Error, ErrorKind, Request, Submit, journal::Intent, transport::body::BodyPlan,
+    Client, Error, ErrorKind, Request, Submit, journal::Intent, telemetry::spans,
+    transport::body::BodyPlan,
 };
 
 impl Client {
@@ -74,29 +75,18 @@ impl Client {
         waits_for_slot: bool,
         label: Option<String>,
     ) -> Result<Task, Error> {
-        let operation = request.operation();
-        let span = tracing::info_span!(
-            "submit",
-            operation = operation.name,
-            task_id = field::Empty,
-            attempt = field::Empty,
-            status = field::Empty
-        );
-        async {
-            let outcome = self.submit_request(request, waits_for_slot, label).await;
+        let span = spans::submit(request.operation().name);
+        spans::run(span.clone(), async {
+            let outcome = self.submit_request(request, waits_for_slot, label, &span).await;
             match &outcome {
-                Ok(task) => {
-                    Span::current().record("task_id", task.id());
-                    tracing::info!("submission accepted");
-                }
+                Ok(_) => tracing::info!("submission accepted"),
                 Err(error) => {
                     let billing_unknown = error.may_have_been_billed();
                     tracing::warn!(kind = ?error.kind(), billing_unknown, "submission failed");
                 }
             }
             outcome
-        }
-        .instrument(span)
+        })
         .await
     }
 
@@ -105,6 +95,7 @@ impl Client {
         mut request: Request,
         waits_for_slot: bool,
         label: Option<String>,
+        span: &Span,
     ) -> Result<Task, Error> {
         let operation = request.operation();
         if !operation.submits {
@@ -123,9 +114,9 @@ impl Client {
             false => self.try_slot(),
         };
         let slot = slot.map_err(|error| error.with_operation(operation.name))?;
-        let submission = self.submission(request, plan, slot, base.clone(), label);
+        let submission = self.submission(request, plan, slot, base.clone(), label, span);
         let (caller, outcome) = caller::connect(&self.tasks().submissions);
-        tokio::spawn(submission.run(caller).in_current_span());
+        tokio::spawn(submission.run(caller).instrument(span.clone()));
         let error = match deadline.limit(outcome).await {
             Some(Ok(outcome)) => return outcome,
             Some(Err(_)) => {
@@ -144,13 +135,15 @@ impl Client {
         slot: Option<OwnedSemaphorePermit>,
         base: Url,
         label: Option<String>,
+        span: &Span,
     ) -> Submission {
         let journal = self.tasks().settings.journal.as_ref();
         let now = || self.service().clock.now();
         let intent = journal.map(|_| Intent::new(request.operation().name, now(), label));
         let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
         let in_flight = InFlight::new(self, request.asks_for_webhook(), intent_id);
-        Submission { client: self.clone(), base, request, plan, slot, intent, in_flight }
+        let (client, span) = (self.clone(), span.clone());
+        Submission { client, base, request, plan, slot, intent, in_flight, span }
     }
 
     /// Validates the request and plans its body.

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use tokio::time::{self, Instant};
+use tracing::{Instrument, Span};
 
 use super::{
-    Task,
+    Task, WaitOptions,
     poll::{PollError, poll},
     update::Update,
     waits::Wake,
 };
 use crate::{
     Client, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
+    telemetry::{metrics, spans},
     transport::{
         middleware::{Purpose, Retry},
         retry::LONGEST_DELAY,
@@ -27,67 +29,6 @@ const LAST_POLL: Duration = Duration::from_secs(1);
 
 /// The maximum interval; a much larger one would overflow.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
-
-/// Options for waiting for a task.
-///
-/// ```
-/// use std::time::Duration;
-/// let options = imagekiln::WaitOptions::default().deadline(Duration::from_secs(60));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub struct WaitOptions {
-    deadline: Duration,
-    interval: Duration,
-    max_interval: Duration,
-}
-
-impl Default for WaitOptions {
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(600),
-            interval: Duration::from_millis(500),
-            max_interval: Duration::from_secs(5),
-        }
-    }
-}
-
-impl WaitOptions {
-    /// Sets the maximum duration of the wait. The default is ten minutes.
-    ///
-    /// The last poll is sent shortly before the deadline, and no poll continues after it.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Sets the time between the first two polls. The default is 500 milliseconds; the minimum is
-    /// 10 milliseconds.
-    ///
-    /// The interval grows by half with each poll.
-    pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = interval;
-        self
-    }
-
-    /// Sets the maximum time between two polls. The default is five seconds; the maximum is one
-    /// day.
-    ///
-    /// Each pause is chosen randomly between half of the interval and the interval. If the service
-    /// asks for a longer pause (`Retry-After`), the client waits that long, up to two minutes, plus
-    /// a random addition that keeps many clients from returning at once.
-    pub fn max_interval(mut self, interval: Duration) -> Self {
-        self.max_interval = interval;
-        self
-    }
-}
-
-#[cfg(feature = "axum")]
-impl WaitOptions {
-    pub(crate) fn longest(&self) -> Duration {
-        self.deadline
-    }
-}
 
 impl Task {
     /// Waits for the picture with the default [`WaitOptions`].
@@ -167,6 +108,7 @@ pub(super) struct Polling {
     last_status: Option<TaskStatus>,
     requested_pause: Option<Duration>,
     last_poll_is_sent: bool,
+    span: Span,
 }
 
 impl Polling {
@@ -185,18 +127,29 @@ impl Polling {
             last_status: None,
             requested_pause: None,
             last_poll_is_sent: false,
+            span: spans::wait(task),
         }
     }
 
     /// Returns the next update. Retries polls that fail temporarily.
     pub(super) async fn next(&mut self) -> Result<Update, Error> {
+        let span = self.span.clone();
+        let next = self.next_update().instrument(span).await;
+        if next.as_ref().map_or(true, |update| update.status().is_final()) {
+            spans::polled(&self.span, next.as_ref());
+            metrics::wait(&self.task, next.as_ref(), self.started.elapsed());
+        }
+        next
+    }
+
+    async fn next_update(&mut self) -> Result<Update, Error> {
         let (mut last_failure, mut failures) = (None, 0);
         loop {
             if self.polls > 0 && !self.pause(last_failure.as_ref(), failures).await {
                 return Err(self.deadline_passed(last_failure));
             }
             self.polls += 1;
-            match poll(&self.client, &self.task, self.left()).await {
+            match poll(&self.client, &self.task, self.left(), failures).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
                     return Ok(update);

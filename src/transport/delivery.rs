@@ -8,17 +8,18 @@ use reqwest::{
     header::{HeaderMap, LOCATION},
 };
 use tokio::time::Instant;
+use tracing::Instrument;
 use url::Url;
 
 use super::{
     connections::Connection,
     hosts::{DeliveryRules, Refusal},
-    middleware::Purpose,
+    middleware::{Purpose, Subject},
     service::Service,
 };
 use crate::TaskRef;
 
-const MAX_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: u32 = 5;
 
 /// Why there is no response.
 #[derive(Debug)]
@@ -38,25 +39,31 @@ pub(crate) struct Delivery {
 }
 
 /// Fetches a delivery URL before `until`, and follows at most five redirects. No request has the
-/// key or a `Referer` header.
+/// key or a `Referer` header. `attempts` is the number of failed attempts before this one.
 pub(crate) async fn get(
     service: &Service,
     rules: &DeliveryRules,
     task: &TaskRef,
     mut url: Url,
+    attempts: u32,
     until: Instant,
 ) -> Result<Delivery, DeliveryError> {
     let connections = &service.connections;
-    for _ in 0..=MAX_REDIRECTS {
+    for redirects in 0..=MAX_REDIRECTS {
         rules.check(&url).map_err(DeliveryError::Refused)?;
         let connection =
             if rules.trusts(&url) { connections.to(&url) } else { connections.to_untrusted(&url) };
         let mut headers = HeaderMap::new();
-        let subject = (task.operation(), Some(task.id()));
+        let subject = Subject {
+            operation: task.operation(),
+            task_id: Some(task.id()),
+            resends: attempts + redirects,
+        };
         let observation = service.middlewares.begin(Purpose::Download, &url, subject, &mut headers);
         let started = Instant::now();
         let sending = async {
-            let response = connection.http.get(url.clone()).headers(headers).send().await;
+            let sending = connection.http.get(url.clone()).headers(headers).send();
+            let response = sending.instrument(observation.span()).await;
             observation.finish(&response);
             response
         };

@@ -7,8 +7,12 @@ use reqwest::{
     Request, Response,
     header::{CONTENT_TYPE, HeaderValue},
 };
+use tracing::Instrument;
 
-use super::{middleware::Purpose, service::Service};
+use super::{
+    middleware::{Purpose, Subject},
+    service::Service,
+};
 use crate::generated::Client;
 
 /// The prefix of model names in the contract, which the configured prefix replaces.
@@ -19,6 +23,8 @@ pub(crate) const NEUTRAL_PREFIX: &str = "gen";
 pub(crate) struct Hooks {
     pub(crate) service: Arc<Service>,
     pub(crate) operation: &'static str,
+    /// The number of attempts before this one.
+    pub(crate) resends: u32,
 }
 
 // The generated client derives `Debug`, which requires it here.
@@ -36,14 +42,14 @@ impl ClientHooks<Hooks> for Client {
     }
 
     async fn exec(&self, mut request: Request, _: &OperationInfo) -> reqwest::Result<Response> {
-        let Hooks { service, operation } = self.inner();
+        let Hooks { service, operation, resends } = self.inner();
         let url = request.url().clone();
-        let subject = (Some(*operation), None);
+        let subject = Subject { operation: Some(operation), task_id: None, resends: *resends };
         let headers = request.headers_mut();
         let observation = service.begin(Purpose::Submission, &url, subject, headers);
         // The generated client sets the content type of opaque bytes, because the body is a stream.
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let response = self.client().execute(request).await;
+        let response = self.client().execute(request).instrument(observation.span()).await;
         observation.finish(&response);
         response
     }

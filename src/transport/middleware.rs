@@ -6,10 +6,14 @@ use reqwest::Response;
 pub use reqwest::header::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+use tracing::Span;
 use url::Url;
 
 use super::key::KEY_HEADER;
-use crate::{Address, Error};
+use crate::{
+    Address, Error,
+    telemetry::{ExchangeSpan, metrics},
+};
 
 /// Code that runs before and after every HTTP exchange of a client, and before it repeats one, for
 /// example to add trace headers, to record metrics or to show what the client waits for.
@@ -118,6 +122,16 @@ pub struct Retry<'a> {
     pub error: &'a Error,
 }
 
+/// What an exchange is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) operation: Option<&'a str>,
+    pub(crate) task_id: Option<&'a str>,
+    /// The number of requests for the same purpose before this one, because of failures and
+    /// redirects.
+    pub(crate) resends: u32,
+}
+
 /// Headers that the SDK or HTTP itself sets.
 pub(crate) const RESERVED_HEADERS: [&str; 9] = [
     KEY_HEADER,
@@ -140,33 +154,38 @@ impl Middlewares {
         Self(hooks.into())
     }
 
-    /// Calls `before` of each middleware. Finishing or dropping the returned value calls `after`.
+    /// Starts the span of an exchange, and calls `before` of each middleware in it. Finishing or
+    /// dropping the returned value calls `after`.
     pub(crate) fn begin(
         &self,
         purpose: Purpose,
         url: &Url,
-        (operation, task_id): (Option<&str>, Option<&str>),
+        subject: Subject<'_>,
         headers: &mut HeaderMap,
     ) -> Observation {
+        let span = ExchangeSpan::new(purpose, url, subject);
         if self.0.is_empty() {
-            return Observation(None);
+            return Observation { span, observed: None };
         }
         let observed = Observed {
             hooks: self.clone(),
             purpose,
             url: url.clone().into(),
-            operation: operation.map(str::to_owned),
-            task_id: task_id.map(str::to_owned),
+            operation: subject.operation.map(str::to_owned),
+            task_id: subject.task_id.map(str::to_owned),
             started: Instant::now(),
         };
         let kept = headers.clone();
-        self.0.iter().for_each(|hook| hook.before(&observed.exchange(), headers));
+        span.span().in_scope(|| {
+            self.0.iter().for_each(|hook| hook.before(&observed.exchange(), headers));
+        });
         restore(headers, &kept);
-        Observation(Some(observed))
+        Observation { span, observed: Some(observed) }
     }
 
-    /// Calls `retry` of each middleware.
+    /// Counts a retry, and calls `retry` of each middleware.
     pub(crate) fn announce(&self, retry: &Retry<'_>) {
+        metrics::retry(retry);
         self.0.iter().for_each(|hook| hook.retry(retry));
     }
 }
@@ -182,7 +201,10 @@ fn restore(headers: &mut HeaderMap, kept: &HeaderMap) {
 }
 
 /// An exchange in progress. Dropping it reports that no response arrived.
-pub(crate) struct Observation(Option<Observed>);
+pub(crate) struct Observation {
+    span: ExchangeSpan,
+    observed: Option<Observed>,
+}
 
 struct Observed {
     hooks: Middlewares,
@@ -210,18 +232,26 @@ impl Observed {
 }
 
 impl Observation {
-    /// Reports the outcome to the middlewares.
+    /// Returns the span to send the request in.
+    pub(crate) fn span(&self) -> Span {
+        self.span.span().clone()
+    }
+
+    /// Reports the outcome to the span and to the middlewares.
     pub(crate) fn finish(mut self, response: &reqwest::Result<Response>) {
-        if let Some(observed) = self.0.take() {
-            observed.end(response.as_ref().ok().map(|response| response.status().as_u16()));
+        self.span.finish(response);
+        self.end(response.as_ref().ok().map(|response| response.status().as_u16()));
+    }
+
+    fn end(&mut self, status: Option<u16>) {
+        if let Some(observed) = self.observed.take() {
+            self.span.span().in_scope(|| observed.end(status));
         }
     }
 }
 
 impl Drop for Observation {
     fn drop(&mut self) {
-        if let Some(observed) = self.0.take() {
-            observed.end(None);
-        }
+        self.end(None);
     }
 }

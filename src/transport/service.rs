@@ -11,7 +11,7 @@ use super::{
     connections::Connections,
     hosts::KeyOrigins,
     key::{ApiKey, KEY_HEADER},
-    middleware::{Middlewares, Observation, Purpose},
+    middleware::{Middlewares, Observation, Purpose, Subject},
     random::Random,
     recording::Recorder,
     response::Limits,
@@ -53,13 +53,12 @@ impl Service {
         Limits { silence: self.silence, until, keeps_body: self.recorder.is_some() }
     }
 
-    /// Adds the headers of a request to the service, and calls the middlewares. `subject` is the
-    /// name of the operation and the id of the task.
+    /// Adds the headers of a request to the service, starts its span, and calls the middlewares.
     pub(crate) fn begin(
         &self,
         purpose: Purpose,
         url: &Url,
-        subject: (Option<&str>, Option<&str>),
+        subject: Subject<'_>,
         headers: &mut HeaderMap,
     ) -> Observation {
         headers.extend(self.default_headers.clone());

@@ -19,6 +19,7 @@ mod requests;
 mod responses;
 mod stored;
 mod support;
+mod telemetry;
 mod transport;
 mod unlisted_members;
 mod webhooks;

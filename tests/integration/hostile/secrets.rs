@@ -115,6 +115,9 @@ async fn events_and_spans_contain_no_secrets() {
         "attempt",
         "submission accepted",
         "poll",
+        "HTTP request",
+        "url.full",
+        "[redacted]",
         "picture saved",
         "submission failed",
     ] {

@@ -8,6 +8,7 @@ pub mod received;
 pub mod reply;
 pub mod samples;
 pub mod scripted;
+pub mod spans;
 
 use std::{sync::mpsc, time::Duration};
 

@@ -1,0 +1,5 @@
+//! Spans and metrics.
+
+mod metrics;
+mod spans;
+mod tables;
