@@ -8,6 +8,7 @@ mod events;
 mod faults;
 mod guard;
 mod logs;
+mod metrics;
 mod openapi;
 mod page;
 mod reply;
@@ -70,6 +71,7 @@ pub(crate) fn router(
     });
     Router::new()
         .route("/healthz", get(health))
+        .route("/metrics", get(metrics::show))
         .route("/api/state", get(overview))
         .route("/api/events", get(events::stream))
         .route("/api/openapi.json", get(openapi::document))

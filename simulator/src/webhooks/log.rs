@@ -287,6 +287,11 @@ impl DeliveryLog {
         all.map(|(number, delivery)| delivery.view(*number)).collect()
     }
 
+    /// The number of deliveries in a state.
+    pub(super) fn count(&self, state: WebhookState) -> u64 {
+        self.deliveries.values().filter(|delivery| delivery.state == state).count() as u64
+    }
+
     /// All deliveries in the order of their numbers.
     pub(super) fn views(&self) -> Vec<WebhookDelivery> {
         self.deliveries.iter().map(|(number, delivery)| delivery.view(*number)).collect()

@@ -204,6 +204,12 @@ impl Webhooks {
         self.changes.subscribe()
     }
 
+    /// The numbers of kept deliveries by the names of their states.
+    pub(crate) fn counts(&self) -> [(&'static str, u64); 4] {
+        let log = self.log();
+        WebhookState::ALL.map(|state| (state.name(), log.count(state)))
+    }
+
     /// The kept deliveries in the order of their numbers.
     pub(crate) fn views(&self) -> Vec<WebhookDelivery> {
         self.log().views()

@@ -1,0 +1,115 @@
+//! The counters in the text format of Prometheus.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use axum::http::Method;
+use serde_json::json;
+
+use crate::bench::Bench;
+
+const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulator.md"));
+
+/// The series of a text by their names and labels, and the type of each metric. Panics if a scraper
+/// could not read the text.
+fn parse(text: &str) -> (BTreeMap<&str, f64>, BTreeMap<&str, &str>) {
+    let (mut series, mut kinds) = (BTreeMap::new(), BTreeMap::new());
+    let mut lines = text.lines().peekable();
+    assert!(text.ends_with('\n'), "the last line has no end");
+    while let Some(line) = lines.next() {
+        let (name, help) = line.strip_prefix("# HELP ").unwrap().split_once(' ').unwrap();
+        assert!(name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_')), "{line}");
+        assert!(!help.is_empty() && !help.contains('\\'), "{line}");
+        let kind = lines.next().unwrap().strip_prefix(&format!("# TYPE {name} ")).unwrap();
+        assert!(["counter", "gauge"].contains(&kind), "{kind}");
+        assert_eq!(name.ends_with("_total"), kind == "counter", "{name} is a {kind}");
+        assert_eq!(kinds.insert(name, kind), None, "{name} occurs twice");
+        while let Some(line) = lines.next_if(|line| !line.starts_with('#')) {
+            let (key, value) = line.rsplit_once(' ').unwrap();
+            let labels = key.strip_prefix(name).unwrap();
+            assert!(labels.is_empty() || is_label(labels), "{line}");
+            let value: f64 = value.parse().unwrap();
+            assert!(value.is_finite() && value >= 0.0, "{line}");
+            assert_eq!(series.insert(key, value), None, "{key} occurs twice");
+        }
+    }
+    (series, kinds)
+}
+
+/// Whether the text is `{name="value"}`, with a value that needs no escapes.
+fn is_label(text: &str) -> bool {
+    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix("\"}"));
+    inner.and_then(|inner| inner.split_once("=\"")).is_some_and(|(name, value)| {
+        let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+        name.bytes().all(|byte| byte.is_ascii_lowercase()) && value.bytes().all(is_plain)
+    })
+}
+
+async fn scrape(bench: &Bench) -> String {
+    let response = bench.control(Method::GET, "/metrics", None).await;
+    assert_eq!(response.status, 200, "{response:?}");
+    assert_eq!(response.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+    String::from_utf8(response.body.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn metrics_can_be_scraped() {
+    let bench = Bench::new().await;
+    let fox = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    bench.picture("/v1/gen-2-pro", &fox).await;
+    let moderated = json!({ "prompt": "a fox [[content-moderated]]", "width": 64, "height": 64 });
+    let task = bench.submit("/v1/gen-2-pro", &moderated).await;
+    bench.sim.clock().advance(Duration::from_secs(60));
+    bench.poll(&task).await;
+    let refused = json!({
+        "prompt": "a fox", "width": 64, "height": 64,
+        "webhook_url": "https://hooks.example.com/done", "webhook_secret": "s3cret",
+    });
+    bench.submit("/v1/gen-2-pro", &refused).await;
+    for _ in 0..2 {
+        assert_eq!(bench.post("/v1/gen-2-pro", &json!({ "width": 64 })).await.status, 422);
+    }
+    bench.change(Method::POST, "/api/faults", json!({ "rule": "html-502@poll" })).await;
+    assert_eq!(bench.get(task["polling_url"].as_str().unwrap()).await.status, 502);
+
+    let text = scrape(&bench).await;
+    let (series, _) = parse(&text);
+
+    let charged = bench.sim.counts().charged.hundredths() as f64 / 100.0;
+    assert!(charged > 0.0);
+    let polls = bench.sim.counts().polls as f64;
+    for (key, value) in [
+        ("submissions_total", 3.0),
+        ("credits_charged_total", charged),
+        ("active_tasks", 1.0),
+        ("tasks_ended_total{outcome=\"ready\"}", 1.0),
+        ("tasks_ended_total{outcome=\"failed\"}", 1.0),
+        ("polls_total", polls),
+        ("deliveries_total", 1.0),
+        ("rejections_total{status=\"422\"}", 2.0),
+        ("faults_total{fault=\"html-502\"}", 1.0),
+        ("webhooks{state=\"refused\"}", 1.0),
+    ] {
+        let found = series.get(format!("imagekiln_simulator_{key}").as_str());
+        assert_eq!(found, Some(&value), "{key} in\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn every_metric_is_documented() {
+    let text = scrape(&Bench::new().await).await;
+    let (_, kinds) = parse(&text);
+    let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `imagekiln_simulator_"));
+    let documented: BTreeSet<_> = rows
+        .map(|row| {
+            let (name, rest) = row.split_once('`').unwrap();
+            let kind = rest.split('|').nth(1).unwrap().trim();
+            (format!("imagekiln_simulator_{name}"), kind)
+        })
+        .collect();
+    let exposed: BTreeSet<_> =
+        kinds.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
+    assert_eq!(documented, exposed);
+}
