@@ -66,8 +66,9 @@ pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(30);
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let value = text(RETRY_AFTER)?;
-    if let Ok(seconds) = value.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
+    // `parse` would accept a plus sign.
+    if value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return value.parse().ok().map(Duration::from_secs);
     }
     let date = httpdate::parse_http_date(value).ok()?;
     let sent = text(DATE).and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
@@ -143,6 +144,8 @@ mod tests {
         assert_eq!(delay(&date(-90)), Some(Duration::ZERO));
         assert_eq!(delay("soon"), None);
         assert_eq!(delay("-1"), None);
+        assert_eq!(delay("+7"), None);
+        assert_eq!(delay("99999999999999999999"), None);
         let with_service_date = HeaderMap::from_iter([
             (RETRY_AFTER, date(3690).parse().unwrap()),
             (DATE, date(3600).parse().unwrap()),
