@@ -51,6 +51,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(doctest)]
+mod book;
 mod client;
 mod contract;
 mod error;

@@ -1,4 +1,5 @@
-//! `cargo xtask session`: records the session in the README of `kiln` and its picture again.
+//! `cargo xtask session`: records the session in the README of `kiln` and its picture again, and makes
+//! the pictures of the book.
 
 use std::process::{Command, ExitCode};
 
@@ -8,7 +9,8 @@ use clap::Args;
 use crate::repository;
 
 /// Runs the commands of the session in `cli/README.md` on a terminal, against a simulator, and
-/// rewrites the session and the picture of the first command. Review the changes with `git diff`
+/// rewrites the session and the picture of the first command. Runs the commands of the book, and
+/// rewrites its pictures, one of them with Chromium. Review the changes with `git diff`
 #[derive(Args)]
 pub struct Arguments {}
 
@@ -16,7 +18,7 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let recorded = Command::new(cargo)
         .args(["test", "--quiet", "--package", "imagekiln-cli", "--test", "it"])
-        .args(["--", "terminal::session::"])
+        .args(["--", "terminal::session::", "book::"])
         .env("INSTA_UPDATE", "always")
         .current_dir(repository::root()?)
         .status()

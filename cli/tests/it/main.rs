@@ -2,6 +2,7 @@
 
 mod batch;
 mod bench;
+mod book;
 mod by_task;
 mod completions;
 mod configured;

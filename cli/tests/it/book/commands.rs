@@ -1,0 +1,102 @@
+//! Checks commands that no test can run as they are: servers, commands that compile this
+//! repository, and those that need an account.
+
+use super::read;
+use crate::bench::Bench;
+
+/// The words with which a command begins. Those of git and Docker are only recognized.
+const PROGRAMS: [&str; 6] = ["kiln", "cargo", "export", "curl", "git", "docker"];
+
+/// Checks the lines of a session that begin with `$`. The others are what the commands printed.
+pub fn check(bench: &Bench, session: &str) -> Result<(), String> {
+    let session = session.replace("\\\n", " ");
+    let mut found = 0;
+    for command in session.lines().filter_map(|line| line.strip_prefix("$ ")) {
+        found += 1;
+        let what = |problem: String| format!("{command}: {problem}");
+        match program(command) {
+            Some("kiln") => kiln(bench, command).map_err(what)?,
+            Some("cargo") => cargo(command).map_err(what)?,
+            Some("curl") => curl(bench, command).map_err(what)?,
+            Some(_) => {}
+            None => return Err(what("an unknown program".to_owned())),
+        }
+    }
+    if found == 0 { Err("no line begins with `$`".to_owned()) } else { Ok(()) }
+}
+
+/// Refuses commands in a block that is not checked. What programs print is indented.
+pub fn refuse(text: &str) -> Result<(), String> {
+    let is_command = |line: &&str| !line.starts_with(' ') && program(line).is_some();
+    text.lines().find(is_command).map_or(Ok(()), |line| Err(format!("a command: {line}")))
+}
+
+/// The program that a command starts, after the variables that it sets.
+fn program(command: &str) -> Option<&'static str> {
+    let first = command.split_whitespace().find(|word| !word.contains('='))?;
+    PROGRAMS.into_iter().find(|program| *program == first)
+}
+
+/// `kiln` must know the command and its flags: with `--help`, it reads them and does nothing else.
+fn kiln(bench: &Bench, command: &str) -> Result<(), String> {
+    let ends = [" -- ", " < ", " > "].iter().filter_map(|end| command.find(end));
+    let command = &command[..ends.min().unwrap_or(command.len())];
+    let outcome = bench.shell(&format!("{command} --help"));
+    if outcome.code == 0 { Ok(()) } else { Err(outcome.stderr) }
+}
+
+/// The simulator must accept the request, unless it needs something that an earlier command printed.
+fn curl(bench: &Bench, command: &str) -> Result<(), String> {
+    if ["id=...", "--cacert"].iter().any(|missing| command.contains(missing)) {
+        return Ok(());
+    }
+    let control = bench.simulator.control_url();
+    let command = command
+        .replace("localhost:8314", bench.simulator.base_url().trim_start_matches("http://"))
+        .replace("localhost:8316", control.trim_start_matches("http://").trim_end_matches('/'))
+        .replace("imagekiln-simulator-key", &bench.simulator.api_key())
+        .replacen("curl", "curl --fail-with-body --silent --show-error", 1);
+    let outcome = bench.shell(&command);
+    if outcome.code == 0 { Ok(()) } else { Err(outcome.stderr) }
+}
+
+/// What a command of Cargo names must exist.
+fn cargo(command: &str) -> Result<(), String> {
+    let words: Vec<_> = command.split_whitespace().take_while(|word| *word != "--").collect();
+    let value = |flag: &str| {
+        let place = words.iter().position(|word| *word == flag)?;
+        words.get(place + 1).copied()
+    };
+    let package = value("--package").or(value("--path")).unwrap_or("imagekiln");
+    let folder = match package.strip_prefix("imagekiln").unwrap_or(package).trim_matches('-') {
+        "" => String::new(),
+        folder => format!("{folder}/"),
+    };
+    let manifest = read(&format!("{folder}Cargo.toml"));
+    let exists = |what: &str, is_there: bool| {
+        if is_there { Ok(()) } else { Err(format!("there is no {what}")) }
+    };
+    if words.get(1) == Some(&"xtask") {
+        let module = words[2].replace('-', "_");
+        let commands = read("xtask/src/main.rs");
+        exists("such xtask", commands.contains(&format!("=> {module}::run(")))?;
+    }
+    if let Some(name) = value("--example") {
+        exists(
+            "such example",
+            super::root().join(format!("{folder}examples/{name}.rs")).is_file(),
+        )?;
+    }
+    if let Some(name) = value("--bench") {
+        let is_target = manifest.contains(&format!("[[bench]]\nname = \"{name}\""));
+        exists("such bench", is_target)?;
+    }
+    if let Some(name) = value("--test") {
+        let folder = format!("{folder}tests/{name}/main.rs");
+        exists("such test", super::root().join(folder).is_file())?;
+    }
+    for feature in value("--features").iter().flat_map(|features| features.split(',')) {
+        exists("such feature", manifest.contains(&format!("\n{feature} = [")))?;
+    }
+    Ok(())
+}

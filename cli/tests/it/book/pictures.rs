@@ -1,0 +1,71 @@
+//! The pictures of the book. With `INSTA_UPDATE=always`, they are written instead of compared.
+
+use std::{env, fs, path::Path};
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use image::{GrayImage, ImageFormat, Luma};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::root;
+use crate::bench::Place;
+use imagekiln_testbed::{browser::Browser, picture};
+
+/// The page that a command of `docs/fleet.md` writes. Its picture has ids and the time, so it is not
+/// compared.
+const SHEET: &str = "pictures/report.html";
+const SHEET_PICTURE: &str = "docs/pictures/contact-sheet.png";
+
+/// The pictures that commands on the page do not make.
+const OTHERS: [&str; 4] = [
+    "first-picture.svg",
+    "pictures/contact-sheet.png",
+    "pictures/requests.png",
+    "simulator-page.png",
+];
+
+/// Whether pictures are written instead of compared.
+pub fn is_update() -> bool {
+    env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always")
+}
+
+/// The mask of `docs/making.md`: white where the fox is.
+pub fn mask() -> Vec<u8> {
+    let is_white = |x, y| (205..385).contains(&x) && (140..345).contains(&y);
+    let mask = GrayImage::from_fn(512, 384, |x, y| Luma([if is_white(x, y) { 255 } else { 0 }]));
+    picture::encoded(mask, ImageFormat::Png)
+}
+
+/// Compares the pictures and videos that a page shows with those that its commands have made.
+pub fn compare(place: &Place, page: &str) {
+    let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let is_picture =
+        |link: &&str| [".png", ".jpg", ".svg", ".webm"].iter().any(|ending| link.ends_with(ending));
+    for link in links.filter(is_picture).filter(|link| !OTHERS.contains(link)) {
+        let name = Path::new(link).file_name().unwrap().to_str().unwrap();
+        let made = place.read(name);
+        let path = root().join("docs").join(link);
+        if is_update() {
+            fs::write(&path, &made).unwrap();
+        }
+        let is_same = fs::read(&path).is_ok_and(|shown| shown == made);
+        assert!(is_same, "docs/{link} differs: run `cargo xtask session`");
+    }
+    let sheet = place.path(SHEET);
+    if is_update() && sheet.exists() {
+        let is_drawn = "[...document.images].every((image) => image.complete)";
+        photograph(&format!("file://{}", sheet.display()), is_drawn, 860, SHEET_PICTURE);
+    }
+}
+
+/// Writes a picture of a page in a browser, once the condition holds there.
+pub fn photograph(url: &str, condition: &str, height: u32, path: &str) {
+    let picture = Runtime::new().unwrap().block_on(Browser::with(async |browser| {
+        browser.resize(1000, height).await;
+        browser.open(url).await;
+        browser.wait(condition).await;
+        browser.devtools("Page.captureScreenshot", json!({})).await
+    }));
+    let picture = BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
+    fs::write(root().join(path), picture).unwrap();
+}

@@ -1,0 +1,45 @@
+//! The pages of the simulator that the book shows. Their pictures have times, so only what they show
+//! is tested.
+
+use std::thread;
+
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::pictures;
+use crate::{bench::Bench, server::Server};
+use imagekiln_simulator::WebhookState;
+
+const REQUESTS: &str = "docs/pictures/requests.png";
+const WEBHOOKS: &str = "docs/pictures/webhooks.png";
+
+#[test]
+fn the_simulator_shows_requests_and_webhooks() {
+    let bench = Bench::new();
+    let receiver = Server::new();
+    let url = format!("{}/hooks", receiver.url());
+    let answering = thread::spawn(move || receiver.next().respond(200, &json!({})));
+    let outcome = bench.shell(&format!(
+        r#"
+        export IMAGEKILN_WEBHOOK_SECRET="a secret"
+        kiln generate "a lighthouse [[html-502@poll:2x]]" --seed 3 --webhook-url {url}
+        curl --silent --header "x-key: $IMAGEKILN_API_KEY" \
+            --json '{{"prompt": "a red fox", "width": 16}}' "$IMAGEKILN_BASE_URL/v1/gen-2-pro"
+        "#
+    ));
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    answering.join().unwrap();
+    let delivered = bench.simulator.webhooks_when(|webhooks| {
+        webhooks.iter().any(|webhook| webhook.state == WebhookState::Delivered)
+    });
+    Runtime::new().unwrap().block_on(delivered);
+    let requests = bench.simulator.requests();
+    let with = |status: u16| requests.iter().filter(|it| it.status == Some(status)).count();
+    assert_eq!((with(422), with(502)), (1, 2));
+    if pictures::is_update() {
+        let page = bench.simulator.control_url();
+        let shows = |text: &str| format!("document.body.innerText.includes('{text}')");
+        pictures::photograph(&format!("{page}#/requests"), &shows("422"), 620, REQUESTS);
+        pictures::photograph(&format!("{page}#/webhooks"), &shows("attempt 1"), 460, WEBHOOKS);
+    }
+}
