@@ -1,5 +1,7 @@
 //! Generates `$OUT_DIR/generated.rs` from `openapi.json`: types, client and table of operations.
 
+#![deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
 #[path = "build/mod.rs"]
 mod generator;
 

@@ -66,7 +66,7 @@ pub fn read_all(schema: &Place, type_name: &str) -> Result<Vec<Field>, Fault> {
     }
     for (index, field) in fields.iter().enumerate() {
         let member = member_name(&field.name);
-        if fields[..index].iter().any(|other| member_name(&other.name) == member) {
+        if fields.iter().take(index).any(|other| member_name(&other.name) == member) {
             return Err(schema.fault(format!("`{}` is defined twice", field.name)));
         }
     }

@@ -94,7 +94,7 @@ impl<'a> Place<'a> {
     pub fn distinct_elements(&self) -> Result<Vec<Self>, Fault> {
         let elements = self.elements()?;
         for (index, element) in elements.iter().enumerate() {
-            if elements[..index].iter().any(|other| other.value == element.value) {
+            if elements.iter().take(index).any(|other| other.value == element.value) {
                 return Err(element.fault("this element occurs twice"));
             }
         }

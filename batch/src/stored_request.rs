@@ -13,10 +13,14 @@ impl StoredRequest {
     }
 
     pub(crate) fn prompt(&self) -> &str {
-        self.0["fields"]["prompt"].as_str().unwrap_or_default()
+        self.field("prompt").and_then(Value::as_str).unwrap_or_default()
     }
 
     pub(crate) fn seed(&self) -> Option<i64> {
-        self.0["fields"]["seed"].as_i64()
+        self.field("seed")?.as_i64()
+    }
+
+    fn field(&self, name: &str) -> Option<&Value> {
+        self.0.get("fields")?.get(name)
     }
 }

@@ -157,7 +157,9 @@ pub fn check_callbacks(root: &Place) -> Result<(), Fault> {
         let expected = format!("{}_notification", operation.need("operationId")?.string()?);
         ensure(id.string()? == expected, &id, &format!("expected `{expected}`"))?;
         let mut value = callback.value.clone();
-        value["operationId"] = Value::Null;
+        if let Some(id) = value.get_mut("operationId") {
+            *id = Value::Null;
+        }
         match &first {
             Some((pointer, other)) if *other != value => {
                 return Err(callback.fault(format!("this differs from {pointer}")));

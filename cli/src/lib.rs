@@ -3,6 +3,8 @@
 //! Models and their flags are built from the contract at run time. A submission is run to its end,
 //! and a paid task is always reported so that it can be resumed.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
+
 mod args;
 mod base_url;
 mod commands;
@@ -15,6 +17,7 @@ mod hidden;
 mod history;
 mod interrupt;
 mod jobs;
+mod json;
 mod keyring;
 mod live;
 mod make;

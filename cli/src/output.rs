@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     args::globals::Globals,
     failure::Failure,
+    json,
     paint::{PATH, Paint, WARNING},
     report,
     sanitize::{json_line, printable},
@@ -67,11 +68,7 @@ impl Output {
     }
 
     fn without_picture(&self, name: &str, (member, number): (&str, u64), failure: &Failure) {
-        let programs = || {
-            let mut value = report::to_programs(failure);
-            value[member] = number.into();
-            value
-        };
+        let programs = || json::with(report::to_programs(failure), [(member, number.into())]);
         self.event("not_saved", || format!("{name}: {}", report::to_people(failure)), programs);
     }
 
@@ -129,9 +126,7 @@ impl Output {
         programs: impl FnOnce() -> Value,
     ) {
         let line = if self.json {
-            let mut value = programs();
-            value["event"] = event.into();
-            value.to_string()
+            json::with(programs(), [("event", event.into())]).to_string()
         } else {
             people()
         };
@@ -183,11 +178,10 @@ pub fn write_failed(error: io::Error) -> Result<(), Failure> {
 
 /// A task's reference with its cost: what `kiln submit` prints and `kiln task` reads.
 pub fn task_json(task: &Task) -> Value {
-    let mut value = reference_json(task.reference());
-    value["cost"] = task.cost().into();
-    value["input_mp"] = task.input_mp().into();
-    value["output_mp"] = task.output_mp().into();
-    value
+    let [cost, input_mp, output_mp] =
+        [task.cost(), task.input_mp(), task.output_mp()].map(Value::from);
+    let members = [("cost", cost), ("input_mp", input_mp), ("output_mp", output_mp)];
+    json::with(reference_json(task.reference()), members)
 }
 
 /// Serializes a reference. This cannot fail; the fallback is the id.

@@ -40,7 +40,8 @@ impl Document {
         let mut poll = None;
         for operation in imagekiln::operations() {
             let method = if operation.submits { "post" } else { "get" };
-            let value = &document["paths"][operation.path][method];
+            let path = document.get("paths").and_then(|paths| paths.get(operation.path));
+            let value = path.and_then(|path| path.get(method)).unwrap_or(&Value::Null);
             let read = Operation::read(&document, value)
                 .with_context(|| format!("could not read {method} {}", operation.path))?;
             operations.insert(operation.name.to_owned(), read);

@@ -4,6 +4,8 @@
 //! them. The document is checked with the JSON Schema validator of the simulator, and not through
 //! the generated types, so each of the two checks finds errors of the other.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
+
 mod document;
 mod finding;
 mod recordings;

@@ -64,7 +64,7 @@ impl Members {
     /// Takes a member, if it is set and has the type.
     pub(crate) fn take<T: FromFieldValue>(&mut self, name: &str) -> Option<T> {
         let at = self.values.iter().position(|(known, _)| known == name)?;
-        let value = T::from_field_value(&self.values[at].1)?;
+        let value = T::from_field_value(&self.values.get(at)?.1)?;
         self.values.remove(at);
         Some(value)
     }

@@ -44,7 +44,7 @@ impl Fields {
     /// [`rest`](Self::rest), and is sent unchanged.
     pub(crate) fn optional<T: FromFieldValue>(&mut self, name: &str) -> Option<T> {
         let at = self.values.iter().position(|(known, _)| known == name)?;
-        let value = T::from_field_value(&self.values[at].1)?;
+        let value = T::from_field_value(&self.values.get(at)?.1)?;
         self.values.remove(at);
         Some(value)
     }

@@ -178,7 +178,7 @@ fn document(body: &[u8]) -> Option<Value> {
         _ => None,
     };
     if let Some((rest, unit)) = utf16 {
-        let units: Vec<u16> = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+        let units: Vec<u16> = rest.as_chunks().0.iter().map(|pair| unit(*pair)).collect();
         return document(String::from_utf16_lossy(&units).as_bytes());
     }
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);

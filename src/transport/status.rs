@@ -90,16 +90,18 @@ const MEANINGS: &[Meaning] = &[
     row(499, 499, Service, Unknown, Again, "closed the connection early", ""),
     row(400, 499, Service, Unknown, End, "rejected the request", ""),
     row(500, 599, Service, Unknown, Again, "failed", ""),
-    row(100, 999, Service, Unknown, Again, UNDEFINED, ""),
+    OTHERWISE,
 ];
+
+/// What every other code means.
+const OTHERWISE: Meaning = row(100, 999, Service, Unknown, Again, UNDEFINED, "");
 
 impl Meaning {
     /// Returns the meaning of a status code that is not a success code.
     pub(crate) fn of(status: StatusCode) -> &'static Self {
         let code = status.as_u16();
         let matching = |meaning: &&Self| (meaning.codes.0..=meaning.codes.1).contains(&code);
-        // The last row matches every other code.
-        MEANINGS.iter().find(matching).unwrap_or(&MEANINGS[MEANINGS.len() - 1])
+        MEANINGS.iter().find(matching).unwrap_or(&OTHERWISE)
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
     let start: Vec<u8> = visible.take(URL_HEAD + characters).collect();
     let data = data(&start)?;
     // The decoder takes whole groups of four characters, except at the end of the text.
-    let head = &data[..data.len().min(characters)];
+    let head = data.get(..characters).unwrap_or(data);
     STANDARD.decode(head).or_else(|_| URL_SAFE.decode(head)).ok()
 }
 
@@ -117,9 +117,9 @@ fn data(text: &[u8]) -> Option<&[u8]> {
         return Some(text);
     }
     let comma = text.iter().position(|byte| *byte == b',')?;
-    let head = &text[..comma];
+    let (head, data) = (text.get(..comma)?, text.get(comma + 1..)?);
     let is_plain = head.iter().all(|byte| byte.is_ascii_graphic() && !b"\"\\<>".contains(byte));
-    (is_plain && head.to_ascii_lowercase().ends_with(b";base64")).then(|| &text[comma + 1..])
+    (is_plain && head.to_ascii_lowercase().ends_with(b";base64")).then_some(data)
 }
 
 fn decodes(codec: &Codec, data: &[u8]) -> bool {

@@ -49,7 +49,7 @@ impl FileKind {
     /// version, compatible brands.
     fn of_brands(head: &[u8]) -> Self {
         let size = head.first_chunk().map_or(0, |size| u32::from_be_bytes(*size));
-        let ftyp = &head[..head.len().min(usize::try_from(size).unwrap_or(usize::MAX))];
+        let ftyp = usize::try_from(size).ok().and_then(|size| head.get(..size)).unwrap_or(head);
         let brands = || ftyp.get(16..).unwrap_or_default().chunks_exact(4);
         match head.get(8..12) {
             Some(b"avif" | b"avis") => Self::Avif,

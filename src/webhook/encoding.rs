@@ -27,8 +27,8 @@ fn from_hex(text: &str) -> Option<[u8; SIGNATURE]> {
     if text.len() != 2 * SIGNATURE {
         return None;
     }
-    for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *byte = 16 * digit(digits[0])? + digit(digits[1])?;
+    for (byte, [high, low]) in bytes.iter_mut().zip(text.as_bytes().as_chunks().0) {
+        *byte = 16 * digit(*high)? + digit(*low)?;
     }
     Some(bytes)
 }

@@ -32,7 +32,7 @@ pub(crate) fn check(component: &str) -> Result<(), String> {
 }
 
 pub(super) fn is_json(path: &str) -> bool {
-    path.len() >= 5 && path.as_bytes()[path.len() - 5..].eq_ignore_ascii_case(b".json")
+    path.as_bytes().last_chunk().is_some_and(|end: &[u8; 5]| end.eq_ignore_ascii_case(b".json"))
 }
 
 /// Makes a component of a rendered name safe.

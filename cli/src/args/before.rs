@@ -8,8 +8,8 @@ use imagekiln::FieldKind;
 
 /// The arguments before `--`; everything after it is positional.
 fn flags(arguments: &[OsString]) -> &[OsString] {
-    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
-    &arguments[..end]
+    let end = arguments.iter().position(|argument| argument == "--");
+    end.and_then(|end| arguments.get(..end)).unwrap_or(arguments)
 }
 
 /// The commands that are spelled as flags, too.
@@ -19,13 +19,14 @@ pub const VERSION: &str = "version";
 /// Rewrites `kiln help edit` as `kiln edit --help`, and `kiln version` as `kiln --version`.
 pub fn spell_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let command = arguments.iter().skip(1).position(|word| !is_flag(word)).map(|at| at + 1);
-    let Some(at) = command else { return arguments };
-    match arguments[at].to_str() {
+    let found = command.and_then(|at| Some((at, arguments.get_mut(at)?)));
+    let Some((at, word)) = found else { return arguments };
+    match word.to_str() {
         Some(HELP) => {
             arguments.remove(at);
             arguments.push("--help".into());
         }
-        Some(VERSION) => arguments[at] = "--version".into(),
+        Some(VERSION) => *word = "--version".into(),
         _ => {}
     }
     arguments
@@ -63,15 +64,17 @@ fn value(arguments: &[OsString], is_wanted: impl Fn(&OsStr) -> bool) -> Option<&
 /// Rewrites names such as `gen-2-klein-9b-kv-finetuned`: the model becomes
 /// `{base_model}-finetuned`, and `--base-model` its parameter.
 pub fn fill_models(arguments: Vec<OsString>) -> Vec<OsString> {
-    let end = flags(&arguments).len();
-    let named = arguments[..end].iter().position(|word| word == run::NAME || word == submit::NAME);
+    let flags = flags(&arguments);
+    let end = flags.len();
+    let named = flags.iter().position(|word| word == run::NAME || word == submit::NAME);
     let named = named.and_then(|command| {
-        let rest = arguments[command + 1..end].iter();
-        rest.enumerate().find(|(_, word)| !is_flag(word)).map(|(at, _)| command + 1 + at)
+        let mut rest = flags.iter().enumerate().skip(command + 1);
+        rest.find(|(_, word)| !is_flag(word)).map(|(at, _)| at)
     });
     let mut filled = Vec::with_capacity(arguments.len() + 1);
     for (at, word) in arguments.iter().enumerate() {
-        let is_value = at > 0 && at < end && is_model_flag(&arguments[at - 1]);
+        let before = at.checked_sub(1).and_then(|before| flags.get(before));
+        let is_value = at < end && before.is_some_and(|flag| is_model_flag(flag));
         let text = word.to_str().filter(|_| at < end).unwrap_or_default();
         let (head, name) = match text.split_once('=') {
             Some((flag, name)) if is_model_flag(OsStr::new(flag)) => (format!("{flag}="), name),

@@ -21,10 +21,10 @@ impl Setting {
     fn parse(text: &OsStr) -> Option<Self> {
         let bytes = text.as_encoded_bytes();
         let at = bytes.iter().position(|byte| *byte == b'=')?;
-        let name = std::str::from_utf8(&bytes[..at]).ok()?.to_owned();
+        let name = std::str::from_utf8(bytes.get(..at)?).ok()?.to_owned();
         // A path need not be valid Unicode, so the value is cut from the bytes.
         let value = match text.to_str() {
-            Some(text) => text[at + 1..].into(),
+            Some(text) => text.get(at + 1..)?.into(),
             None => rest_of_path(bytes, at + 1)?,
         };
         (!name.is_empty()).then_some(Self { name, value })
@@ -35,7 +35,7 @@ impl Setting {
 fn rest_of_path(bytes: &[u8], from: usize) -> Option<OsString> {
     use std::os::unix::ffi::OsStringExt;
 
-    Some(OsString::from_vec(bytes[from..].to_vec()))
+    Some(OsString::from_vec(bytes.get(from..)?.to_vec()))
 }
 
 #[cfg(not(unix))]

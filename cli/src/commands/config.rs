@@ -161,7 +161,8 @@ fn table(rows: &[Row]) -> String {
     let header = ["SETTING", "VALUE", "SOURCE"].map(str::to_owned);
     let cells: Vec<_> = std::iter::once(header).chain(cells).collect();
     let width = |column: usize| {
-        cells.iter().map(|row: &[String; 3]| row[column].chars().count()).max().unwrap_or_default()
+        let cells = cells.iter().filter_map(|row: &[String; 3]| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
     };
     let (first, second) = (width(0), width(1));
     let line =

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::destination::{Destination, StoredPath};
+use crate::json;
 use imagekiln::{TaskRef, journal::Intent};
 
 /// The number of characters of a prompt that are remembered.
@@ -97,9 +98,9 @@ fn without_signature(task: &TaskRef) -> Option<TaskRef> {
     if let Some(id) = id {
         url.query_pairs_mut().append_pair("id", &id);
     }
-    let mut value = serde_json::to_value(task).ok()?;
-    value["polling_url"] = Value::String(url.into());
-    serde_json::from_value(value).ok()
+    let value = serde_json::to_value(task).ok()?;
+    let polling_url = Value::String(url.into());
+    serde_json::from_value(json::with(value, [("polling_url", polling_url)])).ok()
 }
 
 #[cfg(test)]

@@ -72,8 +72,10 @@ fn table(lines: &[Line]) -> String {
     let heading = ["", "TIME (UTC)", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
     let rows = std::iter::once(heading.map(str::to_owned)).chain(lines.iter().map(row));
     let rows: Vec<[String; 7]> = rows.collect();
-    let width =
-        |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or_default();
+    let width = |at: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(at));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
     let widths: Vec<usize> = (0..6).map(width).collect();
     let lines = rows.iter().map(|row| {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}  "));

@@ -52,7 +52,7 @@ fn header_of(cells: &StringRecord) -> Result<Vec<String>, String> {
         if name.is_empty() {
             return Err(format!("column {} has no name", index + 1));
         }
-        if names[..index].contains(name) {
+        if names.iter().take(index).any(|other| other == name) {
             return Err(format!("two columns have the name `{name}`"));
         }
         check_key(name).map_err(|problem| match name.contains([';', '\t']) {

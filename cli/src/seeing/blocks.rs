@@ -35,9 +35,11 @@ const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
 /// The nearest colour of the palette: one of the cube, or one of the 24 greys from 232.
 fn nearest(colour: [u8; 3]) -> u8 {
-    let level = |channel: u8| (0..6).min_by_key(|at| LEVELS[*at as usize].abs_diff(channel));
-    let [red, green, blue] = colour.map(|channel| level(channel).unwrap_or_default());
-    let in_cube = [red, green, blue].map(|at: u8| LEVELS[usize::from(at)]);
+    let levels = || (0..).zip(LEVELS);
+    let level = |channel: u8| levels().min_by_key(|(_, level)| level.abs_diff(channel));
+    let nearest = colour.map(|channel| level(channel).unwrap_or_default());
+    let [red, green, blue] = nearest.map(|(at, _): (u8, u8)| at);
+    let in_cube = nearest.map(|(_, level)| level);
     let mean = colour.iter().map(|channel| u16::from(*channel)).sum::<u16>() / 3;
     // The greys are 8, 18, 28, and so on up to 238.
     let grey = u8::try_from((mean.saturating_sub(3) / 10).min(23)).unwrap_or_default();

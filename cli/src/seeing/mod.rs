@@ -19,6 +19,7 @@ use self::{screen::Screen, summary::Summary};
 use crate::{
     context::Context,
     failure::Failure,
+    json,
     target::{Place, Saved, Target},
 };
 use imagekiln::Task;
@@ -95,13 +96,15 @@ impl Seeing {
             false => output.result(
                 || path.display().to_string(),
                 || {
-                    let mut result = about;
-                    result["path"] = path.to_string_lossy().into();
-                    result["kind"] = saved.kind.map(|kind| kind.to_string().to_lowercase()).into();
-                    result["width"] = summary.width().into();
-                    result["height"] = summary.height().into();
-                    result["bytes"] = saved.bytes.into();
-                    result
+                    let kind = saved.kind.map(|kind| kind.to_string().to_lowercase());
+                    let members = [
+                        ("path", path.to_string_lossy().into()),
+                        ("kind", kind.into()),
+                        ("width", summary.width().into()),
+                        ("height", summary.height().into()),
+                        ("bytes", saved.bytes.into()),
+                    ];
+                    json::with(about, members)
                 },
             ),
         };

@@ -56,7 +56,7 @@ fn response(terminal: impl AsFd) -> Vec<u8> {
         }
         match read(&terminal, &mut buffer) {
             Ok(0) | Err(_) => break,
-            Ok(length) => response.extend_from_slice(&buffer[..length]),
+            Ok(length) => response.extend(buffer.iter().take(length)),
         }
     }
     response

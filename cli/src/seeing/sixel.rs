@@ -25,9 +25,9 @@ pub fn encode(mut image: RgbaImage) -> Vec<u8> {
     let indices = index_colors(&image, &palette);
     let (width, height) = indices.dimensions();
     let mut text = format!("\x1bP0;1q\"1;1;{width};{height}");
-    for (index, colour) in palette.color_map_rgb().chunks_exact(3).enumerate() {
+    for (index, colour) in palette.color_map_rgb().as_chunks::<3>().0.iter().enumerate() {
         // The levels of a channel are percentages.
-        let [red, green, blue] = [0, 1, 2].map(|at| (u32::from(colour[at]) * 100 + 127) / 255);
+        let [red, green, blue] = colour.map(|level| (u32::from(level) * 100 + 127) / 255);
         text += &format!("#{index};2;{red};{green};{blue}");
     }
     for top in (0..height).step_by(6) {
@@ -42,10 +42,10 @@ fn band(indices: &GrayImage, top: u32) -> String {
     let mut sixels = vec![Vec::new(); COLOURS];
     for row in 0..6.min(indices.height() - top) {
         for x in 0..indices.width() {
-            let sixels: &mut Vec<u8> =
-                &mut sixels[usize::from(indices.get_pixel(x, top + row).0[0])];
-            sixels.resize(width, 0);
-            sixels[x as usize] |= 1 << row;
+            let [index] = indices.get_pixel(x, top + row).0;
+            let Some(sixels) = sixels.get_mut(usize::from(index)) else { continue };
+            sixels.resize(width, 0_u8);
+            sixels.get_mut(x as usize).into_iter().for_each(|sixel| *sixel |= 1 << row);
         }
     }
     let colours = sixels.iter().enumerate().filter(|(_, sixels)| !sixels.is_empty());
@@ -59,7 +59,7 @@ fn band(indices: &GrayImage, top: u32) -> String {
 fn repeated(sixels: &[u8]) -> String {
     let runs = sixels.chunk_by(|one, next| one == next);
     runs.map(|run| {
-        let character = char::from(b'?' + run[0]);
+        let character = char::from(b'?' + run.first().copied().unwrap_or_default());
         match run.len() {
             length @ 0..=3 => character.to_string().repeat(length),
             length => format!("!{length}{character}"),

@@ -84,7 +84,7 @@ impl Field {
         });
         let items = is("array").then(|| Box::new(Self::of(document, &target["items"], depth - 1)));
         let ratio =
-            |end: &str| property["x-aspect-ratio"][end].as_str().and_then(AspectRatio::parse);
+            |end: &str| property["x-aspect-ratio"].get(end)?.as_str().and_then(AspectRatio::parse);
         Self {
             image: property["x-image"].as_str().map(|encoding| ImageRule {
                 takes_address: encoding != "base64",

@@ -120,9 +120,10 @@ impl Contract {
                 });
             }
         }
+        let schemas = document.pointer("/components/schemas");
         let mut secret_fields = BTreeSet::new();
         for schema in
-            document["components"]["schemas"].as_object().into_iter().flat_map(|map| map.values())
+            schemas.and_then(Value::as_object).into_iter().flat_map(|schemas| schemas.values())
         {
             let fields = Fields::of(document, schema);
             secret_fields.extend(

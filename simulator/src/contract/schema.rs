@@ -57,7 +57,8 @@ const UNCHECKED: [&str; 18] = [
 /// The schema is not valid, or it or a component has a keyword that the simulator does not support.
 pub fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
     let mut root = translate(schema)?;
-    let translated = translate_map(&document["components"]["schemas"])?;
+    let schemas = document.pointer("/components/schemas").unwrap_or(&Value::Null);
+    let translated = translate_map(schemas)?;
     if let Value::Object(root) = &mut root {
         root.insert("components".to_owned(), json!({ "schemas": translated }));
     }

@@ -12,6 +12,7 @@ use crate::{
     values::texts,
 };
 
+#[expect(clippy::indexing_slicing, reason = "the contract is an object")]
 pub(super) async fn document(State(state): State<Arc<AppState>>) -> Reply {
     let mut document: Value =
         serde_json::from_str(contract::DOCUMENT).map_err(|_| Problem::internal())?;

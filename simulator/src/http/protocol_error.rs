@@ -29,9 +29,9 @@ pub(crate) fn split(bytes: &[u8]) -> (&[u8], Option<(ProtocolError, usize)>) {
     let tail_start = bytes.len().saturating_sub(MAX_LENGTH);
     let found = AUTOMATIC.into_iter().find_map(|status| {
         let line = format!("HTTP/1.1 {status}\r\n");
-        let tail = &bytes[tail_start..];
+        let tail = bytes.get(tail_start..)?;
         let start = tail.windows(line.len()).rposition(|part| part == line.as_bytes())?;
-        let mut headers = tail[start..].split(|byte| *byte == b'\n');
+        let mut headers = tail.get(start..)?.split(|byte| *byte == b'\n');
         headers.any(|header| header.trim_ascii() == b"content-length: 0").then_some((status, start))
     });
     match found {

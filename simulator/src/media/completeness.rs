@@ -50,9 +50,9 @@ fn jpeg_ends(bytes: &[u8]) -> bool {
                     // Image data follows, up to a marker that is neither an escaped 0xff nor a
                     // restart.
                     let Some(data) = bytes.get(at..) else { return false };
-                    let end = data
-                        .windows(2)
-                        .position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xd0..=0xd7));
+                    let end = data.windows(2).position(
+                        |pair| matches!(pair, [0xff, next] if !matches!(next, 0 | 0xd0..=0xd7)),
+                    );
                     let Some(end) = end else { return false };
                     at += end;
                 }

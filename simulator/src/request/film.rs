@@ -40,7 +40,8 @@ impl Material {
     /// Reads a given video. Its frames become inputs, and its text in the body a summary.
     pub(crate) fn read(checked: &mut Checked, max_pixels: u64) -> Result<Self, Vec<Violation>> {
         let plain = Self { duration: DEFAULT_DURATION, clip: None };
-        if checked.body["mode"] != "v2v" {
+        let mode = checked.body.get("mode").and_then(Value::as_str);
+        if mode != Some("v2v") {
             return Ok(plain);
         }
         let wrong = |problem: String| vec![Violation::value(at([VIDEO.into()]), problem)];
@@ -69,7 +70,9 @@ impl Material {
         });
         checked.inputs = frames.collect();
         let (seconds, length) = (clip.duration, bytes.len());
-        checked.body[VIDEO] = json!(format!("[video/webm of {seconds} s, {length} bytes]"));
+        if let Some(video) = checked.body.get_mut(VIDEO) {
+            *video = json!(format!("[video/webm of {seconds} s, {length} bytes]"));
+        }
         let duration = (seconds.ceil() as u32).max(1);
         Ok(Self { duration, clip: Some(times) })
     }

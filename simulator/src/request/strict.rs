@@ -78,8 +78,11 @@ impl Need {
         match self {
             Self::Field(name) => (!has(name)).then(|| missing(name)),
             Self::OneOf(names) => {
-                let first = names.first().filter(|_| !names.iter().any(|name| has(name)))?;
-                let msg = format!("Field required, or `{}`: {reason}", names[1..].join("`, `"));
+                let (first, others) = names.split_first()?;
+                if names.iter().any(|name| has(name)) {
+                    return None;
+                }
+                let msg = format!("Field required, or `{}`: {reason}", others.join("`, `"));
                 Some(Violation::new(["body", *first], "missing", msg))
             }
             Self::Images(least) => {

@@ -59,7 +59,7 @@ pub(super) fn check(image: &ImageInput, wanted: Wanted) -> Result<(), Problem> {
 /// and unreadable files.
 pub(in crate::contract) fn head(image: &ImageInput, length: usize) -> Option<Vec<u8>> {
     match image.source() {
-        ImageSource::Bytes(bytes) => Some(bytes[..bytes.len().min(length)].to_vec()),
+        ImageSource::Bytes(bytes) => Some(bytes.get(..length).unwrap_or(bytes).to_vec()),
         ImageSource::Base64(text) => base64_text::decode_head(text, length),
         ImageSource::Path(path) => file_head(path, length),
         ImageSource::Url(_) => None,

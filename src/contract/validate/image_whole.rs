@@ -63,7 +63,7 @@ fn cut_off(image: &ImageInput) -> io::Result<Option<FileKind>> {
                 if length == 0 {
                     break;
                 }
-                checker.feed(&chunk[..length]);
+                checker.feed(chunk.get(..length).unwrap_or_default());
             }
         }
     }

@@ -34,7 +34,7 @@ impl Pool {
 
 impl AsRef<[u8]> for Pooled {
     fn as_ref(&self) -> &[u8] {
-        &self.buffer[..self.length]
+        self.buffer.get(..self.length).unwrap_or_default()
     }
 }
 

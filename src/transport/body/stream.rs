@@ -64,7 +64,7 @@ impl Streamed {
                 }
                 Part::Encode(bytes) if self.offset < bytes.len() => {
                     let end = bytes.len().min(self.offset + RAW_FRAME);
-                    let frame = self.pool.encode(&bytes[self.offset..end]);
+                    let frame = self.pool.encode(bytes.get(self.offset..end).unwrap_or_default());
                     self.offset = end;
                     return Poll::Ready(Some(Ok(frame)));
                 }

@@ -87,7 +87,7 @@ fn described(image: &ImageInput) -> String {
         ImageSource::Base64(text) => format!("[base64, {} characters]", text.len()),
         ImageSource::Url(url) => url.to_string(),
         ImageSource::Bytes(bytes) => {
-            let kind = FileKind::of(&bytes[..bytes.len().min(HEAD)]);
+            let kind = FileKind::of(bytes.get(..HEAD).unwrap_or(bytes));
             let kind = kind.map_or("image", FileKind::media_type);
             format!("[{kind}, {} bytes]", bytes.len())
         }

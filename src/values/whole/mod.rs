@@ -45,11 +45,12 @@ impl Checker {
     pub(crate) fn feed(&mut self, chunk: &[u8]) {
         let known = self.head.len();
         self.head.extend(chunk.iter().take(HEAD - known));
-        if known < FAMILY && self.head.len() >= FAMILY {
-            self.scanner =
-                FileKind::of(&self.head[..FAMILY]).map(|kind| Scanner::new(format_of(kind)));
+        if known < FAMILY
+            && let Some(family) = self.head.get(..FAMILY)
+        {
+            self.scanner = FileKind::of(family).map(|kind| Scanner::new(format_of(kind)));
             if let Some(scanner) = &mut self.scanner {
-                scanner.feed(&self.head[..known]);
+                scanner.feed(family.get(..known).unwrap_or_default());
             }
         }
         if let Some(scanner) = &mut self.scanner {

@@ -64,26 +64,28 @@ impl Scanner {
                     let Some(at) = chunk.iter().position(|candidate| candidate == byte) else {
                         return;
                     };
-                    chunk = &chunk[at + 1..];
+                    chunk = chunk.get(at + 1..).unwrap_or_default();
                     self.next = Step::read(*length);
                 }
                 Step::Read { skip, length, .. } => {
                     let skipped = chunk.len().min(usize::try_from(*skip).unwrap_or(usize::MAX));
-                    chunk = &chunk[skipped..];
+                    chunk = chunk.get(skipped..).unwrap_or_default();
                     *skip -= skipped as u64;
                     if *skip > 0 {
                         return;
                     }
                     let missing = *length - self.filled;
                     let (taken, rest) = chunk.split_at(missing.min(chunk.len()));
-                    self.field[self.filled..][..taken.len()].copy_from_slice(taken);
+                    let room = self.field.iter_mut().skip(self.filled);
+                    room.zip(taken).for_each(|(room, byte)| *room = *byte);
                     if taken.len() < missing {
                         self.filled += taken.len();
                         return;
                     }
                     chunk = rest;
                     self.filled = 0;
-                    self.next = self.format.step(&self.field[..*length]);
+                    let field = self.field.get(..*length).unwrap_or(&self.field);
+                    self.next = self.format.step(field);
                 }
             }
         }

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     context::{Context, quoted},
     failure::Failure,
+    json,
     sanitize::{one_line, printable},
 };
 use imagekiln_batch::{JobStatus, Report, State};
@@ -94,9 +95,8 @@ fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
 }
 
 fn for_programs(place: &Place, report: &Report, jobs: &[JobStatus]) -> Value {
-    let mut status = report_event(report);
-    status["event"] = "status".into();
-    status["ledger"] = place.to_string().into();
-    status["listed"] = jobs.iter().map(job_event).collect();
-    status
+    let listed = jobs.iter().map(job_event).collect();
+    let ledger = place.to_string().into();
+    let members = [("event", "status".into()), ("ledger", ledger), ("listed", listed)];
+    json::with(report_event(report), members)
 }

@@ -86,7 +86,8 @@ fn table(models: impl Iterator<Item = &'static Operation>) -> String {
 /// Rows with aligned columns.
 fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
-        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..N).map(width).collect();
     let line = |row: &[String; N]| {

@@ -1,5 +1,10 @@
 //! Pictures: painted from the prompt, or edited from the images of the request, with a caption.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "colours, palettes and rows are indexed within their sizes, for each pixel"
+)]
+
 mod canvas;
 mod caption;
 mod cards;

@@ -7,9 +7,12 @@ pub(super) type Id = u32;
 /// element is known before it is written.
 pub(super) fn element(id: Id, content: &[u8]) -> Vec<u8> {
     let id = id.to_be_bytes();
-    let leading = id.iter().take_while(|byte| **byte == 0).count();
     let size = (content.len() as u64 | 1 << 56).to_be_bytes();
-    [&id[leading..], &size, content].concat()
+    id.into_iter()
+        .skip_while(|byte| *byte == 0)
+        .chain(size)
+        .chain(content.iter().copied())
+        .collect()
 }
 
 /// An element with child elements.

@@ -75,6 +75,7 @@ impl Counts {
         }
     }
 
+    #[expect(clippy::indexing_slicing, reason = "every state has a place")]
     fn count(&mut self, state: State) -> &mut u64 {
         let index = State::ALL.into_iter().position(|other| other == state);
         &mut self.by_state[index.unwrap_or_default()]

@@ -9,7 +9,7 @@ use super::super::{
     rejection,
     scheme::Reading,
 };
-use crate::sanitize::one_line;
+use crate::{json, sanitize::one_line};
 use imagekiln::webhook::{Event, Refusal};
 
 /// The outcome of a delivery. If it was not verified, the names of its headers are kept, never
@@ -79,9 +79,7 @@ impl Delivery {
         let details = match self {
             Self::Verified(event) => to_programs(event),
             Self::Unverified { event, headers } => {
-                let mut details = to_programs(event);
-                details["headers"] = json!(headers);
-                details
+                json::with(to_programs(event), [("headers", json!(headers))])
             }
             Self::Rejected { why, headers } => json!({
                 "reason": why.reason,
