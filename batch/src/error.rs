@@ -81,6 +81,7 @@ impl error::Error for Error {
 }
 
 /// SQLite's messages contain no values.
+#[cfg(feature = "ledger")]
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         Self::new(ErrorKind::Ledger, "could not read or write the ledger").with_source(error)

@@ -1,30 +1,44 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
+#![cfg_attr(not(feature = "ledger"), allow(dead_code, reason = "for the ledger"))]
 
+#[cfg(feature = "ledger")]
 mod batch;
 #[cfg(feature = "webhook")]
 mod callbacks;
 mod digest;
 mod error;
+#[cfg(feature = "ledger")]
 mod job;
+#[cfg(feature = "ledger")]
 mod ledger;
+#[cfg(feature = "ledger")]
 mod output;
+#[cfg(feature = "ledger")]
 mod provenance;
+#[cfg(feature = "ledger")]
 mod report;
 #[cfg(feature = "sheet")]
 mod sheet;
+#[cfg(feature = "ledger")]
 mod state;
+#[cfg(feature = "ledger")]
 mod stored_request;
 mod template;
 
+#[cfg(feature = "ledger")]
 pub use self::batch::{Batch, Events};
 #[cfg(feature = "webhook")]
 pub use self::callbacks::Callbacks;
 pub use self::error::{Error, ErrorKind};
+#[cfg(feature = "ledger")]
 pub use self::job::{Job, JobStatus};
+#[cfg(feature = "ledger")]
 pub use self::ledger::{Ledger, Resolution};
+#[cfg(feature = "ledger")]
 pub use self::report::{Report, ReportRow};
 #[cfg(feature = "sheet")]
 pub use self::sheet::{Sheet, SheetEntry};
+#[cfg(feature = "ledger")]
 pub use self::state::State;
 pub use self::template::{Template, TemplateFields};

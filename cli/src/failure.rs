@@ -1,6 +1,8 @@
 //! Why a command failed, with everything that a report needs.
 
+#[cfg(feature = "batch")]
 mod batch;
+mod lines;
 mod several;
 
 use std::{
@@ -11,7 +13,8 @@ use std::{
     time::Duration,
 };
 
-use crate::{base_url, exit::Exit, jobs::LineProblem, sanitize::one_line};
+pub use self::lines::LineProblem;
+use crate::{base_url, exit::Exit, sanitize::one_line};
 use imagekiln::{BASE_URL_VARIABLE, Billing, Error, ErrorKind, TaskRef, Violation};
 
 /// A failure: what happened, what to do about it, and whether anything was charged. Boxed to keep
@@ -84,16 +87,6 @@ impl Failure {
     /// A setting is missing or invalid.
     pub fn settings(message: impl Into<String>) -> Self {
         Self::new("settings", Exit::Usage, message)
-    }
-
-    /// Lines of a job file are invalid.
-    pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize) -> Self {
-        let plural = if count == 1 { "" } else { "s" };
-        let mut failure =
-            Self::new("validation", Exit::Usage, format!("{file} has {count} problem{plural}"));
-        failure.more_problems = count - problems.len();
-        failure.problems = problems;
-        failure.advise("nothing was sent; correct the lines, and run the command again")
     }
 
     /// A webhook delivery was rejected.

@@ -3,6 +3,7 @@
 //! Models and their flags are built from the contract at run time. A submission is run to its end,
 //! and a paid task is always reported so that it can be resumed.
 
+#![cfg_attr(not(feature = "batch"), allow(dead_code, reason = "for `kiln batch`"))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
 mod args;
@@ -16,6 +17,7 @@ mod failure;
 mod hidden;
 mod history;
 mod interrupt;
+#[cfg(feature = "batch")]
 mod jobs;
 mod json;
 mod keyring;

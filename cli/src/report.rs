@@ -5,8 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::{
-    failure::Failure,
-    jobs::LineProblem,
+    failure::{Failure, LineProblem},
     paint::{ADVICE, ERROR, Paint},
 };
 

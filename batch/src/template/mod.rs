@@ -8,6 +8,7 @@ mod tests;
 
 use std::{fmt, str::FromStr};
 
+#[cfg(feature = "ledger")]
 pub(crate) use self::component::{LONGEST, check, shortened};
 use self::{
     component::{plain, safe, text},

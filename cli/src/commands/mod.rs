@@ -1,5 +1,9 @@
 //! The commands, one per file: their arguments and what they do.
 
+#[cfg(feature = "batch")]
+pub mod batch;
+#[cfg(not(feature = "batch"))]
+#[path = "without_batch.rs"]
 pub mod batch;
 pub mod by_task;
 pub mod completions;

@@ -23,7 +23,6 @@ use std::io::{self, BufRead};
 
 pub use self::draft::{Cell, Part, Setting};
 pub use self::matrix::Matrix;
-pub use self::problem::LineProblem;
 pub use self::source::{Format, Source};
 
 use self::planner::Planner;

@@ -8,13 +8,19 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Defaults, LineProblem, PlannedJob, Source,
+    Defaults, PlannedJob, Source,
     draft::{Cell, Draft, Setting},
     fields::{self, Converted},
     names::Names,
     problem::Problems,
 };
-use crate::{args::model, failure::Failure, plausible, sanitize::one_line, similar::hint};
+use crate::{
+    args::model,
+    failure::{Failure, LineProblem},
+    plausible,
+    sanitize::one_line,
+    similar::hint,
+};
 use imagekiln::{Operation, Request};
 use imagekiln_batch::Template;
 

@@ -2,31 +2,13 @@
 
 use std::{
     collections::{HashSet, hash_map::DefaultHasher},
-    fmt,
     hash::{Hash, Hasher},
 };
 
+use crate::failure::LineProblem;
+
 /// The maximum number of problems that are reported in full.
 const MOST_SHOWN: usize = 20;
-
-/// A problem and its line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LineProblem {
-    /// The file, as the user named it.
-    pub file: String,
-    /// 0 if the problem is not about a line.
-    pub line: u64,
-    pub message: String,
-}
-
-impl fmt::Display for LineProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.file, self.message),
-            line => write!(f, "{}:{line}: {}", self.file, self.message),
-        }
-    }
-}
 
 /// The problems of a source.
 #[derive(Default)]

@@ -23,10 +23,12 @@ static HANGUL_FILE: LazyLock<Vec<u8>> = LazyLock::new(|| decompressed(HANGUL));
 static ARABIC_FILE: LazyLock<Vec<u8>> = LazyLock::new(|| decompressed(ARABIC));
 
 /// For shaping: Arabic letters change their shapes with their neighbours.
+#[cfg(feature = "shaping")]
 pub(super) static SHAPED: LazyLock<Option<harfrust::Font>> =
     LazyLock::new(|| harfrust::Font::new(ARABIC_FILE.clone(), 0));
 
 /// The same font, for drawing.
+#[cfg(feature = "shaping")]
 pub(super) fn arabic() -> Option<&'static FontRef<'static>> {
     WORLD.last()
 }

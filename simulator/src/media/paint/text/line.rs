@@ -1,10 +1,9 @@
 //! A line of text: which glyph is where, from left to right.
 
 use ab_glyph::{Font as _, FontRef, GlyphId};
-use harfrust::{Buffer, Direction, ShapeOptions, ShaperFont};
 use unicode_bidi::BidiInfo;
 
-use super::{Face, code_point, fonts, scale};
+use super::{Face, code_point, scale};
 
 /// A part of a line.
 pub(super) enum Mark<'a> {
@@ -43,7 +42,7 @@ impl<'a> Line<'a> {
     }
 
     /// Characters from left to right, each with its own glyph.
-    fn push(&mut self, face: &'a Face, text: &str, size: f32) {
+    pub(super) fn push(&mut self, face: &'a Face, text: &str, size: f32) {
         for character in text.chars().filter(|character| !is_invisible(*character)) {
             match face.font_of(character) {
                 Some(font) => {
@@ -56,37 +55,11 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Characters from right to left, whose glyphs depend on their neighbours.
-    fn push_shaped(&mut self, face: &'a Face, text: &str, size: f32) -> Option<()> {
-        let (font, shaped) = (fonts::arabic()?, fonts::SHAPED.as_ref()?);
-        let mut buffer = Buffer::new();
-        buffer.push_str(text);
-        buffer.set_direction(Direction::RightToLeft);
-        buffer.guess_segment_properties();
-        harfrust::shape(&ShaperFont::new(shaped), &mut buffer, ShapeOptions::default()).ok()?;
-        let scale = scale(font, size);
-        for (info, place) in buffer.glyph_infos().iter().zip(buffer.glyph_positions()) {
-            let character = text.get(info.cluster as usize..).and_then(|rest| rest.chars().next());
-            match (info.glyph_id, character) {
-                (0, Some(character)) if is_invisible(character) => {}
-                // Another font may have it.
-                (0, Some(character)) => self.push(face, character.encode_utf8(&mut [0; 4]), size),
-                (id, _) => {
-                    let id = GlyphId(u16::try_from(id).unwrap_or(0));
-                    let aside = (place.x_offset as f32 * scale, place.y_offset as f32 * scale);
-                    let advance = place.x_advance as f32 * scale;
-                    self.add(Mark::Glyph(font, id, aside), advance);
-                }
-            }
-        }
-        Some(())
-    }
-
     fn add_missing(&mut self, character: char, size: f32) {
         self.add(Mark::Missing(character), code_point::width(character, size));
     }
 
-    fn add(&mut self, mark: Mark<'a>, advance: f32) {
+    pub(super) fn add(&mut self, mark: Mark<'a>, advance: f32) {
         self.marks.push((mark, self.width));
         self.width += advance;
     }
@@ -94,7 +67,7 @@ impl<'a> Line<'a> {
 
 /// Whether a character only affects its neighbours: joiners, variation selectors, skin tones,
 /// directional marks.
-fn is_invisible(character: char) -> bool {
+pub(super) fn is_invisible(character: char) -> bool {
     matches!(
         character,
         '\u{00ad}'

@@ -3,6 +3,11 @@
 mod code_point;
 mod fonts;
 mod line;
+#[cfg(feature = "shaping")]
+mod shaped;
+#[cfg(not(feature = "shaping"))]
+#[path = "unshaped.rs"]
+mod shaped;
 
 use std::sync::LazyLock;
 
@@ -192,6 +197,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "shaping")]
     fn arabic_letters_are_joined_and_run_from_right_to_left() {
         let line = Line::of(&PROSE, "سلام", 20.0);
         let alone: f32 = "سلام".chars().map(|letter| PROSE.width(&letter.to_string(), 20.0)).sum();
