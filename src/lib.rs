@@ -30,6 +30,7 @@
 //! | test a program without a key | the crate `imagekiln-simulator` | [testing](guide::testing) |
 //! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |
 //! | log and record what the service returns | [`recording`] | [transport](guide::transport#logs) |
+//! | use it without an async runtime | `blocking::Client` (feature `blocking`) | |
 //! | export traces and metrics | feature `metrics` | [observe](guide::observe) |
 //! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
 //! | work with every operation at run time | [`operations()`], [`Request`] | |
@@ -47,11 +48,14 @@
 //! | `schemars` | `JsonSchema` for the types of requests and responses |
 //! | `webhook` | verifies webhooks, and confirms their events |
 //! | `axum` | a receiver of webhooks for axum; includes `webhook` |
+//! | `blocking` | a client for programs without an async runtime |
 //! | `metrics` | counters and histograms through the facade `metrics` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 #[cfg(doctest)]
 mod book;
 mod client;

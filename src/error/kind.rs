@@ -8,7 +8,8 @@ use crate::{TaskRef, TaskStatus};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A setting is missing or invalid. Nothing was sent. Correct the setting.
+    /// A setting is missing or invalid, or the blocking client was called in async code. Nothing
+    /// was sent. Correct the setting or the call.
     Settings,
     /// The request does not match the contract. The SDK found this before sending, or the service
     /// did (422). Nothing was billed. See [`Error::violations`](crate::Error::violations).

@@ -101,7 +101,7 @@ impl Submissions {
     }
 
     /// Returns when no submission is in flight.
-    async fn all_ended(&self) {
+    pub(crate) async fn all_ended(&self) {
         let mut ended = self.ended.subscribe();
         while !self.lock().in_flight.is_empty() {
             // Cannot fail: `self` holds the sender.

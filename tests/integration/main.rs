@@ -1,6 +1,7 @@
 //! The SDK over real HTTP.
 
 mod agreement;
+mod blocking;
 mod bounds;
 mod documented;
 mod drift;

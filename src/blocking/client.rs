@@ -1,0 +1,260 @@
+//! The blocking client.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+#[cfg(feature = "webhook")]
+use super::Update;
+use super::{
+    Task,
+    background::{Background, refuse_in_async_code},
+};
+#[cfg(feature = "webhook")]
+use crate::webhook::Event;
+use crate::{ClientBuilder, Error, Operation, Region, Submit, TaskRef, journal::Intent};
+
+/// A blocking client of the service; see [`blocking`](crate::blocking).
+///
+/// `Client` is cheap to clone. Clones share a thread, connections, limits and retry budgets, and
+/// may be used from several threads at once.
+#[derive(Clone)]
+pub struct Client {
+    // Dropped before the thread may end.
+    inner: crate::Client,
+    background: Arc<Background>,
+}
+
+/// An unfinished entry of the journal, as [`crate::Unfinished`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Unfinished {
+    /// A task that was accepted, and whose picture was not saved.
+    Task(Task),
+    /// A submission that the service may have accepted; see [`crate::Unfinished::Unknown`].
+    Unknown(Intent),
+}
+
+impl ClientBuilder {
+    /// Builds a blocking client, and starts its thread.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), imagekiln::Error> {
+    /// let client = imagekiln::Client::builder()
+    ///     .api_key("my key")
+    ///     .base_url("https://api.example.com")
+    ///     .build_blocking()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`build`](Self::build). Kind [`Settings`](crate::ErrorKind::Settings):
+    /// the thread could not be started, or this is async code.
+    pub fn build_blocking(self) -> Result<Client, Error> {
+        refuse_in_async_code()?;
+        let inner = self.build()?;
+        let background = Background::start(&inner)?;
+        Ok(Client { inner, background })
+    }
+}
+
+impl Client {
+    /// Returns the builder of both clients. [`build_blocking`](ClientBuilder::build_blocking)
+    /// builds a blocking one.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// Builds a client from the environment, as [`crate::Client::from_env`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`ClientBuilder::build_blocking`].
+    pub fn from_env() -> Result<Self, Error> {
+        ClientBuilder::from_env()?.build_blocking()
+    }
+
+    /// Submits a request and returns its task once the service has accepted it, as
+    /// [`crate::Client::submit`].
+    ///
+    /// After [`ClientBuilder::submit_deadline`], the submission continues on the thread of the
+    /// client, and [`drain`](Self::drain) returns its task.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::submit`], and kind
+    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn submit(&self, request: impl Submit) -> Result<Task, Error> {
+        let (client, request) = (self.inner.clone(), request.into_request());
+        self.accepted(async move { client.submit(request).await })
+    }
+
+    /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot, as
+    /// [`crate::Client::try_submit`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::try_submit`], and kind
+    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
+        let (client, request) = (self.inner.clone(), request.into_request());
+        self.accepted(async move { client.try_submit(request).await })
+    }
+
+    /// Submits a request like [`submit`](Self::submit), with a label for the
+    /// [journal](crate::journal), as [`crate::Client::submit_labelled`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`submit`](Self::submit).
+    pub fn submit_labelled(
+        &self,
+        request: impl Submit,
+        label: impl Into<String>,
+    ) -> Result<Task, Error> {
+        let (client, request, label) = (self.inner.clone(), request.into_request(), label.into());
+        self.accepted(async move { client.submit_labelled(request, label).await })
+    }
+
+    fn accepted(
+        &self,
+        submission: impl Future<Output = Result<crate::Task, Error>> + Send + 'static,
+    ) -> Result<Task, Error> {
+        Ok(self.of(self.background.run(submission)?))
+    }
+
+    /// Makes a task of the async client blocking.
+    fn of(&self, task: crate::Task) -> Task {
+        Task::new(task, Arc::clone(&self.background))
+    }
+
+    /// Resumes a task, as [`crate::Client::task`]. Sends nothing.
+    pub fn task(&self, reference: TaskRef) -> Task {
+        self.of(self.inner.task(reference))
+    }
+
+    /// Resumes a task from its operation and its id, as [`crate::Client::task_by_id`]. Sends
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::task_by_id`].
+    pub fn task_by_id(
+        &self,
+        operation: &'static Operation,
+        id: impl Into<String>,
+    ) -> Result<Task, Error> {
+        Ok(self.of(self.inner.task_by_id(operation, id)?))
+    }
+
+    /// Resumes a task from the region that accepted it and its id, as [`crate::Client::task_in`].
+    /// Sends nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::task_in`].
+    pub fn task_in(&self, region: Region, id: impl Into<String>) -> Result<Task, Error> {
+        Ok(self.of(self.inner.task_in(region, id)?))
+    }
+
+    /// Returns the unsettled entries of the journal, oldest first, as [`crate::Client::resume`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::resume`], and kind
+    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn resume(&self) -> Result<Vec<Unfinished>, Error> {
+        let client = self.inner.clone();
+        let unfinished = self.background.run(async move { client.resume().await })?;
+        let unfinished = unfinished.into_iter().map(|entry| match entry {
+            crate::Unfinished::Task(task) => Unfinished::Task(self.of(task)),
+            crate::Unfinished::Unknown(intent) => Unfinished::Unknown(intent),
+        });
+        Ok(unfinished.collect())
+    }
+
+    /// Removes a task from the journal, as [`crate::Client::settle`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::settle`], and kind
+    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn settle(&self, task: &TaskRef) -> Result<(), Error> {
+        let (client, task) = (self.inner.clone(), task.clone());
+        self.background.run(async move { client.settle(&task).await })
+    }
+
+    /// Removes an unknown submission from the journal, as [`crate::Client::dismiss`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::dismiss`], and kind
+    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn dismiss(&self, intent: &Intent) -> Result<(), Error> {
+        let (client, intent) = (self.inner.clone(), intent.clone());
+        self.background.run(async move { client.dismiss(&intent).await })
+    }
+
+    /// Makes every submission of this client and its clones fail instead of being retried, as
+    /// [`crate::Client::stop_retrying_submissions`]. May be called from any thread, for example
+    /// from a signal handler's.
+    pub fn stop_retrying_submissions(&self) {
+        self.inner.stop_retrying_submissions();
+    }
+
+    /// Waits until no submission is in flight, and returns the tasks that were accepted after their
+    /// call had ended, as [`crate::Client::drain`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::drain`], and kind
+    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
+        let client = self.inner.clone();
+        self.background.run(async move { client.drain(deadline).await })
+    }
+}
+
+#[cfg(feature = "webhook")]
+impl Client {
+    /// Confirms an event by polling its task once, as [`crate::Client::confirm`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::confirm`], and kind
+    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn confirm(&self, event: &Event, task: &TaskRef) -> Result<Update, Error> {
+        let (client, event, task) = (self.inner.clone(), event.clone(), task.clone());
+        let update = self.background.run(async move { client.confirm(&event, &task).await })?;
+        Ok(Update::new(update, &self.background))
+    }
+
+    /// Returns the reference of the task that an event is about, if this client submitted it, as
+    /// [`crate::Client::task_of`].
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn task_of(&self, event: &Event) -> Result<Option<TaskRef>, Error> {
+        let (client, event) = (self.inner.clone(), event.clone());
+        self.background.run(async move { Ok(client.task_of(&event).await) })
+    }
+
+    /// Confirms an event for a task without a known reference, as [`crate::Client::confirm_in`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::confirm_in`], and kind
+    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn confirm_in(&self, event: &Event, region: Region) -> Result<Update, Error> {
+        let (client, event) = (self.inner.clone(), event.clone());
+        let update = self.background.run(async move { client.confirm_in(&event, region).await })?;
+        Ok(Update::new(update, &self.background))
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
