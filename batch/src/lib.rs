@@ -8,6 +8,9 @@ mod batch;
 mod callbacks;
 mod digest;
 mod error;
+#[cfg(feature = "__fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(feature = "ledger")]
 mod job;
 #[cfg(feature = "ledger")]

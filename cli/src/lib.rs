@@ -14,6 +14,9 @@ mod context;
 mod directory;
 mod exit;
 mod failure;
+#[cfg(feature = "__fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hidden;
 mod history;
 mod interrupt;

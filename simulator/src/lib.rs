@@ -8,6 +8,9 @@ mod control;
 mod endpoints;
 mod error;
 mod faults;
+#[cfg(feature = "__fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod journal;
 mod media;

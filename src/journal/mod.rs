@@ -39,6 +39,8 @@ use std::{error, pin::Pin, sync::Arc};
 
 pub use self::entry::{Entry, Intent};
 pub use self::file::FileJournal;
+#[cfg(feature = "__fuzzing")]
+pub(crate) use self::file::fuzzing;
 use crate::TaskRef;
 
 /// The return type of the methods of [`Journal`].

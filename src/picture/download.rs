@@ -44,8 +44,13 @@ impl Picture {
         // Sent without the key: the signature in the URL grants access.
         let rules = &self.client.deliveries().rules;
         let fetching = delivery::get(service, rules, &self.task, url, attempts, pace.deadline());
-        let Delivery { url, connection, response } =
-            fetching.await.map_err(|error| self.not_fetched(error))?;
+        let delivery = fetching.await.map_err(|error| self.not_fetched(error))?;
+        self.accept(delivery, pace).await
+    }
+
+    /// Reads the head of the response.
+    pub(super) async fn accept(&self, delivery: Delivery, pace: Pace) -> Result<Download, Failure> {
+        let Delivery { url, connection, response } = delivery;
         if response.status() != StatusCode::OK {
             return Err(self.refused(response).await);
         }
@@ -176,7 +181,7 @@ impl Download {
 }
 
 /// Detects stalled downloads, including those from servers that send a byte now and then.
-struct Pace {
+pub(super) struct Pace {
     silence: Duration,
     window_ends: Instant,
     missing: u64,
@@ -184,7 +189,7 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(silence: Duration, until: Instant) -> Self {
+    pub(super) fn new(silence: Duration, until: Instant) -> Self {
         let window_ends = Instant::now() + silence;
         Self { silence, window_ends, missing: MIN_PROGRESS, until }
     }

@@ -3,6 +3,8 @@
 mod attempts;
 mod deliveries;
 mod download;
+#[cfg(feature = "__fuzzing")]
+pub(crate) mod fuzzing;
 mod name;
 mod options;
 mod part;

@@ -5,6 +5,8 @@ mod caller;
 mod deadline;
 mod drift;
 mod exchange;
+#[cfg(feature = "__fuzzing")]
+pub(crate) mod fuzzing;
 mod options;
 mod poll;
 #[cfg(feature = "webhook")]

@@ -1,6 +1,6 @@
 //! Sends one poll: a GET to the polling URL of the task.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use reqwest::header::HeaderMap;
 use tokio::time::{self, Instant};
@@ -138,16 +138,26 @@ async fn get(
         service.connections.abandon(&url, &connection);
     }
     service.record_poll(&url, task, &response);
-    let redaction = Redaction::of_poll(service, task);
+    let update = read(client, task, response, asked_at);
+    tracing::debug!(http_status = status.as_u16(), "polled");
+    update
+}
+
+/// Converts a response to an update, or to an error.
+pub(super) fn read(
+    client: &Client,
+    task: &TaskRef,
+    response: Response,
+    asked_at: SystemTime,
+) -> Result<Update, PollError> {
+    let redaction = Redaction::of_poll(client.service(), task);
     // `Task not found` may come with status code 404. If the body has a status, it takes
     // precedence.
-    let update = match status.is_success() || status.as_u16() == 404 {
+    let update = match response.status.is_success() || response.status.as_u16() == 404 {
         true => read_update(client, task, &response, &redaction, asked_at),
         false => None,
     };
-    let update = update.ok_or_else(|| failed(client, task, response, &redaction));
-    tracing::debug!(http_status = status.as_u16(), "polled");
-    update
+    update.ok_or_else(|| failed(client, task, response, &redaction))
 }
 
 async fn send_poll(

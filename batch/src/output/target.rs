@@ -71,7 +71,7 @@ impl OutputTarget {
     }
 
     /// Returns the output and the key of a location: its last component.
-    pub(super) fn of_location(location: &str) -> Result<(Self, String), Error> {
+    pub(crate) fn of_location(location: &str) -> Result<(Self, String), Error> {
         let path = Path::new(location);
         let key = path.file_name().and_then(|name| name.to_str());
         match (path.parent(), key) {

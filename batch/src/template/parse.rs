@@ -59,11 +59,11 @@ impl Field {
         };
         let field = Self::ALL.into_iter().find(|field| field.name() == name);
         match (field, width) {
-            (None, _) => Err(format!("`{name}` is not a field")),
+            (None, _) => Err(format!("`{}` is not a field", name.escape_debug())),
             (Some(field), None) => Ok(field),
             (Some(Self::Index { .. }), Some(width)) => parse_width(width)
                 .map(|width| Self::Index { width })
-                .ok_or_else(|| format!("`{width}` is not a width such as `04`")),
+                .ok_or_else(|| format!("`{}` is not a width such as `04`", width.escape_debug())),
             (Some(_), Some(_)) => Err(format!("`{name}` cannot have a width")),
         }
     }

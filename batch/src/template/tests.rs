@@ -71,6 +71,8 @@ fn errors_name_the_position() {
         ("{index:0+4}", "`0+4` is not a width"),
         ("{seed:04}", "`seed` cannot have a width"),
         ("{}", "`` is not a field"),
+        ("{\u{1b}[31m}", "`\\u{1b}[31m` is not a field"),
+        ("{index:\n}", "`\\n` is not a width"),
         ("../{name}", "`.` or `..`"),
         ("{name}/..", "`.` or `..`"),
         ("/{name}", "an empty component"),

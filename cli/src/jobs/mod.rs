@@ -65,6 +65,20 @@ pub fn read(source: &Source, defaults: &Defaults) -> Result<Vec<PlannedJob>, Fai
     planner.finish(source)
 }
 
+/// Reads jobs without a file.
+#[cfg(any(test, feature = "__fuzzing"))]
+pub fn read_bytes(
+    format: Format,
+    bytes: &[u8],
+    defaults: &Defaults,
+) -> Result<Vec<PlannedJob>, Failure> {
+    let source = Source::Stdin(format);
+    let mut planner = Planner::new(&source, defaults);
+    lines_of(bytes, format, &mut planner)
+        .map_err(|error| Failure::file("could not read the bytes".to_owned(), error))?;
+    planner.finish(&source)
+}
+
 fn lines_of(input: impl BufRead, format: Format, planner: &mut Planner) -> io::Result<()> {
     match format {
         Format::Jsonl => jsonl::read(input, planner),

@@ -46,8 +46,13 @@ pub fn read(path: &Path) -> Result<File, Failure> {
             return Err(Failure::file(format!("could not read {}", path.display()), error));
         }
     };
-    parse(&text).map_err(|Problem { at, problem, advice }| {
-        let line = text.get(..at).unwrap_or(&text).matches('\n').count() + 1;
+    of_text(path, &text)
+}
+
+/// Reads the text of the file at `path`.
+pub fn of_text(path: &Path, text: &str) -> Result<File, Failure> {
+    parse(text).map_err(|Problem { at, problem, advice }| {
+        let line = text.get(..at).unwrap_or(text).matches('\n').count() + 1;
         Failure::settings(format!("{}, line {line}: {problem}", path.display())).advise(advice)
     })
 }

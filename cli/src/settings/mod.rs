@@ -17,6 +17,8 @@ use std::{
     time::Duration,
 };
 
+#[cfg(feature = "__fuzzing")]
+pub use self::file::of_text;
 use self::{
     file::File,
     names::{DEADLINE, MAX_ACTIVE_TASKS, MODEL, Name, OUTPUT, SIZE},

@@ -8,6 +8,8 @@
 mod applied;
 mod effect;
 mod faulty_body;
+#[cfg(feature = "__fuzzing")]
+pub(crate) mod fuzzing;
 mod grammar;
 mod place;
 mod repeats;

@@ -1,6 +1,8 @@
 //! A journal in a file of JSON lines.
 
 mod disk;
+#[cfg(feature = "__fuzzing")]
+pub(crate) mod fuzzing;
 mod records;
 
 use std::{

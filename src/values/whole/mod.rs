@@ -22,7 +22,7 @@ const FAMILY: usize = 12;
 
 /// How much of a picture has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub enum Extent {
     /// The end has not arrived.
     Partial,
     /// The picture may end here, but the format allows more to follow. Only the end of the response

@@ -6,21 +6,9 @@ use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Map, Value};
 
 use super::{
-    super::{PlannedJob, lines_of, planner::Planner},
+    super::{PlannedJob, read_bytes},
     *,
 };
-
-/// Reads jobs without a file.
-fn read_bytes(
-    format: Format,
-    bytes: &[u8],
-    defaults: &Defaults,
-) -> Result<Vec<PlannedJob>, Failure> {
-    let source = Source::Stdin(format);
-    let mut planner = Planner::new(&source, defaults);
-    lines_of(bytes, format, &mut planner).unwrap();
-    planner.finish(&source)
-}
 
 const COLUMNS: [&str; 6] = ["prompt", "seed", "width", "disable_pup", "name", "model"];
 

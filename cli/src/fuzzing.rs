@@ -1,0 +1,71 @@
+//! The door of the fuzz targets: readers of files and of text for the terminal.
+//!
+//! Not part of the interface. Programs can't rely on anything here.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{
+    args::model,
+    history,
+    jobs::{self, Defaults, Format},
+    report, sanitize, settings,
+};
+use imagekiln::Request;
+
+/// A job of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The line where it begins.
+    pub line: u64,
+    /// Its name.
+    pub name: String,
+    /// The template of its target.
+    pub target: String,
+    /// Its request.
+    pub request: Request,
+}
+
+/// The formats of job files.
+pub const FORMATS: [&str; 3] = Format::NAMES;
+
+/// Reads a job file. The error is what `kiln` prints.
+pub fn jobs(format: &str, bytes: &[u8]) -> Result<Vec<Job>, String> {
+    let (Some(format), Some(model)) = (Format::named(format), model::find("gen-2-pro")) else {
+        return Ok(Vec::new());
+    };
+    let target = jobs::DEFAULT_TARGET.to_owned();
+    let defaults = Defaults { model, settings: Vec::new(), target };
+    let jobs = jobs::read_bytes(format, bytes, &defaults)
+        .map_err(|failure| report::to_people(&failure).to_string())?;
+    let job = |job: jobs::PlannedJob| {
+        let jobs::PlannedJob { line, name, target, request } = job;
+        Job { line, name, target, request }
+    };
+    Ok(jobs.into_iter().map(job).collect())
+}
+
+/// Reads `config.toml`. The error is what `kiln` prints.
+pub fn config(text: &str) -> Result<(), String> {
+    settings::of_text(Path::new("config.toml"), text)
+        .map(drop)
+        .map_err(|failure| report::to_people(&failure).to_string())
+}
+
+/// Reads a submission of the history. Returns its state and its file as it is written again.
+pub fn history(file: &[u8]) -> Option<(&'static str, Vec<u8>)> {
+    let entry: history::Entry = serde_json::from_slice(file).ok()?;
+    entry.destination.target();
+    Some((entry.state(false), serde_json::to_vec(&entry).ok()?))
+}
+
+/// The first 100 characters of a text, without control characters.
+pub fn one_line(text: &str) -> String {
+    sanitize::one_line(text)
+}
+
+/// Complete JSON on one line.
+pub fn json_line(value: &Value) -> String {
+    sanitize::json_line(value)
+}

@@ -1,0 +1,131 @@
+//! Inputs in the form of an HTTP response, and the client that reads them.
+
+use std::{
+    error::Error as _,
+    future::Future,
+    sync::LazyLock,
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use imagekiln::{Client, Error, fuzzing::Reply};
+use reqwest::{
+    StatusCode,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+
+pub const BASE: &str = "http://api.example.com";
+
+/// Secrets of the client, which no input may bring into an error.
+pub const KEY: &str = "kiln-key-7f3a19c2e8";
+pub const SECRET: &str = "webhook-secret-51d0b7";
+pub const SIGNATURE: &str = "polling-signature-a90c44";
+
+/// More than any error takes: every part of an error is bounded.
+const LONGEST_ERROR: usize = 64 * 1024;
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("threads can start")
+});
+
+pub static CLIENT: LazyLock<Client> = LazyLock::new(|| {
+    let builder = Client::builder().api_key(KEY).base_url(BASE).allow_http(true).random_seed(7);
+    builder.wall_clock(now).build().expect("the settings are complete")
+});
+
+pub fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
+}
+
+pub fn run<T>(future: impl Future<Output = T>) -> T {
+    RUNTIME.block_on(future)
+}
+
+/// Reads a status code, headers, an empty line and a body. Anything else is the body of a response
+/// with status code 200.
+pub fn reply(data: &[u8]) -> Reply {
+    head(data).unwrap_or_else(|| Reply {
+        status: StatusCode::OK,
+        headers: HeaderMap::new(),
+        chunks: vec![Bytes::copy_from_slice(data)],
+    })
+}
+
+fn head(data: &[u8]) -> Option<Reply> {
+    let (line, mut rest) = line(data)?;
+    let status = StatusCode::from_bytes(line).ok()?;
+    let mut headers = HeaderMap::new();
+    loop {
+        let (header, after) = self::line(rest)?;
+        rest = after;
+        if header.is_empty() {
+            return Some(Reply { status, headers, chunks: vec![Bytes::copy_from_slice(rest)] });
+        }
+        let colon = header.iter().position(|byte| *byte == b':')?;
+        let name = HeaderName::from_bytes(&header[..colon]).ok()?;
+        let value = HeaderValue::from_bytes(header[colon + 1..].trim_ascii()).ok()?;
+        headers.append(name, value);
+    }
+}
+
+fn line(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = data.iter().position(|byte| *byte == b'\n')?;
+    Some((data[..end].trim_ascii_end(), &data[end + 1..]))
+}
+
+/// The same response in chunks of a few bytes.
+pub fn in_pieces(reply: &Reply) -> Reply {
+    let pieces = |chunk: &Bytes| -> Vec<Bytes> {
+        let size = chunk.len().div_ceil(64).max(7);
+        chunk.chunks(size).map(Bytes::copy_from_slice).collect()
+    };
+    Reply { chunks: reply.chunks.iter().flat_map(pieces).collect(), ..reply.clone() }
+}
+
+/// An error is printed on one bounded line, and neither it nor its causes contain a secret.
+pub fn assert_safe(error: &Error) {
+    let line = error.to_string();
+    assert!(line.len() < LONGEST_ERROR, "{} bytes", line.len());
+    assert!(!line.contains(char::is_control), "{line:?}");
+    let mut texts = vec![line, format!("{error:?}"), error.message()];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        texts.extend([error.to_string(), format!("{error:?}")]);
+        cause = error.source();
+    }
+    texts.iter().for_each(|text| assert_no_secret(text));
+}
+
+pub fn assert_no_secret(text: &str) {
+    for secret in [KEY, SECRET, SIGNATURE] {
+        assert!(!text.contains(secret), "`{secret}` occurs in {text}");
+    }
+}
+
+/// The object of a body that was read as it is, without secrets to remove.
+pub fn plain_object(reply: &Reply) -> Option<Value> {
+    let body = reply.chunks.concat();
+    let text = str::from_utf8(&body).ok().filter(|_| reply.headers.is_empty())?;
+    let value: Value = serde_json::from_str(text).ok()?;
+    let canonical = value.to_string();
+    let has_secret = [KEY, SECRET, SIGNATURE].iter().any(|secret| canonical.contains(secret));
+    (value.is_object() && !has_secret).then_some(value)
+}
+
+/// Every member of an object that is not null is in `kept`. Numbers are compared by value.
+pub fn assert_kept(original: &Value, kept: &Value) {
+    match (original, kept) {
+        (Value::Object(original), Value::Object(kept)) => {
+            for (name, value) in original.iter().filter(|(_, value)| !value.is_null()) {
+                let found = kept.get(name);
+                assert_kept(value, found.unwrap_or_else(|| panic!("`{name}` is missing")));
+            }
+        }
+        (Value::Number(original), Value::Number(kept)) => {
+            assert_eq!(original.as_f64(), kept.as_f64());
+        }
+        (original, kept) => assert_eq!(original, kept),
+    }
+}

@@ -1,0 +1,38 @@
+//! Files that people edit, copy and share.
+
+use imagekiln::recording::Recording;
+use imagekiln_cli::fuzzing;
+
+use crate::exchange::{SECRET, assert_no_secret};
+
+/// A recording that is read is the same after it was written.
+pub fn recording(data: &[u8]) {
+    let Ok(recording) = serde_json::from_slice::<Recording>(data) else { return };
+    let text = serde_json::to_string(&recording).expect("JSON");
+    assert_eq!(serde_json::from_str::<Recording>(&text).expect("a recording"), recording);
+}
+
+/// A submission of the history has the same state after it was written, and is written as before.
+pub fn history(data: &[u8]) {
+    let Some((state, text)) = fuzzing::history(data) else { return };
+    assert_eq!(fuzzing::history(&text), Some((state, text)));
+}
+
+/// An error of `config.toml` names a line of it, has no control characters, and does not quote a
+/// value.
+pub fn config_file(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let Err(error) = fuzzing::config(text) else { return };
+    assert!(!error.contains(|c: char| c.is_control() && c != '\n'), "{error:?}");
+    let line = error.split_once(", line ").and_then(|(_, rest)| rest.split_once(':'));
+    let line: usize = line.and_then(|(line, _)| line.parse().ok()).expect("a line");
+    assert!((1..=text.matches('\n').count() + 1).contains(&line), "line {line}");
+    let is_value = |line: &str| match (line.find('='), line.find(SECRET)) {
+        (_, None) => true,
+        (Some(equals), Some(at)) => equals < at && !line.contains('{'),
+        (None, Some(_)) => false,
+    };
+    if text.lines().all(is_value) {
+        assert_no_secret(&error);
+    }
+}

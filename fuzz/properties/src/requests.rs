@@ -1,0 +1,43 @@
+//! Requests in their stored form.
+
+use std::collections::HashSet;
+
+use imagekiln::{Request, fuzzing};
+use serde_json::{Map, Value};
+
+use crate::exchange::{SECRET, assert_no_secret, assert_safe, run};
+
+/// A request that is read is the same after it was stored, without its secret. What `validate`
+/// accepts can be sent: its body is an object with all of its fields.
+pub fn stored_request(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let request = match Request::from_json(text) {
+        Ok(request) => request,
+        Err(error) => {
+            if !text.contains(SECRET) {
+                assert_safe(&error);
+            }
+            return;
+        }
+    };
+    let is_secret_set = request.has_field("webhook_secret");
+    if let (Ok(stored), false) = (request.to_json(), is_secret_set) {
+        assert_eq!(Request::from_json(&stored).expect("a stored request"), request, "{stored}");
+    }
+    if request.validate().is_ok() && !request.reads_files() {
+        let body = run(fuzzing::body(&request)).expect("no file is read");
+        let body: Map<String, Value> = serde_json::from_slice(&body).expect("the body is JSON");
+        let outline = request.outline();
+        let names =
+            |object: &Map<String, Value>| -> HashSet<String> { object.keys().cloned().collect() };
+        assert_eq!(names(&body), names(&outline));
+        request.to_json().expect("a valid request can be stored");
+    }
+    if !is_secret_set && !text.contains(SECRET) {
+        let secret = request.field("webhook_secret", SECRET);
+        assert_no_secret(&format!("{secret:?} {:?} {:?}", secret.outline(), secret.to_json()));
+        if let Err(error) = secret.validate() {
+            assert_safe(&error);
+        }
+    }
+}

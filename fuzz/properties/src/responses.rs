@@ -1,0 +1,91 @@
+//! Responses to polls and to submissions.
+
+use std::sync::LazyLock;
+
+use imagekiln::{Answer, Request, Submit, TaskRef, TaskStatus, fuzzing, types::Gen2Pro};
+use url::Url;
+
+use crate::exchange::{
+    BASE, CLIENT, SECRET, SIGNATURE, assert_kept, assert_no_secret, assert_safe, in_pieces,
+    plain_object, reply, run,
+};
+
+static TASK: LazyLock<TaskRef> = LazyLock::new(|| {
+    let url = format!("{BASE}/v1/get_result?id=t1&signature={SIGNATURE}");
+    TaskRef::new("t1", url, Some("gen-2-pro".to_owned()))
+});
+
+/// A poll response is an update or an error about the task, however it arrives. The update has a
+/// picture exactly if the status is `Ready`, and keeps every member. Nothing contains a secret.
+pub fn poll_response(data: &[u8]) {
+    let reply = reply(data);
+    let outcome = run(fuzzing::poll(&CLIENT, &TASK, reply.clone()));
+    let pieces = run(fuzzing::poll(&CLIENT, &TASK, in_pieces(&reply)));
+    assert_eq!(format!("{outcome:?}"), format!("{pieces:?}"), "the chunks matter");
+    let update = match outcome {
+        Ok(update) => update,
+        Err(error) => {
+            assert_eq!(error.task(), Some(&*TASK));
+            return assert_safe(&error);
+        }
+    };
+    assert_no_secret(&format!("{update:?}"));
+    let status = update.status();
+    assert_eq!(TaskStatus::from(status.as_str()), *status);
+    assert!(!status.to_string().contains(char::is_control), "{status}");
+    assert_eq!(update.picture().is_some(), *status == TaskStatus::Ready);
+    if let Some(picture) = update.picture() {
+        let url = Url::parse(picture.address().reveal()).expect("the delivery URL is a URL");
+        assert!(matches!(url.scheme(), "http" | "https") && url.has_host(), "{url}");
+    }
+    if let Some(object) = plain_object(&reply) {
+        assert_kept(&object, &serde_json::to_value(update.answer()).expect("JSON"));
+    }
+}
+
+/// A submission response is a task that can be polled, or an error. The task is the same after it
+/// was stored, the answer keeps every member, and nothing contains a secret.
+pub fn submission_response(data: &[u8]) {
+    static REQUEST: LazyLock<Request> = LazyLock::new(|| {
+        Gen2Pro::new("a red fox in the snow").webhook_secret(SECRET).into_request()
+    });
+    let reply = reply(data);
+    let outcome = run(fuzzing::submission(&CLIENT, &REQUEST, reply.clone()));
+    let pieces = run(fuzzing::submission(&CLIENT, &REQUEST, in_pieces(&reply)));
+    assert_eq!(format!("{outcome:?}"), format!("{pieces:?}"), "the chunks matter");
+    let (task, answer) = match outcome {
+        Ok(Some(accepted)) => accepted,
+        Ok(None) => return,
+        Err(error) => return assert_safe(&error),
+    };
+    assert_no_secret(&format!("{task:?} {answer:?}"));
+    assert!(!task.id().is_empty());
+    assert!(Url::parse(task.polling_url().reveal()).is_ok(), "{task:?}");
+    let stored = serde_json::to_string(&task).expect("JSON");
+    assert_eq!(serde_json::from_str::<TaskRef>(&stored).expect("a reference"), task);
+    let stem = fuzzing::file_stem(&task);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    assert!(stem.len() < 240 && stem.chars().all(is_plain) && !stem.starts_with('.'), "{stem}");
+    assert_answer_kept(&reply, answer.as_ref());
+}
+
+/// The client replaces the id and the polling URL by those that it uses.
+fn assert_answer_kept(reply: &fuzzing::Reply, answer: Option<&Answer>) {
+    let Some(mut object) = plain_object(reply) else { return };
+    // The task may be in a member of the object.
+    if object.get("id").is_none() {
+        return;
+    }
+    let kept = match answer {
+        Some(Answer::Async(answer)) => serde_json::to_value(answer),
+        Some(Answer::Webhook(answer)) => serde_json::to_value(answer),
+        _ => return,
+    };
+    let members = object.as_object_mut().expect("an object");
+    let usable =
+        |id: &serde_json::Value| id.is_number() || id.as_str().is_some_and(|id| !id.is_empty());
+    if members.get("id").is_some_and(usable) {
+        members.retain(|name, _| name != "id" && name != "polling_url");
+        assert_kept(&object, &kept.expect("JSON"));
+    }
+}

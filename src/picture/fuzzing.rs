@@ -1,0 +1,42 @@
+//! What the fuzz targets call of this module.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use reqwest::Response;
+use tokio::time::Instant;
+
+use super::{Failure, Picture, download::Pace};
+use crate::{Address, Client, Error, FileKind, TaskRef, transport::delivery::Delivery};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Downloads the picture of a response from `address`, which is a URL. Returns its format and what
+/// has arrived.
+pub(crate) async fn download(
+    client: &Client,
+    task: &TaskRef,
+    address: Address,
+    response: Response,
+) -> Result<(FileKind, Vec<u8>), Error> {
+    let picture = Picture::new(client.clone(), task.clone(), address, UNIX_EPOCH);
+    receive(&picture, response).await.map_err(Failure::into_error)
+}
+
+async fn receive(picture: &Picture, response: Response) -> Result<(FileKind, Vec<u8>), Failure> {
+    let url = picture.address.parse().map_err(|error| {
+        Failure::Permanent(picture.failed("the address is not a URL").with_source(error))
+    })?;
+    let connection = picture.client.service().connections.to(&url);
+    let delivery = Delivery { url, connection, response };
+    let mut download = picture.accept(delivery, Pace::new(LIMIT, Instant::now() + LIMIT)).await?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = download.next().await? {
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok((download.check()?, bytes))
+}
+
+/// The name of the file of a task's picture, without an extension.
+pub(crate) fn file_stem(task: &TaskRef) -> String {
+    super::name::file_stem(task)
+}
