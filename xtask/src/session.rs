@@ -1,5 +1,5 @@
-//! `cargo xtask session`: records the session in the README of `kiln` and its picture again, and makes
-//! the pictures of the book.
+//! `cargo xtask session`: records the session in the README of `kiln` and its picture again, and
+//! makes the pictures of the book.
 
 use std::process::{Command, ExitCode};
 

@@ -11,8 +11,8 @@ use super::root;
 use crate::bench::Place;
 use imagekiln_testbed::{browser::Browser, picture};
 
-/// The page that a command of `docs/fleet.md` writes. Its picture has ids and the time, so it is not
-/// compared.
+/// The page that a command of `docs/fleet.md` writes. Its picture has ids and the time, so it is
+/// not compared.
 const SHEET: &str = "pictures/report.html";
 const SHEET_PICTURE: &str = "docs/pictures/contact-sheet.png";
 
@@ -62,6 +62,7 @@ pub fn compare(place: &Place, page: &str) {
 pub fn photograph(url: &str, condition: &str, height: u32, path: &str) {
     let picture = Runtime::new().unwrap().block_on(Browser::with(async |browser| {
         browser.resize(1000, height).await;
+        browser.devtools("Emulation.setScrollbarsHidden", json!({ "hidden": true })).await;
         browser.open(url).await;
         browser.wait(condition).await;
         browser.devtools("Page.captureScreenshot", json!({})).await

@@ -1,12 +1,12 @@
-//! The pages of the simulator that the book shows. Their pictures have times, so only what they show
-//! is tested.
+//! The pages of the simulator that the book shows. Their pictures have times, so only what they
+//! show is tested.
 
 use std::thread;
 
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::pictures;
+use super::{commands, pictures};
 use crate::{bench::Bench, server::Server};
 use imagekiln_simulator::WebhookState;
 
@@ -16,6 +16,10 @@ const WEBHOOKS: &str = "docs/pictures/webhooks.png";
 #[test]
 fn the_simulator_shows_requests_and_webhooks() {
     let bench = Bench::new();
+    if !commands::has_curl(&bench) {
+        eprintln!("not run, because it needs curl 7.82");
+        return;
+    }
     let receiver = Server::new();
     let url = format!("{}/hooks", receiver.url());
     let answering = thread::spawn(move || receiver.next().respond(200, &json!({})));
