@@ -7,6 +7,7 @@ mod corrections;
 mod derived;
 mod diff;
 mod exercise;
+mod fuzz;
 mod generators;
 mod imports;
 mod interface;
@@ -37,6 +38,7 @@ enum Command {
     Diff(diff::Arguments),
     Conformance(conformance::Arguments),
     Exercise(exercise::Arguments),
+    Fuzz(fuzz::Arguments),
     Generators(generators::Arguments),
     Session(session::Arguments),
     KillTest(kill_test::Arguments),
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Exercise(arguments) => exercise::run(&arguments),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Generators(arguments) => generators::run(&arguments),
         Command::Session(arguments) => session::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),

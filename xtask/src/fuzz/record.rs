@@ -1,0 +1,179 @@
+//! The record of all runs, `fuzz/runs.tsv`, and its sums in `docs/reliability.md`.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write as _},
+    fs,
+    path::Path,
+    process::Command,
+    thread,
+};
+
+use anyhow::{Context, Result, ensure};
+
+const RECORD: &str = "fuzz/runs.tsv";
+const PAGE: &str = "docs/reliability.md";
+
+/// The lines around the sums.
+const START: &str = "<!-- The sums of fuzz/runs.tsv, written by `cargo xtask fuzz`. -->\n";
+const END: &str = "<!-- End of the sums. -->";
+
+/// A run of a target.
+#[derive(Debug, Default)]
+pub struct Run {
+    target: String,
+    seconds: u64,
+    pub executions: u64,
+    /// The coverage features that libFuzzer counts, with those of earlier runs.
+    features: u64,
+    pub findings: u64,
+    date: String,
+    machine: String,
+    commit: String,
+}
+
+impl Run {
+    pub fn new(target: &str) -> Result<Self> {
+        let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
+        Ok(Self {
+            target: target.to_owned(),
+            date: line_of("date", &["-u", "+%F"])?,
+            machine: format!("{} with {cores} cores", std::env::consts::ARCH),
+            commit: line_of("git", &["rev-parse", "--short", "HEAD"])?,
+            ..Self::default()
+        })
+    }
+
+    /// Reads a line of libFuzzer. Returns whether it is only progress.
+    pub fn read(&mut self, line: &str) -> bool {
+        let mut words = line.split_whitespace();
+        let is_progress = words.next().is_some_and(|word| {
+            word.strip_prefix('#').is_some_and(|count| count.parse::<u64>().is_ok())
+        });
+        if is_progress {
+            let features = words.skip_while(|word| *word != "ft:").nth(1);
+            self.features = features.and_then(|count| count.parse().ok()).unwrap_or(self.features);
+            return true;
+        }
+        let number = |prefix: &str| line.strip_prefix(prefix)?.trim().parse().ok();
+        if let Some(count) = number("stat::number_of_executed_units:") {
+            self.executions = count;
+        }
+        if let Some(rate) = number("stat::average_exec_per_sec:").filter(|rate| *rate > 0) {
+            self.seconds = self.executions / rate;
+        }
+        // `Done 1234 runs in 61 second(s)` is exact.
+        if let Some((_, time)) = line.strip_prefix("Done ").and_then(|rest| rest.split_once(" in "))
+        {
+            let seconds = time.split(' ').next().and_then(|seconds| seconds.parse().ok());
+            self.seconds = seconds.unwrap_or(self.seconds);
+        }
+        line.starts_with("stat::")
+    }
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, seconds, executions, features, findings, date, machine, commit } = self;
+        write!(f, "{target}\t{seconds}\t{executions}\t{features}\t{findings}\t")?;
+        write!(f, "{date}\t{machine}\t{commit}")
+    }
+}
+
+/// The first line that a program prints.
+fn line_of(program: &str, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.with_context(|| format!("could not start {program}"))?;
+    ensure!(output.status.success(), "{program} failed ({})", output.status);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Adds a run to the record, and its figures to the page.
+pub fn add(root: &Path, run: &Run) -> Result<()> {
+    let read = |name: &str| {
+        fs::read_to_string(root.join(name)).with_context(|| format!("could not read {name}"))
+    };
+    let write = |name: &str, text: String| {
+        fs::write(root.join(name), text).with_context(|| format!("could not write {name}"))
+    };
+    let record = format!("{}{run}\n", read(RECORD)?);
+    let page = with_sums(&read(PAGE)?, &record)?;
+    write(RECORD, record)?;
+    write(PAGE, page)
+}
+
+/// The page with the sums of a record.
+fn with_sums(page: &str, record: &str) -> Result<String> {
+    let parts = page.split_once(START).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(END)?;
+        Some((before, after))
+    });
+    let (before, after) = parts.with_context(|| format!("{PAGE} has no place for the sums"))?;
+    Ok(format!("{before}{START}{}{END}{after}", sums(record)?))
+}
+
+fn sums(record: &str) -> Result<String> {
+    let mut sums: BTreeMap<&str, [u64; 4]> = BTreeMap::new();
+    for line in record.lines().skip(1) {
+        let mut cells = line.split('\t');
+        let target = cells.next().unwrap_or_default();
+        let sum = sums.entry(target).or_default();
+        for (index, sum) in sum.iter_mut().enumerate() {
+            let number: u64 = cells
+                .next()
+                .and_then(|cell| cell.parse().ok())
+                .with_context(|| format!("could not parse this line of {RECORD}: {line}"))?;
+            // Features are those of all runs so far.
+            *sum = if index == 2 { number.max(*sum) } else { *sum + number };
+        }
+    }
+    let mut table = "\n| target | seconds | executions | features | findings |\n\
+                     |---|---|---|---|---|\n"
+        .to_owned();
+    for (target, [seconds, executions, features, findings]) in sums {
+        let _ =
+            writeln!(table, "| `{target}` | {seconds} | {executions} | {features} | {findings} |");
+    }
+    table.push('\n');
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_the_sums_of_the_record() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+        let page = read(PAGE);
+        assert!(with_sums(&page, &read(RECORD)).unwrap() == page, "run `cargo xtask fuzz`");
+    }
+
+    #[test]
+    fn the_output_of_libfuzzer_is_read() {
+        let mut run = Run::default();
+        let lines = [
+            "INFO: seed corpus: files: 14 min: 1b max: 21b total: 84b rss: 44Mb",
+            "#15\tINITED cov: 77 ft: 82 corp: 13/78b exec/s: 0 rss: 45Mb",
+            "#2097152\tpulse  cov: 91 ft: 120 corp: 25/210b lim: 17463 exec/s: 699050 rss: 398Mb",
+            "Done 2340011 runs in 3 second(s)",
+            "stat::number_of_executed_units: 2340011",
+            "stat::average_exec_per_sec:     780003",
+        ];
+        let progress: Vec<_> = lines.iter().map(|line| run.read(line)).collect();
+        assert_eq!(progress, [false, true, true, false, true, true]);
+        assert_eq!((run.executions, run.seconds, run.features), (2_340_011, 3, 120));
+    }
+
+    #[test]
+    fn seconds_executions_and_findings_are_added() {
+        let head = "target\tseconds\texecutions\tfeatures\tfindings\tdate\tmachine\tcommit\n";
+        let record =
+            format!("{head}b\t1\t10\t5\t0\t\t\t\na\t2\t20\t7\t1\t\t\t\nb\t3\t30\t4\t1\t\t\t\n");
+        let table = sums(&record).unwrap();
+        assert!(table.contains("| `a` | 2 | 20 | 7 | 1 |\n| `b` | 4 | 40 | 5 | 1 |\n"), "{table}");
+        assert!(sums(&format!("{head}b\tone\n")).is_err());
+    }
+}
