@@ -33,7 +33,7 @@ pub fn reader(item: &syn::ItemStruct, objects: &HashSet<String>) -> TokenStream 
     quote! {
         impl crate::contract::ReadAnswer for types::#name {
             fn read(
-                value: &serde_json::Value,
+                value: serde_json::Value,
                 unexpected: &mut crate::contract::Unexpected,
             ) -> Option<Self> {
                 let mut fields = crate::contract::AnswerFields::of(value, unexpected)?;

@@ -11,11 +11,11 @@ use crate::Extra;
 pub(crate) trait ReadAnswer: Sized {
     /// Returns `None` if the value has a different type or a required member is missing. Adds what
     /// the contract does not define to `unexpected`.
-    fn read(value: &Value, unexpected: &mut Unexpected) -> Option<Self>;
+    fn read(value: Value, unexpected: &mut Unexpected) -> Option<Self>;
 }
 
 /// Reads a response, and returns what the contract does not define in it.
-pub(crate) fn read_answer<T: ReadAnswer>(value: &Value) -> (Option<T>, Unexpected) {
+pub(crate) fn read_answer<T: ReadAnswer>(value: Value) -> (Option<T>, Unexpected) {
     let mut unexpected = Unexpected::default();
     let answer = T::read(value, &mut unexpected);
     (answer, unexpected)
@@ -30,8 +30,9 @@ pub(crate) struct AnswerFields<'a> {
 }
 
 impl<'a> AnswerFields<'a> {
-    pub(crate) fn of(value: &Value, unexpected: &'a mut Unexpected) -> Option<Self> {
-        Some(Self { members: value.as_object()?.clone(), mistyped: Vec::new(), unexpected })
+    pub(crate) fn of(value: Value, unexpected: &'a mut Unexpected) -> Option<Self> {
+        let Value::Object(members) = value else { return None };
+        Some(Self { members, mistyped: Vec::new(), unexpected })
     }
 
     /// Takes the member `name`. If its value does not have the type, it stays for
@@ -43,7 +44,7 @@ impl<'a> AnswerFields<'a> {
     /// As [`take`](Self::take), for an object whose fields are read one by one.
     pub(crate) fn take_object<T: ReadAnswer>(&mut self, name: &str) -> Option<T> {
         self.take_if(name, |value, unexpected| {
-            let (object, inner) = read_answer(value);
+            let (object, inner) = read_answer(value.clone());
             unexpected.within(name, inner);
             object
         })

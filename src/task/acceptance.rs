@@ -5,7 +5,7 @@ use url::Url;
 
 use super::{TaskRef, drift::Findings};
 use crate::{
-    Address, Operation,
+    Operation,
     client::result_url,
     contract::{Unexpected, read_answer},
     transport::{redaction::Redaction, response::Response},
@@ -78,13 +78,13 @@ impl FoundTask<'_> {
         let mistyped = mistyped_references(&value);
         insert(&mut value, "id", self.task.id());
         if value.get("polling_url").is_none_or(Value::is_null)
-            && let (Some(answer), unexpected) = read_answer::<AsyncWebhookResponse>(&value)
+            && let (Some(answer), unexpected) = read_answer::<AsyncWebhookResponse>(value.clone())
         {
             let findings = self.findings("AsyncWebhookResponse", [mistyped, unexpected]);
             return (Some(Answer::Webhook(answer)), findings);
         }
         insert(&mut value, "polling_url", self.task.polling_url().reveal());
-        let (answer, unexpected) = read_answer::<AsyncResponse>(&value);
+        let (answer, unexpected) = read_answer::<AsyncResponse>(value);
         let findings = self.findings("AsyncResponse", [mistyped, unexpected]);
         (answer.map(Answer::Async), findings)
     }
@@ -143,7 +143,7 @@ fn polling_url_of(object: &Value, base: &Url, redaction: &Redaction) -> Option<U
     // Resolves a polling URL without a host against the base URL.
     let url = base.join(text).ok()?;
     // The printed form of the polling URL must not contain the key.
-    (!redaction.is_in(&Address::from(url.clone()).to_string())).then_some(url)
+    (!redaction.is_in_printed(&url)).then_some(url)
 }
 
 /// Derives an id for a task of which only the polling URL is known.

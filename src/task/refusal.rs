@@ -81,7 +81,7 @@ pub(super) fn error_of(
 fn report(client: &Client, operation: Option<&str>, response: &Response, redaction: &Redaction) {
     let Some(mut body) = response.document().cloned() else { return };
     redaction.redact_json(&mut body);
-    let (answer, unexpected) = read_answer::<HttpValidationError>(&body);
+    let (answer, unexpected) = read_answer::<HttpValidationError>(body);
     let mut findings =
         Findings { operation, response: "HTTPValidationError", unexpected, ..Findings::default() };
     let violations = answer.iter().flat_map(|answer| &answer.detail).take(MOST_VIOLATIONS);

@@ -65,7 +65,7 @@ pub(super) fn read_update(
 ) -> Option<Update> {
     let mut object = response.object()?.clone();
     redaction.redact_json_except_urls(&mut object);
-    let (answer, unexpected) = read_answer::<PollResult>(&object);
+    let (answer, unexpected) = read_answer::<PollResult>(object);
     let status = response.get("status").and_then(Value::as_str);
     let status = status.map(|status| TaskStatus::from(redaction.redact(status).as_str()));
     report(client, task, response, status.as_ref(), unexpected);

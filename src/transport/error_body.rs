@@ -72,7 +72,7 @@ pub(crate) fn named(status: StatusCode) -> String {
 fn answer(body: &Value, redaction: &Redaction) -> Option<HttpValidationError> {
     let mut body = body.clone();
     redaction.redact_json(&mut body);
-    read_answer(&body).0
+    read_answer(body).0
 }
 
 fn cleaned(violation: Violation, redaction: &Redaction) -> Violation {

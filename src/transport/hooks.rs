@@ -36,8 +36,9 @@ impl fmt::Debug for Hooks {
 
 impl ClientHooks<Hooks> for Client {
     async fn pre<E>(&self, request: &mut Request, _: &OperationInfo) -> Result<(), Error<E>> {
-        let path = with_prefix(request.url().path(), &self.inner().service.model_prefix);
-        request.url_mut().set_path(&path);
+        if let Some(path) = with_prefix(request.url().path(), &self.inner().service.model_prefix) {
+            request.url_mut().set_path(&path);
+        }
         Ok(())
     }
 
@@ -62,19 +63,20 @@ pub(crate) fn path_of(base: &str, request: &crate::Request, prefix: &str) -> Str
         operation.path_parameters.iter().fold(operation.path.to_owned(), |path, parameter| {
             path.replace(&format!("{{{}}}", parameter.name), request.path_value(parameter.name))
         });
-    with_prefix(&format!("{}{path}", base.trim_end_matches('/')), prefix)
+    let path = format!("{}{path}", base.trim_end_matches('/'));
+    with_prefix(&path, prefix).unwrap_or(path)
 }
 
 /// Replaces the neutral prefix of the model name: `/v1/gen-2-pro` with the prefix `xyz` becomes
-/// `/v1/xyz-2-pro`. Other paths are unchanged.
-fn with_prefix(path: &str, prefix: &str) -> String {
-    // Search from the end: the base URL may have its own path.
-    let Some(at) = path.rfind("/v1/") else { return path.to_owned() };
-    let (base, model) = path.split_at(at + "/v1/".len());
-    match model.strip_prefix(NEUTRAL_PREFIX) {
-        Some(rest) if rest.starts_with('-') => format!("{base}{prefix}{rest}"),
-        _ => path.to_owned(),
+/// `/v1/xyz-2-pro`. Returns `None` if the path stays the same.
+fn with_prefix(path: &str, prefix: &str) -> Option<String> {
+    if prefix == NEUTRAL_PREFIX {
+        return None;
     }
+    // Search from the end: the base URL may have its own path.
+    let (base, model) = path.split_at(path.rfind("/v1/")? + "/v1/".len());
+    let rest = model.strip_prefix(NEUTRAL_PREFIX).filter(|rest| rest.starts_with('-'))?;
+    Some(format!("{base}{prefix}{rest}"))
 }
 
 #[cfg(test)]
@@ -83,16 +85,15 @@ mod tests {
 
     #[test]
     fn only_the_model_name_prefix_is_replaced() {
-        assert_eq!(with_prefix("/v1/gen-2-pro", "xyz"), "/v1/xyz-2-pro");
-        assert_eq!(
-            with_prefix("/proxy/v1/gen-tools/deblur-v1", "xyz"),
-            "/proxy/v1/xyz-tools/deblur-v1"
-        );
-        assert_eq!(with_prefix("/gen-1/v1/finetune", "xyz"), "/gen-1/v1/finetune");
-        assert_eq!(with_prefix("/v1/general", "xyz"), "/v1/general");
-        assert_eq!(
-            with_prefix("/v1/gen-2-klein-9b-kv-finetuned", "xyz"),
-            "/v1/xyz-2-klein-9b-kv-finetuned"
-        );
+        for (path, expected) in [
+            ("/v1/gen-2-pro", Some("/v1/xyz-2-pro")),
+            ("/proxy/v1/gen-tools/deblur-v1", Some("/proxy/v1/xyz-tools/deblur-v1")),
+            ("/gen-1/v1/finetune", None),
+            ("/v1/general", None),
+            ("/v1/gen-2-klein-9b-kv-finetuned", Some("/v1/xyz-2-klein-9b-kv-finetuned")),
+        ] {
+            assert_eq!(with_prefix(path, "xyz").as_deref(), expected, "{path}");
+            assert_eq!(with_prefix(path, "gen"), None, "{path}");
+        }
     }
 }

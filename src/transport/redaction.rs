@@ -58,6 +58,9 @@ impl Redaction {
 
     /// Replaces the secrets in `text`. Does not truncate.
     pub(crate) fn redact(&self, text: &str) -> String {
+        if !self.is_in(text) {
+            return text.to_owned();
+        }
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), REDACTED))
     }
 
@@ -78,14 +81,33 @@ impl Redaction {
     }
 
     fn redact_unless(&self, is_kept: fn(&str) -> bool, value: &mut Value) {
+        // Replacing rebuilds every object, and hardly any response contains a secret.
+        if self.is_in_json(is_kept, value) {
+            self.replace_unless(is_kept, value);
+        }
+    }
+
+    fn is_in_json(&self, is_kept: fn(&str) -> bool, value: &Value) -> bool {
+        let is_in = |value| self.is_in_json(is_kept, value);
+        match value {
+            Value::String(text) => !is_kept(text) && self.is_in(text),
+            Value::Array(values) => values.iter().any(is_in),
+            Value::Object(members) => {
+                members.iter().any(|(name, value)| self.is_in(name) || is_in(value))
+            }
+            _ => false,
+        }
+    }
+
+    fn replace_unless(&self, is_kept: fn(&str) -> bool, value: &mut Value) {
         match value {
             Value::String(text) if !is_kept(text) && self.is_in(text) => *text = self.redact(text),
             Value::Array(values) => {
-                values.iter_mut().for_each(|value| self.redact_unless(is_kept, value));
+                values.iter_mut().for_each(|value| self.replace_unless(is_kept, value));
             }
             Value::Object(members) => {
                 let redacted = std::mem::take(members).into_iter().map(|(name, mut value)| {
-                    self.redact_unless(is_kept, &mut value);
+                    self.replace_unless(is_kept, &mut value);
                     (self.redact(&name), value)
                 });
                 *members = redacted.collect();
@@ -96,6 +118,15 @@ impl Redaction {
 
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(secret.as_str()))
+    }
+
+    /// Whether a secret is in the printed form of a URL.
+    pub(crate) fn is_in_printed(&self, url: &Url) -> bool {
+        // The printed form omits the user and ends before the query, so without a user it is the
+        // beginning of the URL.
+        let has_user = !url.username().is_empty() || url.password().is_some();
+        (has_user || self.is_in(url.as_str()))
+            && self.is_in(&Address::from(url.clone()).to_string())
     }
 
     fn add_json(&mut self, value: &Value, secret: bool) {
@@ -164,8 +195,65 @@ fn encoded(text: &str) -> String {
 /// Whether the name suggests that a field is secret, including fields that the contract does not
 /// define.
 pub(crate) fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
     ["secret", "token", "password", "passwd", "credential", "api_key", "apikey", "authorization"]
         .iter()
-        .any(|word| name.contains(word))
+        .any(|word| {
+            let mut parts = name.as_bytes().windows(word.len());
+            parts.any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use url::Url;
+
+    use super::{Redaction, is_secret};
+    use crate::Address;
+
+    #[test]
+    fn a_secret_in_the_printed_form_of_a_url_is_found() {
+        for (url, expected) in [
+            ("https://a.example/poll?id=1", false),
+            ("https://a.example/poll?key=KEY-1234", false),
+            ("https://a.example/poll#KEY-1234", false),
+            ("https://KEY-1234@a.example/poll", false),
+            ("https://u:KEY-1234@a.example/poll", false),
+            ("https://a.example/KEY-1234/poll", true),
+            ("https://u@a.example/KEY-1234?id=1", true),
+        ] {
+            let mut redaction = Redaction(Vec::new());
+            redaction.add("KEY-1234");
+            let url = Url::parse(url).unwrap();
+            let printed = Address::from(url.clone()).to_string();
+            assert_eq!(redaction.is_in(&printed), expected, "{printed}");
+            assert_eq!(redaction.is_in_printed(&url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_replaced_in_names_and_at_every_depth() {
+        let mut redaction = Redaction(Vec::new());
+        redaction.add("KEY-1234");
+        let mut value = json!({
+            "a": [{ "KEY-1234": 1, "b": "x KEY-1234" }, "https://a.example/?KEY-1234"],
+            "c": "plain",
+        });
+        redaction.redact_json_except_urls(&mut value);
+        let expected = json!({
+            "a": [{ "[redacted]": 1, "b": "x [redacted]" }, "https://a.example/?KEY-1234"],
+            "c": "plain",
+        });
+        assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn names_of_secrets_are_found_in_any_case() {
+        for name in ["webhook_secret", "apiKey", "X-Authorization", "TOKEN", "my_passwords"] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["", "prompt", "seed", "toke", "api key"] {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
 }

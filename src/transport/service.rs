@@ -61,7 +61,9 @@ impl Service {
         subject: Subject<'_>,
         headers: &mut HeaderMap,
     ) -> Observation {
-        headers.extend(self.default_headers.clone());
+        if !self.default_headers.is_empty() {
+            headers.extend(self.default_headers.clone());
+        }
         let observation = self.middlewares.begin(purpose, url, subject, headers);
         // The key is set last, so that nothing can replace it.
         headers.insert(KEY_HEADER, self.key.header());

@@ -1,7 +1,7 @@
 //! Finds problems that prevent sending the request as the caller intended, regardless of the
 //! contract.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ const MAX_LEVELS: usize = 126;
 
 pub(super) fn violations(request: &Request) -> Vec<Violation> {
     let mut found = request.faults.clone();
-    let mut times_set = HashMap::new();
+    let mut times_set = BTreeMap::new();
     for (name, value) in &request.fields {
         let times = times_set.entry(name.as_str()).or_insert(0_usize);
         *times += 1;
