@@ -11,11 +11,11 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{Progress, pool::Pool};
+use super::{Progress, pool::Pool, stream::RAW_FRAME};
 use crate::values::image_file::{self, Fingerprint};
 
-/// Raw bytes per chunk. A multiple of 3, so that encoded chunks can be joined without padding.
-const CHUNK: usize = 384 * 1024;
+/// Frames per chunk. Each chunk costs a switch between threads.
+const FRAMES: usize = 8;
 
 /// The channel capacity: one encoded chunk being sent and one ready to send.
 const AHEAD: usize = 2;
@@ -62,22 +62,26 @@ impl PlannedFile {
     fn send(&self, pool: &Arc<Pool>, sender: &mpsc::Sender<io::Result<Bytes>>) -> io::Result<()> {
         let mut file = image_file::open(&self.path)?;
         self.must_be_unchanged(&file)?;
-        let mut raw = Vec::with_capacity(CHUNK);
+        let mut raw = vec![0; RAW_FRAME];
         let mut left = self.length();
         while left > 0 {
-            raw.clear();
-            let take = left.min(CHUNK as u64);
-            (&mut file).take(take).read_to_end(&mut raw)?;
-            left -= take;
-            if raw.len() as u64 != take {
-                return Err(changed());
+            let mut chunk = pool.buffer();
+            for _ in 0..FRAMES {
+                // Encoded in small pieces, while they are in the cache.
+                let raw = &mut raw[..left.min(RAW_FRAME as u64) as usize];
+                file.read_exact(raw).map_err(or_changed)?;
+                chunk.encode(raw);
+                left -= raw.len() as u64;
+                if left == 0 {
+                    break;
+                }
             }
             if left == 0 {
                 // Checked before the last chunk, so that the service never receives a complete file
                 // that has changed.
                 self.must_be_unchanged(&file)?;
             }
-            if sender.blocking_send(Ok(pool.encode(&raw))).is_err() {
+            if sender.blocking_send(Ok(Bytes::from_owner(chunk))).is_err() {
                 return Ok(());
             }
         }
@@ -89,6 +93,14 @@ impl PlannedFile {
             true => Ok(()),
             false => Err(changed()),
         }
+    }
+}
+
+/// The end of the file before its planned length is a change.
+fn or_changed(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => changed(),
+        _ => error,
     }
 }
 

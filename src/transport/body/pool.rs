@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use base64::{Engine, encoded_len};
-use bytes::Bytes;
 
 use crate::values::base64_text::STANDARD;
 
@@ -12,23 +11,31 @@ use crate::values::base64_text::STANDARD;
 #[derive(Default)]
 pub(super) struct Pool(Mutex<Vec<Vec<u8>>>);
 
-struct Pooled {
+/// A buffer with base64, which returns to its pool when it is dropped.
+pub(super) struct Pooled {
     buffer: Vec<u8>,
     length: usize,
     pool: Arc<Pool>,
 }
 
 impl Pool {
-    pub(super) fn encode(self: &Arc<Self>, raw: &[u8]) -> Bytes {
+    /// Returns an empty buffer.
+    pub(super) fn buffer(self: &Arc<Self>) -> Pooled {
         let kept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
-        let mut buffer = kept.unwrap_or_default();
-        let needed = encoded_len(raw.len(), true).unwrap_or_default();
-        if buffer.len() < needed {
-            buffer.resize(needed, 0);
+        Pooled { buffer: kept.unwrap_or_default(), length: 0, pool: Arc::clone(self) }
+    }
+}
+
+impl Pooled {
+    /// Appends the base64 of `raw`. All pieces but the last must have a multiple of 3 bytes.
+    pub(super) fn encode(&mut self, raw: &[u8]) {
+        let needed = self.length + encoded_len(raw.len(), true).unwrap_or_default();
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed, 0);
         }
         // The only possible error is a buffer that is too small, which the resize prevents.
-        let length = STANDARD.encode_slice(raw, &mut buffer).unwrap_or_default();
-        Bytes::from_owner(Pooled { buffer, length, pool: Arc::clone(self) })
+        let written = STANDARD.encode_slice(raw, &mut self.buffer[self.length..]);
+        self.length += written.unwrap_or_default();
     }
 }
 

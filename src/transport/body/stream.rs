@@ -17,8 +17,9 @@ use super::{BodyPlan, Part, Permit, Progress, pool::Pool};
 /// small enough for a slow connection. A short text body is one frame.
 pub(super) const FRAME: usize = 64 * 1024;
 
-/// Raw bytes per base64-encoded frame.
-const RAW_FRAME: usize = FRAME / 4 * 3;
+/// Raw bytes per base64-encoded frame. A multiple of 3, so that frames can be joined without
+/// padding.
+pub(super) const RAW_FRAME: usize = FRAME / 4 * 3;
 
 pub(super) struct Streamed {
     plan: Arc<BodyPlan>,
@@ -64,9 +65,10 @@ impl Streamed {
                 }
                 Part::Encode(bytes) if self.offset < bytes.len() => {
                     let end = bytes.len().min(self.offset + RAW_FRAME);
-                    let frame = self.pool.encode(bytes.get(self.offset..end).unwrap_or_default());
+                    let mut frame = self.pool.buffer();
+                    frame.encode(bytes.get(self.offset..end).unwrap_or_default());
                     self.offset = end;
-                    return Poll::Ready(Some(Ok(frame)));
+                    return Poll::Ready(Some(Ok(Bytes::from_owner(frame))));
                 }
                 Part::Encode(_) => self.offset = 0,
                 Part::File(file) => {

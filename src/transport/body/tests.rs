@@ -78,6 +78,20 @@ async fn large_bodies_are_split_into_frames_that_count_as_progress() {
 }
 
 #[tokio::test]
+async fn files_of_any_length_are_encoded_without_gaps() {
+    let file = NamedTempFile::new().unwrap();
+    for length in [0, 1, 49_151, 49_152, 49_153, 393_215, 393_216, 393_217, 1_000_000] {
+        let content: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
+        std::fs::write(&file, &content).unwrap();
+        let request = request().image("image", file.path());
+        let body: Vec<u8> =
+            frames(&request).await.iter().flat_map(|(data, ..)| data.to_vec()).collect();
+        let expected = format!(r#"{{"image":"{}"}}"#, STANDARD.encode(&content));
+        assert!(body == expected.as_bytes(), "{length} bytes");
+    }
+}
+
+#[tokio::test]
 async fn ready_text_is_not_copied() {
     let text = ImageInput::base64("A".repeat(1_000_000));
     let crate::ImageSource::Base64(given) = text.source().clone() else { unreachable!() };
