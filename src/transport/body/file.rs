@@ -62,16 +62,16 @@ impl PlannedFile {
     fn send(&self, pool: &Arc<Pool>, sender: &mpsc::Sender<io::Result<Bytes>>) -> io::Result<()> {
         let mut file = image_file::open(&self.path)?;
         self.must_be_unchanged(&file)?;
-        let mut raw = vec![0; RAW_FRAME];
+        let mut frame = vec![0; RAW_FRAME];
         let mut left = self.length();
         while left > 0 {
             let mut chunk = pool.buffer();
             for _ in 0..FRAMES {
                 // Encoded in small pieces, while they are in the cache.
-                let raw = &mut raw[..left.min(RAW_FRAME as u64) as usize];
-                file.read_exact(raw).map_err(or_changed)?;
-                chunk.encode(raw);
-                left -= raw.len() as u64;
+                frame.truncate(left.min(RAW_FRAME as u64) as usize);
+                file.read_exact(&mut frame).map_err(or_changed)?;
+                chunk.encode(&frame);
+                left -= frame.len() as u64;
                 if left == 0 {
                     break;
                 }

@@ -34,8 +34,8 @@ impl Pooled {
             self.buffer.resize(needed, 0);
         }
         // The only possible error is a buffer that is too small, which the resize prevents.
-        let written = STANDARD.encode_slice(raw, &mut self.buffer[self.length..]);
-        self.length += written.unwrap_or_default();
+        let room = self.buffer.get_mut(self.length..).unwrap_or_default();
+        self.length += STANDARD.encode_slice(raw, room).unwrap_or_default();
     }
 }
 
