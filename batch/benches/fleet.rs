@@ -12,16 +12,33 @@ use std::{
 use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
 use imagekiln_batch::{Batch, Job, Ledger};
 use imagekiln_simulator::{Config, Simulator};
-use imagekiln_testbed::postgres::cluster;
+use imagekiln_testbed::{
+    bench::{figure, is_bench},
+    postgres::cluster,
+};
 use tokio::{runtime::Runtime, task::JoinSet, time::Instant};
 
-const JOBS: usize = 2_000;
 const ACTIVE: usize = 24;
+
+/// The jobs whose tasks are ready at once, and those whose tasks stay active.
+const JOBS: usize = 2_000;
 const MANY: usize = 10_000;
+
+/// The number of jobs of each kind when the program only has to work.
+const FEW: usize = 20;
 
 const LEDGER: &str = "IMAGEKILN_BENCH_LEDGER";
 const OUTPUT: &str = "IMAGEKILN_BENCH_OUTPUT";
 const MAX_ACTIVE: &str = "IMAGEKILN_BENCH_ACTIVE";
+const COUNT: &str = "IMAGEKILN_BENCH_JOBS";
+
+fn jobs() -> usize {
+    if is_bench() { JOBS } else { FEW }
+}
+
+fn many() -> usize {
+    if is_bench() { MANY } else { FEW }
+}
 
 fn main() {
     let runtime = Runtime::new().unwrap();
@@ -47,7 +64,8 @@ async fn run_batch(ledger: &str) {
 async fn run_client(client: Client, output: &Path) {
     fs::create_dir_all(output).unwrap();
     let mut active = JoinSet::new();
-    for number in 0..JOBS {
+    let count = env::var(COUNT).unwrap().parse().unwrap();
+    for number in 0..count {
         if active.len() == ACTIVE {
             active.join_next().await.unwrap().unwrap();
         }
@@ -84,7 +102,7 @@ struct Bench {
 
 impl Bench {
     async fn new(ready_after: Duration) -> Self {
-        let config = Config { ready_after, max_active_tasks: MANY, ..Config::default() };
+        let config = Config { ready_after, max_active_tasks: many(), ..Config::default() };
         let simulator = Simulator::start(config).await.unwrap();
         Self { simulator, directory: tempfile::tempdir().unwrap() }
     }
@@ -98,6 +116,7 @@ impl Bench {
             .env(LEDGER, ledger)
             .env(OUTPUT, self.directory.path().join("pictures"))
             .env(MAX_ACTIVE, active.to_string())
+            .env(COUNT, jobs().to_string())
             .env("IMAGEKILN_API_KEY", self.simulator.api_key())
             .env("IMAGEKILN_BASE_URL", self.simulator.base_url())
             .spawn()
@@ -112,7 +131,7 @@ impl Bench {
             let ended = tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
             assert!(ended.success());
         }
-        JOBS as f64 / started.elapsed().as_secs_f64()
+        jobs() as f64 / started.elapsed().as_secs_f64()
     }
 
     async fn wait_for(&self, reached: impl Fn(&Simulator) -> bool) {
@@ -124,41 +143,40 @@ impl Bench {
 
 async fn measure() {
     let baseline = Bench::new(Duration::ZERO).await.jobs_per_second("", 1).await;
-    println!("| what | jobs per second | ratio |\n|---|---|---|");
-    println!("| the client alone | {baseline:.0} | 1 |");
-    let ledgers =
-        [("SQLite, 1 worker", 1), ("PostgreSQL, 1 worker", 1), ("PostgreSQL, 3 workers", 3)];
-    for (name, workers) in ledgers {
+    figure("batch.client.rate", "jobs/s", vec![baseline]);
+    for (name, workers) in [("sqlite_1", 1), ("postgres_1", 1), ("postgres_3", 3)] {
         let bench = Bench::new(Duration::ZERO).await;
-        let ledger = match name.starts_with("SQLite") {
+        let ledger = match name.starts_with("sqlite") {
             true => bench.sqlite(),
             false => cluster().create_database(),
         };
-        add_jobs(&ledger, JOBS).await;
+        add_jobs(&ledger, jobs()).await;
         let speed = bench.jobs_per_second(&ledger, workers).await;
-        println!("| {name} | {speed:.0} | {:.2} |", speed / baseline);
+        figure(&format!("batch.{name}.rate"), "jobs/s", vec![speed]);
+        figure(&format!("batch.{name}.against_client"), "ratio", vec![speed / baseline]);
     }
     many_active_jobs().await;
 }
 
 /// Measures 10,000 jobs whose tasks are not ready, and resuming them.
 async fn many_active_jobs() {
+    let many = many();
     let bench = Bench::new(Duration::from_secs(3600)).await;
     let ledger = bench.sqlite();
-    add_jobs(&ledger, MANY).await;
-    let mut child = bench.start(&ledger, MANY);
-    bench.wait_for(|simulator| simulator.counts().accepted >= MANY as u64).await;
+    add_jobs(&ledger, many).await;
+    let mut child = bench.start(&ledger, many);
+    bench.wait_for(|simulator| simulator.counts().accepted >= many as u64).await;
     let polls = bench.simulator.counts().polls;
-    bench.wait_for(|simulator| simulator.counts().polls >= polls + MANY as u64).await;
-    println!("\nresident memory with {MANY} active jobs: {:.0} MiB", resident(&child));
+    bench.wait_for(|simulator| simulator.counts().polls >= polls + many as u64).await;
+    figure("batch.resident", "MiB", vec![resident(&child)]);
     child.kill().unwrap();
     child.wait().unwrap();
     let polls = bench.simulator.counts().polls;
     let started = Instant::now();
-    let mut child = bench.start(&ledger, MANY);
-    bench.wait_for(|simulator| simulator.counts().polls >= polls + MANY as u64).await;
+    let mut child = bench.start(&ledger, many);
+    bench.wait_for(|simulator| simulator.counts().polls >= polls + many as u64).await;
     let seconds = started.elapsed().as_secs_f64();
-    println!("resuming {MANY} jobs, until each was polled: {seconds:.1} s");
+    figure("batch.resume", "s", vec![seconds]);
     child.kill().unwrap();
     child.wait().unwrap();
 }

@@ -30,6 +30,7 @@
 //! }
 //! ```
 
+pub mod bench;
 pub mod browser;
 mod harness;
 pub mod picture;

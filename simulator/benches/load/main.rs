@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! cargo bench --package imagekiln-simulator --bench load -- \
-//!     [--rate 200] [--seconds 60] [--active 10000] [--attacks]
+//!     [--rate 200] [--seconds 60] [--active 10000] [--attacks | --no-attacks]
 //! ```
 
 mod attacks;
@@ -13,6 +13,8 @@ mod process;
 
 use std::{error::Error, time::Duration};
 
+use imagekiln_testbed::bench::{figure, is_bench};
+
 use self::drive::{Driver, Mix, Report};
 use self::process::{KEPT_BYTES, Kind, Process};
 
@@ -20,17 +22,24 @@ struct Plan {
     rate: u32,
     seconds: u32,
     active: u64,
+    attacks: bool,
     only_attacks: bool,
 }
 
 impl Plan {
     fn from_args() -> Result<Self, Box<dyn Error>> {
-        let mut plan = Self { rate: 200, seconds: 60, active: 10_000, only_attacks: false };
+        let (seconds, active) = if is_bench() { (60, 10_000) } else { (1, 10) };
+        let mut plan =
+            Self { rate: 200, seconds, active, attacks: is_bench(), only_attacks: false };
         // Cargo adds `--bench` to the arguments.
         let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
         while let Some(name) = args.next() {
             if name == "--attacks" {
                 plan.only_attacks = true;
+                continue;
+            }
+            if name == "--no-attacks" {
+                plan.attacks = false;
                 continue;
             }
             let value = args.next().ok_or_else(|| format!("{name} needs a number"))?;
@@ -40,8 +49,8 @@ impl Plan {
                 "--active" => plan.active = value.parse()?,
                 _ => {
                     return Err(format!(
-                        "unknown option {name}: expected --rate, --seconds, --active or \
-                         --attacks"
+                        "unknown option {name}: expected --rate, --seconds, --active, \
+                         --attacks or --no-attacks"
                     )
                     .into());
                 }
@@ -61,7 +70,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         if !plan.only_attacks {
             run(&plan).await?;
         }
-        attacks::run().await
+        match plan.attacks {
+            true => attacks::run().await,
+            false => Ok(()),
+        }
     })
 }
 
@@ -96,11 +108,11 @@ async fn run(plan: &Plan) -> Result<(), Box<dyn Error>> {
     );
     print("baseline", &constant);
     print("simulator", &service);
-    println!(
-        "ratio      p50 {:.1}, p99 {:.1}",
-        ratio(service.quantile(0.5), constant.quantile(0.5)),
-        ratio(service.quantile(0.99), constant.quantile(0.99)),
-    );
+    for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
+        let ratio = ratio(service.quantile(part), constant.quantile(part));
+        figure(&format!("simulator.{name}.against_constant"), "ratio", vec![ratio]);
+    }
+    figure("simulator.failed", "", vec![service.failed as f64]);
     let tens: Vec<_> =
         memory.iter().skip(10).step_by(10).map(|bytes| format!("{:.0}", mib(*bytes))).collect();
     println!(

@@ -1,0 +1,50 @@
+//! The speed of the client, as ratios against a baseline that runs in the same process, and its
+//! CPU time per operation. The server is a separate process.
+//!
+//! ```text
+//! cargo bench --bench client -- [SUBJECT]...
+//! ```
+
+mod download;
+mod http2;
+mod images;
+mod measure;
+mod poll;
+mod request;
+mod server;
+mod submission;
+mod upload;
+mod webhook;
+
+use tokio::runtime::{Builder, Runtime};
+
+use self::server::Server;
+
+type Subject = fn(&Runtime, &Server);
+
+const SUBJECTS: [(&str, Subject); 7] = [
+    ("request", request::run),
+    ("submission", submission::run),
+    ("poll", poll::run),
+    ("poll_http2", |_, _| http2::run_trusting("poll_http2")),
+    ("upload", upload::run),
+    ("download", download::run),
+    ("webhook", webhook::run),
+];
+
+fn main() {
+    if server::serve() {
+        return;
+    }
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    if http2::is_trusted() {
+        return poll::run_http2(&runtime, &Server::start_http2());
+    }
+    let names: Vec<_> = std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
+    let server = Server::start();
+    for (name, run) in SUBJECTS {
+        if names.is_empty() || names.iter().any(|given| given == name) {
+            run(&runtime, &server);
+        }
+    }
+}

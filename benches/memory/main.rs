@@ -1,0 +1,49 @@
+//! What the client needs besides the pictures: memory for 10,000 waiting tasks, and for an upload.
+//! An allocator that counts makes this program slower than others, so speed is measured elsewhere.
+//!
+//! ```text
+//! cargo bench --bench memory -- [upload] [waiting]
+//! ```
+
+#[allow(dead_code, reason = "only the other benchmark needs all of it")]
+#[path = "../client/http2.rs"]
+mod http2;
+#[path = "../client/images.rs"]
+mod images;
+#[allow(dead_code, reason = "only the other benchmark needs all of it")]
+#[path = "../client/measure.rs"]
+mod measure;
+#[allow(dead_code, reason = "only the other benchmark needs all of it")]
+#[path = "../client/server.rs"]
+mod server;
+mod upload;
+mod waiting;
+
+use peak_alloc::PeakAlloc;
+use tokio::runtime::{Builder, Runtime};
+
+use self::server::Server;
+
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
+
+type Subject = fn(&Runtime, &Server);
+
+const SUBJECTS: [(&str, Subject); 2] = [("upload", upload::run), ("waiting", waiting::run)];
+
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1024.0 * 1024.0;
+
+fn main() {
+    if server::serve() {
+        return;
+    }
+    let names: Vec<_> = std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
+    let server = Server::start();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    for (name, run) in SUBJECTS {
+        if names.is_empty() || names.iter().any(|given| given == name) {
+            run(&runtime, &server);
+        }
+    }
+}
