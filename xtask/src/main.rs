@@ -1,5 +1,6 @@
 //! `cargo xtask`: maintenance commands of this repository, one per file.
 
+mod bench;
 mod check;
 mod conformance;
 mod contract;
@@ -41,6 +42,7 @@ enum Command {
     Fuzz(fuzz::Arguments),
     Generators(generators::Arguments),
     Session(session::Arguments),
+    Bench(bench::Arguments),
     KillTest(kill_test::Arguments),
     StaticBinary(static_binary::Arguments),
     Package(package::Arguments),
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Generators(arguments) => generators::run(&arguments),
         Command::Session(arguments) => session::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
         Command::StaticBinary(arguments) => static_binary::run(&arguments),
         Command::Package(arguments) => package::run(&arguments),

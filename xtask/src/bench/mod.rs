@@ -1,0 +1,102 @@
+//! `cargo xtask bench`: runs all benchmarks, and writes `docs/performance.md` from their figures.
+
+mod figure;
+mod machine;
+mod page;
+mod rows;
+
+use std::{
+    env, fs,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use crate::repository;
+
+/// The page with the figures, in the repository.
+const PAGE: &str = "docs/performance.md";
+
+/// The arguments of `cargo` for each benchmark, which prints its figures.
+const BENCHMARKS: [&[&str]; 4] = [
+    &["bench", "--bench", "client"],
+    &["bench", "--bench", "memory"],
+    &["bench", "--package", "imagekiln-batch", "--bench", "fleet"],
+    &[
+        "bench",
+        "--package",
+        "imagekiln-simulator",
+        "--bench",
+        "load",
+        "--",
+        "--seconds",
+        "20",
+        "--no-attacks",
+    ],
+];
+
+/// Runs all benchmarks, and writes docs/performance.md from their figures. The machine must be
+/// quiet
+#[derive(Args)]
+pub struct Arguments {
+    /// Read the figures from a file that an earlier run wrote, instead of running the benchmarks
+    #[arg(long)]
+    from: Option<PathBuf>,
+    /// Where to write the figures
+    #[arg(long, default_value = "target/figures.tsv")]
+    figures: PathBuf,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let root = repository::root()?;
+    let lines = match &arguments.from {
+        Some(path) => fs::read_to_string(path)
+            .with_context(|| format!("could not read {}", path.display()))?,
+        None => measure(&root)?,
+    };
+    if arguments.from.is_none() {
+        let path = root.join(&arguments.figures);
+        fs::write(&path, &lines).with_context(|| format!("could not write {}", path.display()))?;
+    }
+    let page = page::render(&lines)?;
+    fs::write(root.join(PAGE), page).with_context(|| format!("could not write {PAGE}"))?;
+    println!("wrote {PAGE}");
+    for name in page::missing(&lines) {
+        println!("no benchmark printed the figure `{name}`");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the benchmarks, and returns a description of the machine and all their figures.
+fn measure(root: &Path) -> Result<String> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // Built first, so that no compiler runs during a measurement.
+    for arguments in BENCHMARKS {
+        let build = arguments.iter().take_while(|argument| **argument != "--");
+        let status = Command::new(&cargo).args(build).arg("--no-run").current_dir(root).status();
+        ensure!(status.context("could not run cargo")?.success(), "could not build a benchmark");
+    }
+    let mut lines = machine::describe();
+    for arguments in BENCHMARKS {
+        let command = format!("cargo {}", arguments.join(" "));
+        let mut child = Command::new(&cargo)
+            .args(arguments)
+            .current_dir(root)
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("could not run `{command}`"))?;
+        let output = child.stdout.take().context("the benchmark has no output")?;
+        for line in BufReader::new(output).lines() {
+            let line = line.with_context(|| format!("could not read from `{command}`"))?;
+            println!("{line}");
+            lines.push_str(&line);
+            lines.push('\n');
+        }
+        let status = child.wait().with_context(|| format!("could not wait for `{command}`"))?;
+        ensure!(status.success(), "`{command}` failed");
+    }
+    Ok(lines)
+}

@@ -1,0 +1,156 @@
+//! The rows of the page: which figures it shows, what they should be, and why one may miss that.
+
+/// What a figure should be.
+#[derive(Clone, Copy)]
+pub enum Aim {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// A figure of the page.
+pub struct Row {
+    pub what: &'static str,
+    /// The name of the figure in the output of the benchmark.
+    pub figure: &'static str,
+    /// The figures with the CPU time of imagekiln and of the baseline, if they are compared.
+    pub cpu: Option<[&'static str; 2]>,
+    pub aim: Option<Aim>,
+    /// A paragraph of the page that says why the figure misses its aim, for when it does.
+    pub reason: &'static str,
+}
+
+use Aim::{AtLeast, AtMost};
+
+impl Row {
+    const fn new(what: &'static str, figure: &'static str) -> Self {
+        Self { what, figure, cpu: None, aim: None, reason: "" }
+    }
+
+    const fn cpu(mut self, imagekiln: &'static str, baseline: &'static str) -> Self {
+        self.cpu = Some([imagekiln, baseline]);
+        self
+    }
+
+    const fn aim(mut self, aim: Aim) -> Self {
+        self.aim = Some(aim);
+        self
+    }
+
+    const fn reason(mut self, reason: &'static str) -> Self {
+        self.reason = reason;
+        self
+    }
+}
+
+/// The tables of the page by name, and their rows.
+pub const TABLES: [(&str, &[Row]); 9] = [
+    ("submission", SUBMISSION),
+    ("poll", POLL),
+    ("upload", UPLOAD),
+    ("download", DOWNLOAD),
+    ("waiting", WAITING),
+    ("request", REQUEST),
+    ("webhook", WEBHOOK),
+    ("batch", BATCH),
+    ("simulator", SIMULATOR),
+];
+
+const SUBMISSION: &[Row] = &[Row::new("rate / reqwest's rate", "submission.against_reqwest")
+    .cpu("submission.imagekiln.cpu", "submission.reqwest.cpu")
+    .aim(AtLeast(0.9))
+    .reason(
+        "The rest buys the promises. The submission runs in a task of its own, so that it\n\
+         outlives its caller. The request is checked against the contract. Two timers watch for\n\
+         silence, and over HTTP/1.1 the first of them wakes the runtime once. The response is\n\
+         read leniently, and is checked for secrets.",
+    )];
+
+const POLL: &[Row] = &[
+    Row::new("one at a time / reqwest", "poll.1.against_reqwest")
+        .cpu("poll.1.imagekiln.cpu", "poll.1.reqwest.cpu")
+        .aim(AtLeast(0.95)),
+    Row::new("one at a time / hyper", "poll.1.against_hyper")
+        .cpu("poll.1.imagekiln.cpu", "poll.1.hyper.cpu"),
+    Row::new("64 at a time / reqwest", "poll.64.against_reqwest")
+        .cpu("poll.64.imagekiln.cpu", "poll.64.reqwest.cpu")
+        .aim(AtLeast(0.92)),
+    Row::new("64 at a time / hyper", "poll.64.against_hyper")
+        .cpu("poll.64.imagekiln.cpu", "poll.64.hyper.cpu"),
+    Row::new("HTTP/2, one at a time / reqwest", "poll_http2.1.against_reqwest")
+        .cpu("poll_http2.1.imagekiln.cpu", "poll_http2.1.reqwest.cpu")
+        .aim(AtLeast(0.97)),
+    Row::new("HTTP/2, 64 at a time / reqwest", "poll_http2.64.against_reqwest")
+        .cpu("poll_http2.64.imagekiln.cpu", "poll_http2.64.reqwest.cpu")
+        .aim(AtLeast(0.97)),
+];
+
+const UPLOAD: &[Row] = &[
+    Row::new("from memory / ready body", "upload.memory.against_ready_body")
+        .cpu("upload.memory.imagekiln.cpu", "upload.memory.ready_body.cpu")
+        .aim(AtLeast(0.75))
+        .reason("The client encodes 64 MB as base64, and the ready body is encoded already."),
+    Row::new("from files / ready body", "upload.files.against_ready_body")
+        .cpu("upload.files.imagekiln.cpu", "upload.files.ready_body.cpu")
+        .aim(AtLeast(0.5))
+        .reason(
+            "The client reads and encodes the files on another thread, which here has the same \
+             core.",
+        ),
+    Row::new("from memory / `serde_json::to_vec`", "upload.memory.against_to_vec")
+        .cpu("upload.memory.imagekiln.cpu", "upload.memory.to_vec.cpu"),
+];
+
+const DOWNLOAD: &[Row] = &[
+    Row::new("in memory / discard, then write", "download.memory.against_discard_then_write")
+        .cpu("download.memory.imagekiln.cpu", "download.memory.discard_then_write.cpu")
+        .aim(AtLeast(1.0)),
+    Row::new("in memory / `tokio::fs`, not flushed", "download.memory.against_tokio_fs")
+        .cpu("download.memory.imagekiln.cpu", "download.memory.tokio_fs.cpu")
+        .aim(AtLeast(1.0)),
+    Row::new("on disk / `tokio::fs`, not flushed", "download.disk.against_without_fsync")
+        .cpu("download.disk.imagekiln.cpu", "download.disk.without_fsync.cpu"),
+    Row::new("on disk / one at a time", "download.disk.against_one_at_a_time")
+        .cpu("download.disk.imagekiln.cpu", "download.disk.one_at_a_time.cpu")
+        .aim(AtLeast(1.0)),
+    Row::new("on disk / write and flush, no download", "download.disk.against_only_fsync")
+        .cpu("download.disk.imagekiln.cpu", "download.disk.only_fsync.cpu"),
+];
+
+const WAITING: &[Row] = &[
+    Row::new("heap of each task", "waiting.heap_per_task").aim(AtMost(1.5)),
+    Row::new("resident memory of each task", "waiting.resident_per_task").aim(AtMost(2.0)),
+    Row::new("sockets", "waiting.sockets").aim(AtMost(70.0)),
+    Row::new("polls per second", "waiting.polls_per_second"),
+    Row::new("lateness of polls, 99th percentile", "waiting.lateness_p99"),
+    Row::new("CPU time in a minute", "waiting.cpu_per_minute"),
+    Row::new("heap of an upload from memory", "upload.memory.heap").aim(AtMost(4.0)),
+    Row::new("heap of an upload from files", "upload.files.heap").aim(AtMost(4.0)),
+    Row::new("heap of an upload with `serde_json::to_vec`", "upload.to_vec.heap"),
+];
+
+const REQUEST: &[Row] = &[
+    Row::new("check against the contract / `to_vec`", "request.validate.against_to_vec")
+        .cpu("request.validate.imagekiln.cpu", "request.validate.to_vec.cpu"),
+    Row::new("conversion for sending / `to_vec`", "request.convert.against_to_vec")
+        .cpu("request.convert.imagekiln.cpu", "request.convert.to_vec.cpu"),
+];
+
+const WEBHOOK: &[Row] = &[
+    Row::new("HMAC-SHA256 / bare HMAC and JSON", "webhook.hmac_sha256.against_hmac_and_json"),
+    Row::new("two secrets / bare HMAC and JSON", "webhook.two_secrets.against_hmac_and_json"),
+    Row::new("Standard Webhooks / bare HMAC and JSON", "webhook.standard.against_hmac_and_json"),
+];
+
+const BATCH: &[Row] = &[
+    Row::new("SQLite, one worker / client alone", "batch.sqlite_1.against_client"),
+    Row::new("PostgreSQL, one worker / client alone", "batch.postgres_1.against_client"),
+    Row::new("PostgreSQL, three workers / client alone", "batch.postgres_3.against_client"),
+    Row::new("resident memory with 10,000 active jobs", "batch.resident"),
+    Row::new("time to resume 10,000 jobs", "batch.resume"),
+];
+
+const SIMULATOR: &[Row] = &[
+    Row::new("latency, median / constant response", "simulator.p50.against_constant"),
+    Row::new("latency, 99th percentile / constant response", "simulator.p99.against_constant"),
+    Row::new("failed requests", "simulator.failed").aim(AtMost(0.0)),
+];
