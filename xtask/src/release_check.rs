@@ -15,7 +15,7 @@ struct Check {
 }
 
 /// `docs/checks.md` describes them, with those of `.ci/run`.
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 15] = [
     Check {
         name: "minimum-rust",
         commands: &[
@@ -73,6 +73,16 @@ const CHECKS: [Check; 12] = [
         commands: &["cargo test --package imagekiln-cli --features keyring --test keyring"],
     },
     Check { name: "exercise", commands: &["cargo xtask exercise"] },
+    Check { name: "generators", commands: &["cargo xtask generators"] },
+    Check {
+        name: "fuzz",
+        commands: &[
+            "rustup toolchain install nightly --profile minimal --no-self-update",
+            "cargo install --quiet --locked cargo-fuzz@0.13.2",
+            "cargo xtask fuzz",
+        ],
+    },
+    Check { name: "benchmarks", commands: &["cargo xtask bench"] },
     Check { name: "kill-test", commands: &["cargo xtask kill-test"] },
 ];
 
