@@ -128,7 +128,8 @@ impl BucketUrl {
 fn is_bucket(scheme: Scheme, text: &str) -> bool {
     let is_name = |name: &str| {
         let is_allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
-        !name.is_empty() && name.bytes().all(is_allowed)
+        // `.` and `..` would be lost in the location of a picture.
+        name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.bytes().all(is_allowed)
     };
     match scheme {
         Scheme::Abfss => {
@@ -191,6 +192,9 @@ mod tests {
         }
         assert!(problem("https://foxes").contains("https URLs are not supported; use a path"));
         assert!(problem("s3://foxes/a//b").contains("an empty component"));
+        for url in ["s3://.", "gs://../a", "az://-a", "abfss://a@."] {
+            assert!(problem(url).contains("the URL is not of the form"), "{url}");
+        }
     }
 
     #[test]
