@@ -69,7 +69,7 @@ pub fn submission_response(data: &[u8]) {
     assert_answer_kept(&reply, answer.as_ref());
 }
 
-/// What is printed has no secret, except in the path of a URL, which the client needs whole.
+/// What is printed has no secret, except in the host and path of a URL, which the client needs.
 fn assert_printable(reply: &fuzzing::Reply, shown: &str) {
     let body = reply.chunks.concat();
     let may_have_url = |part: &[u8]| part.starts_with(b"http") || part.starts_with(b"\\u");

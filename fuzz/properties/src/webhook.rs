@@ -35,8 +35,10 @@ pub fn webhook(data: &[u8]) {
         assert_eq!(verified.is_ok(), read.is_ok(), "a genuine delivery: {verified:?}");
         if let (Ok(verified), Ok(read)) = (&verified, &read) {
             assert_eq!(shown(verified), shown(read));
-            let value: serde_json::Value = verified.json().expect("the body is JSON");
-            assert!(verified.task_id().is_none_or(|id| value.to_string().contains(&json(id))));
+            // JSON allows half of a surrogate pair, which is not text.
+            let value = verified.json::<serde_json::Value>().map(|value| value.to_string());
+            let has_id = |id| value.as_ref().is_ok_and(|value| value.contains(&json(id)));
+            assert!(value.is_err() || verified.task_id().is_none_or(has_id), "{value:?}");
         }
         let changed = [&body[..], b" "].concat();
         match verifier.verify(signed, &changed) {
