@@ -1,7 +1,7 @@
 //! The figures that benchmarks print, which `cargo xtask bench` collects.
 
-/// Whether `cargo bench` runs this program. `cargo test` does not pass the argument, and checks only
-/// that the benchmark works.
+/// Whether `cargo bench` runs this program. `cargo test` does not pass the argument, and checks
+/// only that the benchmark works.
 pub fn is_bench() -> bool {
     std::env::args().any(|argument| argument == "--bench")
 }

@@ -1,9 +1,6 @@
 //! Pictures: painted from the prompt, or edited from the images of the request, with a caption.
 
-#![expect(
-    clippy::indexing_slicing,
-    reason = "colours, palettes and rows are indexed within their sizes, for each pixel"
-)]
+#![expect(clippy::indexing_slicing, reason = "within the sizes of colours, palettes and rows")]
 
 mod canvas;
 mod caption;

@@ -5,10 +5,7 @@
 //! edge grows, which takes no encoder and a few hundred bytes per frame (see [`bar`]). So 480
 //! frames of two megapixels take only a few seconds.
 
-#![expect(
-    clippy::indexing_slicing,
-    reason = "colours, palettes and rows are indexed within their sizes, for each pixel"
-)]
+#![expect(clippy::indexing_slicing, reason = "within the sizes of colours, palettes and rows")]
 
 mod bar;
 mod bool_coder;
