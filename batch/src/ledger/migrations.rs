@@ -51,3 +51,29 @@ impl MigrationSource<'static> for Embedded {
         Box::pin(future::ready(Ok(self.0.iter().map(migration).collect())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The digest of a migration's text, as ledgers record it. They refuse another one.
+    fn digest(migrator: &Migrator) -> String {
+        let bytes = migrator.iter().flat_map(|migration| migration.checksum.iter());
+        bytes.map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[tokio::test]
+    async fn migrations_of_existing_ledgers_do_not_change() {
+        assert_eq!(
+            digest(&sqlite().await.unwrap()),
+            "634b99c7ac893e711dc20f8f7c5258be7eef97d3fdfb780edf23fbf6e33d8098\
+             6933f667d0a478b08000828f53f745c9"
+        );
+        #[cfg(feature = "postgres")]
+        assert_eq!(
+            digest(&postgres().await.unwrap()),
+            "ce1207e6698762535ce01c0c3d8403065f9c8bc4fca3002b99e75dcd21c4e6f8\
+             66fade502ff167f77f7a21eef69b31bd"
+        );
+    }
+}

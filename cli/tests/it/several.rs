@@ -263,8 +263,7 @@ fn a_refused_submission_ends_the_command() {
 #[test]
 fn a_deprecated_model_is_named_once() {
     let bench = Bench::new();
-    let words = ["generate", "--model", "gen-pro-1.0", "a fox", "--seed", "1..3"];
-    let size = ["--width", "256", "--height", "256", "-o", "fox-{seed}.{ext}"];
-    let made = bench.run(&[&words[..], &size].concat()).ok();
+    let words = ["generate", "--model", "gen-pro-1.0", "a fox", "--seed", "1,2"];
+    let made = bench.run(&[&words[..], &["-o", "fox-{seed}.{ext}"]].concat()).ok();
     assert_eq!(made.stderr.matches("deprecated").count(), 1, "{}", made.stderr);
 }

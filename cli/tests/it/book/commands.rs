@@ -4,8 +4,8 @@
 use super::read;
 use crate::bench::Bench;
 
-/// The words with which a command begins. Those of git and Docker are only recognized.
-const PROGRAMS: [&str; 6] = ["kiln", "cargo", "export", "curl", "git", "docker"];
+/// The words with which a command begins. Those of git, Docker and rustup are only recognized.
+const PROGRAMS: [&str; 7] = ["kiln", "cargo", "export", "curl", "git", "docker", "rustup"];
 
 /// Checks the lines of a session that begin with `$`. The others are what the commands printed.
 pub fn check(bench: &Bench, session: &str) -> Result<(), String> {
@@ -76,7 +76,8 @@ fn cargo(command: &str) -> Result<(), String> {
     let package = value("--package").or(value("--path")).unwrap_or("imagekiln");
     let folder = match package.strip_prefix("imagekiln").unwrap_or(package).trim_matches('-') {
         "" => String::new(),
-        folder => format!("{folder}/"),
+        // A package in a folder of another one has the names of both.
+        folder => format!("{}/", folder.replace('-', "/")),
     };
     let manifest = read(&format!("{folder}Cargo.toml"));
     let exists = |what: &str, is_there: bool| {
