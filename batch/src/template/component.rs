@@ -18,11 +18,19 @@ const TEMPORARY: &str = ".imagekiln-";
 
 /// Refuses components that would lead elsewhere, or that a file cannot have.
 pub(crate) fn check(component: &str) -> Result<(), String> {
+    check_text(component)?;
+    match component.len() > LONGEST {
+        true => Err("it has a component of more than 200 bytes".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// Refuses what [`check`] does, except for a length that rendering makes shorter.
+pub(super) fn check_text(component: &str) -> Result<(), String> {
     let problem = match component {
         "" => "it has an empty component",
         "." | ".." => "it contains `.` or `..` as a component",
         text if text.chars().any(char::is_control) => "it contains a control character",
-        text if text.len() > LONGEST => "it has a component of more than 200 bytes",
         text if text.starts_with(TEMPORARY) => {
             "names that start with `.imagekiln-` are those of temporary files"
         }
@@ -42,15 +50,20 @@ pub(super) fn safe(component: &str) -> String {
     if is_device(name[..stem].trim_end()) {
         name.insert(stem, '_');
     }
-    if name.starts_with(TEMPORARY) {
-        name.replace_range(..1, "_");
-    }
-    let mut name = shortened(&name, LONGEST);
+    let mut name = shortened(&lasting(&name), LONGEST);
     if is_json(&name) {
         let dot = name.len() - ".json".len();
         name.replace_range(dot..=dot, "-");
     }
     if name.is_empty() { "_".to_owned() } else { name }
+}
+
+/// Changes the start of a name that looks like that of a temporary file.
+pub(super) fn lasting(name: &str) -> String {
+    match name.strip_prefix('.') {
+        Some(rest) if name.starts_with(TEMPORARY) => format!("_{rest}"),
+        _ => name.to_owned(),
+    }
 }
 
 /// Windows removes dots and spaces at the end of names.

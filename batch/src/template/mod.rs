@@ -11,7 +11,7 @@ use std::{fmt, str::FromStr};
 #[cfg(feature = "ledger")]
 pub(crate) use self::component::{LONGEST, check, shortened};
 use self::{
-    component::{plain, safe, text},
+    component::{lasting, plain, safe, text},
     parse::{Field, Part},
     slug::slug,
 };
@@ -58,7 +58,7 @@ const LONGEST_EXTENSION: usize = 10;
 ///
 /// A rendered name is a relative path with `/` between its components, and valid on Unix and
 /// Windows. Values cannot add components: characters that file names cannot contain become `-`.
-/// Components are at most 200 bytes long.
+/// Components are at most 200 bytes long; those with fields are shortened.
 ///
 /// A target without fields is used as it is, even if its extension is not that of the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,10 +152,9 @@ impl Template {
                 _ => parts.push(Part::Text(text)),
             }
         }
-        match parts.as_mut_slice() {
-            // A template without fields is rendered as it is.
-            [Part::Text(path)] if !self.is_plain() => *path = safe_path(path),
-            _ => {}
+        // A template without fields is rendered as it is.
+        if !self.is_plain() {
+            make_safe(&mut parts);
         }
         Self { parts }
     }
@@ -169,6 +168,26 @@ impl Template {
             true => path,
             false => safe_path(&path),
         }
+    }
+}
+
+/// Changes what rendering would change, as far as it is known, because [`Template::parse`] may refuse
+/// it.
+fn make_safe(parts: &mut [Part]) {
+    let count = parts.len();
+    for (place, part) in parts.iter_mut().enumerate() {
+        let Part::Text(text) = part else { continue };
+        let last = text.matches('/').count();
+        let components = text.split('/').enumerate().map(|(index, component)| {
+            let is_start = index > 0 || place == 0;
+            let is_end = index < last || place + 1 == count;
+            match (is_start, is_end) {
+                (true, true) => safe(component),
+                (true, false) => lasting(component),
+                (false, _) => component.to_owned(),
+            }
+        });
+        *text = components.collect::<Vec<_>>().join("/");
     }
 }
 

@@ -137,23 +137,48 @@ fn split(template: &str) -> Result<Vec<Part>, (usize, String)> {
 /// Checks the text of a template. [`component::safe`] makes the values safe.
 fn check_path(parts: &[Part]) -> Result<(), String> {
     let is_plain = parts.iter().all(|part| matches!(part, Part::Text(_)));
-    let path: String = parts
-        .iter()
-        .map(|part| match part {
-            Part::Text(text) => text,
-            Part::Field(_) => "x",
-        })
-        .collect();
+    let components = components(parts);
     // Otherwise, a file that describes another picture could replace this one.
-    if component::is_json(&path) {
+    if components.last().is_some_and(|last| component::is_json(&last.text)) {
         return Err("`.json` is the extension of files that describe pictures".to_owned());
     }
-    path.split('/').try_for_each(|text| {
-        component::check(text)?;
+    components.iter().try_for_each(|Component { text, has_field }| {
+        match has_field {
+            true => component::check_text(text)?,
+            false => component::check(text)?,
+        }
         // Other names on this system are the choice of the user.
         match text.chars().find(|c| component::FORBIDDEN.contains(c)) {
             Some(c) if !is_plain => Err(format!("file names cannot contain `{c}` on Windows")),
             _ => Ok(()),
         }
     })
+}
+
+/// A component of a path, in which `x` stands for every field.
+#[derive(Default)]
+struct Component {
+    text: String,
+    has_field: bool,
+}
+
+fn components(parts: &[Part]) -> Vec<Component> {
+    let mut done = Vec::new();
+    let mut current = Component::default();
+    for part in parts {
+        match part {
+            Part::Field(_) => {
+                current.text.push('x');
+                current.has_field = true;
+            }
+            Part::Text(text) => text.split('/').enumerate().for_each(|(index, piece)| {
+                if index > 0 {
+                    done.push(std::mem::take(&mut current));
+                }
+                current.text.push_str(piece);
+            }),
+        }
+    }
+    done.push(current);
+    done
 }

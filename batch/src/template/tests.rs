@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{Template, TemplateFields, component::LONGEST, slug::slug};
 
-const TEMPLATES: [&str; 7] = [
+const TEMPLATES: [&str; 10] = [
     "{index:04}-{slug}-{seed}.{ext}",
     "{name}",
     "{name}{ext}",
@@ -12,6 +12,9 @@ const TEMPLATES: [&str; 7] = [
     ".{name}.part",
     "{name}.{name}.{name}.{slug}.{id}",
     "{{{id}}}/{name} . .",
+    "{name}{model}{name}{model}{name}{slug}/{id}{name}{model}{name}{name}.{ext}",
+    ".{name}-{id}/x.{ext}",
+    "{id}/con.{name}/{ext}",
 ];
 
 fn render(template: &str, fields: TemplateFields<'_>) -> String {
@@ -179,6 +182,9 @@ proptest! {
             assert_safe(&rendered);
             prop_assert_eq!(rendered.matches('/').count(), template.matches('/').count());
             prop_assert_eq!(&rendered, &render(template, fields));
+            let filled = Template::parse(template).unwrap().filled(&fields);
+            prop_assert_eq!(&filled.render(&fields), &rendered);
+            prop_assert_eq!(Template::parse(&filled.to_string()).unwrap(), filled);
         }
     }
 
