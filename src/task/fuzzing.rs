@@ -15,7 +15,8 @@ use crate::{
 
 /// Reads the response to a poll.
 pub(crate) fn poll(client: &Client, task: &TaskRef, response: Response) -> Result<Update, Error> {
-    poll::read(client, task, response, UNIX_EPOCH).map_err(PollError::into_error)
+    let url = poll::polling_url(client, task).map_err(PollError::into_error)?;
+    poll::read(client, task, &url, response, UNIX_EPOCH).map_err(PollError::into_error)
 }
 
 /// Reads the response to a submission. `None` is an accepted submission without a task.

@@ -129,28 +129,29 @@ async fn get(
     let connection = service.connections.to(&url);
     let sending = send_poll(service, &connection.http, &url, task, failures);
     let watched = service.connections.watch((&url, &connection), || started, || until, sending);
-    let response =
+    let mut response =
         watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
-    let (status, headers) = (response.status(), response.headers().clone());
+    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
     let limits = service.response_limits(until);
     let response = Response::read(status, headers, response.bytes_stream(), limits).await;
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
         service.connections.abandon(&url, &connection);
     }
     service.record_poll(&url, task, &response);
-    let update = read(client, task, response, asked_at);
+    let update = read(client, task, &url, response, asked_at);
     tracing::debug!(http_status = status.as_u16(), "polled");
     update
 }
 
-/// Converts a response to an update, or to an error.
+/// Converts the response of the polling URL to an update, or to an error.
 pub(super) fn read(
     client: &Client,
     task: &TaskRef,
+    url: &Url,
     response: Response,
     asked_at: SystemTime,
 ) -> Result<Update, PollError> {
-    let redaction = Redaction::of_poll(client.service(), task);
+    let redaction = Redaction::of_poll(client.service(), task, url);
     // `Task not found` may come with status code 404. If the body has a status, it takes
     // precedence.
     let update = match response.status.is_success() || response.status.as_u16() == 404 {
@@ -177,7 +178,7 @@ async fn send_poll(
 }
 
 /// Returns the polling URL, if it may receive the key.
-fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
+pub(super) fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
     let refused = |error: Error| {
         PollError::Permanent(error.with_task(task).with_end(WaitEnd::Refused { status: None }))
     };

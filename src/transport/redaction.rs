@@ -2,7 +2,7 @@
 //! queries.
 
 use serde_json::Value;
-use url::Url;
+use url::{Url, form_urlencoded::byte_serialize};
 
 use super::service::Service;
 use crate::{
@@ -39,10 +39,11 @@ impl Redaction {
         redaction
     }
 
-    /// Collects the secrets of a poll: the key and the query of the polling URL.
-    pub(crate) fn of_poll(service: &Service, task: &TaskRef) -> Self {
+    /// Collects the secrets of a poll: the key and the query of the polling URL. `url` is that URL,
+    /// parsed.
+    pub(crate) fn of_poll(service: &Service, task: &TaskRef, url: &Url) -> Self {
         let mut redaction = Self::of_service(service);
-        redaction.add_query(task.polling_url(), task.id());
+        redaction.add_query(task.polling_url().reveal(), url, task.id());
         redaction
     }
 
@@ -144,16 +145,17 @@ impl Redaction {
 
     /// Adds the query and the user information of a URL. Ignores other text.
     fn add_url(&mut self, text: &str) {
-        if is_url(text) {
-            self.add_query(&Address::from(text), "");
+        if is_url(text)
+            && let Ok(url) = Url::parse(text)
+        {
+            self.add_query(text, &url, "");
         }
     }
 
     /// Adds the secret parts of a URL, except `public`: the task id in a polling URL is not secret.
-    fn add_query(&mut self, address: &Address, public: &str) {
-        let Ok(url) = Url::parse(address.reveal()) else { return };
+    fn add_query(&mut self, text: &str, url: &Url, public: &str) {
         // Parsing normalizes, so add the query as written, too.
-        let written = address.reveal().split_once('?').map(|(_, query)| query);
+        let written = text.split_once('?').map(|(_, query)| query);
         let parts = [written, url.query(), url.fragment(), Some(url.username()), url.password()];
         for part in parts.into_iter().flatten() {
             self.add_signed(part, public);
@@ -175,21 +177,23 @@ impl Redaction {
     /// Adds a secret in every form in which a service may echo it. Longer secrets are replaced
     /// first, so that a shorter one never splits them.
     fn add(&mut self, secret: &str) {
-        for form in [secret.to_owned(), encoded(secret)] {
-            if !form.is_empty() && !self.0.contains(&form) {
-                let at = self.0.partition_point(|known| known.len() >= form.len());
-                self.0.insert(at, form);
-            }
+        self.add_form(secret);
+        // Most secrets are the same when they are encoded.
+        if byte_serialize(secret.as_bytes()).next() != Some(secret) {
+            self.add_form(&byte_serialize(secret.as_bytes()).collect::<String>());
+        }
+    }
+
+    fn add_form(&mut self, form: &str) {
+        if !form.is_empty() && !self.0.iter().any(|known| known == form) {
+            let at = self.0.partition_point(|known| known.len() >= form.len());
+            self.0.insert(at, form.to_owned());
         }
     }
 }
 
 pub(crate) fn is_url(text: &str) -> bool {
     text.starts_with("http://") || text.starts_with("https://")
-}
-
-fn encoded(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 /// Whether the name suggests that a field is secret, including fields that the contract does not

@@ -120,7 +120,7 @@ impl Service {
     /// Records a poll, if there is a recorder.
     pub(crate) fn record_poll(&self, url: &Url, task: &TaskRef, response: &Response) {
         self.record(|| {
-            let redaction = Redaction::of_poll(self, task);
+            let redaction = Redaction::of_poll(self, task, url);
             Recording {
                 purpose: Purpose::Poll,
                 operation: task.operation().map(str::to_owned),
