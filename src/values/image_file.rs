@@ -111,6 +111,7 @@ mod tests {
         assert_eq!(fingerprint(), original);
         file.set_modified(original_time + std::time::Duration::from_secs(1)).unwrap();
         assert_ne!(fingerprint(), original, "later");
+        drop(file);
 
         let other = folder.path().join("b");
         fs::write(&other, "one").unwrap();

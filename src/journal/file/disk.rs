@@ -112,8 +112,16 @@ impl Disk {
         let mut file = private().read(true).append(true).create_new(true).open(&new)?;
         file.write_all(&text)?;
         file.sync_all()?;
-        fs::rename(&new, &self.path)?;
-        (self.file, self.length, self.lines) = (file, text.len() as u64, lines);
+        // Windows may refuse to replace a file that is open.
+        self.file = file;
+        if let Err(error) = fs::rename(&new, &self.path) {
+            match open_file(&self.path) {
+                Ok(file) => self.file = file,
+                Err(_) => self.is_broken = true,
+            }
+            return Err(error);
+        }
+        (self.length, self.lines) = (text.len() as u64, lines);
         flush_directory(&self.path)
     }
 }

@@ -11,7 +11,7 @@ use crate::support::{
     samples::{PNG, assert_kind, client, large_png, picture},
     scripted::ScriptedServer,
 };
-use imagekiln::{ErrorKind, FileKind, SaveOptions};
+use imagekiln::{ErrorKind, FileKind};
 
 /// Returns the sorted names in a directory.
 pub(super) fn names(directory: &Path) -> Vec<String> {
@@ -167,7 +167,7 @@ async fn a_device_or_a_pipe_is_not_replaced() {
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
 
     for follow in [true, false] {
-        let options = SaveOptions::default().follow_symlinks(follow);
+        let options = imagekiln::SaveOptions::default().follow_symlinks(follow);
         let error = picture.save_with(&socket, options).await.unwrap_err();
         assert_kind(&error, ErrorKind::File);
     }

@@ -3,6 +3,7 @@
 pub mod child;
 mod connection;
 pub mod events;
+#[cfg(all(unix, not(target_os = "macos")))]
 pub mod http2;
 pub mod received;
 pub mod reply;
