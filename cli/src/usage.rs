@@ -38,7 +38,11 @@ pub fn parse(
         // Without the model its flags are unknown, so report only the name.
         return Err(Stop::Wrong(unknown_model(name)));
     }
-    grammar(model).try_get_matches_from(arguments).map_err(|error| match error.kind() {
+    let used = |model: &Operation| {
+        let names = [model.name, model.id, model.path];
+        arguments.iter().any(|word| names.iter().any(|name| word == name))
+    };
+    grammar(model, &used).try_get_matches_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.render()),
         ErrorKind::InvalidSubcommand if named_command(arguments).is_some_and(has_models) => {
             let name = texts(&error, ContextKind::InvalidSubcommand).join(" ");
@@ -88,7 +92,7 @@ fn has_models(command: &str) -> bool {
 pub fn unknown_model(name: &str) -> StyledStr {
     let default = model::find(DEFAULT_MODEL);
     let parsed =
-        default.map(|default| grammar(default).try_get_matches_from(["kiln", run::NAME, name]));
+        default.map(|it| grammar(it, &|_| false).try_get_matches_from(["kiln", run::NAME, name]));
     let suggested = parsed
         .and_then(Result::err)
         .map(|error| texts(&error, ContextKind::SuggestedSubcommand))

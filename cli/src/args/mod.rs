@@ -26,8 +26,9 @@ Examples:
   kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png";
 
 /// The whole grammar. `chosen` is the model whose fields are the flags of `generate`, `edit` and
-/// the commands by task that it can do.
-pub fn grammar(chosen: &'static Operation) -> Command {
+/// the commands by task that it can do, and `used` are the models whose flags `run` and `submit`
+/// need.
+pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
     // `augment_args` sets a description, which `about` replaces.
     globals::Globals::augment_args(Command::new("kiln"))
         .version(env!("CARGO_PKG_VERSION"))
@@ -55,8 +56,8 @@ pub fn grammar(chosen: &'static Operation) -> Command {
         .subcommands([commands::generate::command(chosen), commands::edit::command(chosen)])
         .subcommands(commands::by_task::commands(chosen))
         .subcommands([
-            commands::run::command(),
-            commands::submit::command(),
+            commands::run::command(used),
+            commands::submit::command(used),
             commands::batch::command(chosen),
             commands::task::command(),
             commands::resume::command(),

@@ -64,14 +64,22 @@ pub fn example_name(model: &Operation) -> Option<String> {
     Some(model.name.replace(&format!("{{{}}}", parameter.name), parameter.example))
 }
 
-/// A subcommand for each model, for `kiln run` and `kiln submit`.
-pub fn subcommands(options: &[Arg]) -> Vec<Command> {
-    models().map(|model| subcommand(model, options)).collect()
+/// A subcommand for each model, for `kiln run` and `kiln submit`. Those that are not `used` have no
+/// flags, because the flags of all models take milliseconds.
+pub fn subcommands(used: Used<'_>, options: &[Arg]) -> Vec<Command> {
+    models()
+        .map(|model| {
+            let aliases = [model.id, model.path].into_iter().filter(|alias| *alias != model.name);
+            let command = Command::new(model.name).aliases(aliases).about(summary(model));
+            if used(model) { complete(command, model, options) } else { command }
+        })
+        .collect()
 }
 
-fn subcommand(model: &'static Operation, options: &[Arg]) -> Command {
-    let aliases = [model.id, model.path].into_iter().filter(|alias| *alias != model.name);
-    let command = Command::new(model.name).aliases(aliases).about(summary(model));
+/// Whether a command line can contain flags of a model.
+pub type Used<'a> = &'a dyn Fn(&Operation) -> bool;
+
+fn complete(command: Command, model: &'static Operation, options: &[Arg]) -> Command {
     with_fields(command, model, &[], options)
         .help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
         .before_help(description(model))

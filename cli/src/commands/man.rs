@@ -54,7 +54,7 @@ fn write(directory: &Path, command: Command) -> io::Result<()> {
 /// The whole grammar, with names that can be those of files.
 fn grammar_with_plain_names() -> Result<Command, Failure> {
     let default = model::find(DEFAULT_MODEL).ok_or_else(|| Failure::usage("no default model"))?;
-    let mut command = grammar(default);
+    let mut command = grammar(default, &|_| true);
     for name in [run::NAME, submit::NAME] {
         command = command.mut_subcommand(name, |command| command.mut_subcommands(with_plain_name));
     }

@@ -20,11 +20,12 @@ Examples:
   kiln run gen-2-flex --prompt \"a red fox\" --guidance 7.5 -o fox.png
   kiln run gen-tools/deblur-v1 --image cat.png";
 
-pub fn command() -> Command {
+pub fn command(used: model::Used<'_>) -> Command {
     of_models(Command::new(NAME))
         .about("Run any model with any of its fields: submit, wait, save")
         .after_help(format!("{EXAMPLES}\n\n{MODEL_HELP}"))
         .subcommands(model::subcommands(
+            used,
             &[
                 &make::output_args()[..],
                 &seeing::args(),

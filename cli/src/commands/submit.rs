@@ -27,11 +27,12 @@ Examples:
   kiln submit gen-2-pro --prompt \"a red fox\" > task.json
   kiln submit gen-2-pro --prompt \"a red fox\" | kiln task save - -o fox.png";
 
-pub fn command() -> Command {
+pub fn command(used: model::Used<'_>) -> Command {
     run::of_models(Command::new(NAME))
         .about("Submit without waiting, and print the task as JSON for `kiln task`")
         .after_help(format!("{EXAMPLES}\n\n{}", run::MODEL_HELP))
         .subcommands(model::subcommands(
+            used,
             &[&make::output_args()[..], &[size::arg(), webhook_secret::arg(), preview::arg()]]
                 .concat(),
         ))

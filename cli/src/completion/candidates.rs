@@ -32,7 +32,7 @@ pub fn of(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let at = words.len();
     words.push(current.into());
     let directory = env::current_dir().ok();
-    let mut command = with_numbered(grammar(model), current);
+    let mut command = with_numbered(grammar(model, &|_| true), current);
     let found = engine::complete(&mut command, words, at, directory.as_deref());
     let mut candidates: Vec<Candidate> =
         found.unwrap_or_default().iter().filter_map(candidate).collect();
