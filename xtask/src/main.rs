@@ -1,6 +1,7 @@
 //! `cargo xtask`: maintenance commands of this repository, one per file.
 
 mod bench;
+mod binary;
 mod check;
 mod conformance;
 mod contract;
@@ -25,6 +26,7 @@ mod release_check;
 mod repository;
 mod session;
 mod static_binary;
+mod windows;
 
 use std::process::ExitCode;
 
@@ -45,6 +47,7 @@ enum Command {
     Bench(bench::Arguments),
     KillTest(kill_test::Arguments),
     StaticBinary(static_binary::Arguments),
+    Windows(windows::Arguments),
     Package(package::Arguments),
     PublicApi(public_api::Arguments),
     ReleaseCheck(release_check::Arguments),
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
         Command::StaticBinary(arguments) => static_binary::run(&arguments),
+        Command::Windows(arguments) => windows::run(&arguments),
         Command::Package(arguments) => package::run(&arguments),
         Command::PublicApi(arguments) => public_api::run(&arguments),
         Command::ReleaseCheck(arguments) => release_check::run(&arguments),
