@@ -171,8 +171,8 @@ impl Template {
     }
 }
 
-/// Changes what rendering would change, as far as it is known, because [`Template::parse`] may refuse
-/// it.
+/// Changes what rendering would change, as far as it is known, because [`Template::parse`] may
+/// refuse it.
 fn make_safe(parts: &mut [Part]) {
     let count = parts.len();
     for (place, part) in parts.iter_mut().enumerate() {

@@ -72,7 +72,7 @@ fn table(rows: &[Row], figures: &Figures) -> String {
         let (aim, met) = match aim {
             Some((aim, true)) => (aim, "yes"),
             Some((aim, false)) => {
-                if !row.reason.is_empty() {
+                if !row.reason.is_empty() && !reasons.contains(row.reason) {
                     reasons.push_str(&format!("\n{}\n", row.reason));
                 }
                 (aim, "no")
