@@ -1,6 +1,9 @@
 //! Sends one poll: a GET to the polling URL of the task.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    pin::Pin,
+    time::{Duration, SystemTime},
+};
 
 use reqwest::header::HeaderMap;
 use tokio::time::{self, Instant};
@@ -75,43 +78,53 @@ impl Task {
 
 /// Polls once, subject to the limit on concurrent polls. Waiting for a permit and the poll together
 /// end within `limit`. `failures` is the number of polls that have failed before this one.
-pub(super) async fn poll(
+///
+/// Boxed because the future of an HTTP exchange is large, and a waiting task should not hold it
+/// between polls.
+pub(super) fn poll(
+    client: &Client,
+    task: &TaskRef,
+    limit: Duration,
+    failures: u32,
+) -> Pin<Box<impl Future<Output = Result<Update, PollError>>>> {
+    Box::pin(async move {
+        let span = spans::poll(task);
+        let polled = take_turn(client, task, limit, failures).instrument(span.clone()).await;
+        let outcome = polled.as_ref().map_err(PollError::error);
+        spans::polled(&span, outcome);
+        metrics::poll(task, outcome);
+        let update = polled?;
+        if let Some(slots) = client.tasks().slots.as_ref().filter(|_| update.status().is_final()) {
+            slots.release(task);
+        }
+        if has_failed(update.status()) {
+            client.settle_quietly(task).await;
+        }
+        Ok(update)
+    })
+}
+
+/// Polls when a permit is free.
+async fn take_turn(
     client: &Client,
     task: &TaskRef,
     limit: Duration,
     failures: u32,
 ) -> Result<Update, PollError> {
-    let span = spans::poll(task);
     let until = Instant::now() + limit.min(NO_LIMIT);
-    // Boxed because the future of an HTTP exchange is large, and a waiting task should not hold it
-    // between polls.
-    let polling = Box::pin(async {
-        let Ok(permit) = time::timeout_at(until, client.tasks().polls.acquire()).await else {
-            return Err(took_too_long(task));
-        };
-        let limit = client.tasks().settings.poll_deadline;
-        let polling = get(client, task, failures, until.min(Instant::now() + limit));
-        let mut polling = std::pin::pin!(polling);
-        match time::timeout(TURN, polling.as_mut()).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                drop(permit);
-                polling.await
-            }
+    let Ok(permit) = time::timeout_at(until, client.tasks().polls.acquire()).await else {
+        return Err(took_too_long(task));
+    };
+    let limit = client.tasks().settings.poll_deadline;
+    let polling = get(client, task, failures, until.min(Instant::now() + limit));
+    let mut polling = std::pin::pin!(polling);
+    match time::timeout(TURN, polling.as_mut()).await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            drop(permit);
+            polling.await
         }
-    });
-    let polled = polling.instrument(span.clone()).await;
-    let outcome = polled.as_ref().map_err(PollError::error);
-    spans::polled(&span, outcome);
-    metrics::poll(task, outcome);
-    let update = polled?;
-    if let Some(slots) = client.tasks().slots.as_ref().filter(|_| update.status().is_final()) {
-        slots.release(task);
     }
-    if has_failed(update.status()) {
-        client.settle_quietly(task).await;
-    }
-    Ok(update)
 }
 
 async fn get(

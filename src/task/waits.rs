@@ -2,30 +2,23 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::Client;
 
 /// The active waits by task id.
 #[derive(Default)]
-pub(crate) struct Waits(Mutex<HashMap<String, Waiting>>);
-
-/// The waits for one task.
-#[derive(Default)]
-struct Waiting {
-    count: usize,
-    events: watch::Sender<()>,
-}
+pub(crate) struct Waits(Mutex<HashMap<String, Vec<Arc<Notify>>>>);
 
 impl Waits {
     /// Makes every wait for this task poll immediately.
     #[cfg(feature = "webhook")]
     pub(crate) fn wake(&self, task_id: &str) {
-        if let Some(waiting) = self.lock().get(task_id) {
-            waiting.events.send_replace(());
+        if let Some(waits) = self.lock().get(task_id) {
+            waits.iter().for_each(|event| event.notify_one());
         }
     }
 
@@ -34,7 +27,7 @@ impl Waits {
         self.lock().contains_key(task_id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Arc<Notify>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -43,34 +36,32 @@ impl Waits {
 pub(super) struct Wake {
     client: Client,
     task_id: String,
-    events: watch::Receiver<()>,
+    /// Keeps an event that arrives while nothing waits for it. Thousands of tasks can wait, and
+    /// other channels need several times its memory.
+    event: Arc<Notify>,
 }
 
 impl Wake {
     pub(super) fn new(client: &Client, task_id: &str) -> Self {
+        let event = Arc::new(Notify::new());
         let mut waits = client.tasks().waits.lock();
-        let waiting = waits.entry(task_id.to_owned()).or_default();
-        waiting.count += 1;
-        let events = waiting.events.subscribe();
+        waits.entry(task_id.to_owned()).or_default().push(Arc::clone(&event));
         drop(waits);
-        Self { client: client.clone(), task_id: task_id.to_owned(), events }
+        Self { client: client.clone(), task_id: task_id.to_owned(), event }
     }
 
     /// Returns when an event has arrived since the previous call returned.
-    pub(super) async fn woken(&mut self) {
-        // Cannot fail: the sender stays in the map until `self` is dropped.
-        if self.events.changed().await.is_err() {
-            std::future::pending().await
-        }
+    pub(super) async fn woken(&self) {
+        self.event.notified().await;
     }
 }
 
 impl Drop for Wake {
     fn drop(&mut self) {
         let mut waits = self.client.tasks().waits.lock();
-        if let Some(waiting) = waits.get_mut(&self.task_id) {
-            waiting.count -= 1;
-            if waiting.count == 0 {
+        if let Some(events) = waits.get_mut(&self.task_id) {
+            events.retain(|event| !Arc::ptr_eq(event, &self.event));
+            if events.is_empty() {
                 waits.remove(&self.task_id);
             }
         }

@@ -127,9 +127,17 @@ const DOWNLOAD: &[Row] = &[
         .cpu("download.disk.imagekiln.cpu", "download.disk.only_fsync.cpu"),
 ];
 
+/// Why a waiting task needs more memory than it did.
+const WAITING_REASON: &str = "\
+The task, its wait and the runtime's part of it need about 1 KiB. The rest is its reference, which
+the task and its wait both hold, its place in the list that a webhook looks up, and about 0.1 KiB of
+the benchmark itself.";
+
 const WAITING: &[Row] = &[
-    Row::new("heap of each task", "waiting.heap_per_task").aim(AtMost(1.5)),
-    Row::new("resident memory of each task", "waiting.resident_per_task").aim(AtMost(2.0)),
+    Row::new("heap of each task", "waiting.heap_per_task").aim(AtMost(1.2)).reason(WAITING_REASON),
+    Row::new("resident memory of each task", "waiting.resident_per_task")
+        .aim(AtMost(1.5))
+        .reason(WAITING_REASON),
     Row::new("sockets", "waiting.sockets").aim(AtMost(70.0)),
     Row::new("polls per second", "waiting.polls_per_second"),
     Row::new("lateness of polls, 99th percentile", "waiting.lateness_p99"),
