@@ -1,5 +1,6 @@
 //! Parses the document. JSON allows a key to occur twice in an object, and most parsers silently
-//! keep one of them, so this one refuses it.
+//! keep one of them, so this one refuses it. It also refuses control characters, which would end
+//! the comments of the generated code.
 
 use std::{cell::RefCell, fmt};
 
@@ -9,27 +10,32 @@ use serde_json::{Map, Number, Value};
 use super::{fault::Fault, place::joined};
 
 pub fn parse(document: &str) -> Result<Value, Fault> {
-    let duplicate = RefCell::new(None);
+    let fault = RefCell::new(None);
     let mut deserializer = serde_json::Deserializer::from_str(document);
-    let parsed = Node { pointer: String::new(), duplicate: &duplicate }
+    let parsed = Node { pointer: String::new(), fault: &fault }
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value));
-    parsed.map_err(|error| match duplicate.take() {
-        Some(pointer) => Fault::new(pointer, "this key occurs twice"),
-        None => Fault::new("", format!("could not parse the document: {error}")),
+    parsed.map_err(|error| {
+        let unreadable = || Fault::new("", format!("could not parse the document: {error}"));
+        fault.take().unwrap_or_else(unreadable)
     })
 }
 
 /// A value at `pointer`, to be parsed.
 struct Node<'a> {
     pointer: String,
-    /// The pointer of the first key that occurs twice.
-    duplicate: &'a RefCell<Option<String>>,
+    /// The first fault, which an error of the deserializer can't carry.
+    fault: &'a RefCell<Option<Fault>>,
 }
 
 impl Node<'_> {
     fn child(&self, key: &str) -> Self {
-        Self { pointer: joined(&self.pointer, key), duplicate: self.duplicate }
+        Self { pointer: joined(&self.pointer, key), fault: self.fault }
+    }
+
+    fn fail<T, E: Error>(&self, message: &str) -> Result<T, E> {
+        *self.fault.borrow_mut() = Some(Fault::new(self.pointer.clone(), message));
+        Err(E::custom(message))
     }
 }
 
@@ -64,8 +70,11 @@ impl<'de> Visitor<'de> for Node<'_> {
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        match has_control_character(value) {
+            true => self.fail("this text has a control character"),
+            false => Ok(value.into()),
+        }
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
@@ -85,11 +94,17 @@ impl<'de> Visitor<'de> for Node<'_> {
         while let Some(key) = members.next_key::<String>()? {
             let node = self.child(&key);
             if object.contains_key(&key) {
-                *self.duplicate.borrow_mut() = Some(node.pointer);
-                return Err(A::Error::custom("duplicate key"));
+                return node.fail("this key occurs twice");
+            }
+            if has_control_character(&key) {
+                return self.fail(&format!("the key {key:?} has a control character"));
             }
             object.insert(key, members.next_value_seed(node)?);
         }
         Ok(object.into())
     }
+}
+
+fn has_control_character(text: &str) -> bool {
+    text.contains(|character: char| character.is_control() && !matches!(character, '\n' | '\t'))
 }

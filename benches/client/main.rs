@@ -5,6 +5,7 @@
 //! cargo bench --bench client -- [SUBJECT]...
 //! ```
 
+mod careful;
 mod download;
 mod http2;
 mod images;

@@ -121,7 +121,7 @@ fn end(outcome: Result<ExitCode, Failure>, json: bool) -> ExitCode {
         Err(failure) => failure,
     };
     output::line_on_stderr(&match json {
-        true => report::to_programs(&failure).to_string(),
+        true => sanitize::json_line(&report::to_programs(&failure)),
         false => report::to_people(&failure),
     });
     failure.exit.into()

@@ -7,36 +7,38 @@ use serde_json::{Value, json};
 use crate::{
     failure::{Failure, LineProblem},
     paint::{ADVICE, ERROR, Paint},
+    sanitize::printable_lines,
 };
 
-/// For people.
+/// For people. A failure may quote anything: the names in a file of somebody else, or a response.
 pub fn to_people(failure: &Failure) -> String {
     let paint = Paint::on_stderr();
-    let mut text = format!("{} {}", paint.text(ERROR, "error:"), failure.message);
-    let mut line = |line: String| {
+    let mut text = paint.text(ERROR, "error:");
+    let mut add = |before: &str, quoted: &str| {
         // Writing to a `String` does not fail.
-        let _ = write!(text, "\n{line}");
+        let _ = write!(text, "{before}{}", printable_lines(quoted));
     };
+    add(" ", &failure.message);
     for violation in &failure.violations {
-        line(format!("  - {violation}"));
+        add("\n  - ", &violation.to_string());
     }
     for problem in &failure.problems {
-        line(problem.to_string());
+        add("\n", &problem.to_string());
     }
     if failure.more_problems > 0 {
-        line(format!("and {} more", failure.more_problems));
+        add("\n", &format!("and {} more", failure.more_problems));
     }
     for cause in &failure.causes {
-        line(format!("caused by: {cause}"));
+        add("\ncaused by: ", cause);
     }
     if failure.billing_unknown {
-        line("billing: unknown".to_owned());
+        add("\n", "billing: unknown");
     }
     if let Some(advice) = &failure.advice {
-        line(format!("{} {advice}", paint.text(ADVICE, "advice:")));
+        add(&format!("\n{} ", paint.text(ADVICE, "advice:")), advice);
     }
     if let Some(command) = &failure.resume_command {
-        line(format!("{}\n  {command}", paint.text(ADVICE, "resume it with:")));
+        add(&format!("\n{}\n  ", paint.text(ADVICE, "resume it with:")), command);
     }
     text
 }

@@ -21,6 +21,11 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { ' ' } else { c }).collect()
 }
 
+/// The whole text, without control characters other than the ends of its lines.
+pub fn printable_lines(text: &str) -> String {
+    text.chars().map(|c| if c != '\n' && is_unsafe(c) { ' ' } else { c }).collect()
+}
+
 /// Complete JSON on one line, with the characters escaped that [`one_line`] replaces.
 pub fn json_line(value: &Value) -> String {
     let json = value.to_string();
@@ -57,6 +62,11 @@ mod tests {
         assert_eq!(one_line("a\u{1b}[31m\nb\u{202e}c"), "a [31m b c");
         assert_eq!(one_line(&"x".repeat(100)), "x".repeat(100));
         assert_eq!(one_line(&"\u{1f98a}".repeat(101)), format!("{}...", "\u{1f98a}".repeat(100)));
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(printable_lines("a\u{1b}[31m\nb\u{202e}c"), "a [31m\nb c");
     }
 
     #[test]

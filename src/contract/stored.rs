@@ -20,6 +20,7 @@ const SECRET: &str = "webhook_secret";
 /// Its members are sorted: whether `serde_json` keeps their order depends on the features of other
 /// crates in the program.
 #[derive(Serialize, Deserialize)]
+#[serde(expecting = "a request")]
 struct Stored {
     operation: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -107,7 +108,8 @@ impl Request {
     /// name.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         let stored: Stored = serde_json::from_str(text).map_err(|error| {
-            Error::new(ErrorKind::Validation, format!("could not parse the request: {error}"))
+            let message = format!("could not parse the request: {}", without_value(&error));
+            Error::new(ErrorKind::Validation, message)
         })?;
         let operation = find_operation(&stored.operation).ok_or_else(|| {
             let names = operations().iter().map(|operation| operation.name);
@@ -116,6 +118,15 @@ impl Request {
             Error::new(ErrorKind::Validation, message)
         })?;
         stored.into_request(operation).map_err(|violations| invalid(operation.name, violations))
+    }
+}
+
+/// The message of an error, without the value that is not what was expected, which may be a secret.
+fn without_value(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    match message.rsplit_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => message,
     }
 }
 

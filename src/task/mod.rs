@@ -50,13 +50,13 @@ use crate::{Client, TaskRef};
 #[must_use = "the task is billed: wait for it, or keep its reference"]
 pub struct Task {
     client: Client,
-    reference: TaskRef,
+    reference: Arc<TaskRef>,
     answer: Option<Arc<Answer>>,
 }
 
 impl Task {
     pub(crate) fn resumed(client: Client, reference: TaskRef) -> Self {
-        Self { client, reference, answer: None }
+        Self { client, reference: Arc::new(reference), answer: None }
     }
 
     /// Returns the serializable reference, from which another process can resume the task.

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -20,7 +21,7 @@ type Step = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send
 /// runtime or into the response of a web server.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Updates {
-    task: TaskRef,
+    task: Arc<TaskRef>,
     step: Option<Step>,
     only_changes: bool,
     last: Option<PollResult>,
@@ -46,7 +47,7 @@ impl Task {
     /// ```
     pub fn updates(&self, options: WaitOptions) -> Updates {
         Updates {
-            task: self.reference.clone(),
+            task: Arc::clone(&self.reference),
             step: Some(next(Polling::new(&self.client, &self.reference, options))),
             only_changes: false,
             last: None,

@@ -1,6 +1,6 @@
 //! Polls a task until its final status or the deadline. A failed poll is not a failed task.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::{self, Instant};
 use tracing::{Instrument, Span};
@@ -97,7 +97,7 @@ fn failed(task: &TaskRef, status: TaskStatus) -> Error {
 /// The polls of one wait: the first immediately, the others after pauses.
 pub(super) struct Polling {
     client: Client,
-    task: TaskRef,
+    task: Arc<TaskRef>,
     started: Instant,
     deadline: Duration,
     first_interval: Duration,
@@ -111,18 +111,26 @@ pub(super) struct Polling {
     span: Span,
 }
 
+/// The pause before a poll.
+struct Pause {
+    wait: Duration,
+    /// Whether the deadline leaves time for only one more poll.
+    is_last: bool,
+    can_be_woken: bool,
+}
+
 impl Polling {
-    pub(super) fn new(client: &Client, task: &TaskRef, options: WaitOptions) -> Self {
+    pub(super) fn new(client: &Client, task: &Arc<TaskRef>, options: WaitOptions) -> Self {
         let interval = options.interval.min(options.max_interval).min(LONGEST_INTERVAL);
         Self {
             client: client.clone(),
-            task: task.clone(),
+            task: Arc::clone(task),
             started: Instant::now(),
             deadline: options.deadline,
             first_interval: interval,
             interval,
             max_interval: options.max_interval.min(LONGEST_INTERVAL),
-            wake: Wake::new(client, task.id()),
+            wake: Wake::new(client, task),
             polls: 0,
             last_status: None,
             requested_pause: None,
@@ -173,22 +181,31 @@ impl Polling {
     /// The last poll is sent shortly before the deadline, even if the pause would be longer. A
     /// webhook event ends the pause, unless the service asked for the pause.
     async fn pause(&mut self, last_failure: Option<&Error>, failures: u32) -> bool {
-        let left = self.left();
-        if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
-            return false;
-        }
-        let latest = left - LAST_POLL.min(left / 2);
-        let requested = self.requested_pause.take();
-        let pause = self.next_pause(requested);
-        let wait = pause.min(latest);
+        let Some(Pause { wait, is_last, can_be_woken }) = self.begin_pause() else { return false };
         if let Some(error) = last_failure {
             self.announce(failures, wait, error);
         }
         tokio::select! {
-            () = time::sleep(wait) => self.last_poll_is_sent = pause >= latest,
-            () = self.wake.woken(), if requested.is_none() => self.interval = self.first_interval,
+            () = time::sleep(wait) => self.last_poll_is_sent = is_last,
+            () = self.wake.woken(), if can_be_woken => self.interval = self.first_interval,
         }
         true
+    }
+
+    /// Returns the pause before the next poll, unless there will be none.
+    fn begin_pause(&mut self) -> Option<Pause> {
+        let left = self.left();
+        if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
+            return None;
+        }
+        let latest = left - LAST_POLL.min(left / 2);
+        let requested = self.requested_pause.take();
+        let pause = self.next_pause(requested);
+        Some(Pause {
+            wait: pause.min(latest),
+            is_last: pause >= latest,
+            can_be_woken: requested.is_none(),
+        })
     }
 
     fn announce(&self, failures: u32, wait: Duration, error: &Error) {

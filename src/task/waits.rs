@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::Client;
+use crate::{Client, TaskRef};
 
 /// The active waits by task id.
 #[derive(Default)]
@@ -35,19 +35,19 @@ impl Waits {
 /// Registers a wait until it is dropped.
 pub(super) struct Wake {
     client: Client,
-    task_id: String,
+    task: Arc<TaskRef>,
     /// Keeps an event that arrives while nothing waits for it. Thousands of tasks can wait, and
     /// other channels need several times its memory.
     event: Arc<Notify>,
 }
 
 impl Wake {
-    pub(super) fn new(client: &Client, task_id: &str) -> Self {
+    pub(super) fn new(client: &Client, task: &Arc<TaskRef>) -> Self {
         let event = Arc::new(Notify::new());
         let mut waits = client.tasks().waits.lock();
-        waits.entry(task_id.to_owned()).or_default().push(Arc::clone(&event));
+        waits.entry(task.id().to_owned()).or_default().push(Arc::clone(&event));
         drop(waits);
-        Self { client: client.clone(), task_id: task_id.to_owned(), event }
+        Self { client: client.clone(), task: Arc::clone(task), event }
     }
 
     /// Returns when an event has arrived since the previous call returned.
@@ -59,10 +59,10 @@ impl Wake {
 impl Drop for Wake {
     fn drop(&mut self) {
         let mut waits = self.client.tasks().waits.lock();
-        if let Some(events) = waits.get_mut(&self.task_id) {
+        if let Some(events) = waits.get_mut(self.task.id()) {
             events.retain(|event| !Arc::ptr_eq(event, &self.event));
             if events.is_empty() {
-                waits.remove(&self.task_id);
+                waits.remove(self.task.id());
             }
         }
     }
@@ -76,7 +76,8 @@ mod tests {
     fn a_task_is_removed_when_its_last_wait_ends() {
         let client =
             Client::builder().api_key("key").base_url("http://127.0.0.1:9").build().unwrap();
-        let (first, second) = (Wake::new(&client, "t1"), Wake::new(&client, "t1"));
+        let task = Arc::new(TaskRef::new("t1", "http://127.0.0.1:9/poll", None));
+        let (first, second) = (Wake::new(&client, &task), Wake::new(&client, &task));
         drop(first);
         assert_eq!(client.tasks().waits.lock().len(), 1);
         drop(second);

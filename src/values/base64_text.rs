@@ -43,6 +43,9 @@ mod codec {
 pub(crate) static STANDARD: LazyLock<Codec> = LazyLock::new(codec::standard);
 static URL_SAFE: LazyLock<Codec> = LazyLock::new(codec::url_safe);
 
+/// The beginning of a `data:` URL, in any case.
+const DATA_URL: &[u8] = b"data:";
+
 /// The number of characters decoded at a time by a check; a multiple of 4.
 const GROUP: usize = 64 * 1024;
 
@@ -80,11 +83,13 @@ pub(crate) fn is_base64(text: &[u8]) -> bool {
 
 /// Decodes the first `length` bytes, or slightly fewer. Does not read the rest of the text.
 pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
-    /// Space for the prefix of a `data:` URL.
-    const URL_HEAD: usize = 1024;
-    let visible = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    let visible = || text.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    let prefix = match is_data_url(&visible().take(DATA_URL.len()).collect::<Vec<_>>()) {
+        true => visible().position(|byte| byte == b',')? + 1,
+        false => 0,
+    };
     let characters = length.div_ceil(3) * 4;
-    let start: Vec<u8> = visible.take(URL_HEAD + characters).collect();
+    let start: Vec<u8> = visible().take(prefix + characters).collect();
     let data = data(&start)?;
     // The decoder takes whole groups of four characters, except at the end of the text.
     let head = data.get(..characters).unwrap_or(data);
@@ -111,9 +116,13 @@ fn is_valid(text: &[u8]) -> bool {
     })
 }
 
+fn is_data_url(text: &[u8]) -> bool {
+    text.get(..DATA_URL.len()).is_some_and(|head| head.eq_ignore_ascii_case(DATA_URL))
+}
+
 /// The text after the prefix of a `data:` URL, or all of the text if it has none.
 fn data(text: &[u8]) -> Option<&[u8]> {
-    if !text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case(b"data:")) {
+    if !is_data_url(text) {
         return Some(text);
     }
     let comma = text.iter().position(|byte| *byte == b',')?;
@@ -249,7 +258,10 @@ mod tests {
         fn decode_head_ignores_whitespace(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             length in 0usize..100,
-            head in prop::option::of(Just("data:image/png;base64,")),
+            head in prop::option::of(prop_oneof![
+                Just("data:image/png;base64,".to_owned()),
+                Just(format!("data:image/png;name={};base64,", "x".repeat(2000))),
+            ]),
             line in 1usize..80,
         ) {
             let prefix = head.unwrap_or_default();

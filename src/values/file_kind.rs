@@ -27,13 +27,14 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Detects the format from the first bytes of a file. 64 bytes are always enough.
+    /// Detects the format from the first bytes of a file. Looks at no more than 64 bytes.
     ///
     /// ```
     /// assert_eq!(imagekiln::FileKind::of(b"GIF89a"), Some(imagekiln::FileKind::Gif));
     /// assert_eq!(imagekiln::FileKind::of(b"<html>"), None);
     /// ```
     pub fn of(head: &[u8]) -> Option<Self> {
+        let head = head.get(..HEAD).unwrap_or(head);
         match head {
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
@@ -150,5 +151,14 @@ mod tests {
         for first in [b"\0\0\0\0", b"\0\0\0\x01", b"\xff\xff\xff\xff"] {
             assert!(FileKind::of(&[first, b"ftypmif1".as_slice()].concat()).is_some());
         }
+    }
+
+    #[test]
+    fn what_follows_the_head_does_not_matter() {
+        let mut file = b"\0\0\x01\0ftypmif1".to_vec();
+        file.resize(HEAD, 0);
+        assert_eq!(FileKind::of(&file), Some(FileKind::Heif));
+        file.extend(b"avif");
+        assert_eq!(FileKind::of(&file), Some(FileKind::Heif));
     }
 }

@@ -139,6 +139,18 @@ fn unknown_names_are_refused_with_a_suggestion() {
 }
 
 #[test]
+fn an_error_does_not_quote_a_value_of_the_wrong_type() {
+    for (text, expected) in [
+        (r#""HUSH""#, "could not parse the request: expected a request at line 1"),
+        (r#"{"operation":"gen-2-pro","fields":"HUSH, expected "}"#, ": expected a map at line 1"),
+        (r#"{"operation":"gen-2-pro","path":{"a":["HUSH"]}}"#, ": expected a string at line 1"),
+    ] {
+        let error = Request::from_json(text).unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("HUSH"), "{error}");
+    }
+}
+
+#[test]
 fn text_never_becomes_a_path() {
     let of = |text: &str| Gen2Pro::new("a").input_image(text).validate();
     assert!(of("https://a.example/fox.png").is_ok());

@@ -137,6 +137,8 @@ mod tests {
         let mut messages = vec![
             format!("{:#}", generate("{ \"openapi\": ").unwrap_err()),
             format!("{:#}", generate(r#"{ "info": { "title": "a", "title": "b" } }"#).unwrap_err()),
+            format!("{:#}", generate(r#"{ "info": { "title": "a\rb" } }"#).unwrap_err()),
+            format!("{:#}", generate(r#"{ "info": { "ti\u0000tle": "a" } }"#).unwrap_err()),
         ];
         for edits in breaks {
             let mut document: Value = serde_json::from_str(DOCUMENT).unwrap();

@@ -86,7 +86,7 @@ fn fuzz(root: &Path, target: &str, seconds: u32) -> Result<Run> {
     command.arg(work(root).join("build")).arg(target).arg(&corpus);
     command.arg(root.join("fuzz/corpus").join(target)).args(["--", "-print_final_stats=1"]);
     command.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={MAX_INPUT}"));
-    command.arg(format!("-timeout={TIMEOUT}")).arg(prefix);
+    command.arg(format!("-timeout={TIMEOUT}")).arg("-print_funcs=0").arg(prefix);
     // cargo sets these for xtask, and they would select its toolchain.
     command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("CARGO_TARGET_DIR");
     let mut running = command

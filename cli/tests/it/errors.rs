@@ -233,3 +233,15 @@ fn a_picture_that_cannot_be_saved_is_not_lost() {
     assert!(!outcome.stderr.contains("HUSH"));
     assert_shown!("no_picture", shown(&outcome));
 }
+
+#[test]
+fn what_an_error_quotes_does_not_control_the_terminal() {
+    let bench = Bench::new();
+    let name = "cat\u{1b}[2J\u{7f}\u{9b}1m\u{202e}.png";
+    let people = bench.run(&["edit", "a hat", name]).fails(1).stderr;
+    assert!(people.starts_with("error: could not read the image cat [2J  1m .png\n"), "{people:?}");
+    let programs = bench.run(&["edit", "a hat", name, "--json"]).fails(1).stderr;
+    assert!(programs.is_ascii(), "{programs:?}");
+    let error: Value = serde_json::from_str(&programs).unwrap();
+    assert_eq!(error["message"], format!("could not read the image {name}"));
+}

@@ -59,8 +59,12 @@ pub fn decoded_picture(data: &[u8]) {
     let (whole, kind) = extent(&[data]);
     // Decoders tolerate damage, such as a second start of a JPEG image.
     assert!(matches!(whole, Extent::Complete | Extent::Damaged), "{kind:?}: {whole:?}");
-    let cut = usize::from(*data.last().unwrap_or(&0)) * data.len() / 256;
-    for cut in [cut, end(data)] {
+    let (cut, end) = (usize::from(*data.last().unwrap_or(&0)) * data.len() / 256, end(data));
+    // The decoder of WebP does not look at the length of the file in its header.
+    if kind == Some(FileKind::Webp) && end < data.len() {
+        return;
+    }
+    for cut in [cut, end] {
         let part = &data[..cut];
         if matches!(extent(&[part]).0, Extent::Complete | Extent::Open) {
             assert_eq!(image(part, MAX_PIXELS), Ok(size), "{cut} of {} bytes", data.len());

@@ -50,7 +50,10 @@ impl Mix {
 
 #[derive(Default)]
 pub struct Report {
-    latencies: Vec<Duration>,
+    /// Of the responses to submissions and polls.
+    pub responses: Latencies,
+    /// Of pictures, which are rendered when they are fetched.
+    pub pictures: Latencies,
     pub failed: u64,
     /// The errors, and how often each occurred.
     pub problems: BTreeMap<String, u64>,
@@ -58,14 +61,21 @@ pub struct Report {
 }
 
 impl Report {
-    /// The latency that this fraction of the responses did not exceed.
-    pub fn quantile(&self, part: f64) -> Duration {
-        let last = self.latencies.len().saturating_sub(1);
-        self.latencies.get((last as f64 * part).round() as usize).copied().unwrap_or_default()
-    }
-
     pub fn responses_per_second(&self) -> f64 {
-        self.latencies.len() as f64 / self.took.as_secs_f64().max(f64::EPSILON)
+        let count = self.responses.0.len() + self.pictures.0.len();
+        count as f64 / self.took.as_secs_f64().max(f64::EPSILON)
+    }
+}
+
+/// Latencies, sorted when the load has ended.
+#[derive(Default)]
+pub struct Latencies(Vec<Duration>);
+
+impl Latencies {
+    /// The latency that this fraction of them did not exceed.
+    pub fn quantile(&self, part: f64) -> Duration {
+        let last = self.0.len().saturating_sub(1);
+        self.0.get((last as f64 * part).round() as usize).copied().unwrap_or_default()
     }
 }
 
@@ -132,7 +142,8 @@ impl Driver {
         in_progress.join_all().await;
         let mut report = std::mem::take(&mut *self.lock());
         report.took = start.elapsed();
-        report.latencies.sort_unstable();
+        report.responses.0.sort_unstable();
+        report.pictures.0.sort_unstable();
         report
     }
 
@@ -162,12 +173,30 @@ impl Driver {
         };
         let poll: Value = serde_json::from_slice(&poll).unwrap_or_default();
         match poll["result"]["sample"].as_str() {
-            Some(sample) => drop(self.send(Method::GET, sample, "").await),
+            Some(sample) => self.fetch(sample).await,
             None => self.fail("a task is not ready".to_owned()),
         }
     }
 
+    async fn fetch(&self, url: &str) {
+        if let Some((_, latency)) = self.exchange(Method::GET, url, "").await {
+            self.lock().pictures.0.push(latency);
+        }
+    }
+
     async fn send(&self, method: Method, url: &str, body: &'static str) -> Option<Bytes> {
+        let (response, latency) = self.exchange(method, url, body).await?;
+        self.lock().responses.0.push(latency);
+        Some(response)
+    }
+
+    /// Returns the body of the response, and the time to its end.
+    async fn exchange(
+        &self,
+        method: Method,
+        url: &str,
+        body: &'static str,
+    ) -> Option<(Bytes, Duration)> {
         let request = Request::builder()
             .method(method)
             .uri(url)
@@ -182,10 +211,7 @@ impl Driver {
             if head.status.is_success() { Ok(body) } else { Err(format!("status {}", head.status)) }
         };
         match exchange.await {
-            Ok(body) => {
-                self.lock().latencies.push(begun.elapsed());
-                Some(body)
-            }
+            Ok(body) => Some((body, begun.elapsed())),
             Err(problem) => {
                 self.fail(problem);
                 None

@@ -109,8 +109,10 @@ async fn run(plan: &Plan) -> Result<(), Box<dyn Error>> {
     print("baseline", &constant);
     print("simulator", &service);
     for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
-        let ratio = ratio(service.quantile(part), constant.quantile(part));
+        let ratio = ratio(service.responses.quantile(part), constant.responses.quantile(part));
         figure(&format!("simulator.{name}.against_constant"), "ratio", vec![ratio]);
+        let picture = service.pictures.quantile(part);
+        figure(&format!("simulator.picture.{name}"), "ms", vec![millis(picture)]);
     }
     figure("simulator.failed", "", vec![service.failed as f64]);
     let tens: Vec<_> =
@@ -133,15 +135,21 @@ fn ratio(a: Duration, b: Duration) -> f64 {
     a.as_secs_f64() / b.as_secs_f64().max(f64::EPSILON)
 }
 
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
 fn print(name: &str, report: &Report) {
-    let millis = |part: f64| report.quantile(part).as_secs_f64() * 1000.0;
-    println!(
-        "{name:<10} {:.1} responses per second, {} failed; \
-         p50 {:.2} ms, p99 {:.2} ms, longest {:.1} ms",
+    print!(
+        "{name:<10} {:.1} responses per second, {} failed",
         report.responses_per_second(),
-        report.failed,
-        millis(0.5),
-        millis(0.99),
-        millis(1.0),
+        report.failed
     );
+    for (what, latencies) in [("responses", &report.responses), ("pictures", &report.pictures)] {
+        let [p50, p99, longest] = [0.5, 0.99, 1.0].map(|part| millis(latencies.quantile(part)));
+        if longest > 0.0 {
+            print!("; {what}: p50 {p50:.2} ms, p99 {p99:.2} ms, longest {longest:.1} ms");
+        }
+    }
+    println!();
 }

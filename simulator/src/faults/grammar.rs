@@ -1,6 +1,7 @@
 //! The notation of faults: `name[@place][=value][:often]`.
 
 use super::{effect::Effect, place::FaultPlace, schedule::Often, table::KnownFault};
+use crate::values::names;
 
 /// Where a fault is requested.
 #[derive(Clone, Copy)]
@@ -18,7 +19,7 @@ pub(super) enum FaultSource {
 #[error("invalid fault `{text}`: {problem}")]
 #[non_exhaustive]
 pub struct FaultError {
-    /// The text, or the start of a long one.
+    /// The text, or the start of a long one. `?` stands for each character that can't be printed.
     pub text: String,
     /// What is wrong with it.
     pub problem: &'static str,
@@ -42,7 +43,7 @@ pub(super) struct FaultSpec {
 impl FaultSpec {
     pub(super) fn parse(text: &str, source: FaultSource) -> Result<Self, FaultError> {
         Self::read(text, source)
-            .map_err(|problem| FaultError { text: text.chars().take(QUOTED).collect(), problem })
+            .map_err(|problem| FaultError { text: names::bounded(text, QUOTED), problem })
     }
 
     fn read(text: &str, source: FaultSource) -> Result<Self, &'static str> {
@@ -176,5 +177,7 @@ mod tests {
         }
         let long = "x".repeat(1000);
         assert!(FaultSpec::parse(&long, FaultSource::Rule).unwrap_err().to_string().len() < 200);
+        let unprintable = FaultSpec::parse("\u{1b}[2J\u{7f}error", FaultSource::Rule).unwrap_err();
+        assert_eq!(unprintable.text, "?[2J?error");
     }
 }
