@@ -114,7 +114,7 @@ impl fmt::Display for FileKind {
 
 #[cfg(test)]
 mod tests {
-    use super::FileKind;
+    use super::{FileKind, HEAD};
 
     fn of(brands: &[u8]) -> Option<FileKind> {
         let size = u32::try_from(8 + brands.len()).unwrap().to_be_bytes();

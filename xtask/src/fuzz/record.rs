@@ -113,27 +113,44 @@ fn with_sums(page: &str, record: &str) -> Result<String> {
     Ok(format!("{before}{START}{}{END}{after}", sums(record)?))
 }
 
+/// What the runs of a target come to.
+#[derive(Default)]
+struct Sum {
+    seconds: u64,
+    executions: u64,
+    /// Those of all runs so far.
+    features: u64,
+    findings: u64,
+    /// The time of the runs after the last one with a finding.
+    seconds_without: u64,
+}
+
 fn sums(record: &str) -> Result<String> {
-    let mut sums: BTreeMap<&str, [u64; 4]> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
     for line in record.lines().skip(1) {
         let mut cells = line.split('\t');
-        let target = cells.next().unwrap_or_default();
-        let sum = sums.entry(target).or_default();
-        for (index, sum) in sum.iter_mut().enumerate() {
-            let number: u64 = cells
-                .next()
-                .and_then(|cell| cell.parse().ok())
-                .with_context(|| format!("could not parse this line of {RECORD}: {line}"))?;
-            // Features are those of all runs so far.
-            *sum = if index == 2 { number.max(*sum) } else { *sum + number };
-        }
+        let sum = sums.entry(cells.next().unwrap_or_default()).or_default();
+        let mut number = || {
+            let number = cells.next().and_then(|cell| cell.parse::<u64>().ok());
+            number.with_context(|| format!("could not parse this line of {RECORD}: {line}"))
+        };
+        let (seconds, executions, features, findings) =
+            (number()?, number()?, number()?, number()?);
+        sum.seconds += seconds;
+        sum.executions += executions;
+        sum.features = sum.features.max(features);
+        sum.findings += findings;
+        sum.seconds_without = if findings > 0 { 0 } else { sum.seconds_without + seconds };
     }
-    let mut table = "\n| target | seconds | executions | features | findings |\n\
-                     |---|---|---|---|---|\n"
+    let mut table = "\n| target | seconds | executions | features | findings | seconds since |\n\
+                     |---|---|---|---|---|---|\n"
         .to_owned();
-    for (target, [seconds, executions, features, findings]) in sums {
-        let _ =
-            writeln!(table, "| `{target}` | {seconds} | {executions} | {features} | {findings} |");
+    for (target, sum) in sums {
+        let Sum { seconds, executions, features, findings, seconds_without } = sum;
+        let _ = writeln!(
+            table,
+            "| `{target}` | {seconds} | {executions} | {features} | {findings} | {seconds_without} |"
+        );
     }
     table.push('\n');
     Ok(table)
@@ -171,9 +188,10 @@ mod tests {
     fn seconds_executions_and_findings_are_added() {
         let head = "target\tseconds\texecutions\tfeatures\tfindings\tdate\tmachine\tcommit\n";
         let record =
-            format!("{head}b\t1\t10\t5\t0\t\t\t\na\t2\t20\t7\t1\t\t\t\nb\t3\t30\t4\t1\t\t\t\n");
+            format!("{head}b\t1\t10\t5\t1\t\t\t\na\t2\t20\t7\t1\t\t\t\nb\t3\t30\t4\t0\t\t\t\n");
         let table = sums(&record).unwrap();
-        assert!(table.contains("| `a` | 2 | 20 | 7 | 1 |\n| `b` | 4 | 40 | 5 | 1 |\n"), "{table}");
+        let rows = "| `a` | 2 | 20 | 7 | 1 | 0 |\n| `b` | 4 | 40 | 5 | 1 | 3 |\n";
+        assert!(table.contains(rows), "{table}");
         assert!(sums(&format!("{head}b\tone\n")).is_err());
     }
 }
