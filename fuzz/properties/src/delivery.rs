@@ -8,7 +8,7 @@ use std::{
 use imagekiln::{Address, FileKind, TaskRef, fuzzing};
 use url::{Host, Url};
 
-use crate::exchange::{CLIENT, SIGNATURE, assert_safe, reply, run};
+use crate::exchange::{CLIENT, KEY, SIGNATURE, assert_safe, reply, run};
 
 /// A delivery is a whole picture or an error about the task. The content decides, and no header.
 pub fn delivery(data: &[u8]) {
@@ -29,7 +29,7 @@ pub fn delivery(data: &[u8]) {
         }
         Err(error) => {
             assert_eq!(error.task(), Some(&task));
-            assert_safe(&error);
+            assert_safe(&error, &[KEY, SIGNATURE]);
         }
     }
 }

@@ -147,10 +147,8 @@ fn sums(record: &str) -> Result<String> {
         .to_owned();
     for (target, sum) in sums {
         let Sum { seconds, executions, features, findings, seconds_without } = sum;
-        let _ = writeln!(
-            table,
-            "| `{target}` | {seconds} | {executions} | {features} | {findings} | {seconds_without} |"
-        );
+        let _ = write!(table, "| `{target}` | {seconds} | {executions} | {features} ");
+        let _ = writeln!(table, "| {findings} | {seconds_without} |");
     }
     table.push('\n');
     Ok(table)
