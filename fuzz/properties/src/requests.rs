@@ -11,9 +11,10 @@ use crate::exchange::{SECRET, SECRETS, assert_no_secret, assert_safe, has_secret
 /// accepts can be sent: its body is an object with all of its fields.
 pub fn stored_request(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
-    // An error names unknown fields, so their names are not secret.
-    let is_named =
-        serde_json::from_str(text).is_ok_and(|value: Value| has_secret(&value.to_string()));
+    // An error names unknown fields, so their names are not secret. Neither is the scheme of a URL,
+    // which is printed in lower case.
+    let is_named = serde_json::from_str(text)
+        .is_ok_and(|value: Value| has_secret(&value.to_string().to_ascii_lowercase()));
     let request = match Request::from_json(text) {
         Ok(request) => request,
         Err(_) if is_named => return,
