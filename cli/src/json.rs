@@ -1,4 +1,4 @@
-//! JSON objects for programs.
+//! JSON objects for programs, and errors about JSON.
 
 use serde_json::Value;
 
@@ -8,4 +8,14 @@ pub fn with<const N: usize>(mut object: Value, members: [(&str, Value); N]) -> V
         known.extend(members.map(|(name, value)| (name.to_owned(), value)));
     }
     object
+}
+
+/// The message of an error, without the value that is not what was expected, which may be a secret.
+/// The SDK does the same with its requests.
+pub fn without_value(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    match message.rsplit_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => message,
+    }
 }

@@ -23,7 +23,7 @@ pub fn printable(text: &str) -> String {
 
 /// The whole text, without control characters other than the ends of its lines.
 pub fn printable_lines(text: &str) -> String {
-    text.chars().map(|c| if c != '\n' && is_unsafe(c) { ' ' } else { c }).collect()
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
 /// Complete JSON on one line, with the characters escaped that [`one_line`] replaces.

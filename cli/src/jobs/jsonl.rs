@@ -16,7 +16,7 @@ use super::{
     lines::Lines,
     planner::Planner,
 };
-use crate::sanitize::one_line;
+use crate::{json, sanitize::one_line};
 
 pub fn read(input: impl BufRead, planner: &mut Planner) -> io::Result<()> {
     let mut lines = Lines::new(input);
@@ -47,7 +47,7 @@ pub fn read(input: impl BufRead, planner: &mut Planner) -> io::Result<()> {
 
 /// The parser sees only one line, so its line number would mislead.
 fn malformed(error: &serde_json::Error) -> String {
-    let text = error.to_string();
+    let text = json::without_value(error);
     let place = format!(" at line {} column {}", error.line(), error.column());
     match text.strip_suffix(&place) {
         Some(what) => {

@@ -245,3 +245,15 @@ fn what_an_error_quotes_does_not_control_the_terminal() {
     let error: Value = serde_json::from_str(&programs).unwrap();
     assert_eq!(error["message"], format!("could not read the image {name}"));
 }
+
+#[test]
+fn an_error_about_json_does_not_quote_a_polling_url() {
+    let bench = Bench::new();
+    bench.place.write("task.json", r#""https://a.example/poll?id=1&signature=HUSH""#);
+    let outcome = bench.run(&["task", "status", "task.json"]).fails(2);
+    assert!(
+        outcome.stderr.starts_with("error: could not parse the task: expected "),
+        "{outcome:?}"
+    );
+    assert!(!outcome.stderr.contains("HUSH"), "{outcome:?}");
+}

@@ -10,6 +10,7 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{Entry, Record, Store, find},
+    json,
     session::Session,
 };
 use imagekiln::{Region, Task, TaskRef};
@@ -110,7 +111,7 @@ fn read(store: Option<&Store>, given: &str) -> Result<Named, Failure> {
         // A file or a pipe may also contain a bare id.
         Err(_) if is_bare_id(text) => by_id(store, text),
         Err(error) => {
-            let problem = format!("could not parse the task: {error}");
+            let problem = format!("could not parse the task: {}", json::without_value(&error));
             Err(Failure::usage(problem).advise(WHAT_TO_PASS))
         }
     }
