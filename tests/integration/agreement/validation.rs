@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use super::{
     case::{self, Case},
-    exceptions::{Difference, EXCEPTIONS, Side},
+    exceptions::{Difference, EXCEPTIONS, Side, mask_of},
     runner, values,
     witness::{Violations, Witness, local},
 };
 use crate::requests::{full_body, submissions};
-use imagekiln::{FieldKind, Operation};
+use imagekiln::Operation;
 
 /// Returns the differences without an exception, as lines. Adds the reasons of the others to
 /// `used`.
@@ -50,7 +50,9 @@ fn they_agree_about_every_limit_of_every_field() {
         let full = full_body(operation);
         for field in operation.fields {
             let mut values = values::any(field);
-            if !kinds.contains(&&field.kind) {
+            // Whether an image can be read decides what is known about its mask.
+            let is_masked = operation.fields.iter().any(|one| mask_of(one) == Some(field.name));
+            if is_masked || !kinds.contains(&&field.kind) {
                 kinds.push(&field.kind);
                 values.extend(values::syntax(field));
             }
@@ -70,19 +72,19 @@ fn they_agree_about_every_limit_of_every_field() {
     }
 }
 
-/// A request with the required fields, the image that a mask needs, and this field.
+/// A request with the required fields, the image that a mask needs, the mask of an image, and this
+/// field.
 fn with(
     operation: &'static Operation,
     full: &Map<String, Value>,
     name: &str,
     value: Option<Value>,
 ) -> Case {
-    let masked = operation.field(name).and_then(|field| match field.kind {
-        FieldKind::Image { mask_of, .. } => mask_of,
-        _ => None,
-    });
-    let is_needed = |name: &str| {
-        Some(name) == masked || operation.field(name).is_some_and(|field| field.required)
+    let masked = operation.field(name).and_then(mask_of);
+    let is_needed = |other: &str| {
+        let field = operation.field(other);
+        Some(other) == masked
+            || field.is_some_and(|field| field.required || mask_of(field) == Some(name))
     };
     let needed = full.iter().filter(|(name, _)| is_needed(name));
     let mut body: Map<_, _> = needed.map(|(name, value)| (name.clone(), value.clone())).collect();
