@@ -9,7 +9,7 @@ use super::{
     Task, WaitOptions,
     poll::{PollError, poll},
     update::Update,
-    waits::Wake,
+    waits::Waiting,
 };
 use crate::{
     Client, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
@@ -96,14 +96,12 @@ fn failed(task: &TaskRef, status: TaskStatus) -> Error {
 
 /// The polls of one wait: the first immediately, the others after pauses.
 pub(super) struct Polling {
-    client: Client,
-    task: Arc<TaskRef>,
+    waiting: Waiting,
     started: Instant,
     deadline: Duration,
     first_interval: Duration,
     interval: Duration,
     max_interval: Duration,
-    wake: Wake,
     polls: u32,
     last_status: Option<TaskStatus>,
     requested_pause: Option<Duration>,
@@ -123,14 +121,12 @@ impl Polling {
     pub(super) fn new(client: &Client, task: &Arc<TaskRef>, options: WaitOptions) -> Self {
         let interval = options.interval.min(options.max_interval).min(LONGEST_INTERVAL);
         Self {
-            client: client.clone(),
-            task: Arc::clone(task),
+            waiting: Waiting::new(client, task),
             started: Instant::now(),
             deadline: options.deadline,
             first_interval: interval,
             interval,
             max_interval: options.max_interval.min(LONGEST_INTERVAL),
-            wake: Wake::new(client, task),
             polls: 0,
             last_status: None,
             requested_pause: None,
@@ -141,33 +137,43 @@ impl Polling {
 
     /// Returns the next update. Retries polls that fail temporarily.
     pub(super) async fn next(&mut self) -> Result<Update, Error> {
-        let span = self.span.clone();
-        let next = self.next_update().instrument(span).await;
+        let next = self.next_update().await;
         if next.as_ref().map_or(true, |update| update.status().is_final()) {
             spans::polled(&self.span, next.as_ref());
-            metrics::wait(&self.task, next.as_ref(), self.started.elapsed());
+            metrics::wait(&self.waiting.task, next.as_ref(), self.started.elapsed());
         }
         next
     }
 
+    /// A webhook event ends a pause, unless the service asked for it. Only the polls are in the span
+    /// of the wait, because most of thousands of tasks pause, and need less memory without it.
     async fn next_update(&mut self) -> Result<Update, Error> {
         let (mut last_failure, mut failures) = (None, 0);
         loop {
-            if self.polls > 0 && !self.pause(last_failure.as_ref(), failures).await {
-                return Err(self.deadline_passed(last_failure));
+            if self.polls > 0 {
+                let pause = self.begin_pause(last_failure.as_ref(), failures);
+                let Some(Pause { wait, is_last, can_be_woken }) = pause else {
+                    return Err(self.deadline_passed(last_failure));
+                };
+                tokio::select! {
+                    () = time::sleep(wait) => self.last_poll_is_sent = is_last,
+                    () = self.waiting.woken(), if can_be_woken => {
+                        self.interval = self.first_interval;
+                    }
+                }
             }
             self.polls += 1;
-            match poll(&self.client, &self.task, self.left(), failures).await {
+            let Waiting { client, task, .. } = &self.waiting;
+            let polling = poll(client, task, self.left(), failures);
+            match polling.instrument(self.span.clone()).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
                     return Ok(update);
                 }
                 Err(PollError::Permanent(error)) => return Err(error),
                 Err(PollError::Transient(error)) => {
-                    let task_id = self.task.id();
-                    tracing::debug!(task_id, kind = ?error.kind(), "poll failed; retrying");
                     self.requested_pause = error.retry_after();
-                    if !self.client.tasks().poll_retries.take() {
+                    if !client.tasks().poll_retries.take() {
                         self.requested_pause = self.requested_pause.max(Some(LONGEST_DELAY));
                     }
                     last_failure = Some(error);
@@ -177,23 +183,9 @@ impl Polling {
         }
     }
 
-    /// Waits until the next poll is due. Returns `false` if the deadline leaves no time for one.
-    /// The last poll is sent shortly before the deadline, even if the pause would be longer. A
-    /// webhook event ends the pause, unless the service asked for the pause.
-    async fn pause(&mut self, last_failure: Option<&Error>, failures: u32) -> bool {
-        let Some(Pause { wait, is_last, can_be_woken }) = self.begin_pause() else { return false };
-        if let Some(error) = last_failure {
-            self.announce(failures, wait, error);
-        }
-        tokio::select! {
-            () = time::sleep(wait) => self.last_poll_is_sent = is_last,
-            () = self.wake.woken(), if can_be_woken => self.interval = self.first_interval,
-        }
-        true
-    }
-
-    /// Returns the pause before the next poll, unless there will be none.
-    fn begin_pause(&mut self) -> Option<Pause> {
+    /// Returns the pause before the next poll, or `None` if the deadline leaves no time for one. The
+    /// last poll is sent shortly before the deadline, even if the pause would be longer.
+    fn begin_pause(&mut self, last_failure: Option<&Error>, failures: u32) -> Option<Pause> {
         let left = self.left();
         if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
             return None;
@@ -201,18 +193,20 @@ impl Polling {
         let latest = left - LAST_POLL.min(left / 2);
         let requested = self.requested_pause.take();
         let pause = self.next_pause(requested);
-        Some(Pause {
-            wait: pause.min(latest),
-            is_last: pause >= latest,
-            can_be_woken: requested.is_none(),
-        })
+        let wait = pause.min(latest);
+        if let Some(error) = last_failure {
+            self.span.in_scope(|| self.announce(failures, wait, error));
+        }
+        Some(Pause { wait, is_last: pause >= latest, can_be_woken: requested.is_none() })
     }
 
     fn announce(&self, failures: u32, wait: Duration, error: &Error) {
-        self.client.service().middlewares.announce(&Retry {
+        let Waiting { client, task, .. } = &self.waiting;
+        tracing::debug!(task_id = task.id(), kind = ?error.kind(), "poll failed; retrying");
+        client.service().middlewares.announce(&Retry {
             purpose: Purpose::Poll,
-            operation: self.task.operation(),
-            task_id: Some(self.task.id()),
+            operation: task.operation(),
+            task_id: Some(task.id()),
             failures,
             attempts: None,
             wait,
@@ -221,7 +215,7 @@ impl Polling {
     }
 
     fn next_pause(&mut self, requested: Option<Duration>) -> Duration {
-        let service = self.client.service();
+        let service = self.waiting.client.service();
         let (random, longest) = (&service.random, service.retry.longest_retry_after);
         let requested = requested.map_or(Duration::ZERO, |pause| random.after(pause.min(longest)));
         let pause = random.spread(self.interval).max(requested).max(SHORTEST_PAUSE);
@@ -248,7 +242,7 @@ impl Polling {
             ),
         )
         .with_advice("the task continues and is billed; wait for it again with its reference")
-        .with_task(&self.task)
+        .with_task(&self.waiting.task)
         .with_end(WaitEnd::DeadlineExceeded {
             elapsed,
             polls: self.polls,
