@@ -14,17 +14,18 @@ use crate::{failure::Failure, interrupt::Interrupts};
 pub async fn ask(question: &str) -> Result<String, Failure> {
     let failed = |error| Failure::file("could not read from the terminal", error);
     let interrupts = Interrupts::listen()?;
-    let hidden = Hidden::start().map_err(failed)?;
-    let _ = write!(io::stderr(), "{question}: ");
-    let (sender, line) = oneshot::channel();
-    // The runtime waits at its end for threads of its own, and this one may never end.
-    thread::spawn(move || sender.send(read_line()));
-    let line = tokio::select! {
-        biased;
-        () = interrupts.first() => None,
-        line = line => line.ok(),
+    let line = {
+        let _hidden = Hidden::start().map_err(failed)?;
+        let _ = write!(io::stderr(), "{question}: ");
+        let (sender, line) = oneshot::channel();
+        // The runtime waits at its end for threads of its own, and this one may never end.
+        thread::spawn(move || sender.send(read_line()));
+        tokio::select! {
+            biased;
+            () = interrupts.first() => None,
+            line = line => line.ok(),
+        }
     };
-    drop(hidden);
     line.map_or_else(
         || {
             let _ = writeln!(io::stderr());

@@ -1,8 +1,9 @@
 //! The printed form of every kind of error.
 
-use std::{error::Error as _, fs::File, time::Duration};
+use std::{env, error::Error as _, fs::File, net::TcpStream, time::Duration};
 
 use serde_json::json;
+use tokio::net::TcpSocket;
 
 use crate::support::{
     reply::Reply,
@@ -18,10 +19,20 @@ async fn every_kind_of_error_is_displayed() {
         let kind = format!("{:?}", error.kind());
         shown.push(format!("# {title}\nkind {kind}, {}\n{}", facts(&error), text_of(&error)));
     }
-    // Systems describe this problem in their own words.
-    let missing = File::open("/nowhere/fox.png").unwrap_err().to_string();
-    let shown = shown.join("\n\n").replace(&missing, "No such file or directory (os error 2)");
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(as_on_linux(&shown.join("\n\n")));
+}
+
+/// Replaces what systems describe in their own words, and a path.
+#[expect(clippy::join_absolute_paths, reason = "on Windows, it keeps the drive")]
+fn as_on_linux(text: &str) -> String {
+    let missing = File::open("/nowhere/fox.png").unwrap_err();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let refused = TcpStream::connect(socket.local_addr().unwrap()).unwrap_err();
+    let part = env::current_dir().unwrap().join("/nowhere").join(".imagekiln-");
+    text.replace(&missing.to_string(), "No such file or directory (os error 2)")
+        .replace(&refused.to_string(), "Connection refused (os error 111)")
+        .replace(format!("{part:?}").trim_end_matches('"'), "\"/nowhere/.imagekiln-")
 }
 
 fn facts(error: &Error) -> String {

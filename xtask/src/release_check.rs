@@ -57,6 +57,9 @@ const CHECKS: [Check; 15] = [
         name: "windows",
         commands: &[
             "apt-get install --yes --no-install-recommends gcc-mingw-w64-x86-64 wine wine64",
+            "rustup target add x86_64-pc-windows-gnu",
+            "cargo clippy --package imagekiln-cli --target x86_64-pc-windows-gnu --locked -- \
+             -D warnings",
             "cargo xtask windows",
         ],
     },
@@ -66,7 +69,8 @@ const CHECKS: [Check; 15] = [
             "rustup target add aarch64-apple-darwin",
             // A check needs no C code, and there is no C compiler for macOS here.
             "env CC_aarch64_apple_darwin=true AR_aarch64_apple_darwin=true \
-             cargo check --package imagekiln-cli --target aarch64-apple-darwin --locked",
+             cargo clippy --package imagekiln-cli --target aarch64-apple-darwin --locked -- \
+             -D warnings",
         ],
     },
     Check {

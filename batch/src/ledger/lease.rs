@@ -32,6 +32,7 @@ fn now() -> Duration {
 /// Returns the time of day, which continues while the machine is suspended. If somebody turns the
 /// clock back, a lease ends later.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[expect(clippy::disallowed_methods, reason = "leases end by the clock of the machine")]
 fn now() -> Duration {
     use std::time::{SystemTime, UNIX_EPOCH};
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()

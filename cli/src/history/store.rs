@@ -172,6 +172,7 @@ fn number_of(name: &str) -> Option<u64> {
 
 /// Options for files that other users can't read.
 fn private() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

@@ -132,6 +132,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 
 /// Options for files that other users cannot read, because polling URLs may be signed.
 fn private() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
