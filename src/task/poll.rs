@@ -6,8 +6,11 @@ use std::{
 };
 
 use reqwest::header::HeaderMap;
-use tokio::time::{self, Instant};
-use tracing::Instrument;
+use tokio::{
+    sync::{AcquireError, SemaphorePermit},
+    time::{self, Instant},
+};
+use tracing::{Instrument, Span};
 use url::Url;
 
 use super::{
@@ -79,8 +82,8 @@ impl Task {
 /// Polls once, subject to the limit on concurrent polls. Waiting for a permit and the poll together
 /// end within `limit`. `failures` is the number of polls that have failed before this one.
 ///
-/// Boxed because the future of an HTTP exchange is large, and a waiting task should not hold it
-/// between polls.
+/// Boxed twice because the future of an HTTP exchange is large. A waiting task should not hold it
+/// between polls, nor while it waits for a permit: thousands of tasks may start at once.
 pub(super) fn poll(
     client: &Client,
     task: &TaskRef,
@@ -89,32 +92,51 @@ pub(super) fn poll(
 ) -> Pin<Box<impl Future<Output = Result<Update, PollError>>>> {
     Box::pin(async move {
         let span = spans::poll(task);
-        let polled = take_turn(client, task, limit, failures).instrument(span.clone()).await;
-        let outcome = polled.as_ref().map_err(PollError::error);
-        spans::polled(&span, outcome);
-        metrics::poll(task, outcome);
-        let update = polled?;
-        if let Some(slots) = client.tasks().slots.as_ref().filter(|_| update.status().is_final()) {
-            slots.release(task);
-        }
-        if has_failed(update.status()) {
-            client.settle_quietly(task).await;
-        }
-        Ok(update)
+        let until = Instant::now() + limit.min(NO_LIMIT);
+        let permit = time::timeout_at(until, client.tasks().polls.acquire()).await.ok();
+        Box::pin(poll_in_turn(client, task, permit, failures, until, span)).await
     })
 }
 
-/// Polls when a permit is free.
-async fn take_turn(
+/// The semaphore is never closed. If it were, polls would have no limit.
+type Permit<'a> = Result<SemaphorePermit<'a>, AcquireError>;
+
+/// Polls in the span, if there is a permit, and records what a final status means for the client.
+async fn poll_in_turn(
     client: &Client,
     task: &TaskRef,
-    limit: Duration,
+    permit: Option<Permit<'_>>,
     failures: u32,
+    until: Instant,
+    span: Span,
 ) -> Result<Update, PollError> {
-    let until = Instant::now() + limit.min(NO_LIMIT);
-    let Ok(permit) = time::timeout_at(until, client.tasks().polls.acquire()).await else {
-        return Err(took_too_long(task));
+    let polled = match permit {
+        Some(permit) => {
+            get_with(permit, client, task, failures, until).instrument(span.clone()).await
+        }
+        None => Err(took_too_long(task)),
     };
+    let outcome = polled.as_ref().map_err(PollError::error);
+    spans::polled(&span, outcome);
+    metrics::poll(task, outcome);
+    let update = polled?;
+    if let Some(slots) = client.tasks().slots.as_ref().filter(|_| update.status().is_final()) {
+        slots.release(task);
+    }
+    if has_failed(update.status()) {
+        client.settle_quietly(task).await;
+    }
+    Ok(update)
+}
+
+/// Polls, and frees the permit early if that is slow.
+async fn get_with(
+    permit: Permit<'_>,
+    client: &Client,
+    task: &TaskRef,
+    failures: u32,
+    until: Instant,
+) -> Result<Update, PollError> {
     let limit = client.tasks().settings.poll_deadline;
     let polling = get(client, task, failures, until.min(Instant::now() + limit));
     let mut polling = std::pin::pin!(polling);
