@@ -19,10 +19,13 @@ use imagekiln::Answer;
 /// The names of unlisted members. No listed one has this prefix.
 const UNLISTED: &str = "x_[a-z]{0,3}";
 
-/// Objects with the members of the schema and others.
+/// Objects of the schema with this name.
 fn object(name: &str) -> BoxedStrategy<Value> {
-    let contract = contract();
-    let schema = &contract["components"]["schemas"][name];
+    object_of(&contract()["components"]["schemas"][name])
+}
+
+/// Objects with the members of the schema and others.
+fn object_of(schema: &Value) -> BoxedStrategy<Value> {
     let required: Vec<_> = schema["required"].as_array().cloned().unwrap_or_default();
     let member = |(name, schema): (&String, &Value)| {
         // Without a status there is no response to read.
@@ -73,6 +76,7 @@ fn listed(schema: &Value) -> BoxedStrategy<Value> {
             Some("array") => {
                 prop::collection::vec(listed(&schema["items"]), 0..3).prop_map(Value::from).boxed()
             }
+            Some("object") => object_of(schema),
             other => panic!("values of type {other:?}"),
         },
     }

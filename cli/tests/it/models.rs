@@ -111,18 +111,25 @@ fn a_command_accepts_every_model_that_is_good_for_it() {
                 "video" => &["video", "a fox", "cat.png"],
                 other => panic!("{other}"),
             };
-            let needs = |field: &str| {
-                let mut fields = model["fields"].as_array().unwrap().iter();
-                fields.any(|given| given["name"] == field && given["required"] == true)
-            };
+            let fields = model["fields"].as_array().unwrap();
+            let needed = || fields.iter().filter(|field| field["required"] == true);
+            let lists = needed().filter(|field| field["kind"] == "list").flat_map(|list| {
+                let flag = format!("--{}", list["name"].as_str().unwrap().replace('_', "-"));
+                [flag, "cat.png".to_owned()]
+            });
+            let lists: Vec<_> = lists.collect();
+            let lists: Vec<_> = lists.iter().map(String::as_str).collect();
             let parameter: &[&str] = match model["path_parameters"][0].is_string() {
                 true => &["--base-model", "gen-2-klein-9b-kv"],
                 false => &[],
             };
-            let finetune: &[&str] =
-                if needs("finetune_id") { &["--finetune-id", "x"] } else { &[] };
+            let finetune: &[&str] = match needed().any(|field| field["name"] == "finetune_id") {
+                true => &["--finetune-id", "x"],
+                false => &[],
+            };
             let model = ["--model", name, "--simulate", "--dry-run", "--json"];
-            let shown = place.run(&[words, &model, parameter, finetune].concat()).ok().json();
+            let shown =
+                place.run(&[words, &model, parameter, finetune, &lists].concat()).ok().json();
             assert_eq!(shown["operation"], name);
             count += 1;
         }

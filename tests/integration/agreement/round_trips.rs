@@ -18,7 +18,7 @@ use crate::support::{
     samples::{self, polling_url},
     scripted::ScriptedServer,
 };
-use imagekiln::{FieldKind, ImageInput, Operation, Request};
+use imagekiln::{Field, FieldKind, ImageInput, Operation, Request};
 
 /// Sets the images of a request in this form instead of as text.
 #[derive(Clone, Copy, Debug)]
@@ -107,25 +107,39 @@ fn the_simulator_understands_what_was_asked() {
         let Ok(task) = witness.submit(&case) else { return Ok(()) };
         let logged = witness.simulator.task(task.id()).unwrap().request;
         for (name, asked) in &case.body {
-            let field = case.operation.field(name).unwrap();
-            let shown = logged[name].as_str().unwrap_or_default();
-            match (&field.kind, asked.as_str()) {
-                (FieldKind::Image { .. }, Some(asked)) => {
-                    prop_assert_eq!(shown, summary(asked), "{}", name);
-                }
-                (FieldKind::Secret, Some(secret)) => {
-                    prop_assert!(shown != secret && !shown.is_empty(), "{}", name);
-                }
-                (FieldKind::Address, Some(asked)) => {
-                    let (asked, _) = asked.split_once('?').unwrap_or((asked, ""));
-                    prop_assert!(shown.starts_with(asked), "{}: {}", name, shown);
-                }
-                _ => prop_assert_eq!(&logged[name], asked, "{}", name),
-            }
+            let (field, shown) = (case.operation.field(name).unwrap(), &logged[name]);
+            prop_assert!(is_shown_as(shown, asked, &field.kind), "{}: {}", name, shown);
         }
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn is_shown_as(shown: &Value, asked: &Value, kind: &FieldKind) -> bool {
+    match (kind, shown, asked) {
+        (FieldKind::List { items, .. }, Value::Array(shown), Value::Array(asked)) => {
+            let is_shown = |(shown, asked)| is_shown_as(shown, asked, &items.kind);
+            shown.len() == asked.len() && shown.iter().zip(asked).all(is_shown)
+        }
+        (FieldKind::Object { fields, .. }, Value::Object(shown), Value::Object(asked)) => {
+            let is_shown = |field: &Field| match (shown.get(field.name), asked.get(field.name)) {
+                (Some(shown), Some(asked)) => is_shown_as(shown, asked, &field.kind),
+                (shown, asked) => shown == asked,
+            };
+            fields.iter().all(is_shown)
+        }
+        (FieldKind::Image { .. }, Value::String(shown), Value::String(asked)) => {
+            *shown == summary(asked)
+        }
+        (FieldKind::Secret, Value::String(shown), Value::String(secret)) => {
+            shown != secret && !shown.is_empty()
+        }
+        (FieldKind::Address, Value::String(shown), Value::String(asked)) => {
+            let (asked, _) = asked.split_once('?').unwrap_or((asked, ""));
+            shown.starts_with(asked)
+        }
+        _ => shown == asked,
+    }
 }
 
 fn summary(text: &str) -> String {

@@ -1,4 +1,6 @@
-//! The pictures of the book. With `INSTA_UPDATE=always`, they are written instead of compared.
+//! The pictures of the book. With `INSTA_UPDATE=always`, they are written instead of compared. Those
+//! of pages that show the time always differ, so they are not compared, and only
+//! `cargo xtask session` writes them.
 
 use std::{env, fs, path::Path};
 
@@ -11,8 +13,7 @@ use super::root;
 use crate::bench::Place;
 use imagekiln_testbed::{browser::Browser, picture};
 
-/// The page that a command of `docs/fleet.md` writes. Its picture has ids and the time, so it is
-/// not compared.
+/// The page that a command of `docs/fleet.md` writes. It shows ids and the time.
 const SHEET: &str = "pictures/report.html";
 const SHEET_PICTURE: &str = "docs/pictures/contact-sheet.png";
 
@@ -25,8 +26,13 @@ const OTHERS: [&str; 4] = [
 ];
 
 /// Whether pictures are written instead of compared.
-pub fn is_update() -> bool {
+fn is_update() -> bool {
     env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always")
+}
+
+/// Whether pictures of pages that show the time are written.
+pub fn is_session() -> bool {
+    env::var_os("IMAGEKILN_SESSION").is_some()
 }
 
 /// The mask of `docs/making.md`: white where the fox is.
@@ -52,7 +58,7 @@ pub fn compare(place: &Place, page: &str) {
         assert!(is_same, "docs/{link} differs: run `cargo xtask session`");
     }
     let sheet = place.path(SHEET);
-    if is_update() && sheet.exists() {
+    if is_session() && sheet.exists() {
         let is_drawn = "[...document.images].every((image) => image.complete)";
         photograph(&format!("file://{}", sheet.display()), is_drawn, 860, SHEET_PICTURE);
     }

@@ -40,7 +40,7 @@ fn the_simulator_shows_requests_and_webhooks() {
     let requests = bench.simulator.requests();
     let with = |status: u16| requests.iter().filter(|it| it.status == Some(status)).count();
     assert_eq!((with(422), with(502)), (1, 2));
-    if pictures::is_update() {
+    if pictures::is_session() {
         let page = bench.simulator.control_url();
         let shows = |text: &str| format!("document.body.innerText.includes('{text}')");
         pictures::photograph(&format!("{page}#/requests"), &shows("422"), 620, REQUESTS);
