@@ -145,8 +145,8 @@ impl Polling {
         next
     }
 
-    /// A webhook event ends a pause, unless the service asked for it. Only the polls are in the span
-    /// of the wait, because most of thousands of tasks pause, and need less memory without it.
+    /// A webhook event ends a pause, unless the service asked for it. Only the polls are in the
+    /// span of the wait, because most of thousands of tasks pause, and need less memory without it.
     async fn next_update(&mut self) -> Result<Update, Error> {
         let (mut last_failure, mut failures) = (None, 0);
         loop {
@@ -183,8 +183,8 @@ impl Polling {
         }
     }
 
-    /// Returns the pause before the next poll, or `None` if the deadline leaves no time for one. The
-    /// last poll is sent shortly before the deadline, even if the pause would be longer.
+    /// Returns the pause before the next poll, or `None` if the deadline leaves no time for one.
+    /// The last poll is sent shortly before the deadline, even if the pause would be longer.
     fn begin_pause(&mut self, last_failure: Option<&Error>, failures: u32) -> Option<Pause> {
         let left = self.left();
         if self.last_poll_is_sent || left <= SHORTEST_PAUSE {

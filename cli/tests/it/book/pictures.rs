@@ -1,5 +1,5 @@
-//! The pictures of the book. With `INSTA_UPDATE=always`, they are written instead of compared. Those
-//! of pages that show the time always differ, so they are not compared, and only
+//! The pictures of the book. With `INSTA_UPDATE=always`, they are written instead of compared.
+//! Those of pages that show the time always differ, so they are not compared, and only
 //! `cargo xtask session` writes them.
 
 use std::{env, fs, path::Path};
