@@ -145,8 +145,8 @@ impl Polling {
         next
     }
 
-    /// A webhook event ends a pause, unless the service asked for it. Only the polls are in the
-    /// span of the wait, because most of thousands of tasks pause, and need less memory without it.
+    /// A webhook event ends a pause, unless the service asked for the pause. Only the polls are in
+    /// the span of the wait: thousands of tasks may be in a pause, which needs less memory without.
     async fn next_update(&mut self) -> Result<Update, Error> {
         let (mut last_failure, mut failures) = (None, 0);
         loop {
