@@ -3,7 +3,7 @@
 #   docker build --tag imagekiln .
 #   docker run --publish 8314:8314 --publish 8315:8315 imagekiln
 FROM rust:1-alpine AS build
-# ring is compiled from C.
+# ring and mimalloc are compiled from C.
 RUN apk add --no-cache musl-dev=~1
 WORKDIR /source
 COPY . .
