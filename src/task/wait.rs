@@ -146,7 +146,7 @@ impl Polling {
     }
 
     /// A webhook event ends a pause, unless the service asked for the pause. Only the polls are in
-    /// the span of the wait: thousands of tasks may be in a pause, which needs less memory without.
+    /// the span of the wait, because a future that holds a span is larger, and thousands may pause.
     async fn next_update(&mut self) -> Result<Update, Error> {
         let (mut last_failure, mut failures) = (None, 0);
         loop {
