@@ -18,7 +18,8 @@ pub struct Error {
 pub enum ErrorKind {
     /// The file of the ledger is already open, in this process or in another one.
     Locked,
-    /// There is no ledger at the path or the URL. Only opening a ledger to read it fails so.
+    /// There is no ledger at the path or the URL. Only opening a ledger read-only
+    /// returns this.
     Missing,
     /// The ledger cannot be read or written, or the file is not a ledger.
     Ledger,

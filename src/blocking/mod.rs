@@ -17,7 +17,7 @@
 //! ```
 //!
 //! A client has a thread of its own, which sends the requests of all its clones. A submission runs
-//! there to its end, also if [`ClientBuilder::submit_deadline`] has ended the call, or if the
+//! there to its end, even if [`ClientBuilder::submit_deadline`] has ended the call, or if the
 //! client has been dropped: the thread ends after the last submission. Call [`Client::drain`]
 //! before the program ends.
 //!

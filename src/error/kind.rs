@@ -1,3 +1,5 @@
+//! The kinds of errors.
+
 use std::time::Duration;
 
 use crate::{TaskRef, TaskStatus};

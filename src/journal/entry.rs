@@ -1,3 +1,5 @@
+//! The entries of a journal.
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};

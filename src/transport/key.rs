@@ -1,3 +1,5 @@
+//! The API key.
+
 use std::fmt;
 
 use reqwest::header::HeaderValue;

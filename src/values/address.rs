@@ -1,3 +1,5 @@
+//! URLs whose query is not printed.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

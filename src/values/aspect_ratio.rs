@@ -1,3 +1,5 @@
+//! Aspect ratios.
+
 use std::{error, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

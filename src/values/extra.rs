@@ -1,3 +1,5 @@
+//! Fields that the contract does not define.
+
 use std::{
     collections::BTreeMap,
     fmt,

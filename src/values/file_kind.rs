@@ -1,3 +1,5 @@
+//! Detects the format of a picture.
+
 use std::fmt;
 
 /// The number of leading bytes that [`FileKind::of`] reads; enough for the brands of an AVIF or

@@ -1,3 +1,5 @@
+//! Images in requests.
+
 use std::{
     error, fmt,
     path::{Path, PathBuf},

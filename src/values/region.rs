@@ -1,3 +1,5 @@
+//! The regions of the service.
+
 use serde::{Deserialize, Serialize};
 
 /// One of the two base URLs of the service (`servers` in the contract). A task is known only to the

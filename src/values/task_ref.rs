@@ -1,3 +1,5 @@
+//! References to tasks.
+
 use std::{
     hash::{Hash, Hasher},
     time::{Duration, SystemTime, UNIX_EPOCH},

@@ -1,3 +1,5 @@
+//! The statuses of tasks.
+
 use std::{convert::Infallible, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,3 +1,5 @@
+//! Mismatches between a request and the contract.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! The secret of webhooks.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

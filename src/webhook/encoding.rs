@@ -1,3 +1,5 @@
+//! The encodings of signatures.
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::key::SIGNATURE;

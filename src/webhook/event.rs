@@ -1,3 +1,5 @@
+//! Webhook events, as far as they can be read.
+
 use std::{collections::HashMap, fmt};
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! Why a webhook delivery is rejected.
+
 use std::{error, fmt, time::Duration};
 
 use crate::{Error, ErrorKind};
@@ -127,7 +129,7 @@ fn advice(refusal: &Refusal) -> &'static str {
         Refusal::TooOld { .. } | Refusal::FromFuture { .. } => {
             "check the local clock, or allow older webhooks"
         }
-        Refusal::TooLarge { .. } => "allow longer bodies if the service sends such ones",
+        Refusal::TooLarge { .. } => "allow longer bodies if the service sends longer ones",
         Refusal::NotJson => "inspect the deliveries with `kiln webhook listen`",
         Refusal::Settings { .. } => "correct the settings of the verifier",
     }

@@ -1,3 +1,5 @@
+//! Verifies the signatures of webhook deliveries.
+
 use std::{
     fmt,
     time::{Duration, SystemTime},

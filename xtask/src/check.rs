@@ -1,5 +1,5 @@
-//! `cargo xtask check`: checks the contract, that all files derived from it are up to date, and
-//! that no parts of a crate import each other in a cycle. Does not write anything.
+//! `cargo xtask check`: checks the contract, that all files derived from it are up to date, and the
+//! rules of the house. Does not write anything.
 
 use std::process::ExitCode;
 
@@ -8,12 +8,14 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::{
-    contract, derived, imports,
+    contract, derived,
     interface::{self, Lists},
     repository::{self, CONTRACT},
+    tidy,
 };
 
-/// Checks the contract and the imports, and prints each problem with its place and how to fix it
+/// Checks the contract and the rules of the house, and prints each problem with its place and how
+/// to fix it. Warns about the messages of commits since the last landing
 #[derive(Args)]
 pub struct Arguments {}
 
@@ -27,11 +29,12 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
         let advice = "run `cargo xtask regenerate`, and review the changes with `git diff`";
         found.push((stale(&document)?, advice));
     }
-    found.push((imports::cycles()?, "move what both parts need to one that both can import"));
+    found.push((tidy::problems()?, "fix them, or for numbers that fell, xtask/exceptions.tsv"));
+    tidy::warnings()?.iter().for_each(|warning| println!("warning: {warning}"));
     found.retain(|(problems, _)| !problems.is_empty());
     if found.is_empty() {
-        println!("the contract is valid, all files derived from it are up to date, and no parts");
-        println!("import each other in a cycle");
+        println!("the contract is valid, all files derived from it are up to date, and the rules");
+        println!("of the house are kept");
         return Ok(ExitCode::SUCCESS);
     }
     for (problems, advice) in found {

@@ -11,7 +11,6 @@ mod diff;
 mod exercise;
 mod fuzz;
 mod generators;
-mod imports;
 mod interface;
 mod kill_test;
 #[cfg(test)]
@@ -25,7 +24,9 @@ mod release;
 mod release_check;
 mod repository;
 mod session;
+mod size;
 mod static_binary;
+mod tidy;
 mod windows;
 
 use std::process::ExitCode;
@@ -44,6 +45,7 @@ enum Command {
     Fuzz(fuzz::Arguments),
     Generators(generators::Arguments),
     Session(session::Arguments),
+    Size(size::Arguments),
     Bench(bench::Arguments),
     KillTest(kill_test::Arguments),
     StaticBinary(static_binary::Arguments),
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Generators(arguments) => generators::run(&arguments),
         Command::Session(arguments) => session::run(&arguments),
+        Command::Size(arguments) => size::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
         Command::StaticBinary(arguments) => static_binary::run(&arguments),

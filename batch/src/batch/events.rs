@@ -1,4 +1,4 @@
-//! Who learns of the changes of jobs.
+//! Delivers changes of jobs to callbacks and streams.
 
 use std::{
     pin::Pin,

@@ -1,4 +1,4 @@
-//! Opens a ledger to read it, also while other processes write to it.
+//! Opens a ledger read-only, even while other processes write to it.
 
 use std::{
     error, fmt,

@@ -42,7 +42,7 @@ pub struct RequestRecord {
     /// Empty if the request is not valid HTTP.
     pub path: String,
     /// The operation, named as in the contract but without `/v1/`: `gen-2-pro`, `get_result`.
-    /// `None` for deliveries, and if the path is none of the contract's.
+    /// `None` for deliveries, and if the contract does not have the path.
     pub operation: Option<String>,
     /// The id of the organization that the key belongs to, if the key is valid.
     pub organization: Option<String>,

@@ -130,7 +130,7 @@ async fn a_project_can_use_finetunes_of_its_organization_and_shared_ones() {
             ),
         }
     }
-    // Also if the contract lists the field for a family of endpoints.
+    // Even if the contract lists the field for a family of endpoints.
     let family = "/v1/gen-2-klein-9b-kv-finetuned";
     let response =
         post(&bench, "old-key", family, json!({ "prompt": "x", "finetune_id": "unheard-of" }))

@@ -125,7 +125,7 @@ async fn hung_polls_do_not_delay_a_healthy_task() {
     assert!(delay <= seconds(2), "{delay:?}");
 }
 
-/// Also if the polls share a single permit.
+/// Even if the polls share a single permit.
 #[tokio::test(start_paused = true)]
 async fn hung_polls_do_not_delay_a_healthy_task_with_a_limit_of_one() {
     let delay = delay_beside_hung_polls(1).await;

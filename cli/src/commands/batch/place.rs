@@ -49,7 +49,7 @@ pub async fn open(matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
     existing(place, ledger)
 }
 
-/// Opens the same ledger to read it, also while a run has opened it.
+/// Opens the same ledger read-only, even while a run has opened it.
 pub async fn open_to_read(matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
     let place = given_or_here(matches)?;
     let ledger = place.open_to_read().await?;

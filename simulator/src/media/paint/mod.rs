@@ -191,7 +191,7 @@ impl Picture {
             }
             kind @ (OperationKind::Canny | OperationKind::Depth) => edit::controlled(self, kind),
         };
-        // Also if the image to edit is missing, or was given by its URL.
+        // Even if the image to edit is missing, or was given by its URL.
         worked.unwrap_or_else(|| self.created())
     }
 

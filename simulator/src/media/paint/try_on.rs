@@ -48,7 +48,7 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     Some(canvas.into_image_with_alpha())
 }
 
-/// Puts a garment on the torso, as wide as the torso. What is longer is cut off.
+/// Puts a garment on the torso, as wide as the torso. A longer one is cropped.
 fn wear(canvas: &mut Canvas, image: &RgbaImage, torso: Area) {
     let garment = cut_out(image.clone());
     let (wide, tall) = (i64::from(garment.width()), i64::from(garment.height()));
