@@ -1,5 +1,6 @@
 //! `cargo xtask`: maintenance commands of this repository, one per file.
 
+mod accept;
 mod bench;
 mod binary;
 mod check;
@@ -38,6 +39,7 @@ use clap::Parser;
 #[command(name = "xtask", bin_name = "cargo xtask")]
 enum Command {
     Regenerate(regenerate::Arguments),
+    Accept(accept::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
     Conformance(conformance::Arguments),
@@ -59,6 +61,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Regenerate(arguments) => regenerate::run(&arguments),
+        Command::Accept(arguments) => accept::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),

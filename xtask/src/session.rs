@@ -19,7 +19,7 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     let recorded = Command::new(cargo)
         .args(["test", "--quiet", "--package", "imagekiln-cli", "--test", "it"])
         .args(["--", "terminal::session::", "book::"])
-        .envs([("INSTA_UPDATE", "always"), ("IMAGEKILN_SESSION", "1")])
+        .env("IMAGEKILN_SESSION", "1")
         .current_dir(repository::root()?)
         .status()
         .context("could not start cargo test")?;

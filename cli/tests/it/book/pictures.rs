@@ -1,6 +1,5 @@
-//! The pictures of the book. With `INSTA_UPDATE=always`, they are written instead of compared.
-//! Those of pages that show the time always differ, so they are not compared, and only
-//! `cargo xtask session` writes them.
+//! The pictures of the book. `cargo xtask session` writes them, and the tests compare them, but not
+//! those of pages that show the time, which always differ.
 
 use std::{env, fs, path::Path};
 
@@ -26,11 +25,6 @@ const OTHERS: [&str; 4] = [
 ];
 
 /// Whether pictures are written instead of compared.
-fn is_update() -> bool {
-    env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always")
-}
-
-/// Whether pictures of pages that show the time are written.
 pub fn is_session() -> bool {
     env::var_os("IMAGEKILN_SESSION").is_some()
 }
@@ -51,7 +45,7 @@ pub fn compare(place: &Place, page: &str) {
         let name = Path::new(link).file_name().unwrap().to_str().unwrap();
         let made = place.read(name);
         let path = root().join("docs").join(link);
-        if is_update() {
+        if is_session() {
             fs::write(&path, &made).unwrap();
         }
         let is_same = fs::read(&path).is_ok_and(|shown| shown == made);

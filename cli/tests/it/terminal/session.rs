@@ -73,10 +73,10 @@ fn the_readme_has_a_picture_of_the_first_command() {
     assert_recorded(&path, &svg::of_rows(COLUMNS.into(), &rows[..height]));
 }
 
-/// Asserts the content of a file, or writes it if insta accepts snapshots.
+/// Asserts the content of a file, or writes it for `cargo xtask session`.
 #[track_caller]
 fn assert_recorded(path: &Path, content: &str) {
-    if env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+    if env::var_os("IMAGEKILN_SESSION").is_some() {
         fs::write(path, content).unwrap();
     }
     let recorded = fs::read_to_string(path).unwrap_or_default();
