@@ -5,7 +5,6 @@ mod projects;
 use std::{convert::Infallible, sync::Arc};
 
 use axum::{
-    Router,
     extract::{FromRequestParts, Path, State},
     http::StatusCode,
     http::request::Parts,
@@ -15,7 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Control,
+    Routes,
     reply::{self, Change, Problem, Reply},
 };
 use crate::{
@@ -55,22 +54,21 @@ impl From<AccountError> for Problem {
     }
 }
 
-pub(super) fn routes() -> Router<Control> {
-    Router::new()
-        .route("/api/roles", get(roles))
-        .route("/api/organizations", get(list).post(create_organization))
-        .route("/api/organizations/{organization}", get(one))
-        .route("/api/organizations/{organization}/credits", post(grant))
-        .route(
-            "/api/organizations/{organization}/members/{user}",
-            put(set_role).delete(remove_member),
-        )
-        .route(
+pub(super) fn routes() -> Routes {
+    let mut routes = vec![
+        ("/api/roles", get(roles)),
+        ("/api/organizations", get(list).post(create_organization)),
+        ("/api/organizations/{organization}", get(one)),
+        ("/api/organizations/{organization}/credits", post(grant)),
+        ("/api/organizations/{organization}/members/{user}", put(set_role).delete(remove_member)),
+        (
             "/api/organizations/{organization}/finetunes/{finetune}",
             put(set_finetune).delete(remove_finetune),
-        )
-        .route("/api/transfers", post(transfer))
-        .merge(projects::routes())
+        ),
+        ("/api/transfers", post(transfer)),
+    ];
+    routes.extend(projects::routes());
+    routes
 }
 
 /// Makes a change as an actor.

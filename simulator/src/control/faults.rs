@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::{
-    Router,
     extract::rejection::PathRejection,
     extract::{Path, State},
     routing::{delete, get},
@@ -12,16 +11,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Control,
+    Routes,
     accounts::Acting,
     reply::{self, Change, Problem, Reply},
 };
 use crate::{faults::Faults, state::AppState};
 
-pub(super) fn routes() -> Router<Control> {
-    Router::new()
-        .route("/api/faults", get(show).post(add).delete(clear))
-        .route("/api/faults/{rule}", delete(remove))
+pub(super) fn routes() -> Routes {
+    vec![("/api/faults", get(show).post(add).delete(clear)), ("/api/faults/{rule}", delete(remove))]
 }
 
 fn shown(faults: &Faults) -> Reply {

@@ -24,7 +24,7 @@ use std::{net::SocketAddr, sync::Arc};
 use axum::{
     Router,
     extract::{FromRef, State},
-    routing::{get, post},
+    routing::{MethodRouter, get, post},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -48,10 +48,39 @@ pub(crate) struct Control {
     stopped: watch::Receiver<bool>,
 }
 
+/// Paths with the handlers of their methods.
+type Routes = Vec<(&'static str, MethodRouter<Control>)>;
+
 impl FromRef<Control> for Arc<AppState> {
     fn from_ref(control: &Control) -> Self {
         Self::clone(&control.state)
     }
+}
+
+/// The addresses of the control interface, without the files of its page.
+fn routes() -> Routes {
+    let mut routes: Routes = vec![
+        ("/healthz", get(health)),
+        ("/metrics", get(metrics::show)),
+        ("/api/state", get(overview)),
+        ("/api/events", get(events::stream)),
+        ("/api/openapi.json", get(openapi::document)),
+        ("/api/connection", get(connection::show)),
+        ("/api/clock", get(clock::show).put(clock::set_speed)),
+        ("/api/clock/advance", post(clock::advance)),
+        ("/api/webhooks", get(webhooks::list)),
+        ("/api/webhooks/{delivery}/redeliver", post(webhooks::redeliver)),
+        ("/api/requests", get(requests::list)),
+        ("/api/requests/verify", post(requests::verify)),
+        ("/api/reset", post(reset::reset)),
+        ("/api/snapshot", get(snapshot::take).put(snapshot::restore)),
+        ("/api/audit", get(logs::audit)),
+        ("/api/ledger", get(logs::ledger)),
+    ];
+    routes.extend(accounts::routes());
+    routes.extend(faults::routes());
+    routes.extend(tasks::routes());
+    routes
 }
 
 /// The router of the control interface at `address`.
@@ -69,27 +98,9 @@ pub(crate) fn router(
         api_definition: OpenApiSource::Uri("/api/openapi.json"),
         title: None,
     });
-    Router::new()
-        .route("/healthz", get(health))
-        .route("/metrics", get(metrics::show))
-        .route("/api/state", get(overview))
-        .route("/api/events", get(events::stream))
-        .route("/api/openapi.json", get(openapi::document))
-        .route("/api/connection", get(connection::show))
-        .route("/api/clock", get(clock::show).put(clock::set_speed))
-        .route("/api/clock/advance", post(clock::advance))
-        .route("/api/webhooks", get(webhooks::list))
-        .route("/api/webhooks/{delivery}/redeliver", post(webhooks::redeliver))
-        .route("/api/requests", get(requests::list))
-        .route("/api/requests/verify", post(requests::verify))
-        .route("/api/reset", post(reset::reset))
-        .route("/api/snapshot", get(snapshot::take).put(snapshot::restore))
-        .route("/api/audit", get(logs::audit))
-        .route("/api/ledger", get(logs::ledger))
-        .merge(accounts::routes())
-        .merge(faults::routes())
-        .merge(tasks::routes())
-        .merge(page::routes())
+    let routes = routes().into_iter();
+    routes
+        .fold(page::routes(), |router, (path, methods)| router.route(path, methods))
         .method_not_allowed_fallback(async || Problem::other_method())
         .fallback(async || Problem::not_found("page or resource"))
         .with_state(Control { state: Arc::clone(&state), stopped })
@@ -159,4 +170,31 @@ async fn overview(State(state): State<Arc<AppState>>) -> Reply {
         counts: state.counts().into(),
         clock: clock::ClockShown::of(&state.clock),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text without the names of its parameters: `/api/tasks/{}` for `/api/tasks/{id}`.
+    fn nameless(text: &str) -> String {
+        let mut parts = text.split('{');
+        let first = parts.next().into_iter();
+        first
+            .chain(parts.map(|part| part.split_once('}').map_or(part, |(_, rest)| rest)))
+            .collect::<Vec<_>>()
+            .join("{}")
+    }
+
+    #[test]
+    fn every_route_is_listed_in_the_documentation() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulator.md");
+        let page = nameless(&std::fs::read_to_string(page).unwrap());
+        for (route, _) in routes() {
+            let route = nameless(route);
+            let is_listed =
+                ["`", "?", " "].iter().any(|end| page.contains(&format!("{route}{end}")));
+            assert!(is_listed, "docs/simulator.md does not list {route}");
+        }
+    }
 }

@@ -7,7 +7,6 @@ mod timeline;
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    Router,
     extract::rejection::QueryRejection,
     extract::{Query, State},
     routing::{get, post},
@@ -16,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use self::shown::{Progress, TaskShown};
 use super::{
-    Control,
+    Routes,
     reply::{self, Problem, Reply},
 };
 use crate::{billing::accounts::ProjectRef, state::AppState, tasks::Task};
@@ -29,13 +28,14 @@ const MAX_PAGE: usize = 500;
 /// long.
 const MAX_EXAMINED: usize = 20_000;
 
-pub(super) fn routes() -> Router<Control> {
-    Router::new()
-        .route("/api/tasks", get(list))
-        .route("/api/tasks/{id}", get(details::show))
-        .route("/api/tasks/{id}/picture", get(details::picture))
-        .route("/api/tasks/{id}/images/{number}", get(details::image))
-        .route("/api/tasks/{id}/finish", post(details::finish))
+pub(super) fn routes() -> Routes {
+    vec![
+        ("/api/tasks", get(list)),
+        ("/api/tasks/{id}", get(details::show)),
+        ("/api/tasks/{id}/picture", get(details::picture)),
+        ("/api/tasks/{id}/images/{number}", get(details::image)),
+        ("/api/tasks/{id}/finish", post(details::finish)),
+    ]
 }
 
 #[derive(Deserialize)]

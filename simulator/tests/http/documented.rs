@@ -52,32 +52,3 @@ fn the_permission_table_is_correct() {
         assert_eq!(listed, Role::ALL.map(|role| role.permits(permission)), "{name}");
     }
 }
-
-/// A text without the names of its parameters: `/api/tasks/{}` for `/api/tasks/{id}`.
-fn nameless(text: &str) -> String {
-    let parts = text.split('{').enumerate();
-    let parts = parts.map(|(index, part)| {
-        if index == 0 { part } else { part.split_once('}').map_or(part, |(_, rest)| rest) }
-    });
-    parts.collect::<Vec<_>>().join("{}")
-}
-
-#[test]
-fn every_route_of_the_control_port_is_listed() {
-    let sources = [
-        include_str!("../../src/control/mod.rs"),
-        include_str!("../../src/control/accounts.rs"),
-        include_str!("../../src/control/accounts/projects.rs"),
-        include_str!("../../src/control/faults.rs"),
-        include_str!("../../src/control/tasks.rs"),
-    ];
-    let quoted = sources.iter().flat_map(|source| source.split('"'));
-    let routes: Vec<_> =
-        quoted.filter(|text| text.starts_with("/api/") && !text.contains("{{")).collect();
-    assert!(routes.len() > 20, "{routes:?}");
-    let page = nameless(PAGE);
-    for route in routes.into_iter().map(nameless) {
-        let listed = page.contains(&format!("`{route}`")) || page.contains(&format!("`{route}?"));
-        assert!(listed, "{route} is not listed");
-    }
-}

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::{
-    Router,
     extract::{FromRequestParts, Path, State},
     http::request::Parts,
     routing::{delete, post, put},
@@ -15,22 +14,24 @@ use super::{Acting, Shared, change, organization};
 use crate::{
     billing::accounts::{Limits, ProjectRef},
     control::{
-        Control,
+        Routes,
         reply::{self, Change, Problem, Reply},
     },
 };
 
-pub(super) fn routes() -> Router<Control> {
-    let project =
-        |rest: &str| format!("/api/organizations/{{organization}}/projects/{{project}}{rest}");
-    Router::new()
-        .route("/api/organizations/{organization}/projects", post(create_project))
-        .route(&project("/limits"), put(set_limits))
-        .route(&project("/endpoints"), put(set_endpoints))
-        .route(&project("/max_active_tasks"), put(set_max_active_tasks))
-        .route(&project("/keys"), post(create_key))
-        .route("/api/keys/{key}", delete(revoke_key))
-        .route("/api/keys/{key}/reveal", post(reveal_key))
+pub(super) fn routes() -> Routes {
+    vec![
+        ("/api/organizations/{organization}/projects", post(create_project)),
+        ("/api/organizations/{organization}/projects/{project}/limits", put(set_limits)),
+        ("/api/organizations/{organization}/projects/{project}/endpoints", put(set_endpoints)),
+        (
+            "/api/organizations/{organization}/projects/{project}/max_active_tasks",
+            put(set_max_active_tasks),
+        ),
+        ("/api/organizations/{organization}/projects/{project}/keys", post(create_key)),
+        ("/api/keys/{key}", delete(revoke_key)),
+        ("/api/keys/{key}/reveal", post(reveal_key)),
+    ]
 }
 
 #[derive(Deserialize)]
