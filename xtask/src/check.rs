@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::{
-    contract, derived,
+    accept, contract, derived,
     interface::{self, Lists},
     repository::{self, CONTRACT},
     tidy,
@@ -77,7 +77,7 @@ fn stale(document: &str) -> Result<Vec<String>> {
         problems.push(format!("{} is not up to date:", stale.path.display()));
         problems.extend(stale.changed_lines().into_iter().map(|line| format!("  {line}")));
     }
-    for path in derived::pending_snapshots()? {
+    for path in accept::pending()? {
         problems.push(format!("{} is neither accepted nor rejected", path.display()));
     }
     Ok(problems)

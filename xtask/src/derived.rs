@@ -4,10 +4,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Result;
 
-use crate::{
-    contract, corrections, outline,
-    repository::{self, root},
-};
+use crate::{contract, corrections, outline, repository::root};
 
 /// A derived file that is not up to date.
 pub struct Stale {
@@ -87,25 +84,4 @@ pub fn changed_parts(before: &str, after: &str) -> Vec<(char, String)> {
     let removed = before.iter().filter(|part| !after.contains(part)).map(|part| ('-', part));
     let added = after.iter().filter(|part| !before.contains(part)).map(|part| ('+', part));
     removed.chain(added).map(|(mark, part)| (mark, (*part).to_owned())).collect()
-}
-
-/// Returns the snapshots of tests that are not accepted or rejected yet.
-pub fn pending_snapshots() -> Result<Vec<PathBuf>> {
-    let mut pending = Vec::new();
-    let mut folders = vec![repository::root()?];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let name = entry.file_name();
-            if path.is_dir() {
-                if name != "target" && name != ".git" {
-                    folders.push(path);
-                }
-            } else if name.to_string_lossy().ends_with(".snap.new") {
-                pending.push(path);
-            }
-        }
-    }
-    pending.sort();
-    Ok(pending)
 }

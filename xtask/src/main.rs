@@ -20,6 +20,7 @@ mod outline;
 mod package;
 mod process;
 mod public_api;
+mod quick;
 mod regenerate;
 mod release;
 mod release_check;
@@ -38,6 +39,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "xtask", bin_name = "cargo xtask")]
 enum Command {
+    Quick(quick::Arguments),
     Regenerate(regenerate::Arguments),
     Accept(accept::Arguments),
     Check(check::Arguments),
@@ -60,6 +62,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let done = match Command::parse() {
+        Command::Quick(arguments) => quick::run(&arguments),
         Command::Regenerate(arguments) => regenerate::run(&arguments),
         Command::Accept(arguments) => accept::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
