@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn documentation_shows_every_row() {
         let rows: Vec<String> = MEANINGS.iter().map(shown).collect();
-        let page = include_str!("../../docs/billing.md");
+        let page = imagekiln_testbed::page("docs/billing.md");
         let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
         assert_eq!(listed, rows, "the table of docs/billing.md");
     }

@@ -42,3 +42,16 @@ pub use libtest_mimic::Trial;
 
 pub use self::harness::{Runtime, name_of, run, test};
 pub use self::requirement::Requirement;
+
+/// Returns the text of a page of the repository, such as `docs/billing.md`.
+///
+/// It is read when a test runs, so that nothing is compiled after an edit of the page.
+///
+/// # Panics
+///
+/// If there is no such page.
+pub fn page(path: &str) -> &'static str {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    let text = std::fs::read_to_string(&path);
+    text.unwrap_or_else(|error| panic!("could not read {}: {error}", path.display())).leak()
+}

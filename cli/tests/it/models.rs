@@ -74,7 +74,7 @@ fn the_models_that_can_do_something() {
 #[test]
 fn the_readme_lists_the_models_of_each_task() {
     let place = Place::new();
-    let readme = include_str!("../../README.md");
+    let readme = imagekiln_testbed::page("cli/README.md");
     let (_, rows) = readme.split_once("| command | arguments | also needs | models |\n").unwrap();
     let rows: Vec<&str> = rows.lines().skip(1).take_while(|row| row.starts_with('|')).collect();
     assert!(rows.len() > 5, "{rows:?}");

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use crate::bench::{Bench, png};
 
-const README: &str = include_str!("../../README.md");
+fn readme() -> &'static str {
+    imagekiln_testbed::page("cli/readme().md")
+}
 
 #[test]
 fn every_example_runs() {
     let blocks: Vec<&str> =
-        README.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        readme().split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert!(blocks.len() > 4, "expected more blocks marked `sh`");
     for block in blocks {
         let bench = Bench::ready_after(Duration::ZERO);
@@ -27,6 +29,6 @@ fn every_exit_code_of_the_help_is_explained() {
     let (_, codes) = help.split_once("Exit codes:\n").unwrap();
     for line in codes.lines().filter(|line| !line.is_empty()) {
         let (code, meaning) = line.trim().split_once("  ").unwrap();
-        assert!(README.contains(&format!("| {code} | {meaning} |")), "{line}");
+        assert!(readme().contains(&format!("| {code} | {meaning} |")), "{line}");
     }
 }

@@ -9,7 +9,9 @@ use crate::{
     bench::{Outcome, Place},
 };
 
-const README: &str = include_str!("../../README.md");
+fn readme() -> &'static str {
+    imagekiln_testbed::page("cli/readme().md")
+}
 
 /// The value and the source of a setting.
 fn in_effect(place: &Place, words: &[&str], variables: &[(&str, &str)], name: &str) -> [Value; 2] {
@@ -234,6 +236,6 @@ fn config_shows_the_settings_without_secrets() {
 #[test]
 fn the_readme_lists_every_setting() {
     for (name, ..) in VALUES {
-        assert!(README.contains(&format!("| `{name}` |")), "{name}");
+        assert!(readme().contains(&format!("| `{name}` |")), "{name}");
     }
 }

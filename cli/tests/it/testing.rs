@@ -2,10 +2,9 @@
 
 use std::{fs, path::Path};
 
-const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/testing.md"));
-
 #[test]
 fn the_page_shows_the_files_that_are_tested() {
+    let page = imagekiln_testbed::page("docs/testing.md");
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/testing");
     for file in [
         "pytest/conftest.py",
@@ -18,6 +17,6 @@ fn the_page_shows_the_files_that_are_tested() {
         "github/test.yaml",
     ] {
         let text = fs::read_to_string(examples.join(file)).unwrap();
-        assert!(PAGE.contains(&format!("\n{text}```\n")), "{file} differs");
+        assert!(page.contains(&format!("\n{text}```\n")), "{file} differs");
     }
 }

@@ -234,7 +234,7 @@ mod tests {
             let places: Vec<_> = places.iter().map(FaultPlace::to_string).collect();
             writeln!(table, "| `{name}` | {} | {value} | {effect} |", places.join(", ")).unwrap();
         }
-        let guide = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulator.md"));
+        let guide = imagekiln_testbed::page("docs/simulator.md");
         let found = guide.find("| name | places |").map(|start| &guide[start..]);
         let end = found.and_then(|found| found.find("\n\n"));
         let found = found.zip(end).map(|(found, end)| &found[..=end]);

@@ -2,11 +2,13 @@
 
 use imagekiln_simulator::{Config, Permission, Role, Simulator};
 
-const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulator.md"));
+fn page() -> &'static str {
+    imagekiln_testbed::page("docs/simulator.md")
+}
 
 /// The cells of the rows of the document's tables.
 fn rows() -> impl Iterator<Item = Vec<&'static str>> {
-    let rows = PAGE.lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
+    let rows = page().lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
     rows.map(|row| row.split('|').map(str::trim).collect())
 }
 
@@ -18,7 +20,7 @@ fn written(value: &impl serde::Serialize) -> String {
 #[tokio::test]
 async fn the_examples_of_settings_are_valid() {
     let blocks: Vec<_> =
-        PAGE.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        page().split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert!(blocks.len() >= 5, "{blocks:?}");
     for block in blocks {
         let config = Config::from_toml(block).unwrap_or_else(|error| panic!("{error}\n{block}"));

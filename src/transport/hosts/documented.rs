@@ -2,11 +2,13 @@
 
 use url::Url;
 
-const PAGE: &str = include_str!("../../../docs/key-hosts.md");
+fn page() -> &'static str {
+    imagekiln_testbed::page("docs/key-hosts.md")
+}
 
 /// Returns the first three cells of every row in the tables with this header, without backticks.
 pub(super) fn rows(header: &str) -> Vec<[String; 3]> {
-    let tables = PAGE.split(header).skip(1);
+    let tables = page().split(header).skip(1);
     let rows: Vec<[String; 3]> = tables.flat_map(table_rows).collect();
     assert!(!rows.is_empty(), "the page has a table with the header {header}");
     rows
@@ -25,7 +27,7 @@ fn table_rows(table: &str) -> impl Iterator<Item = [String; 3]> {
 /// Returns the words in backticks in the paragraph that starts with `start`.
 pub(super) fn list(start: &str) -> Vec<&'static str> {
     let (_, paragraph) =
-        PAGE.split_once(start).unwrap_or_else(|| panic!("the page has a list `{start}`"));
+        page().split_once(start).unwrap_or_else(|| panic!("the page has a list `{start}`"));
     let (paragraph, _) = paragraph.split_once("\n\n").unwrap_or((paragraph, ""));
     paragraph.split('`').skip(1).step_by(2).collect()
 }

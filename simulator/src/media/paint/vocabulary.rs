@@ -281,9 +281,6 @@ mod tests {
         *,
     };
 
-    const DOCUMENT: &str =
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulator.md"));
-
     fn painted(prompt: &str, key: u8) -> Vec<u8> {
         let mut canvas = Canvas::new(72, 72);
         landscape::paint(&mut canvas, &Scene::of(prompt), &[key; 32], 72.0);
@@ -305,7 +302,8 @@ mod tests {
 
     #[test]
     fn each_word_occurs_once_and_is_documented() {
-        let table = DOCUMENT.split("| in the prompt | words |\n").nth(1).unwrap();
+        let page = imagekiln_testbed::page("docs/simulator.md");
+        let table = page.split("| in the prompt | words |\n").nth(1).unwrap();
         let rows = table.lines().skip(1).map_while(|row| row.strip_prefix("| "));
         let listed: Vec<_> = rows
             .flat_map(|row| row.split('|').nth(1).unwrap_or_default().split(','))

@@ -10,8 +10,6 @@ use serde_json::json;
 
 use crate::bench::Bench;
 
-const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulator.md"));
-
 /// The series of a text by their names and labels, and the type of each metric. Panics if a scraper
 /// could not read the text.
 fn parse(text: &str) -> (BTreeMap<&str, f64>, BTreeMap<&str, &str>) {
@@ -101,7 +99,8 @@ async fn metrics_can_be_scraped() {
 async fn every_metric_is_documented() {
     let text = scrape(&Bench::new().await).await;
     let (_, kinds) = parse(&text);
-    let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `imagekiln_simulator_"));
+    let page = imagekiln_testbed::page("docs/simulator.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `imagekiln_simulator_"));
     let documented: BTreeSet<_> = rows
         .map(|row| {
             let (name, rest) = row.split_once('`').unwrap();
