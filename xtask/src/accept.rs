@@ -19,8 +19,8 @@ const INLINE: &str = ".pending-snap";
 /// How many lines of a difference are shown.
 const SHORT: usize = 24;
 
-/// Replaces snapshots with the new ones that tests or `cargo xtask regenerate` have written. Without
-/// names, it shows which there are, and how they differ
+/// Replaces snapshots with the new ones that tests or `cargo xtask regenerate` have written.
+/// Without names, shows which there are, and how they differ
 #[derive(Args)]
 pub struct Arguments {
     /// The names of snapshots, such as `help_batch_run` for

@@ -82,3 +82,13 @@ fn stale(document: &str) -> Result<Vec<String>> {
     }
     Ok(problems)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_repository_passes() {
+        assert_eq!(run(&Arguments {}).unwrap(), ExitCode::SUCCESS, "`cargo xtask check`");
+    }
+}

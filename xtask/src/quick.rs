@@ -18,7 +18,7 @@ const TARGETS: [&str; 4] = ["--locked", "--lib", "--bins", "--tests"];
 
 /// The tests that compare pages with the code or run their commands, and the packages they are in.
 const PAGES: [&str; 3] = ["imagekiln", "imagekiln-cli", "imagekiln-simulator"];
-const OF_PAGES: &str = "test(/(^|::)(book|documented|testing)::/) | binary(front_pages)";
+const OF_PAGES: &str = "test(/(^|::)(book|documented|front_pages|testing)::/)";
 
 /// Formats, lints and tests the packages that a change is in, only type-checks those that depend on
 /// them, and compares the documents with the code if one has changed. Needs cargo-nextest

@@ -15,7 +15,7 @@ struct Check {
 }
 
 /// `docs/checks.md` describes them, with those of `.ci/run`.
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     Check {
         name: "minimum-rust",
         commands: &[
@@ -27,9 +27,13 @@ const CHECKS: [Check; 15] = [
         name: "features",
         commands: &[
             "cargo install --quiet --locked cargo-hack@0.6.46",
-            "cargo hack check --workspace --ignore-private --feature-powerset --depth 2 --locked",
+            "apt-get install --yes --no-install-recommends libssl-dev pkg-config",
+            "cargo hack clippy --workspace --ignore-private --feature-powerset --depth 2 --locked \
+             -- -D warnings",
+            "cargo clippy --workspace --all-targets --all-features --locked -- -D warnings",
         ],
     },
+    Check { name: "outside", commands: &[".ci/outside"] },
     Check {
         name: "minimal-dependencies",
         commands: &[

@@ -13,11 +13,12 @@ fn with<'a>(words: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn the_first_command_makes_a_picture_without_any_setting() {
+    const PROMPT: &str = "a red fox in the snow";
     let place = Place::new();
     let words = [
         "--simulate",
         "generate",
-        "a red fox in the snow",
+        PROMPT,
         "--width",
         "1024",
         "--height",
@@ -29,9 +30,11 @@ fn the_first_command_makes_a_picture_without_any_setting() {
     ];
     let outcome = place.run(&words).ok();
     assert_eq!(outcome.text(), "fox.png\n");
-    let picture = image::load_from_memory(&place.read("fox.png")).unwrap();
-    assert_eq!((picture.width(), picture.height()), (1024, 768));
-    assert_eq!(kind_of(&place.read("fox.png")), ImageFormat::Png);
+    let shown = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/fox.png")).unwrap();
+    let command =
+        format!("cargo kiln {}", words.join(" ").replace(PROMPT, &format!("\"{PROMPT}\"")));
+    assert!(imagekiln_testbed::page("README.md").contains(&command), "{command}");
+    assert!(place.read("fox.png") == shown, "run `{command} --overwrite` for docs/fox.png");
     assert_eq!(place.files(), ["fox.png"]);
 }
 

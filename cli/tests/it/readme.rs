@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::bench::{Bench, png};
 
 fn readme() -> &'static str {
-    imagekiln_testbed::page("cli/readme().md")
+    imagekiln_testbed::page("cli/README.md")
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{
 };
 
 fn readme() -> &'static str {
-    imagekiln_testbed::page("cli/readme().md")
+    imagekiln_testbed::page("cli/README.md")
 }
 
 /// The value and the source of a setting.

@@ -62,6 +62,18 @@ fn is_punct(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
+/// Returns the lines over 100 characters. Tables in documentation and inline snapshots may have
+/// more.
+pub fn wide_lines(text: &str) -> Vec<String> {
+    let is_free = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("/// |") || line.starts_with("//! |") || line.contains("@\"")
+    };
+    let wide = text.lines().enumerate().filter(|(_, line)| line.chars().count() > 100);
+    let wide = wide.filter(|(_, line)| !is_free(line));
+    wide.map(|(index, line)| format!("line {}: {line}", index + 1)).collect()
+}
+
 /// Returns the files of a crate with a `Display` that prints what `source()` returns, which a
 /// program that prints the whole chain would show twice.
 pub fn sources_printed_twice(sources: &[&Source]) -> Result<Vec<String>> {
@@ -121,7 +133,7 @@ fn source_fields(item: &syn::ItemImpl) -> Vec<String> {
     field_names(&functions.map(text).collect::<String>())
 }
 
-/// Returns the fields of `self` in the text of tokens: `0.source` of `self . 0 . source . as_ref ()`.
+/// Returns the fields of `self` in the text of tokens: `0.source` of `self . 0 . source . get ()`.
 fn field_names(tokens: &str) -> Vec<String> {
     let dense: String = tokens.split_whitespace().collect();
     let names = dense.split("self.").skip(1).map(|rest| {
@@ -174,6 +186,14 @@ mod tests {
             2
         );
         assert_eq!(count("fn f() { match a { Some(true) => 1, (true, false) => 2, _ => 3 } }"), 0);
+    }
+
+    #[test]
+    fn a_line_has_at_most_100_characters() {
+        let line = "é".repeat(100);
+        assert!(wide_lines(&line).is_empty());
+        assert_eq!(wide_lines(&format!("a\n{line}.")), [format!("line 2: {line}.")]);
+        assert!(wide_lines(&format!("    /// | {line} |\n    @\"{line}\"")).is_empty());
     }
 
     #[test]

@@ -131,8 +131,10 @@ mod tests {
 
     #[test]
     fn comments_blank_lines_and_unit_tests_are_not_code() {
-        let text = "//! A page.\n\nuse a::B; // why\n\n/// Doc.\nfn f() {\n    // no\n    g();\n}\n\n\
-                    #[cfg(test)]\nuse c::D;\n\n#[cfg(test)]\n#[path = \"x\"]\nmod tests {\n    fn t() {\n    }\n}\n\nfn h() {}\n";
+        let text = "//! A page.\n\nuse a::B; // why\n\n/// Doc.\nfn f() {\n    // no\n    g();\n\
+                    }\n\n\
+                    #[cfg(test)]\nuse c::D;\n\n#[cfg(test)]\n#[path = \"x\"]\nmod tests {\n\
+                    \x20   fn t() {\n    }\n}\n\nfn h() {}\n";
         let source = Source { path: "src/a.rs".to_owned(), text: text.to_owned(), is_test: false };
         assert_eq!(source.code_lines(), 5);
         assert_eq!(Source { is_test: true, ..source }.code_lines(), 0);
