@@ -47,6 +47,8 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
         // Cargo would take the builds of two checkouts in one folder for the same. This one stays
         // for the next exercise.
         .env("CARGO_TARGET_DIR", root.join("target/exercise-build"))
+        // The tests of the check make all mutations here, and few in `cargo test`.
+        .env("IMAGEKILN_MUTATIONS", "all")
         .status()
         .context("could not start `regenerate`")?;
     let mut changed = git(&copy, &["diff", "--name-only"])?;
