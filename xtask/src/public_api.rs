@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::{
-    process::{command, output},
+    process::{command, exit_code, output, status},
     repository,
 };
 
@@ -27,8 +27,7 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     println!("comparing with {baseline}");
     let mut command = command(&root, &["cargo", "semver-checks", "--baseline-rev", &baseline]);
     command.args(LIBRARIES.map(|name| format!("--package={name}")));
-    let status = command.status().context("could not start `cargo semver-checks`")?;
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(exit_code(status(&mut command)?))
 }
 
 /// Returns the tag of the last release before `HEAD`, or the first commit to compare with.
