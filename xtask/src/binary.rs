@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    process::{command, succeed},
+    process::{cargo, command, succeed},
     repository,
 };
 
@@ -19,9 +19,8 @@ pub fn build(target: &str, options: &[&str], profile: &str) -> Result<PathBuf> {
     let root = repository::root()?;
     succeed(&mut command(&root, &["rustup", "target", "add", target]))?;
     let folder = root.join("target");
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["build", "--locked", "--package", "imagekiln-cli", "--target", target]);
-    build.args(options).arg("--target-dir").arg(&folder).current_dir(&root);
+    let mut build = cargo(&root, &["build", "--locked", "--package", "imagekiln-cli"]);
+    build.args(["--target", target]).args(options).arg("--target-dir").arg(&folder);
     succeed(&mut build)?;
     Ok(folder.join(target).join(profile).join("kiln"))
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask diff OTHER`: compares our document with another listing of the service.
 //!
-//! Both documents, OpenAPI 3.0 or 3.1 in JSON or YAML, are read into the same small model
-//! ([`model`]), and the models are compared. So different notations of the same thing are equal:
+//! Both documents, OpenAPI 3.0 or 3.1 in JSON or YAML, are read into trees of restrictions
+//! ([`node`]), and the trees are compared. So different notations of the same thing are equal:
 //! `nullable: true`, `anyOf` with a `null` branch and `type: [.., "null"]`; `const` and an `enum`
 //! of one value; `exclusiveMinimum` as a flag and as a number; `format` and `contentEncoding`; an
 //! inlined schema and a component of any name; security schemes of any name. Ignored are
@@ -89,36 +89,26 @@
 //! # The report
 //!
 //! The same change at the same place is reported once, with all operations that have it
-//! ([`group`]): a change of a shared component is one line. The text joins places with the same
-//! change and shortens lists and values, JSON does not.
+//! ([`report`]): a change of a shared component is one line. The text joins places with the same
+//! change and shortens lists, JSON does not.
 //!
 //! The exit code is 0 if nothing differs, 1 if something does, and 2 if a document could not be
 //! read. With `--released`, it is 1 if the version of the workspace is lower than the changes since
 //! that release demand ([`release`]), and otherwise 0.
 
 mod access;
-mod algebra;
 mod compare;
-mod describe;
-mod difference;
-mod generated;
-mod group;
-mod limits;
 mod load;
-mod model;
+mod node;
 mod prefix;
 mod release;
 mod report;
-mod row;
-mod rust_api;
 mod schema;
 mod service;
-mod shorten;
 #[cfg(test)]
 mod tests;
-mod values;
 
-use std::{collections::BTreeSet, io::Write, path::PathBuf, process::ExitCode};
+use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, bail};
 use semver::Version;
@@ -126,9 +116,8 @@ use semver::Version;
 use self::{
     compare::{Comparison, compare},
     load::{Listing, load},
-    model::Service,
     prefix::Prefix,
-    release::{Release, workspace_version},
+    release::Release,
     report::Report,
 };
 use crate::repository::{self, CONTRACT};
@@ -169,7 +158,9 @@ pub struct Arguments {
 /// Prints the differences. The exit code reports whether there are any.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let ours = Listing { name: CONTRACT.to_owned(), ..load(&repository::root()?.join(CONTRACT))? };
-    let (report, code) = examine(arguments, &ours, workspace_version()?)?;
+    // All packages of the workspace have its version.
+    let workspace = Version::parse(env!("CARGO_PKG_VERSION"))?;
+    let (report, code) = examine(arguments, &ours, workspace)?;
     std::io::stdout().write_all(report.as_bytes()).context("could not write the report")?;
     Ok(code)
 }
@@ -186,7 +177,7 @@ fn examine(
     let mut comparison = differences(from, to, prefix.as_ref(), *only_common)?;
     if released.is_some() {
         let known = comparison.differences.iter().map(|difference| difference.finding.rust).max();
-        let generated = generated::differences(&from.document, &to.document).into_iter();
+        let generated = release::generated(&from.document, &to.document).into_iter();
         // The others are consequences of differences between the documents.
         comparison.differences.extend(generated.filter(|one| Some(one.finding.rust) > known));
     }
@@ -218,8 +209,11 @@ fn differences(
     // A header that either document uses for the key is authentication in both, not a parameter.
     let mut credentials = access::credential_headers(&from.document);
     credentials.append(&mut access::credential_headers(&to.document));
-    let first = read(from, &credentials, None)?;
-    let second = read(to, &credentials, prefix)?;
+    let read = |listing: &Listing, prefix| {
+        service::read(&listing.document, &credentials, prefix).with_context(|| listing.name.clone())
+    };
+    let first = read(from, None)?;
+    let second = read(to, prefix)?;
     if let Some(prefix) = prefix
         && !prefix.occurs_in(&to.document)
     {
@@ -234,12 +228,4 @@ fn differences(
         );
     }
     Ok(comparison)
-}
-
-fn read(
-    listing: &Listing,
-    credentials: &BTreeSet<String>,
-    prefix: Option<&Prefix>,
-) -> anyhow::Result<Service> {
-    service::read(&listing.document, credentials, prefix).with_context(|| listing.name.clone())
 }

@@ -48,6 +48,8 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
         // Cargo would take the builds of two checkouts in one folder for the same. This one stays
         // for the next exercise.
         command.args(words).current_dir(&copy).env("CARGO_TARGET_DIR", &build);
+        // The tests of the check make all mutations here, and few in `cargo test`.
+        command.env("IMAGEKILN_MUTATIONS", "all");
         process::succeed(&mut command)
     };
     // The list of models has a line for each endpoint. No other snapshot may differ.

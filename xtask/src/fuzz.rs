@@ -5,7 +5,6 @@ mod record;
 use std::{
     ffi::OsString,
     fs,
-    io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Command, ExitCode, Stdio},
 };
@@ -14,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use self::record::Run;
-use crate::repository;
+use crate::{process::read_lines, repository};
 
 /// The largest input in bytes, that of the kept inputs.
 const MAX_INPUT: u32 = 64 * 1024;
@@ -89,20 +88,12 @@ fn fuzz(root: &Path, target: &str, seconds: u32) -> Result<Run> {
     command.arg(format!("-timeout={TIMEOUT}")).arg("-print_funcs=0").arg(prefix);
     // cargo sets these for xtask, and they would select its toolchain.
     command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("CARGO_TARGET_DIR");
-    let mut running = command
-        .current_dir(root)
-        .stderr(Stdio::piped())
-        .spawn()
-        .context("could not start cargo fuzz; install it with `cargo install cargo-fuzz`")?;
-    let output = running.stderr.take().context("cargo fuzz has no output")?;
     let mut run = Run::new(target)?;
-    for line in BufReader::new(output).lines() {
-        let line = line.context("could not read the output of cargo fuzz")?;
-        if !run.read(&line) {
+    let status = read_lines(command.current_dir(root).stderr(Stdio::piped()), |line| {
+        if !run.read(line) {
             eprintln!("{line}");
         }
-    }
-    let status = running.wait().context("could not wait for cargo fuzz")?;
+    })?;
     ensure!(run.executions > 0, "{target} did not run ({status})");
     run.findings = u64::from(!status.success());
     Ok(run)

@@ -2,14 +2,16 @@
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
-    io::{BufRead, BufReader},
-    process::{Command, ExitCode, Stdio},
+    process::{ExitCode, Stdio},
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 
-use crate::repository;
+use crate::{
+    process::{cargo, exit_code, read_lines},
+    repository,
+};
 
 /// The tests print their summaries after this word.
 const SUMMARY: &str = "kill-test ";
@@ -30,36 +32,24 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let seed = arguments.seed.unwrap_or_else(seed);
+    // The standard library seeds its hash maps at random.
+    let seed = arguments.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     println!("seed {seed}");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["test", "--quiet", "--package", "imagekiln-batch", "--test", "integration"]);
+    let mut tests = cargo(&repository::root()?, &["test", "--quiet", "--package"]);
+    tests.args(["imagekiln-batch", "--test", "integration", "--", "killed::"]);
     // One scenario at a time, so that they do not slow each other down.
-    command.args(["--", "killed::", "--test-threads=1"]);
-    command.current_dir(repository::root()?).stdout(Stdio::piped());
+    tests.arg("--test-threads=1").stdout(Stdio::piped());
     // A missing PostgreSQL is an error.
-    command.env("IMAGEKILN_POSTGRES_TESTS", "required");
-    command.env("IMAGEKILN_KILL_SEED", seed.to_string());
-    command.env("IMAGEKILN_KILL_JOBS", arguments.jobs.to_string());
-    command.env("IMAGEKILN_KILL_KILLS", arguments.kills.to_string());
-    let mut tests = command.spawn().context("could not start cargo test")?;
-    let output = tests.stdout.take().context("cargo test has no output")?;
+    tests.env("IMAGEKILN_POSTGRES_TESTS", "required");
+    tests.env("IMAGEKILN_KILL_SEED", seed.to_string());
+    tests.env("IMAGEKILN_KILL_JOBS", arguments.jobs.to_string());
+    tests.env("IMAGEKILN_KILL_KILLS", arguments.kills.to_string());
     let mut summaries = Vec::new();
-    for line in BufReader::new(output).lines() {
-        let line = line.context("could not read the output of cargo test")?;
-        match line.strip_prefix(SUMMARY) {
-            Some(summary) => summaries.push(summary.to_owned()),
-            None => println!("{line}"),
-        }
-    }
-    let status = tests.wait().context("could not wait for cargo test")?;
+    let status = read_lines(&mut tests, |line| match line.strip_prefix(SUMMARY) {
+        Some(summary) => summaries.push(summary.to_owned()),
+        None => println!("{line}"),
+    })?;
     println!("seed {seed}");
     summaries.iter().for_each(|summary| println!("{summary}"));
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// The standard library seeds its hash maps at random.
-fn seed() -> u64 {
-    RandomState::new().build_hasher().finish()
+    Ok(exit_code(status))
 }

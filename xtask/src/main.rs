@@ -17,7 +17,6 @@ mod kill_test;
 #[cfg(test)]
 mod mutations;
 mod outline;
-mod package;
 mod process;
 mod public_api;
 mod quick;
@@ -54,7 +53,6 @@ enum Command {
     KillTest(kill_test::Arguments),
     StaticBinary(static_binary::Arguments),
     Windows(windows::Arguments),
-    Package(package::Arguments),
     PublicApi(public_api::Arguments),
     ReleaseCheck(release_check::Arguments),
     Release(release::Arguments),
@@ -77,7 +75,6 @@ fn main() -> ExitCode {
         Command::KillTest(arguments) => kill_test::run(&arguments),
         Command::StaticBinary(arguments) => static_binary::run(&arguments),
         Command::Windows(arguments) => windows::run(&arguments),
-        Command::Package(arguments) => package::run(&arguments),
         Command::PublicApi(arguments) => public_api::run(&arguments),
         Command::ReleaseCheck(arguments) => release_check::run(&arguments),
         Command::Release(arguments) => release::run(&arguments),

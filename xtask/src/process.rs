@@ -1,6 +1,11 @@
 //! Other programs.
 
-use std::{path::Path, process::Command};
+use std::{
+    env,
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+    process::{Command, ExitCode, ExitStatus},
+};
 
 use anyhow::{Context, Result, ensure};
 
@@ -11,10 +16,26 @@ pub fn command(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
+/// Returns a command of the Cargo that runs this program, in a folder.
+pub fn cargo(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(words).current_dir(folder);
+    command
+}
+
+/// Runs a command until it ends.
+pub fn status(command: &mut Command) -> Result<ExitStatus> {
+    command.status().with_context(|| format!("could not start {command:?}"))
+}
+
+/// Returns success for a program that succeeded, and failure for any other.
+pub fn exit_code(status: ExitStatus) -> ExitCode {
+    if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 /// Runs a command that must succeed.
 pub fn succeed(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("could not start {command:?}"))?;
-    ensure!(status.success(), "{command:?} failed");
+    ensure!(status(command)?.success(), "{command:?} failed");
     Ok(())
 }
 
@@ -24,4 +45,19 @@ pub fn output(command: &mut Command) -> Result<String> {
     let problem = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?} failed: {problem}");
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} did not print UTF-8"))
+}
+
+/// Runs a command until it ends, and passes on each line of the stream that is piped.
+pub fn read_lines(command: &mut Command, mut read: impl FnMut(&str)) -> Result<ExitStatus> {
+    let spawned = command.spawn();
+    let mut process = spawned.with_context(|| format!("could not start {command:?}"))?;
+    let lines: Box<dyn Read> = match (process.stdout.take(), process.stderr.take()) {
+        (Some(output), _) => Box::new(output),
+        (None, Some(output)) => Box::new(output),
+        (None, None) => Box::new(io::empty()),
+    };
+    for line in BufReader::new(lines).lines() {
+        read(&line.with_context(|| format!("could not read the output of {command:?}"))?);
+    }
+    process.wait().with_context(|| format!("could not wait for {command:?}"))
 }

@@ -1,21 +1,20 @@
 //! `cargo xtask public-api`: compares the public interfaces with those of the last release.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, ExitCode},
-};
+use std::{path::Path, process::ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::{process::succeed, repository};
+use crate::{
+    process::{command, exit_code, output, status},
+    repository,
+};
 
-/// The folder of the packages of the last release, as `cargo xtask release` leaves them.
-pub const BASELINE: &str = "xtask/baseline";
+/// The commit of 0.1.0, which is the baseline until a release has a tag.
+const FIRST: &str = "7f483e4152b12f87fdedf07d67b95be900d4556f";
 
-/// The libraries. What they depend on comes first.
-pub const LIBRARIES: [&str; 3] = ["imagekiln", "imagekiln-simulator", "imagekiln-batch"];
+/// The libraries.
+const LIBRARIES: [&str; 3] = ["imagekiln", "imagekiln-simulator", "imagekiln-batch"];
 
 /// Compares the public interface of every library with that of the last release, and fails if the
 /// version does not allow a difference. Needs `cargo install cargo-semver-checks`
@@ -24,55 +23,59 @@ pub struct Arguments {}
 
 pub fn run(_: &Arguments) -> Result<ExitCode> {
     let root = repository::root()?;
-    let folder = tempfile::tempdir().context("could not create a temporary folder")?;
-    let released = LIBRARIES.map(|name| unpacked(&root, name, folder.path()));
-    let released = released.into_iter().collect::<Result<Vec<_>>>()?;
-    let mut is_compatible = true;
-    for (name, package) in LIBRARIES.iter().zip(&released) {
-        let mut command = Command::new("cargo");
-        command.args(["semver-checks", "--package", name, "--baseline-root"]).arg(package);
-        let status = command.current_dir(&root).status();
-        is_compatible &= status.context("could not start `cargo semver-checks`")?.success();
-    }
-    Ok(if is_compatible { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let baseline = baseline(&root)?;
+    println!("comparing with {baseline}");
+    let mut command = command(&root, &["cargo", "semver-checks", "--baseline-rev", &baseline]);
+    command.args(LIBRARIES.map(|name| format!("--package={name}")));
+    Ok(exit_code(status(&mut command)?))
 }
 
-/// Unpacks the last release of a library, and returns its folder.
-fn unpacked(root: &Path, name: &str, folder: &Path) -> Result<PathBuf> {
-    let archive = root.join(BASELINE).join(format!("{name}.crate"));
-    let target = folder.join(name);
-    fs::create_dir(&target).with_context(|| format!("could not create {}", target.display()))?;
-    // A package holds one folder, whose name ends in the version.
-    let mut tar = Command::new("tar");
-    tar.arg("-xzf").arg(&archive).arg("-C").arg(&target).arg("--strip-components=1");
-    succeed(&mut tar)?;
-    let manifest = target.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest)
-        .with_context(|| format!("could not read {}", manifest.display()))?;
-    let text = with_neighbours(&text);
-    fs::write(&manifest, text)
-        .with_context(|| format!("could not write {}", manifest.display()))?;
-    Ok(target)
+/// Returns the tag of the last release before `HEAD`, or the first commit to compare with.
+fn baseline(root: &Path) -> Result<String> {
+    let git = |words: &[&str]| output(command(root, &["git"]).args(words));
+    let is_shallow = git(&["rev-parse", "--is-shallow-repository"])?.trim() == "true";
+    ensure!(
+        !is_shallow,
+        "this clone has no history to find the last release in: run `git fetch --unshallow --tags`"
+    );
+    let tag = git(&["describe", "--tags", "--abbrev=0", "--match=v[0-9]*"]);
+    let baseline = tag.map_or_else(|_| FIRST.to_owned(), |tag| tag.trim().to_owned());
+    git(&["cat-file", "-e", &format!("{baseline}^{{commit}}")]).with_context(|| {
+        format!("this clone has no commit {baseline}: run `git fetch --tags origin {baseline}`")
+    })?;
+    Ok(baseline)
 }
 
-/// Makes a package depend on the other libraries beside it, and not on those of the registry, which
-/// may not have them.
-fn with_neighbours(manifest: &str) -> String {
-    let mut text = manifest.to_owned();
-    for name in LIBRARIES {
-        let table = format!("[dependencies.{name}]\n");
-        text = text.replace(&table, &format!("{table}path = \"../{name}\"\n"));
-    }
-    text
-}
+#[cfg(test)]
+mod tests {
+    use std::fs;
 
-/// Keeps the packages in `target/package` as those that later versions are compared with.
-pub fn keep(root: &Path, version: &str) -> Result<()> {
-    for name in LIBRARIES {
-        let from = root.join(format!("target/package/{name}-{version}.crate"));
-        let to = root.join(BASELINE).join(format!("{name}.crate"));
-        let problem = || format!("could not copy {} to {}", from.display(), to.display());
-        fs::copy(&from, &to).with_context(problem)?;
+    use super::*;
+
+    #[test]
+    fn the_baseline_is_the_last_tag_before_this_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let git = |words: &str| {
+            let identity = ["-c", "user.name=n", "-c", "user.email=e"];
+            let words = words.split(' ');
+            output(command(path, &["git"]).args(identity).args(words)).unwrap()
+        };
+        let error = |path: &Path| format!("{:#}", baseline(path).unwrap_err());
+        git("init --quiet");
+        git("commit --quiet --allow-empty --message first");
+        assert!(error(path).starts_with(&format!("this clone has no commit {FIRST}: run `git ")));
+        for tag in ["v0.1.0", "v0.2.0", "nightly"] {
+            git("commit --quiet --allow-empty --message next");
+            git(&format!("tag {tag}"));
+        }
+        assert_eq!(baseline(path).unwrap(), "v0.2.0");
+        git("checkout --quiet v0.1.0");
+        assert_eq!(baseline(path).unwrap(), "v0.1.0");
+
+        let shallow = path.join("shallow");
+        fs::create_dir(&shallow).unwrap();
+        git(&format!("clone --quiet --depth=1 file://{} shallow", path.display()));
+        assert!(error(&shallow).ends_with("run `git fetch --unshallow --tags`"));
     }
-    Ok(())
 }

@@ -7,18 +7,20 @@ use clap::Args;
 use semver::Version;
 
 use crate::{
-    package::PUBLISHED,
     process::{command, output, succeed},
-    public_api, repository,
+    repository,
 };
+
+/// The crates that are published. Each depends on those before it only.
+const PUBLISHED: [&str; 4] =
+    ["imagekiln", "imagekiln-simulator", "imagekiln-batch", "imagekiln-cli"];
 
 const MANIFEST: &str = "Cargo.toml";
 const CHANGELOG: &str = "CHANGELOG.md";
 const UNRELEASED: &str = "## Unreleased\n";
 
-/// Sets the version, dates the changelog, runs the release checks, keeps the public interface for
-/// the next release to be compared with, commits and tags. Prints how to upload. If a check fails,
-/// the changes stay in the working tree
+/// Sets the version, dates the changelog, runs the release checks, commits and tags. Prints how to
+/// upload. If a check fails, the changes stay in the working tree
 #[derive(Args)]
 pub struct Arguments {
     /// The new version, such as 0.2.0
@@ -37,7 +39,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     write(&root, CHANGELOG, &changelog)?;
     run(&["cargo", "update", "--workspace"])?;
     run(&["cargo", "xtask", "release-check"])?;
-    public_api::keep(&root, &version)?;
     run(&["git", "commit", "--all", "--message", &format!("Release {version}")])?;
     run(&["git", "tag", &format!("v{version}")])?;
     println!("{version} is committed and tagged. What is left:\n");
@@ -108,5 +109,47 @@ mod tests {
         let error = dated(expected, "0.3.0", "2026-03-05").unwrap_err();
         assert_eq!(error.to_string(), "CHANGELOG.md has no unreleased changes");
         assert!(dated("# Changelog\n", "0.2.0", "2026-03-04").is_err());
+    }
+
+    /// Where the READMEs of the packages find the pictures of this repository.
+    const RAW: &str = "https://raw.githubusercontent.com/imagekiln/imagekiln/main/";
+
+    #[test]
+    fn a_crate_is_published_or_says_that_it_is_not() {
+        let root = repository::root().unwrap();
+        let folders = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path());
+        let manifests =
+            folders.map(|folder| folder.join("Cargo.toml")).chain([root.join("Cargo.toml")]);
+        let manifests = manifests.filter_map(|path| fs::read_to_string(path).ok());
+        let mut published: Vec<_> = manifests
+            .filter(|manifest| !manifest.lines().any(|line| line == "publish = false"))
+            .filter_map(|manifest| {
+                let mut lines = manifest.lines().skip_while(|line| *line != "[package]");
+                let name = lines.find_map(|line| line.strip_prefix("name = ")?.split('"').nth(1));
+                name.map(str::to_owned)
+            })
+            .collect();
+        published.sort_unstable();
+        let mut expected = PUBLISHED;
+        expected.sort_unstable();
+        assert_eq!(published, expected);
+        let checks = repository::read("xtask/src/release_check.rs").unwrap();
+        for name in PUBLISHED {
+            assert!(checks.contains(&format!("--package={name}")), "{name} is not packed");
+        }
+    }
+
+    #[test]
+    fn the_pictures_of_the_readmes_are_absolute_and_exist() {
+        let root = repository::root().unwrap();
+        for page in ["README.md", "batch/README.md", "cli/README.md", "simulator/README.md"] {
+            let text = repository::read(page).unwrap();
+            for (_, image) in text.match_indices("![").map(|(start, _)| text.split_at(start)) {
+                let target = image.split_once("](").and_then(|(_, rest)| rest.split_once(')'));
+                let (target, _) = target.unwrap();
+                let path = target.strip_prefix(RAW);
+                assert!(path.is_some_and(|path| root.join(path).is_file()), "{page}: {target}");
+            }
+        }
     }
 }

@@ -6,36 +6,28 @@ mod page;
 mod rows;
 
 use std::{
-    env, fs,
-    io::{BufRead as _, BufReader},
+    fs,
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    process::{ExitCode, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::repository;
+use crate::{
+    process::{cargo, read_lines, succeed},
+    repository,
+};
 
 /// The page with the figures, in the repository.
 const PAGE: &str = "docs/performance.md";
 
 /// The arguments of `cargo` for each benchmark, which prints its figures.
-const BENCHMARKS: [&[&str]; 4] = [
-    &["bench", "--bench", "client"],
-    &["bench", "--bench", "memory"],
-    &["bench", "--package", "imagekiln-batch", "--bench", "fleet"],
-    &[
-        "bench",
-        "--package",
-        "imagekiln-simulator",
-        "--bench",
-        "load",
-        "--",
-        "--seconds",
-        "20",
-        "--no-attacks",
-    ],
+const BENCHMARKS: [&str; 4] = [
+    "bench --bench client",
+    "bench --bench memory",
+    "bench --package imagekiln-batch --bench fleet",
+    "bench --package imagekiln-simulator --bench load -- --seconds 20 --no-attacks",
 ];
 
 /// Runs all benchmarks, and writes docs/performance.md from their figures. The machine must be
@@ -72,31 +64,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Runs the benchmarks, and returns a description of the machine and all their figures.
 fn measure(root: &Path) -> Result<String> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // Built first, so that no compiler runs during a measurement.
     for arguments in BENCHMARKS {
-        let build = arguments.iter().take_while(|argument| **argument != "--");
-        let status = Command::new(&cargo).args(build).arg("--no-run").current_dir(root).status();
-        ensure!(status.context("could not run cargo")?.success(), "could not build a benchmark");
+        let build: Vec<_> = arguments.split(' ').take_while(|argument| *argument != "--").collect();
+        succeed(cargo(root, &build).arg("--no-run"))?;
     }
     let mut lines = machine::describe();
     for arguments in BENCHMARKS {
-        let command = format!("cargo {}", arguments.join(" "));
-        let mut child = Command::new(&cargo)
-            .args(arguments)
-            .current_dir(root)
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("could not run `{command}`"))?;
-        let output = child.stdout.take().context("the benchmark has no output")?;
-        for line in BufReader::new(output).lines() {
-            let line = line.with_context(|| format!("could not read from `{command}`"))?;
+        let mut command = cargo(root, &arguments.split(' ').collect::<Vec<_>>());
+        let status = read_lines(command.stdout(Stdio::piped()), |line| {
             println!("{line}");
-            lines.push_str(&line);
-            lines.push('\n');
-        }
-        let status = child.wait().with_context(|| format!("could not wait for `{command}`"))?;
-        ensure!(status.success(), "`{command}` failed");
+            lines += &format!("{line}\n");
+        })?;
+        ensure!(status.success(), "{command:?} failed");
     }
     Ok(lines)
 }

@@ -1,220 +1,207 @@
-//! Reads a schema in any OpenAPI notation into a [`Shape`].
+//! Reads a schema in any OpenAPI notation into a [`Node`].
 
-use std::{
-    cell::Cell,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
-use super::{
-    algebra::{both, either},
-    limits::{count_whole_numbers, limits},
-    model::{Field, Shape, Types},
-};
-use crate::contract::Place;
+use super::node::{Fact, Kind, Node};
+use crate::contract::{Fault, Place};
 
 /// The maximum nesting of schemas, with all `$ref`s followed.
 const DEPTH: usize = 128;
 
 /// The maximum number of schemas in one document, because nested `$ref`s multiply.
-const SCHEMAS: u32 = 200_000;
+const SCHEMAS: usize = 200_000;
 
-/// The number of schemas that may still be read.
-pub struct Budget(Cell<u32>);
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self(Cell::new(SCHEMAS))
-    }
-}
-
-impl Budget {
-    fn spend(&self, node: &Place, schemas: u32) -> anyhow::Result<()> {
-        let Some(left) = self.0.get().checked_sub(schemas) else {
-            let message =
-                format!("too large: more than {SCHEMAS} schemas, with all `$ref`s followed");
-            return Err(node.fault(message).into());
-        };
-        self.0.set(left);
-        Ok(())
-    }
-}
-
-/// What bounds the reading of one schema.
-struct Trail<'a, 'b> {
+/// Reads the schemas of one document.
+#[derive(Default)]
+pub struct Reader<'a> {
+    /// The number of schemas that were read.
+    count: usize,
+    /// The number of schemas that are being read.
+    depth: usize,
     /// The components that are being read, so that recursion ends.
     components: Vec<Place<'a>>,
-    budget: &'b Budget,
 }
 
-/// The shape that the schema allows.
-pub fn shape(node: &Place, budget: &Budget) -> anyhow::Result<Shape> {
-    within(node, &mut Trail { components: Vec::new(), budget }, 0)
-}
-
-fn within<'a>(node: &Place<'a>, trail: &mut Trail<'a, '_>, depth: usize) -> anyhow::Result<Shape> {
-    if depth > DEPTH {
-        return Err(node.fault(format!("schemas are nested deeper than {DEPTH}")).into());
-    }
-    trail.budget.spend(node, weight(node))?;
-    if let Value::Bool(anything) = node.value {
-        return Ok(if *anything { Shape::default() } else { nothing() });
-    }
-    node.object()?;
-    let mut shape = own(node, trail, depth)?;
-    // A `nullable` next to a `$ref` takes precedence over the component.
-    let stated_nullable = shape.nullable == Some(true);
-    if let Some(target) = node.referred()?
-        && !trail.components.iter().any(|place| place.is(&target))
-    {
-        trail.components.push(target);
-        shape = both(shape, within(&target, trail, depth + 1)?);
-        trail.components.pop();
-    }
-    for part in node.elements_of("allOf")? {
-        trail.budget.spend(&part, shape.size())?;
-        shape = both(shape, within(&part, trail, depth + 1)?);
-    }
-    for keyword in ["anyOf", "oneOf"] {
-        if let Some(alternatives) = covering(&node.elements_of(keyword)?, trail, depth)? {
-            shape = both(shape, alternatives);
+impl<'a> Reader<'a> {
+    /// The values that the schema allows.
+    pub fn read(&mut self, place: &Place<'a>) -> Result<Node, Fault> {
+        self.count += 1;
+        if self.count > SCHEMAS {
+            let message = format!("more than {SCHEMAS} schemas, with all `$ref`s followed");
+            return Err(place.fault(message));
         }
+        if self.depth > DEPTH {
+            return Err(place.fault(format!("schemas are nested deeper than {DEPTH}")));
+        }
+        self.depth += 1;
+        let node = self.combined(place);
+        self.depth -= 1;
+        node
     }
-    if stated_nullable {
-        shape.nullable = Some(true);
+
+    fn combined(&mut self, place: &Place<'a>) -> Result<Node, Fault> {
+        if let Value::Bool(anything) = place.value {
+            return Ok(if *anything { Node::default() } else { Node::nothing() });
+        }
+        place.object()?;
+        let mut node = self.own(place)?;
+        if let Some(target) = place.referred()?
+            && !self.components.iter().any(|component| component.is(&target))
+        {
+            self.components.push(target);
+            node = node.and(self.read(&target)?);
+            self.components.pop();
+        }
+        for part in place.elements_of("allOf")? {
+            node = node.and(self.read(&part)?);
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(alternatives) = self.covering(&place.elements_of(keyword)?)? {
+                node = node.and(alternatives);
+            }
+        }
+        // A `nullable` next to a `$ref` takes precedence over the component.
+        if place.flag("nullable")? {
+            node.allow_null();
+        }
+        node.count_whole_numbers();
+        Ok(node)
     }
-    count_whole_numbers(&mut shape);
-    Ok(shape)
+
+    /// The narrowest node that covers all of these schemas; `None` if there are none.
+    fn covering(&mut self, places: &[Place<'a>]) -> Result<Option<Node>, Fault> {
+        let mut covering: Option<Node> = None;
+        for place in places {
+            let node = self.read(place)?;
+            covering = Some(match covering {
+                Some(others) => others.or(node),
+                None => node,
+            });
+        }
+        Ok(covering)
+    }
+
+    /// What the schema's own keywords allow, without those that combine schemas.
+    fn own(&mut self, place: &Place<'a>) -> Result<Node, Fault> {
+        let mut parts = BTreeMap::new();
+        for (name, property) in place.members_of("properties")? {
+            parts.insert(format!(".{name}"), self.read(&property)?);
+        }
+        for name in place.elements_of("required")? {
+            // If the field itself is described elsewhere (in `allOf`), this adds the flag to it.
+            let part: &mut Node = parts.entry(format!(".{}", name.string()?)).or_default();
+            part.facts.insert("required", Fact::Flag);
+        }
+        // The items of a tuple are covered by one node. One without further items has
+        // `"items": false`.
+        let mut items = place.elements_of("prefixItems")?;
+        let is_end = |further: &Place| !items.is_empty() && further.value == &Value::Bool(false);
+        let further = place.get("items").filter(|further| !is_end(further));
+        items.extend(further);
+        let items = self.covering(&items)?;
+        parts.extend(items.map(|items| ("[]".to_owned(), Node { kind: Kind::Items, ..items })));
+        Ok(Node { facts: facts(place)?, parts, ..Node::default() })
+    }
 }
 
-/// The shape without any values.
-fn nothing() -> Shape {
-    Shape { types: Types(Some(BTreeSet::new())), nullable: Some(false), ..Shape::default() }
-}
-
-/// The cost of a schema: one, and more if its text is long, which is copied for every `$ref`.
-fn weight(node: &Place) -> u32 {
-    let keywords = ["enum", "const", "default", "x-default", "pattern", "format", "required"];
-    let texts = keywords.iter().filter_map(|keyword| node.value.get(keyword));
-    let texts = texts.map(|value| value.to_string().len());
-    let names = node.value.get("properties").and_then(Value::as_object);
-    let names = names.into_iter().flat_map(Map::keys).map(String::len);
-    let length: usize = texts.chain(names).sum();
-    u32::try_from(length / 100).unwrap_or(u32::MAX).saturating_add(1)
-}
-
-/// The shape of the schema's own keywords, without those that combine schemas.
-fn own<'a>(node: &Place<'a>, trail: &mut Trail<'a, '_>, depth: usize) -> anyhow::Result<Shape> {
-    let choices = choices(node)?;
-    let (types, nullable) = types(node, choices.as_deref())?;
-    let mut fields = BTreeMap::new();
-    for (name, property) in node.members_of("properties")? {
-        let shape = within(&property, trail, depth + 1)?;
-        fields.insert(name.to_owned(), Field { required: false, shape });
+fn facts(place: &Place) -> Result<BTreeMap<&'static str, Fact>, Fault> {
+    let values = match (place.get("const"), place.get("enum")) {
+        (Some(only), _) => Some(vec![only]),
+        (None, Some(values)) => Some(values.elements()?),
+        (None, None) => None,
+    };
+    let number = |keyword: &str| place.get(keyword).map(|limit| limit.number()).transpose();
+    let text = |keyword: &str| place.get(keyword).map(|text| text.string()).transpose();
+    let mut facts = bounds(place)?;
+    facts.extend(types(place, values.as_deref())?.map(|types| ("type", types)));
+    if let Some(values) = values {
+        let values = values.iter().map(|value| value.value).filter(|value| !value.is_null());
+        let values = values.map(|value| canonical(value).to_string()).collect();
+        facts.insert("enum", Fact::Any(values));
     }
-    for name in node.elements_of("required")? {
-        // If the field itself is described elsewhere (in `allOf`), this adds the flag to it.
-        let unknown = || Field { required: false, shape: Shape::default() };
-        fields.entry(name.string()?.to_owned()).or_insert_with(unknown).required = true;
+    // A missing field and null are the same if null is the default.
+    let default = place.get("default").or_else(|| place.get("x-default"));
+    if let Some(default) = default.filter(|default| !default.value.is_null()) {
+        facts.insert("default", Fact::Default(canonical(default.value).to_string()));
     }
-    let items = items(node, trail, depth)?;
-    let default = node.get("default").or_else(|| node.get("x-default"));
-    let default = default.map(|default| canonical(default.value));
+    facts.extend(number("multipleOf")?.map(|step| ("multipleOf", Fact::Multiple(step))));
+    // In OpenAPI 3.1, bytes have a `contentEncoding` or a `contentMediaType` instead of a format.
+    let format = match (text("format")?, text("contentEncoding")?, text("contentMediaType")?) {
+        (Some(format), ..) => Some(format),
+        (None, Some("base64"), _) => Some("byte"),
+        (None, None, Some("application/octet-stream")) => Some("binary"),
+        _ => None,
+    };
+    for (keyword, text) in [("pattern", text("pattern")?), ("format", format)] {
+        facts.extend(text.map(|text| (keyword, Fact::All([text.to_owned()].into()))));
+    }
+    if place.flag("deprecated")? {
+        facts.insert("deprecated", Fact::Flag);
+    }
     let closing = ["additionalProperties", "unevaluatedProperties"];
-    Ok(Shape {
-        deprecated: node.flag("deprecated")?,
-        types,
-        nullable,
-        choices: choices.map(|values| {
-            values
-                .iter()
-                .filter(|value| !value.is_null())
-                .map(|value| canonical(value).to_string())
-                .collect()
-        }),
-        // A missing field and null are the same if null is the default.
-        default: default.filter(|default| !default.is_null()),
-        limits: limits(node)?,
-        fields,
-        closed: closing.iter().any(|keyword| node.value.get(keyword) == Some(&Value::Bool(false))),
-        items: items.map(Box::new),
-    })
-}
-
-/// The shape that covers all items of an array, also of a tuple (`prefixItems`).
-fn items<'a>(
-    node: &Place<'a>,
-    trail: &mut Trail<'a, '_>,
-    depth: usize,
-) -> anyhow::Result<Option<Shape>> {
-    let mut places = node.elements_of("prefixItems")?;
-    // A tuple without further items has `"items": false`.
-    let closed = |items: &Place| !places.is_empty() && items.value == &Value::Bool(false);
-    let further = node.get("items").filter(|items| !closed(items));
-    places.extend(further);
-    covering(&places, trail, depth)
-}
-
-/// The narrowest shape that covers all of these schemas; `None` if there are none.
-fn covering<'a>(
-    places: &[Place<'a>],
-    trail: &mut Trail<'a, '_>,
-    depth: usize,
-) -> anyhow::Result<Option<Shape>> {
-    let mut covering: Option<Shape> = None;
-    for place in places {
-        let shape = within(place, trail, depth + 1)?;
-        covering = Some(match covering {
-            Some(others) => {
-                trail.budget.spend(place, others.size())?;
-                either(others, shape)
-            }
-            None => shape,
-        });
+    if closing.iter().any(|keyword| place.value.get(keyword) == Some(&Value::Bool(false))) {
+        facts.insert("unknown fields rejected", Fact::Flag);
     }
-    Ok(covering)
+    Ok(facts)
 }
 
-fn choices<'a>(node: &Place<'a>) -> anyhow::Result<Option<Vec<&'a Value>>> {
-    if let Some(only) = node.get("const") {
-        return Ok(Some(vec![only.value]));
+/// The bounds of numbers and lengths.
+fn bounds(place: &Place) -> Result<BTreeMap<&'static str, Fact>, Fault> {
+    let number = |keyword: &str| place.get(keyword).map(|limit| limit.number()).transpose();
+    let lower = |value, exclusive| Fact::Lower { value, exclusive };
+    let upper = |value, exclusive| Fact::Upper { value, exclusive };
+    let mut bounds = BTreeMap::new();
+    for keyword in ["minLength", "minItems"] {
+        // A minimum length of 0 has no effect.
+        let length = number(keyword)?.filter(|value| *value > 0.0);
+        bounds.extend(length.map(|value| (keyword, lower(value, false))));
     }
-    match node.get("enum") {
-        Some(values) => Ok(Some(values.elements()?.into_iter().map(|value| value.value).collect())),
-        None => Ok(None),
+    for keyword in ["maxLength", "maxItems"] {
+        bounds.extend(number(keyword)?.map(|value| (keyword, upper(value, false))));
     }
+    type Bound = fn(f64, bool) -> Fact;
+    let numbers: [(_, _, Bound); 2] =
+        [("minimum", "exclusiveMinimum", lower), ("maximum", "exclusiveMaximum", upper)];
+    for (keyword, exclusive, bound) in numbers {
+        // In OpenAPI 3.0 the exclusive bound is a flag of the other, in 3.1 a number.
+        let flag = place.get(exclusive).and_then(|flag| flag.value.as_bool());
+        let inclusive = number(keyword)?.map(|value| bound(value, flag == Some(true)));
+        let open = if flag.is_none() { number(exclusive)? } else { None };
+        let open = open.map(|value| bound(value, true));
+        let narrower = match (inclusive, open) {
+            (Some(inclusive), Some(open)) => Some(inclusive.and(open)),
+            (inclusive, open) => inclusive.or(open),
+        };
+        bounds.extend(narrower.map(|bound| (keyword, bound)));
+    }
+    Ok(bounds)
 }
 
-/// The types besides null, and whether null is allowed. Without `type` they are derived from other
-/// keywords.
-fn types(node: &Place, choices: Option<&[&Value]>) -> anyhow::Result<(Types, Option<bool>)> {
+/// The types, with `null`. Without `type` they are derived from other keywords.
+fn types(place: &Place, values: Option<&[Place]>) -> Result<Option<Fact>, Fault> {
     let mut names = BTreeSet::new();
-    match node.get("type") {
-        Some(list) if list.value.is_array() => {
-            for name in list.elements()? {
-                names.insert(name.string()?.to_owned());
-            }
-        }
+    let values = values.unwrap_or_default();
+    match place.get("type") {
+        Some(list) if list.value.is_array() => names.extend(list.strings()?),
         Some(name) => {
             names.insert(name.string()?.to_owned());
         }
         None => {
-            names.extend(choices.into_iter().flatten().map(|value| type_of(value).to_owned()));
+            names.extend(values.iter().map(|value| type_of(value.value).to_owned()));
             let implied = [("properties", "object"), ("items", "array"), ("prefixItems", "array")];
-            names.extend(
-                implied
-                    .iter()
-                    .filter(|(key, _)| node.get(key).is_some())
-                    .map(|(_, name)| (*name).to_owned()),
-            );
+            let implied = implied.iter().filter(|(keyword, _)| place.get(keyword).is_some());
+            names.extend(implied.map(|(_, name)| (*name).to_owned()));
         }
     }
-    let said = !names.is_empty();
-    let listed_null = choices.is_some_and(|values| values.iter().any(|value| value.is_null()));
-    let null = names.remove("null") || node.flag("nullable")? || (said && listed_null);
-    let types = if said { Types::only(names) } else { Types::default() };
-    Ok((types, if said || null { Some(null) } else { None }))
+    if names.is_empty() {
+        return Ok(None);
+    }
+    if values.iter().any(|value| value.value.is_null()) {
+        names.insert("null".to_owned());
+    }
+    Ok(Some(Fact::types(names)))
 }
 
 fn type_of(value: &Value) -> &'static str {
@@ -231,16 +218,11 @@ fn type_of(value: &Value) -> &'static str {
 
 /// Normalizes numbers: `5.0` becomes `5`.
 fn canonical(value: &Value) -> Value {
-    /// Above this, a float can't represent every integer.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
-        Value::Number(number) if number.is_f64() => match number.as_f64() {
-            #[expect(clippy::cast_possible_truncation, reason = "whole and within bounds")]
-            Some(float) if float.fract() == 0.0 && float.abs() < EXACT => {
-                Value::Number(Number::from(float as i64))
-            }
-            _ => value.clone(),
-        },
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64().and_then(|number| number.to_string().parse::<i64>().ok());
+            whole.map_or_else(|| value.clone(), Value::from)
+        }
         Value::Array(items) => items.iter().map(canonical).collect(),
         Value::Object(members) => {
             members.iter().map(|(name, member)| (name.clone(), canonical(member))).collect()

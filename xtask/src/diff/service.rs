@@ -1,4 +1,4 @@
-//! Reads the paths of an OpenAPI document into a [`Service`].
+//! Reads the paths of an OpenAPI document into a [`Node`] for each operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,25 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::{
-    access::{self, Authentication},
-    model::{Field, Operation, Service, Shape},
+    access,
+    node::{Fact, Kind, Node},
     prefix::Prefix,
-    schema::{Budget, shape},
+    schema,
 };
-use crate::contract::{METHODS, Place};
+use crate::contract::{Fault, METHODS, Place};
 
 /// Headers that OpenAPI does not allow as parameters.
 const TRANSPORT_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
+
+/// The operations of a service, by method and path without the names of path parameters.
+pub type Service = BTreeMap<String, Operation>;
+
+/// An operation.
+pub struct Operation {
+    /// Method and path, as in the document.
+    pub name: String,
+    pub node: Node,
+}
 
 /// Reads a document.
 ///
@@ -32,11 +42,24 @@ pub fn read(
         return Err(version.fault(format!("expected OpenAPI 3, found {}", version.value)).into());
     }
     let paths = root.get("paths").context("`paths` is missing")?;
-    let reader = Reader { root, credentials, prefix, budget: Budget::default() };
-    let mut service = Service::default();
+    let mut reader = Reader { root, credentials, prefix, schemas: schema::Reader::default() };
+    let mut service = Service::new();
     for (path, item) in paths.members()? {
-        if !path.starts_with("x-") {
-            reader.path(path, &item.resolved()?, &mut service)?;
+        if path.starts_with("x-") {
+            continue;
+        }
+        let item = item.resolved()?;
+        let path = prefix.map_or_else(|| path.to_owned(), |prefix| prefix.path(path));
+        for method in METHODS {
+            let Some(operation) = item.get(method) else { continue };
+            let node = reader.operation(&path, &item, &operation)?;
+            let method = method.to_uppercase();
+            let operation = Operation { name: format!("{method} {path}"), node };
+            let key = format!("{method} {}", anonymous(&path));
+            if let Some(other) = service.insert(key, operation) {
+                let message = format!("{} is defined more than once", other.name);
+                return Err(item.fault(message).into());
+            }
         }
     }
     Ok(service)
@@ -46,182 +69,139 @@ struct Reader<'a> {
     root: Place<'a>,
     credentials: &'a BTreeSet<String>,
     prefix: Option<&'a Prefix>,
-    budget: Budget,
+    schemas: schema::Reader<'a>,
 }
 
-impl Reader<'_> {
-    fn path(&self, path: &str, item: &Place, service: &mut Service) -> anyhow::Result<()> {
-        let path = self.prefix.map_or_else(|| path.to_owned(), |prefix| prefix.path(path));
-        for method in METHODS {
-            let Some(operation) = item.get(method) else { continue };
-            let method = method.to_uppercase();
-            let key = format!("{method} {}", anonymous(&path));
-            let operation = self.operation(format!("{method} {path}"), &path, item, &operation)?;
-            if let Some(other) = service.operations.insert(key, operation) {
-                let message = format!("{} is defined more than once", other.name);
-                return Err(item.fault(message).into());
-            }
-        }
-        Ok(())
-    }
-
+impl<'a> Reader<'a> {
     fn operation(
-        &self,
-        name: String,
+        &mut self,
         path: &str,
-        item: &Place,
-        operation: &Place,
-    ) -> anyhow::Result<Operation> {
-        let (request, authentication) = self.request(path, item, operation)?;
-        let servers = access::servers(&self.root, item, operation)?;
-        let deprecated = operation.flag("deprecated")?;
-        let (mut responses, mut headers) = (BTreeMap::new(), BTreeMap::new());
-        for (status, response) in operation.members_of("responses")? {
-            if !status.starts_with("x-") {
-                let response = response.resolved()?;
-                responses.append(&mut self.bodies(status, &response)?);
-                headers.insert(status.to_owned(), self.headers(&response)?);
-            }
+        item: &Place<'a>,
+        operation: &Place<'a>,
+    ) -> Result<Node, Fault> {
+        let mut node = Node { kind: Kind::Operation, ..Node::default() };
+        if operation.flag("deprecated")? {
+            node.facts.insert("deprecated", Fact::Flag);
         }
-        Ok(Operation { name, deprecated, authentication, servers, request, responses, headers })
-    }
-
-    /// The parameters and bodies, and the authentication, which may be among the parameters.
-    fn request(
-        &self,
-        path: &str,
-        item: &Place,
-        operation: &Place,
-    ) -> anyhow::Result<(BTreeMap<String, Field>, Authentication)> {
-        let mut authentication = Authentication::read(&self.root, operation)?;
-        let mut request = BTreeMap::new();
+        let mut headers = BTreeSet::new();
         let shared = item.elements_of("parameters")?.into_iter();
         for parameter in shared.chain(operation.elements_of("parameters")?) {
-            match self.parameter(path, &parameter.resolved()?)? {
-                Parameter::Field(name, field) => {
-                    request.insert(name, *field);
+            let parameter = parameter.resolved()?;
+            let location = parameter.need("in")?.string()?;
+            let name = parameter.need("name")?.string()?;
+            let name = match location {
+                "header" => name.to_lowercase(),
+                "path" => position(path, name),
+                _ => name.to_owned(),
+            };
+            let is_required = location == "path" || parameter.flag("required")?;
+            if location == "header" && self.credentials.contains(&name) {
+                headers.extend(is_required.then_some(name));
+            } else if location != "header" || !TRANSPORT_HEADERS.contains(&name.as_str()) {
+                let mut field = self.field(&parameter, is_required)?;
+                if let ("path", Some(prefix)) = (location, self.prefix) {
+                    map_names(&mut field, prefix);
                 }
-                Parameter::Credential(name) => authentication = authentication.with_header(&name),
-                Parameter::Ignored => {}
+                node.parts.insert(format!("{location} {name}"), field);
             }
         }
+        node.facts.extend(access::credentials(&self.root, operation, &headers)?);
+        node.facts.extend(access::servers(&self.root, item, operation)?);
         if let Some(body) = operation.get("requestBody") {
             let body = body.resolved()?;
-            let required = body.flag("required")?;
-            for (media_type, shape) in self.content(&body)? {
-                request.insert(named("body", &media_type), Field { required, shape });
+            for (media_type, mut field) in self.content(&body)? {
+                if body.flag("required")? {
+                    field.facts.insert("required", Fact::Flag);
+                }
+                node.parts.insert(format!("body{media_type}"), field);
             }
         }
-        Ok((request, authentication))
+        for (status, response) in operation.members_of("responses")? {
+            if !status.starts_with("x-") {
+                self.response(status, &response.resolved()?, &mut node)?;
+            }
+        }
+        Ok(node)
     }
 
-    fn parameter(&self, path: &str, parameter: &Place) -> anyhow::Result<Parameter> {
-        let location = parameter.need("in")?.string()?;
-        let name = parameter.need("name")?.string()?;
-        let name = match location {
-            "header" => name.to_lowercase(),
-            "path" => position(path, name),
-            _ => name.to_owned(),
+    fn response(
+        &mut self,
+        status: &str,
+        response: &Place<'a>,
+        operation: &mut Node,
+    ) -> Result<(), Fault> {
+        let mut bodies = self.content(response)?;
+        if bodies.is_empty() {
+            bodies.push((String::new(), Node::default()));
+        }
+        let named = |(media_type, node)| {
+            (format!("{status}{media_type}"), Node { kind: Kind::Response, ..node })
         };
-        let required = location == "path" || parameter.flag("required")?;
-        if location == "header" && self.credentials.contains(&name) {
-            return Ok(if required { Parameter::Credential(name) } else { Parameter::Ignored });
-        }
-        if location == "header" && TRANSPORT_HEADERS.contains(&name.as_str()) {
-            return Ok(Parameter::Ignored);
-        }
-        let mut field = self.described(parameter, required)?;
-        if let ("path", Some(prefix)) = (location, self.prefix) {
-            map_names(&mut field.shape, prefix);
-        }
-        Ok(Parameter::Field(format!("{location} {name}"), Box::new(field)))
-    }
-
-    /// A parameter or a header, which have their schema in the same places.
-    fn described(&self, place: &Place, required: bool) -> anyhow::Result<Field> {
-        let mut shape = match place.get("schema") {
-            Some(schema) => shape(&schema, &self.budget)?,
-            None => self.content(place)?.into_values().next().unwrap_or_default(),
-        };
-        shape.deprecated |= place.flag("deprecated")?;
-        Ok(Field { required, shape })
-    }
-
-    /// The bodies of a response, or one without restrictions if it describes none.
-    fn bodies(&self, status: &str, response: &Place) -> anyhow::Result<BTreeMap<String, Shape>> {
-        let content = self.content(response)?;
-        if content.is_empty() {
-            return Ok(BTreeMap::from([(status.to_owned(), Shape::default())]));
-        }
-        let bodies = content.into_iter();
-        Ok(bodies.map(|(media_type, shape)| (named(status, &media_type), shape)).collect())
-    }
-
-    fn headers(&self, response: &Place) -> anyhow::Result<BTreeMap<String, Field>> {
-        let mut headers = BTreeMap::new();
+        operation.parts.extend(bodies.into_iter().map(named));
+        let mut headers = Node { kind: Kind::Headers, ..Node::default() };
         for (name, header) in response.members_of("headers")? {
             let (name, header) = (name.to_lowercase(), header.resolved()?);
             if name != "content-type" {
-                headers.insert(name, self.described(&header, header.flag("required")?)?);
+                let field = self.field(&header, header.flag("required")?)?;
+                headers.parts.insert(name, field);
             }
         }
-        Ok(headers)
+        operation.parts.insert(format!("{status} header "), headers);
+        Ok(())
     }
 
-    /// The shape of each media type.
-    fn content(&self, holder: &Place) -> anyhow::Result<BTreeMap<String, Shape>> {
-        let mut shapes = BTreeMap::new();
+    /// A parameter or a header, which have their schema in the same places.
+    fn field(&mut self, place: &Place<'a>, is_required: bool) -> Result<Node, Fault> {
+        let mut node = match place.get("schema") {
+            Some(schema) => self.schemas.read(&schema)?,
+            None => {
+                self.content(place)?.into_iter().next().map(|(_, node)| node).unwrap_or_default()
+            }
+        };
+        let flags = [("required", is_required), ("deprecated", place.flag("deprecated")?)];
+        let flags = flags.into_iter().filter(|(_, is_set)| *is_set);
+        node.facts.extend(flags.map(|(name, _)| (name, Fact::Flag)));
+        Ok(node)
+    }
+
+    /// The schema of each media type, which is in parentheses if it is not JSON.
+    fn content(&mut self, holder: &Place<'a>) -> Result<Vec<(String, Node)>, Fault> {
+        let mut nodes = Vec::new();
         for (media_type, described) in holder.members_of("content")? {
             let essence = media_type.split(';').next().unwrap_or_default().trim().to_lowercase();
             let schema = described.get("schema");
-            let shape = schema.map(|schema| shape(&schema, &self.budget)).transpose()?;
-            shapes.insert(essence, shape.unwrap_or_default());
+            let node = schema.map(|schema| self.schemas.read(&schema)).transpose()?;
+            let name = match essence.as_str() {
+                "application/json" => String::new(),
+                essence => format!(" ({essence})"),
+            };
+            nodes.push((name, node.unwrap_or_default()));
         }
-        Ok(shapes)
+        Ok(nodes)
     }
 }
 
-enum Parameter {
-    Field(String, Box<Field>),
-    /// A required header for the API key.
-    Credential(String),
-    /// A header of the transport, or an optional one for the API key.
-    Ignored,
-}
-
-/// Maps the model names among the values of a path parameter.
-fn map_names(shape: &mut Shape, prefix: &Prefix) {
-    let map = |text: &Value| text.as_str().and_then(|name| prefix.name(name)).map(Value::from);
-    if let Some(default) = shape.default.as_ref().and_then(map) {
-        shape.default = Some(default);
-    }
-    if let Some(choices) = shape.choices.take() {
-        let choices = choices.into_iter().map(|choice| {
-            let value = serde_json::from_str(&choice).ok().as_ref().and_then(map);
-            value.map_or(choice, |name| name.to_string())
-        });
-        shape.choices = Some(choices.collect());
-    }
-}
-
-/// The name of a body, with its media type if it is not JSON.
-fn named(what: &str, media_type: &str) -> String {
-    if media_type == "application/json" {
-        what.to_owned()
-    } else {
-        format!("{what} ({media_type})")
+/// Maps the model names among the values of a path parameter, which are JSON.
+fn map_names(parameter: &mut Node, prefix: &Prefix) {
+    let map = |value: &String| {
+        let name = value.strip_prefix('"').and_then(|name| prefix.name(name));
+        name.map_or_else(|| value.clone(), |name| format!("\"{name}"))
+    };
+    for fact in parameter.facts.values_mut() {
+        match fact {
+            Fact::Any(values) => *values = values.iter().map(map).collect(),
+            Fact::Default(value) => *value = map(value),
+            _ => {}
+        }
     }
 }
 
 /// The path without the names of its parameters, which may differ between documents.
 fn anonymous(path: &str) -> String {
     let mut parts = path.split('{');
-    let mut anonymous = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        anonymous.push_str("{}");
-        anonymous.push_str(part.split_once('}').map_or("", |(_, rest)| rest));
-    }
-    anonymous
+    let start = parts.next().unwrap_or_default().to_owned();
+    let rests = parts.map(|part| part.split_once('}').map_or("", |(_, rest)| rest));
+    rests.fold(start, |anonymous, rest| anonymous + "{}" + rest)
 }
 
 /// Identifies a path parameter by its position.

@@ -1,25 +1,17 @@
 //! Tests of the comparison with small services.
 
-mod access;
-mod combination;
-mod group;
 mod load;
-mod malformed;
-mod notation;
-mod notation_3_1;
-mod prefix;
+mod notations;
+mod operations;
 mod properties;
-mod provider;
-mod release;
 mod report;
-mod rule;
-mod rust_api;
+mod schemas;
+mod unreadable;
 
 use serde_json::{Value, json};
 
 use super::{
-    compare::Comparison,
-    difference::{Change, Difference, Mark},
+    compare::{Change, Comparison, Difference},
     differences,
     load::Listing,
     prefix::Prefix,
@@ -27,22 +19,13 @@ use super::{
 
 /// The differences between two valid documents.
 fn compare(from: &Value, to: &Value) -> Vec<Difference> {
-    try_compare(from, to).expect("could not read the documents")
+    comparison(from, to, None).expect("could not read the documents").differences
 }
 
-fn try_compare(from: &Value, to: &Value) -> anyhow::Result<Vec<Difference>> {
-    Ok(comparison(from, to, None, false)?.differences)
-}
-
-fn comparison(
-    from: &Value,
-    to: &Value,
-    prefix: Option<&Prefix>,
-    only_common: bool,
-) -> anyhow::Result<Comparison> {
+fn comparison(from: &Value, to: &Value, prefix: Option<&Prefix>) -> anyhow::Result<Comparison> {
     let listing =
         |name: &str, document: &Value| Listing { name: name.into(), document: document.clone() };
-    differences(&listing("ours.json", from), &listing("theirs.json", to), prefix, only_common)
+    differences(&listing("ours.json", from), &listing("theirs.json", to), prefix, false)
 }
 
 /// A document with these paths.
@@ -59,29 +42,20 @@ fn exchange(request: &Value, response: &Value) -> Value {
     } } }))
 }
 
-/// The mark and a description of each difference between two schemas of a request body.
-fn in_request(ours: &Value, theirs: &Value) -> Vec<(Mark, String)> {
-    described(&compare(&exchange(ours, &json!({})), &exchange(theirs, &json!({}))))
-}
-
-/// The same for two schemas of a response.
-fn in_response(ours: &Value, theirs: &Value) -> Vec<(Mark, String)> {
-    described(&compare(&exchange(&json!({}), ours), &exchange(&json!({}), theirs)))
-}
-
-fn described(differences: &[Difference]) -> Vec<(Mark, String)> {
-    differences.iter().map(|difference| (difference.finding.mark, line(difference))).collect()
-}
-
-fn line(difference: &Difference) -> String {
-    let finding = &difference.finding;
-    let change = match &finding.change {
-        Change::Added { what } => format!("added {what}"),
-        Change::Removed { what } => format!("removed {what}"),
-        Change::Changed { aspect, from, to } => format!("{aspect} {from} -> {to}"),
-    };
-    match &finding.place {
-        Some(place) => format!("{place}: {change}"),
-        None => change,
+/// The differences in both directions as text, each with its mark and its effect in Rust.
+fn there_and_back(from: &Value, to: &Value) -> String {
+    let mut text = String::new();
+    for (arrow, from, to) in [("->", from, to), ("<-", to, from)] {
+        for Difference { finding, .. } in compare(from, to) {
+            let place = finding.place.map_or(String::new(), |place| place + ": ");
+            let change = match finding.change {
+                Change::Added { what } => format!("added {what}"),
+                Change::Removed { what } => format!("removed {what}"),
+                Change::Changed { aspect, from, to } => format!("{aspect} {from} -> {to}"),
+            };
+            let [mark, rust] = [format!("{:?}", finding.mark), format!("Rust {:?}", finding.rust)];
+            text += &format!("  {arrow} {mark:<10}  {rust:<13}  {place}{change}\n");
+        }
     }
+    text
 }

@@ -5,11 +5,12 @@ use std::{
     fmt::{self, Write as _},
     fs,
     path::Path,
-    process::Command,
     thread,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+
+use crate::process::{command, output};
 
 const RECORD: &str = "fuzz/runs.tsv";
 const PAGE: &str = "docs/reliability.md";
@@ -34,12 +35,15 @@ pub struct Run {
 
 impl Run {
     pub fn new(target: &str) -> Result<Self> {
+        let line_of = |words: &[&str]| -> Result<String> {
+            Ok(output(&mut command(Path::new("."), words))?.trim().to_owned())
+        };
         let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
         Ok(Self {
             target: target.to_owned(),
-            date: line_of("date", &["-u", "+%F"])?,
+            date: line_of(&["date", "-u", "+%F"])?,
             machine: format!("{} with {cores} cores", std::env::consts::ARCH),
-            commit: line_of("git", &["rev-parse", "--short", "HEAD"])?,
+            commit: line_of(&["git", "rev-parse", "--short", "HEAD"])?,
             ..Self::default()
         })
     }
@@ -78,15 +82,6 @@ impl fmt::Display for Run {
         write!(f, "{target}\t{seconds}\t{executions}\t{features}\t{findings}\t")?;
         write!(f, "{date}\t{machine}\t{commit}")
     }
-}
-
-/// The first line that a program prints.
-fn line_of(program: &str, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(program).args(arguments).output();
-    let output = output.with_context(|| format!("could not start {program}"))?;
-    ensure!(output.status.success(), "{program} failed ({})", output.status);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
 /// Adds a run to the record, and its figures to the page.

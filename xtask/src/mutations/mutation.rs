@@ -32,19 +32,13 @@ pub struct Mutation {
     names: Vec<String>,
 }
 
-/// A document after a mutation.
-pub enum Changed {
-    Value(Value),
-    /// A key occurs twice, which a value cannot represent.
-    Text(String),
-}
-
 impl Mutation {
     /// The keyword or name that is changed, or the list whose element is.
     pub fn keyword(&self) -> &str {
-        match self.is_element() {
-            true => self.holder.rsplit('/').next().unwrap_or_default(),
-            false => &self.key,
+        if self.is_element() {
+            self.holder.rsplit('/').next().unwrap_or_default()
+        } else {
+            &self.key
         }
     }
 
@@ -90,18 +84,46 @@ impl Mutation {
         }
     }
 
-    pub fn apply(&self, document: &Value) -> Changed {
-        let mut changed = document.clone();
-        match changed.pointer_mut(&self.holder) {
-            Some(Value::Object(object)) if self.action == Action::Duplicate => {
-                let member = Map::from_iter([(self.key.clone(), object[&self.key].clone())]);
-                return Changed::Text(with_member(changed, &self.holder, member));
-            }
-            Some(Value::Object(object)) => self.apply_to_object(object),
-            Some(Value::Array(list)) => self.apply_to_list(list),
-            _ => unreachable!("{} is an object or a list", self.holder),
+    /// What the mutations of one kind have in common: the action, and the keywords on the way.
+    pub fn kind(&self) -> String {
+        let mut kind = self.action.to_string();
+        let mut previous = "";
+        for step in self.pointer.split('/') {
+            let is_index = step.parse::<usize>().is_ok();
+            let is_name = is_index || HOLDERS_OF_NAMES.contains(&previous);
+            kind.extend(["/", if is_name { "*" } else { step }]);
+            previous = step;
         }
-        Changed::Value(changed)
+        kind
+    }
+
+    /// Returns what `examine` finds in the mutated document. The document stays as it is. A key
+    /// that occurs twice is only in the text of the document, because a value can't have it.
+    pub fn examine<Found>(
+        &self,
+        document: &mut Value,
+        examine: impl FnOnce(&Value, Option<String>) -> Found,
+    ) -> Found {
+        let holder = document.pointer_mut(&self.holder).expect("an object or a list");
+        let before = holder.clone();
+        let text = match holder {
+            Value::Object(object) if self.action == Action::Duplicate => {
+                let member = Map::from_iter([(self.key.clone(), object[&self.key].clone())]);
+                Some(with_member(document, &self.holder, member))
+            }
+            Value::Object(object) => {
+                self.apply_to_object(object);
+                None
+            }
+            Value::Array(list) => {
+                self.apply_to_list(list);
+                None
+            }
+            _ => unreachable!("{} is an object or a list", self.holder),
+        };
+        let found = examine(document, text);
+        *document.pointer_mut(&self.holder).expect("an object or a list") = before;
+        found
     }
 
     fn apply_to_object(&self, object: &mut Map<String, Value>) {
@@ -149,7 +171,7 @@ fn misspelt(name: &str) -> String {
 }
 
 /// Returns the text of a document with a further member in the object at `holder`.
-fn with_member(mut document: Value, holder: &str, member: Map<String, Value>) -> String {
+fn with_member(document: &mut Value, holder: &str, member: Map<String, Value>) -> String {
     const MARK: &str = "the member to repeat";
     let object = document.pointer_mut(holder).and_then(Value::as_object_mut);
     object.expect("the object exists").insert(MARK.into(), Value::Null);
@@ -164,7 +186,10 @@ pub fn all(document: &Value) -> Vec<Mutation> {
     walk.found
 }
 
-/// Objects whose keys are names.
+/// The keywords of objects whose keys are names.
+const HOLDERS_OF_NAMES: [&str; 5] = ["paths", "schemas", "properties", "responses", "content"];
+
+/// Objects whose keys are names, which a report may use.
 const NAMED: [&str; 4] = ["/properties", "/securitySchemes", "/tags", "/parameters"];
 
 struct Walk<'a> {

@@ -1,7 +1,7 @@
 //! `cargo xtask windows`: builds `kiln` for Windows, and runs it and the SDK's tests with Wine.
 
 use std::{
-    env, fs,
+    fs,
     path::Path,
     process::{Command, ExitCode},
 };
@@ -11,7 +11,7 @@ use clap::Args;
 
 use crate::{
     binary,
-    process::{command, succeed},
+    process::{cargo, command, succeed},
     repository,
 };
 
@@ -35,9 +35,9 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     let mut start = wine(&prefix);
     start.arg(&kiln);
     binary::check_picture(start, &pictures)?;
-    let mut tests = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    tests.args(["test", "--locked", "--package", "imagekiln", "--lib", "--test", "integration"]);
-    tests.args(["--target", TARGET, "--target-dir"]).arg(root.join("target")).current_dir(&root);
+    let mut tests = cargo(&root, &["test", "--locked", "--package", "imagekiln", "--lib"]);
+    tests.args(["--test", "integration", "--target", TARGET, "--target-dir"]);
+    tests.arg(root.join("target"));
     tests.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine");
     // `insta` finds the snapshots with it otherwise, and there is no cargo for Windows here.
     tests.env("INSTA_WORKSPACE_ROOT", &root);

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::{compare, described, service};
 use crate::diff::load::parse;
 
 #[track_caller]
@@ -38,21 +37,6 @@ fn words_and_dates_are_text() {
 fn anchors_are_expanded() {
     let text = "a: &a {b: 1}\nc: *a\nd:\n  <<: *a\n  e: 2\n";
     assert_reads(text, &json!({ "a": { "b": 1 }, "c": { "b": 1 }, "d": { "b": 1, "e": 2 } }));
-}
-
-#[test]
-fn a_service_is_read_from_yaml() {
-    let text = "
-        openapi: 3.1.0
-        paths:
-          /v1/a:
-            post:
-              responses:
-                200: {description: Done}
-    ";
-    let theirs = parse(text).expect("could not parse the document");
-    let ours = service(json!({ "/v1/a": { "post": { "responses": { "200": {} } } } }));
-    assert_eq!(described(&compare(&ours, &theirs)), []);
 }
 
 #[test]

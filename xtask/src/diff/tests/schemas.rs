@@ -1,0 +1,86 @@
+//! The rules for schemas, row by row.
+
+use serde_json::{Value, json};
+
+use super::{exchange, there_and_back};
+
+/// Pairs of schemas of a field of a request and of a response.
+fn fields() -> Value {
+    json!([
+        [{ "type": "integer" }, { "type": "number" }],
+        [{ "type": "string" }, { "type": "integer" }],
+        [{}, { "type": "integer" }],
+        [true, false],
+        [{ "type": "string" }, { "type": ["string", "null"] }],
+        [{ "anyOf": [{}, { "type": "null" }] }, { "type": "string" }],
+        [{ "type": "number", "minimum": 1.5 }, { "type": "number", "minimum": 2 }],
+        [{ "type": "number" }, { "type": "number", "minimum": 2 }],
+        [{ "type": "number", "maximum": 5 }, { "type": "number", "maximum": 6 }],
+        [{ "type": "number", "minimum": 2 }, { "type": "number", "exclusiveMinimum": 2 }],
+        [{ "type": "number", "multipleOf": 32 }, { "type": "number", "multipleOf": 16 }],
+        [{ "type": "number", "multipleOf": 16 }, { "type": "number", "multipleOf": 24 }],
+        [{ "type": "string", "maxLength": 9 }, { "type": "string", "maxLength": 8 }],
+        [{ "type": "string", "minLength": 2 }, { "type": "string", "minLength": 1 }],
+        [{ "type": "array", "maxItems": 9 }, { "type": "array", "maxItems": 8 }],
+        [{ "type": "string", "pattern": "a" }, { "type": "string", "pattern": "b" }],
+        [{ "type": "string" }, { "type": "string", "pattern": "b" }],
+        [{ "pattern": "a" }, { "allOf": [{ "pattern": "a" }, { "pattern": "b" }] }],
+        [{ "type": "string", "format": "a" }, { "type": "string", "format": "b" }],
+        [{ "type": "string" }, { "type": "string", "format": "uri" }],
+        [{ "type": "integer", "format": "int32" }, { "type": "integer", "format": "int64" }],
+        [{ "enum": ["jpeg", "png"] }, { "enum": ["jpeg", "png", "webp"] }],
+        [{ "type": "string" }, { "type": "string", "enum": ["jpeg", "png"] }],
+        [{ "enum": ["a"] }, { "enum": ["b"] }],
+        [{ "type": "integer", "default": 2 }, { "type": "integer", "default": 3 }],
+        [{ "type": "integer", "default": 2 }, { "type": "integer" }],
+        [{ "type": "object" }, { "type": "object", "additionalProperties": false }],
+        [{ "type": "string" }, { "type": "string", "deprecated": true }],
+        [{ "type": "array", "items": false }, { "type": "array" }],
+        [
+            { "type": "array", "items": { "type": "string" } },
+            { "type": "array", "items": { "type": ["string", "null"] } },
+        ],
+        [
+            { "properties": { "list": { "items": { "properties": { "f": { "minimum": 1 } } } } } },
+            { "properties": { "list": { "items": { "properties": { "f": { "minimum": 2 } } } } } },
+        ],
+    ])
+}
+
+/// Pairs of schemas of a request and of a response.
+fn bodies() -> Value {
+    let (string, null) = (json!({ "type": "string" }), json!({ "type": ["string", "null"] }));
+    let of = |field: &Value, required: &[&str]| json!({ "type": "object", "properties": { "f": field }, "required": required });
+    let alternative = |name: &str| json!({ "properties": { "id": string, name: string }, "required": ["id", name] });
+    json!([
+        [{ "type": "object" }, of(&string, &[])],
+        [{ "type": "object" }, of(&string, &["f"])],
+        [of(&string, &[]), of(&string, &["f"])],
+        [of(&string, &["f"]), of(&null, &["f"])],
+        [of(&null, &["f"]), of(&null, &[])],
+        [alternative("a"), { "anyOf": [alternative("a"), alternative("b")] }],
+        [{ "type": "string" }, { "type": ["string", "null"] }],
+    ])
+}
+
+#[test]
+fn every_rule_has_its_marks_and_effects() {
+    let mut text = String::new();
+    let in_field = |schema: &Value| json!({ "type": "object", "properties": { "f": schema } });
+    let fields = fields().as_array().unwrap().clone().into_iter().map(|pair| {
+        let [from, to] = [&pair[0], &pair[1]].map(in_field);
+        (pair, from, to)
+    });
+    let bodies = bodies().as_array().unwrap().clone().into_iter().map(|pair| {
+        let [from, to] = [pair[0].clone(), pair[1].clone()];
+        (pair, from, to)
+    });
+    for (pair, from, to) in fields.chain(bodies) {
+        let anything = json!({});
+        text += &format!("{}\n{}\n", pair[0], pair[1]);
+        text += &there_and_back(&exchange(&from, &anything), &exchange(&to, &anything));
+        text += &there_and_back(&exchange(&anything, &from), &exchange(&anything, &to));
+        text.push('\n');
+    }
+    insta::assert_snapshot!(text);
+}
