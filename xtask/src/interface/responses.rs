@@ -1,6 +1,6 @@
 //! Reads the fields of responses into the same form as the lists, at every depth.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
     document::{Schema, flattened, keyword_cell, name_of, note, yes_no},
@@ -92,13 +92,15 @@ fn row<'a>(owner: &Place<'a>, schema: &Schema<'a>, is_required: bool) -> Result<
         Some(items) => flattened(items)?,
         None => schema.clone(),
     };
-    let cells = BTreeMap::from([
-        ("type", Cell { text: type_of(schema)?, place: Some(type_place(owner, schema)?) }),
-        ("nullable", cell("nullable", yes_no(nullable))),
-        ("required", cell("", yes_no(is_required))),
-        ("note", cell("", note(&noted, &NOTED))),
-    ]);
-    Ok(Row { place: Some(*owner), cells })
+    Ok(Row::at(
+        *owner,
+        [
+            ("type", Cell { text: type_of(schema)?, place: Some(type_place(owner, schema)?) }),
+            ("nullable", cell("nullable", yes_no(nullable))),
+            ("required", cell("", yes_no(is_required))),
+            ("note", cell("", note(&noted, &NOTED))),
+        ],
+    ))
 }
 
 /// Where the type is: for a list of several types, where these are.
