@@ -56,10 +56,8 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     print!("changed files:\n{changed}");
     let count = changed.lines().count();
     println!("{count} files changed, at most {MOST_FILES} may");
-    match regenerated.success() && count <= MOST_FILES {
-        true => Ok(ExitCode::SUCCESS),
-        false => Ok(ExitCode::FAILURE),
-    }
+    let is_success = regenerated.success() && count <= MOST_FILES;
+    Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Copies all files except ignored ones.

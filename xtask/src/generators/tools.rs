@@ -113,6 +113,10 @@ mod tests {
     use std::{fs, path::Path};
 
     use super::*;
+    use crate::{
+        generators::environment::{COMMITTED, Environment},
+        repository,
+    };
 
     #[test]
     fn each_client_has_a_program_and_each_program_a_client() {
@@ -127,5 +131,24 @@ mod tests {
         folders.sort();
         names.sort();
         assert_eq!(folders, names);
+    }
+
+    #[test]
+    fn without_npm_and_python_no_tool_is_installed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let nothing = Environment::with(root, "/dev/null/folder".into(), "".as_ref());
+        let reasons = TOOLS.each_ref().map(|tool| nothing.version_of(tool.package).unwrap_err());
+        assert_eq!(reasons[0], "npm is missing; install Node.js 20.19 or later");
+        assert_eq!(reasons[8], "python3 is missing; install Python 3.11 or later");
+    }
+
+    #[test]
+    fn each_tool_has_an_exact_version() {
+        for Tool { package: (registry, package), .. } in &TOOLS {
+            let (_, list, ..) = registry.parts();
+            let list = repository::read(&format!("{COMMITTED}/{list}")).unwrap();
+            let version = registry.version(&list, package);
+            assert!(version.is_some_and(|it| semver::Version::parse(&it).is_ok()), "{package}");
+        }
     }
 }

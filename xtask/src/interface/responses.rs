@@ -46,10 +46,10 @@ fn collect(response: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault> 
     let Some(content) = response.get("content") else { return Ok(()) };
     let schema = content.need("application/json")?.need("schema")?;
     let alternatives = schema.resolved()?.elements_of("oneOf")?;
-    match alternatives.is_empty() {
-        true => add_name(&schema, found),
-        false => alternatives.iter().try_for_each(|one| add_name(one, found)),
+    if alternatives.is_empty() {
+        return add_name(&schema, found);
     }
+    alternatives.iter().try_for_each(|one| add_name(one, found))
 }
 
 fn add_name(reference: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault> {
@@ -116,9 +116,10 @@ fn type_of(schema: &Schema) -> Result<String, Fault> {
     let named = schema.get("type").and_then(|named| named.value.as_str()).unwrap_or("not-shown");
     let Some(items) = schema.get("items") else { return Ok(named.into()) };
     let alternatives = items.resolved()?.elements_of("oneOf")?;
-    let names: Vec<_> = match alternatives.is_empty() {
-        true => vec![name_of(items)],
-        false => alternatives.iter().map(name_of).collect(),
+    let names: Vec<_> = if alternatives.is_empty() {
+        vec![name_of(items)]
+    } else {
+        alternatives.iter().map(name_of).collect()
     };
     Ok(format!("{named}<{}>", names.join("|")))
 }
