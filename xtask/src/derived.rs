@@ -70,14 +70,13 @@ fn lines_without(mark: &str, text: &str, other: &str) -> Vec<String> {
 pub fn changed_parts(before: &str, after: &str) -> Vec<(char, String)> {
     let [before, after] = [before, after].map(|text| {
         // A page has headings, and the outline has paragraphs.
-        let sections = match text.contains("\n\n##") {
-            true => text.split("\n\n###").flat_map(|part| part.split("\n\n##")).collect(),
-            false => text.split("\n\n").collect::<Vec<_>>(),
+        let sections: Vec<_> = if text.contains("\n\n##") {
+            text.split("\n\n###").flat_map(|part| part.split("\n\n##")).collect()
+        } else {
+            text.split("\n\n").collect()
         };
-        let sections = sections.into_iter();
-        let parts = sections.flat_map(|section| match section.contains("\n|") {
-            true => section.lines().collect(),
-            false => vec![section],
+        let parts = sections.into_iter().flat_map(|section| {
+            if section.contains("\n|") { section.lines().collect() } else { vec![section] }
         });
         parts.collect::<Vec<_>>()
     });

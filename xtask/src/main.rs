@@ -84,3 +84,25 @@ fn main() -> ExitCode {
         ExitCode::from(2)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_page_says_who_needs_each_command() {
+        let page = repository::read("CONTRIBUTING.md").unwrap();
+        let mut lines = page.lines().skip_while(|line| *line != "| command | who needs it |");
+        let table = lines.by_ref().skip(2).take_while(|line| !line.is_empty());
+        let cells = table.flat_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split(','));
+        let mut listed: Vec<_> = cells.map(|name| name.trim().trim_matches('`')).collect();
+        listed.sort_unstable();
+        let commands = Command::command();
+        let mut names: Vec<_> =
+            commands.get_subcommands().map(|command| command.get_name()).collect();
+        names.sort_unstable();
+        assert_eq!(listed, names);
+    }
+}

@@ -119,10 +119,10 @@ fn describe_method(signature: &syn::Signature, lines: &mut Vec<String>) {
     let usual = taken.replace("impl IntoIterator<Item = impl Into<", "Option<Vec<");
     let usual = usual.replace("impl Into<", "Option<");
     line.truncate(line.trim_end().len());
-    *line += &match line.ends_with(&usual) {
-        true => "\n".to_owned(),
-        false => format!(", set by {taken}\n"),
-    };
+    if !line.ends_with(&usual) {
+        *line += &format!(", set by {taken}");
+    }
+    line.push('\n');
 }
 
 fn field_line(field: &syn::Field) -> String {

@@ -24,10 +24,10 @@ impl Figure {
     /// Returns the median as text, and the quartiles if the value was measured more than once.
     pub fn text(&self) -> String {
         let [low, high] = self.quartiles;
-        match low == high {
-            true => self.median_text(),
-            false => format!("{} ({} to {})", self.median_text(), rounded(low), rounded(high)),
+        if low == high {
+            return self.median_text();
         }
+        format!("{} ({} to {})", self.median_text(), rounded(low), rounded(high))
     }
 
     /// Returns the median as text.

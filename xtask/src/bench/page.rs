@@ -52,10 +52,7 @@ type Figures<'a> = BTreeMap<&'a str, Figure>;
 /// Returns a table, and after it why figures miss their aims.
 fn table(rows: &[Row], figures: &Figures) -> String {
     let has_cpu = rows.iter().any(|row| row.cpu.is_some());
-    let (names, lines) = match has_cpu {
-        true => (" CPU time | baseline's |", "---|---|"),
-        false => ("", ""),
-    };
+    let (names, lines) = if has_cpu { (" CPU time | baseline's |", "---|---|") } else { ("", "") };
     let mut text = format!("| | result |{names} aim | met |\n|---|---|{lines}---|---|\n");
     let mut reasons = String::new();
     for row in rows {

@@ -1,14 +1,18 @@
-//! Where the tools are, and the variables that their commands get.
+//! Where the tools are installed, and the variables that their commands get.
 
 use std::{
     env,
     ffi::{OsStr, OsString},
-    iter,
+    fs, iter,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// Where the versions and the programs of the clients are, in the repository.
+pub const COMMITTED: &str = "xtask/generators";
 
 /// Where Debian installs the sources of Go packages. There, they need no download.
 const DEBIAN_GO: &str = "/usr/share/gocode";
@@ -41,15 +45,60 @@ const VARIABLES: [(&str, &str); 8] = [
 /// The last lines of the output of a command that are part of its error.
 const SHOWN_LINES: usize = 20;
 
+/// Where packages come from.
+#[derive(Clone, Copy)]
+pub enum Registry {
+    Npm,
+    PyPi,
+}
+
+impl Registry {
+    /// The program, the file with the packages and their versions, the directory that they are
+    /// installed in, and the commands that install them.
+    pub fn parts(self) -> (&'static str, &'static str, &'static str, &'static [&'static str]) {
+        match self {
+            Self::Npm => (
+                "npm",
+                "package.json",
+                "node_modules",
+                // A lock file would contain the address of the registry.
+                &["npm install --no-package-lock --ignore-scripts --no-audit --no-fund"],
+            ),
+            Self::PyPi => (
+                "python3",
+                "requirements.txt",
+                "python",
+                &["python3 -m venv python", "python -m pip install --requirement requirements.txt"],
+            ),
+        }
+    }
+
+    /// Finds the version of a package in the list.
+    pub fn version(self, list: &str, package: &str) -> Option<String> {
+        match self {
+            Self::Npm => {
+                let list: Value = serde_json::from_str(list).ok()?;
+                list["dependencies"][package].as_str().map(str::to_owned)
+            }
+            Self::PyPi => list
+                .lines()
+                .find_map(|line| line.strip_prefix(package)?.strip_prefix("==").map(str::to_owned)),
+        }
+    }
+}
+
 pub struct Environment {
     /// The checkout.
     pub root: PathBuf,
     /// Where the tools are installed, and run in a directory each.
     pub folder: PathBuf,
     path: OsString,
+    /// For each registry, the list of the packages that are installed, or why there are none.
+    installed: [Result<String, String>; 2],
 }
 
 impl Environment {
+    /// Installs the packages of all lists, unless they are there.
     pub fn new(root: PathBuf) -> Self {
         let folder = root.join("target/generators");
         Self::with(root, folder, &env::var_os("PATH").unwrap_or_default())
@@ -57,16 +106,63 @@ impl Environment {
 
     /// Uses this folder, and this search path for programs that are not installed in it.
     pub fn with(root: PathBuf, folder: PathBuf, path: &OsStr) -> Self {
-        let installed = ["node_modules/.bin", "python/bin"].map(|bin| folder.join(bin));
-        let path = env::join_paths(installed.into_iter().chain(env::split_paths(path)));
-        Self { root, folder, path: path.unwrap_or_default() }
+        let programs = ["node_modules/.bin", "python/bin"].map(|bin| folder.join(bin));
+        let path = env::join_paths(programs.into_iter().chain(env::split_paths(path)));
+        let installed = [Ok(String::new()), Ok(String::new())];
+        let mut environment = Self { root, folder, path: path.unwrap_or_default(), installed };
+        environment.installed = [Registry::Npm, Registry::PyPi].map(|registry| {
+            let (program, list, ..) = registry.parts();
+            environment.missing(program).map_or(Ok(()), Err)?;
+            environment.install(registry).map_err(|error| {
+                eprintln!("error: {error:#}");
+                format!("the packages of {COMMITTED}/{list} could not be installed")
+            })
+        });
+        environment
+    }
+
+    /// Installs the packages of a list, unless this list was installed before. Returns the list.
+    fn install(&self, registry: Registry) -> Result<String> {
+        let (_, name, directory, commands) = registry.parts();
+        let path = self.root.join(COMMITTED).join(name);
+        let list = fs::read_to_string(&path)
+            .with_context(|| format!("could not read {}", path.display()))?;
+        let directory = self.folder.join(directory);
+        // In the same directory as the packages, because it is removed with them.
+        let stamp = directory.join("installed");
+        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
+            return Ok(list);
+        }
+        eprintln!("installing the packages of {COMMITTED}/{name}");
+        if directory.exists() {
+            fs::remove_dir_all(&directory)
+                .with_context(|| format!("could not remove {}", directory.display()))?;
+        }
+        fs::create_dir_all(&self.folder)
+            .with_context(|| format!("could not create {}", self.folder.display()))?;
+        fs::write(self.folder.join(name), &list).context("could not copy the list")?;
+        for command in commands {
+            let mut command = self.command(&self.folder, command);
+            let output = run(&mut command)?;
+            check(&command, &output)?;
+        }
+        // Written last, because an interrupted installation is repeated.
+        fs::write(stamp, &list).context("could not note what is installed")?;
+        Ok(list)
+    }
+
+    /// Returns the version of a package, or why it is not installed.
+    pub fn version_of(&self, (registry, package): (Registry, &str)) -> Result<String, String> {
+        let list = self.installed[registry as usize].clone()?;
+        let (_, name, ..) = registry.parts();
+        registry.version(&list, package).ok_or_else(|| format!("{package} is not in {name}"))
     }
 
     /// Says what to install, if this program or file is missing.
     pub fn missing(&self, required: &str) -> Option<String> {
         // Joined to a directory, an absolute path stays as it is.
-        let candidates = env::split_paths(&self.path).map(|directory| directory.join(required));
-        if candidates.into_iter().any(|candidate| candidate.exists()) {
+        let mut candidates = env::split_paths(&self.path).map(|folder| folder.join(required));
+        if candidates.any(|candidate| candidate.exists()) {
             return None;
         }
         let advice = REQUIREMENTS.iter().find(|(name, _)| *name == required);
@@ -74,10 +170,11 @@ impl Environment {
         Some(format!("{required} is missing; {advice}"))
     }
 
-    /// Returns a command that finds the installed tools.
-    pub fn command(&self, directory: &Path, words: &[&str]) -> Command {
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).current_dir(directory).envs(VARIABLES).env("PATH", &self.path);
+    /// Returns a command that finds the installed tools. `line` has words without spaces.
+    pub fn command(&self, directory: &Path, line: &str) -> Command {
+        let mut words = line.split(' ');
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).current_dir(directory).envs(VARIABLES).env("PATH", &self.path);
         let go_paths = [directory, Path::new(DEBIAN_GO)];
         command.env("GOPATH", env::join_paths(go_paths).unwrap_or_default());
         command.env("GOCACHE", self.folder.join("go-cache"));
@@ -85,75 +182,58 @@ impl Environment {
     }
 }
 
-/// A command that ended.
-pub struct Finished {
-    line: String,
-    output: Output,
+/// Runs a command until it ends.
+pub fn run(command: &mut Command) -> Result<Output> {
+    command.output().with_context(|| format!("could not start `{}`", line(command)))
 }
 
-impl Finished {
-    /// Runs a command until it ends.
-    pub fn run(command: &mut Command) -> Result<Self> {
-        let words = iter::once(command.get_program()).chain(command.get_args());
-        let line = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let output = command.output().with_context(|| format!("could not start `{line}`"))?;
-        Ok(Self { line, output })
-    }
+/// Returns what a command printed, standard output first.
+pub fn text(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).join("\n")
+}
 
-    /// Returns what it printed, standard output first.
-    pub fn text(&self) -> String {
-        [&self.output.stdout, &self.output.stderr]
-            .map(|text| String::from_utf8_lossy(text))
-            .join("\n")
-    }
+/// Fails if the command failed. The error has the last lines that it printed.
+pub fn check(command: &Command, output: &Output) -> Result<()> {
+    let text = text(output);
+    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
+    ensure!(output.status.success(), "`{}` failed ({}):\n{last}", line(command), output.status);
+    Ok(())
+}
 
-    pub fn standard_output(&self) -> String {
-        String::from_utf8_lossy(&self.output.stdout).trim().to_owned()
-    }
-
-    /// Fails if it failed. The error has the last lines that it printed.
-    pub fn checked(self) -> Result<Self> {
-        if self.output.status.success() {
-            return Ok(self);
-        }
-        let text = self.text();
-        let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        let last = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
-        bail!("`{}` failed ({}):\n{last}", self.line, self.output.status);
-    }
+fn line(command: &Command) -> String {
+    let words = iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// An environment with this search path, in which nothing is installed.
     fn environment(path: &str) -> Environment {
-        Environment::with("/dev/null".into(), "/dev/null/folder".into(), path.as_ref())
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        Environment::with(root, "/dev/null/folder".into(), path.as_ref())
     }
 
     #[test]
-    fn a_missing_program_is_reported_with_what_to_install() {
-        let empty = environment("");
-        let missing = empty.missing("npm").unwrap();
-        assert_eq!(missing, "npm is missing; install Node.js 20.19 or later");
-        assert!(environment("/bin").missing("sh").is_none());
-    }
-
-    #[test]
-    fn a_required_file_is_looked_up_at_its_path() {
-        let environment = environment("");
+    fn a_required_program_or_file_is_looked_up() {
+        let environment = environment("/bin");
+        assert_eq!(environment.missing("sh"), None);
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         assert_eq!(environment.missing(file), None);
-        assert!(environment.missing("/dev/null/file").is_some());
+        assert_eq!(
+            environment.missing("/dev/null/file").unwrap(),
+            "/dev/null/file is missing; install it"
+        );
     }
 
     #[test]
     fn the_error_of_a_command_has_its_last_lines() {
-        let environment = environment("/bin:/usr/bin");
-        let script = "seq 30; echo broken >&2; exit 3";
-        let mut command = environment.command(Path::new("/"), &["sh", "-c", script]);
-        let finished = Finished::run(&mut command).unwrap();
-        let error = finished.checked().err().unwrap().to_string();
+        let mut command = environment("/bin:/usr/bin").command(Path::new("/"), "sh -c");
+        command.arg("seq 30; echo broken >&2; exit 3");
+        let output = run(&mut command).unwrap();
+        let error = check(&command, &output).unwrap_err().to_string();
         assert!(error.contains("exit status: 3"), "{error}");
         assert!(error.ends_with("\n29\n30\nbroken") && !error.contains("\n11\n"), "{error}");
     }

@@ -5,8 +5,6 @@
 //! and a program for each generated client.
 
 mod environment;
-mod install;
-mod report;
 mod simulator;
 mod tool;
 mod tools;
@@ -19,10 +17,8 @@ use clap::Args;
 
 use self::{
     environment::Environment,
-    install::Installed,
-    report::Report,
     simulator::Simulator,
-    tool::Tool,
+    tool::{Report, Tool, summary},
     tools::{NOT_INSTALLABLE, TOOLS},
 };
 use crate::repository;
@@ -38,11 +34,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let tools = selected(&arguments.only)?;
     let environment = Environment::new(repository::root()?);
-    let installed = Installed::all(&environment)?;
     let simulator = Simulator::start(&environment.root)?;
     let mut reports: Vec<Report> = Vec::new();
     for tool in tools {
-        let report = tool.report(&environment, &installed, &simulator).compared_with(&reports);
+        let first = reports.iter().find_map(Report::picture);
+        let report = tool.report(&environment, &simulator, first);
         println!("{report}");
         reports.push(report);
     }
@@ -53,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             reports.push(report);
         }
     }
-    println!("\n{}", report::summary(&reports));
+    println!("\n{}", summary(&reports));
     let is_success = reports.iter().all(|report| !report.has_problem());
     Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

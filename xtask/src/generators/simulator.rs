@@ -3,11 +3,13 @@
 use std::{
     io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+
+use crate::process::cargo;
 
 /// A running simulator. It stops when this value is dropped.
 pub struct Simulator {
@@ -19,12 +21,20 @@ pub struct Simulator {
 impl Simulator {
     /// Builds the simulator, starts it on free ports, and waits until it accepts requests.
     pub fn start(root: &Path) -> Result<Self> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command.args(["run", "--quiet", "--package", "imagekiln-cli", "--bin", "kiln"]);
+        let mut command = cargo(root, &["run", "--quiet", "--package", "imagekiln-cli"]);
         // A task takes a few polls, and each run has its own simulator.
-        command.args(["--", "simulate", "--json", "--port", "0", "--ready-after", "0.25"]);
-        command.current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args([
+            "--bin",
+            "kiln",
+            "--",
+            "simulate",
+            "--json",
+            "--port",
+            "0",
+            "--ready-after",
+            "0.25",
+        ]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().context("could not start cargo run")?;
         let mut simulator = Self { process, base_url: String::new(), api_key: String::new() };
         let output = simulator.process.stdout.take().context("the simulator has no output")?;

@@ -1,152 +1,108 @@
 //! The linters and generators, and how each is run.
 
 use super::{
-    environment::GO_VALIDATOR,
-    install::Registry::{Npm, PyPi},
+    environment::{
+        GO_VALIDATOR,
+        Registry::{Npm, PyPi},
+    },
     tool::{Client, Tool},
 };
 
-/// The contract, as seen from the directory of a tool.
-const CONTRACT: &str = "../../../openapi.json";
+/// Linters have no client.
+const LINTER: Option<Client> = None;
 
-const TYPESCRIPT: Client = Client {
-    build: &[
-        "tsc",
-        "driver.ts",
-        "--strict",
-        "--outDir",
-        "built",
-        "--rootDir",
-        ".",
-        "--target",
-        "ES2022",
-        "--module",
-        "CommonJS",
-        "--moduleResolution",
-        "Node10",
-        "--types",
-        "node",
-    ],
-    run: &["node", "built/driver.js"],
-};
+const TYPESCRIPT: Option<Client> = Some(Client {
+    build: "tsc driver.ts --strict --outDir built --rootDir . --target ES2022 --module CommonJS \
+            --moduleResolution Node10 --types node",
+    run: "node built/driver.js",
+});
 
-const PYTHON: Client = Client {
-    build: &["python", "-m", "compileall", "-q", "generated", "driver.py"],
-    run: &["python", "driver.py"],
-};
+const PYTHON: Option<Client> =
+    Some(Client { build: "python -m compileall -q generated driver.py", run: "python driver.py" });
 
+/// The options of `openapi-generator-cli` for every language. `enumClassPrefix` is an option for
+/// Go, which has one namespace for the values of all enums. Other languages ignore it.
+macro_rules! openapi_generator {
+    ($language:literal, $output:literal) => {
+        concat!(
+            "openapi-generator-cli generate --input-spec ../../../openapi.json \
+             --additional-properties enumClassPrefix=true --generator-name ",
+            $language,
+            " --output ",
+            $output
+        )
+    };
+}
+
+/// The contract is at `../../../openapi.json`, as seen from the directory of a tool.
 pub const TOOLS: [Tool; 9] = [
     Tool {
         name: "redocly",
-        registry: Npm,
-        package: "@redocly/cli",
+        package: (Npm, "@redocly/cli"),
         needs: &[],
-        generate: &["redocly", "lint", CONTRACT, "--extends", "recommended", "--format", "stylish"],
-        client: None,
+        generate: "redocly lint ../../../openapi.json --extends recommended --format stylish",
+        client: LINTER,
     },
     Tool {
         name: "spectral",
-        registry: Npm,
-        package: "@stoplight/spectral-cli",
+        package: (Npm, "@stoplight/spectral-cli"),
         needs: &[],
-        generate: &["spectral", "lint", CONTRACT, "--ruleset", "ruleset.json"],
-        client: None,
+        generate: "spectral lint ../../../openapi.json --ruleset ruleset.json",
+        client: LINTER,
     },
     Tool {
         name: "openapi-typescript",
-        registry: Npm,
-        package: "openapi-typescript",
+        package: (Npm, "openapi-typescript"),
         needs: &[],
         // By default, fields with a default value are required, also in requests.
-        generate: &[
-            "openapi-typescript",
-            CONTRACT,
-            "--output",
-            "generated/schema.d.ts",
-            "--default-non-nullable",
-            "false",
-        ],
-        client: Some(TYPESCRIPT),
+        generate: "openapi-typescript ../../../openapi.json --output generated/schema.d.ts \
+                   --default-non-nullable false",
+        client: TYPESCRIPT,
     },
     Tool {
         name: "hey-api",
-        registry: Npm,
-        package: "@hey-api/openapi-ts",
+        package: (Npm, "@hey-api/openapi-ts"),
         needs: &[],
-        generate: &["openapi-ts", "--no-log-file", "-i", CONTRACT, "-o", "generated"],
-        client: Some(TYPESCRIPT),
+        generate: "openapi-ts --no-log-file -i ../../../openapi.json -o generated",
+        client: TYPESCRIPT,
     },
     Tool {
         name: "openapi-python-client",
-        registry: PyPi,
-        package: "openapi-python-client",
+        package: (PyPi, "openapi-python-client"),
         needs: &[],
-        generate: &[
-            "openapi-python-client",
-            "generate",
-            "--path",
-            CONTRACT,
-            "--output-path",
-            "generated",
-        ],
-        client: Some(PYTHON),
+        generate: "openapi-python-client generate --path ../../../openapi.json \
+                   --output-path generated",
+        client: PYTHON,
     },
     Tool {
         name: "openapi-generator-python",
-        registry: PyPi,
-        package: "openapi-generator-cli",
+        package: (PyPi, "openapi-generator-cli"),
         needs: &["java"],
-        generate: &openapi_generator("python", "generated"),
-        client: Some(PYTHON),
+        generate: openapi_generator!("python", "generated"),
+        client: PYTHON,
     },
     Tool {
         name: "openapi-generator-typescript",
-        registry: PyPi,
-        package: "openapi-generator-cli",
+        package: (PyPi, "openapi-generator-cli"),
         needs: &["java", "tsc"],
-        generate: &openapi_generator("typescript-fetch", "generated"),
-        client: Some(TYPESCRIPT),
+        generate: openapi_generator!("typescript-fetch", "generated"),
+        client: TYPESCRIPT,
     },
     Tool {
         name: "openapi-generator-go",
-        registry: PyPi,
-        package: "openapi-generator-cli",
+        package: (PyPi, "openapi-generator-cli"),
         needs: &["java", "go", GO_VALIDATOR],
-        generate: &openapi_generator("go", "src/openapi"),
-        client: Some(Client {
-            build: &["go", "build", "-o", "driver", "driver"],
-            run: &["./driver"],
-        }),
+        generate: openapi_generator!("go", "src/openapi"),
+        client: Some(Client { build: "go build -o driver driver", run: "./driver" }),
     },
     Tool {
         name: "openapi-generator-rust",
-        registry: PyPi,
-        package: "openapi-generator-cli",
+        package: (PyPi, "openapi-generator-cli"),
         needs: &["java"],
-        generate: &openapi_generator("rust", "generated"),
-        client: Some(Client {
-            build: &["cargo", "build", "--quiet"],
-            run: &["../cargo/debug/driver"],
-        }),
+        generate: openapi_generator!("rust", "generated"),
+        client: Some(Client { build: "cargo build --quiet", run: "../cargo/debug/driver" }),
     },
 ];
-
-/// The command of openapi-generator for a language. `enumClassPrefix` is an option for Go, which
-/// has one namespace for the values of all enums. Other languages ignore it.
-const fn openapi_generator(language: &'static str, output: &'static str) -> [&'static str; 10] {
-    [
-        "openapi-generator-cli",
-        "generate",
-        "--input-spec",
-        CONTRACT,
-        "--generator-name",
-        language,
-        "--output",
-        output,
-        "--additional-properties",
-        "enumClassPrefix=true",
-    ]
-}
 
 /// Generators that cannot be installed from npm or PyPI, and why they are not run.
 pub const NOT_INSTALLABLE: [(&str, &str); 1] =
@@ -157,6 +113,10 @@ mod tests {
     use std::{fs, path::Path};
 
     use super::*;
+    use crate::{
+        generators::environment::{COMMITTED, Environment},
+        repository,
+    };
 
     #[test]
     fn each_client_has_a_program_and_each_program_a_client() {
@@ -171,5 +131,24 @@ mod tests {
         folders.sort();
         names.sort();
         assert_eq!(folders, names);
+    }
+
+    #[test]
+    fn without_npm_and_python_no_tool_is_installed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let nothing = Environment::with(root, "/dev/null/folder".into(), "".as_ref());
+        let reasons = TOOLS.each_ref().map(|tool| nothing.version_of(tool.package).unwrap_err());
+        assert_eq!(reasons[0], "npm is missing; install Node.js 20.19 or later");
+        assert_eq!(reasons[8], "python3 is missing; install Python 3.11 or later");
+    }
+
+    #[test]
+    fn each_tool_has_an_exact_version() {
+        for Tool { package: (registry, package), .. } in &TOOLS {
+            let (_, list, ..) = registry.parts();
+            let list = repository::read(&format!("{COMMITTED}/{list}")).unwrap();
+            let version = registry.version(&list, package);
+            assert!(version.is_some_and(|it| semver::Version::parse(&it).is_ok()), "{package}");
+        }
     }
 }

@@ -52,30 +52,37 @@ pub fn operations<'a>(root: &Place<'a>) -> Result<Facts<'a>, Fault> {
         let statuses = responses.members()?.iter().map(status).collect();
         let cell = |text: String, keyword: &str| at(&operation, keyword, text);
         let is_open = schema.get("additionalProperties");
-        let cells = BTreeMap::from([
-            ("deprecated", cell(yes_no(operation.flag("deprecated")?), "deprecated")),
-            ("regional", cell(yes_no(operation.get("x-region").is_some()), "x-region")),
-            (
-                "max_reference_images",
-                cell(
-                    value(operation.get("x-max-reference-images").as_ref()),
-                    "x-max-reference-images",
+        let row = Row::at(
+            operation,
+            [
+                ("deprecated", cell(yes_no(operation.flag("deprecated")?), "deprecated")),
+                ("regional", cell(yes_no(operation.get("x-region").is_some()), "x-region")),
+                (
+                    "max_reference_images",
+                    cell(
+                        value(operation.get("x-max-reference-images").as_ref()),
+                        "x-max-reference-images",
+                    ),
                 ),
-            ),
-            (
-                "not_accepted",
-                cell(alternatives(texts(&operation, "x-not-accepted")?), "x-not-accepted"),
-            ),
-            ("parameters", cell(parameters(&operation)?, "parameters")),
-            ("success", success(&responses)?),
-            ("statuses", cell(alternatives(statuses), "responses")),
-            ("migrate_to", cell(migrations(root, &operation)?, "x-migrate-to")),
-            (
-                "open",
-                keyword_cell(&schema, &owner, "additionalProperties", yes_no(is_open.is_some())),
-            ),
-        ]);
-        let row = Row { place: Some(operation), cells };
+                (
+                    "not_accepted",
+                    cell(alternatives(texts(&operation, "x-not-accepted")?), "x-not-accepted"),
+                ),
+                ("parameters", cell(parameters(&operation)?, "parameters")),
+                ("success", success(&responses)?),
+                ("statuses", cell(alternatives(statuses), "responses")),
+                ("migrate_to", cell(migrations(root, &operation)?, "x-migrate-to")),
+                (
+                    "open",
+                    keyword_cell(
+                        &schema,
+                        &owner,
+                        "additionalProperties",
+                        yes_no(is_open.is_some()),
+                    ),
+                ),
+            ],
+        );
         facts.insert(format!("{method} {path}"), row);
     }
     Ok(facts)
@@ -139,8 +146,7 @@ pub fn service<'a>(root: &Place<'a>, pointers: impl Iterator<Item = impl AsRef<s
         let pointer = pointer.as_ref();
         if let Some(place) = root.at(pointer) {
             let cell = Cell { text: json(place.value), place: Some(place) };
-            let row = Row { place: Some(place), cells: [("value", cell)].into() };
-            facts.insert(pointer.to_owned(), row);
+            facts.insert(pointer.to_owned(), Row::at(place, [("value", cell)]));
         }
     }
     facts

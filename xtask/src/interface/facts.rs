@@ -23,7 +23,15 @@ impl From<String> for Cell<'_> {
 pub struct Row<'a> {
     /// The object of the document that the row describes.
     pub place: Option<Place<'a>>,
-    pub cells: BTreeMap<&'static str, Cell<'a>>,
+    pub cells: BTreeMap<String, Cell<'a>>,
+}
+
+impl<'a> Row<'a> {
+    /// A row of the document.
+    pub fn at<const COLUMNS: usize>(place: Place<'a>, cells: [(&str, Cell<'a>); COLUMNS]) -> Self {
+        let cells = cells.into_iter().map(|(column, cell)| (column.to_owned(), cell));
+        Self { place: Some(place), cells: cells.collect() }
+    }
 }
 
 /// Rows by location.

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
-use super::{
-    Texts,
-    facts::{Cell, Facts, NOTHING, Row, alternatives, json, number},
-};
+use super::facts::{Facts, NOTHING, Row, alternatives, json};
 
 /// The cell for facts that the interface does not define.
 const NOT_SHOWN: &str = "not-shown";
@@ -17,46 +14,41 @@ const COMMON: &str = "(common)";
 
 type Cells<'a> = BTreeMap<&'a str, &'a str>;
 
-pub fn operations(texts: &Texts) -> Result<Facts<'static>> {
-    let rows = table(&texts.operations)?.into_iter().map(|cells| {
-        let mut success = vec![shown_or(cells["success"], "AsyncResponse")];
+pub fn operations(list: &str) -> Result<Facts<'static>> {
+    let mut facts = Facts::new();
+    for mut cells in table(list)? {
+        // The general rule for successful submissions applies if the interface does not define the
+        // response.
+        let mut success = cells["success"].replace(NOT_SHOWN, "AsyncResponse");
         if cells["method"] == "POST" {
             // Events: "A submission with a webhook may answer with AsyncWebhookResponse".
-            success.push("AsyncWebhookResponse".into());
+            success += "|AsyncWebhookResponse";
         }
-        let row = row([
-            ("deprecated", cells["deprecated"].into()),
-            ("regional", cells["regional"].into()),
-            ("max_reference_images", cells["max_reference_images"].into()),
-            ("not_accepted", split(cells["not_accepted"])),
-            ("parameters", split(cells["parameters"])),
-            // The general rule for successful submissions applies if the interface does not define
-            // the response.
-            ("success", split(&success.join("|"))),
-            ("statuses", split(cells["statuses"])),
-            ("migrate_to", split(cells["migrate_to"])),
-            ("open", if has_hidden_fields(&cells) { "yes" } else { "no" }.into()),
-        ]);
-        (format!("{} {}", cells["method"], cells["path"]), row)
-    });
-    Ok(rows.collect())
+        cells.insert("success", &success);
+        cells.insert("open", if has_hidden_fields(&cells) { "yes" } else { "no" });
+        cells.remove("not_shown");
+        let place = format!("{} {}", cells["method"], cells["path"]);
+        facts.insert(place, row(&cells, ["method", "path"])?);
+    }
+    Ok(facts)
 }
 
-pub fn fields(texts: &Texts) -> Result<Facts<'static>> {
+pub fn fields(operations: &str, list: &str) -> Result<Facts<'static>> {
     let mut facts = Facts::new();
-    let rows = table(&texts.fields)?;
-    for cells in &rows {
-        let place = format!("{} {}", cells["path"], cells["field"]);
-        if cells["path"] != COMMON && facts.insert(place, field(cells)?).is_some() {
-            bail!("fields.tsv lists {} {} twice", cells["path"], cells["field"]);
-        }
+    let rows = table(list)?;
+    let field = |path: &str, cells: &Cells| -> Result<_> {
+        Ok((format!("{path} {}", cells["field"]), row(cells, ["path", "field"])?))
+    };
+    for cells in rows.iter().filter(|cells| cells["path"] != COMMON) {
+        let (place, row) = field(cells["path"], cells)?;
+        ensure!(!facts.contains_key(&place), "fields.tsv lists {place} twice");
+        facts.insert(place, row);
     }
-    for operation in table(&texts.operations)?.iter().filter(|cells| has_hidden_fields(cells)) {
+    for operation in table(operations)?.iter().filter(|cells| has_hidden_fields(cells)) {
         for cells in rows.iter().filter(|cells| cells["path"] == COMMON) {
-            let place = format!("{} {}", operation["path"], cells["field"]);
-            let common = field(cells)?;
+            let (place, row) = field(operation["path"], cells)?;
             // The endpoint's own row takes precedence.
-            facts.entry(place).or_insert(common);
+            facts.entry(place).or_insert(row);
         }
     }
     Ok(facts)
@@ -66,85 +58,60 @@ fn has_hidden_fields(operation: &Cells) -> bool {
     operation["not_shown"].ends_with("fields")
 }
 
-fn field(cells: &Cells) -> Result<Row<'static>> {
-    // `OutputFormat` is a string with the values in the column `enum`.
-    let named = if cells["type"] == "OutputFormat" { "string" } else { cells["type"] };
-    Ok(row([
-        ("type", named.into()),
-        ("nullable", cells["nullable"].into()),
-        ("required", shown_or(cells["required"], "no")),
-        ("default", default(cells["default"])?),
-        ("minimum", bound(cells["minimum"])?),
-        ("maximum", bound(cells["maximum"])?),
-        ("multiple_of", bound(cells["multiple_of"])?),
-        ("min_length", bound(cells["min_length"])?),
-        ("max_length", bound(cells["max_length"])?),
-        ("enum", split(cells["enum"])),
-        ("note", cells["note"].into()),
-    ]))
-}
-
-pub fn responses(texts: &Texts) -> Result<Facts<'static>> {
-    let rows = table(&texts.responses)?.into_iter().map(|cells| {
-        let row = row([
-            ("type", cells["type"].into()),
-            ("nullable", cells["nullable"].into()),
-            ("required", shown_or(cells["required"], "no")),
-            ("note", cells["note"].into()),
-        ]);
-        (format!("{} {}", cells["schema"], cells["field"]), row)
+pub fn responses(list: &str) -> Result<Facts<'static>> {
+    let rows = table(list)?.into_iter().map(|cells| {
+        let place = format!("{} {}", cells["schema"], cells["field"]);
+        Ok((place, row(&cells, ["schema", "field"])?))
     });
-    Ok(rows.collect())
+    rows.collect()
 }
 
-pub fn service(texts: &Texts) -> Result<Facts<'static>> {
-    let mut facts = Facts::new();
-    for cells in table(&texts.service)? {
-        facts.insert(cells["pointer"].into(), row([("value", default(cells["value"])?)]));
-    }
-    Ok(facts)
+pub fn service(list: &str) -> Result<Facts<'static>> {
+    let rows = table(list)?.into_iter();
+    rows.map(|cells| Ok((cells["pointer"].to_owned(), row(&cells, ["pointer"])?))).collect()
 }
 
-fn table(text: &str) -> Result<Vec<Cells<'_>>> {
-    let mut lines = text.lines();
+fn table(list: &str) -> Result<Vec<Cells<'_>>> {
+    let mut lines = list.lines();
     let columns: Vec<_> = lines.next().context("a list is empty")?.split('\t').collect();
     lines
         .map(|line| {
             let cells: Vec<_> = line.split('\t').collect();
-            if cells.len() != columns.len() {
-                bail!("expected {} cells in the row `{line}`", columns.len());
-            }
+            ensure!(
+                cells.len() == columns.len(),
+                "expected {} cells in the row `{line}`",
+                columns.len()
+            );
             Ok(columns.iter().copied().zip(cells).collect())
         })
         .collect()
 }
 
-fn row<const COLUMNS: usize>(cells: [(&'static str, String); COLUMNS]) -> Row<'static> {
-    let cells = cells.map(|(column, text)| (column, Cell::from(text)));
-    Row { place: None, cells: cells.into() }
+/// Returns the row without the columns that name its place.
+fn row<const KEYS: usize>(cells: &Cells, keys: [&str; KEYS]) -> Result<Row<'static>> {
+    let others = cells.iter().filter(|(column, _)| !keys.contains(column));
+    let cells =
+        others.map(|(column, cell)| Ok(((*column).to_owned(), normalized(column, cell)?.into())));
+    Ok(Row { place: None, cells: cells.collect::<Result<_>>()? })
 }
 
-fn shown_or(cell: &str, otherwise: &str) -> String {
-    if cell == NOT_SHOWN { otherwise } else { cell }.into()
-}
-
-fn split(cell: &str) -> String {
-    alternatives(cell.split('|').map(str::to_owned).collect())
-}
-
-fn bound(cell: &str) -> Result<String> {
-    match cell {
-        NOTHING => Ok(cell.into()),
-        cell => Ok(number(cell.parse().with_context(|| format!("`{cell}` is not a number"))?)),
-    }
-}
-
-fn default(cell: &str) -> Result<String> {
-    match cell {
-        NOTHING => Ok(cell.into()),
-        cell => {
-            let value = serde_json::from_str(cell);
-            Ok(json(&value.with_context(|| format!("`{cell}` is not JSON"))?))
+fn normalized(column: &str, cell: &str) -> Result<String> {
+    Ok(match (column, cell) {
+        (_, NOTHING) => cell.to_owned(),
+        // `OutputFormat` is a string with the values in the column `enum`.
+        ("type", "OutputFormat") => "string".to_owned(),
+        ("required", NOT_SHOWN) => "no".to_owned(),
+        ("enum" | "not_accepted" | "parameters" | "success" | "statuses" | "migrate_to", _) => {
+            alternatives(cell.split('|').map(str::to_owned).collect())
         }
-    }
+        (
+            "default" | "value" | "minimum" | "maximum" | "multiple_of" | "min_length"
+            | "max_length",
+            _,
+        ) => {
+            let value = serde_json::from_str(cell);
+            json(&value.with_context(|| format!("`{cell}` is not JSON"))?)
+        }
+        _ => cell.to_owned(),
+    })
 }

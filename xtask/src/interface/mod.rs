@@ -30,14 +30,6 @@ pub struct Lists {
     service: Facts<'static>,
 }
 
-/// The text of the lists.
-struct Texts {
-    operations: String,
-    fields: String,
-    responses: String,
-    service: String,
-}
-
 impl Lists {
     /// Reads the lists of the repository.
     pub fn read() -> Result<Self> {
@@ -46,17 +38,12 @@ impl Lists {
 
     /// Reads each list with `read`, which gets the name of its file.
     pub fn read_with(read: impl Fn(&str) -> Result<String>) -> Result<Self> {
-        let texts = Texts {
-            operations: read("operations.tsv")?,
-            fields: read("fields.tsv")?,
-            responses: read("responses.tsv")?,
-            service: read("service.tsv")?,
-        };
+        let operations = read("operations.tsv")?;
         Ok(Self {
-            operations: listing::operations(&texts)?,
-            fields: listing::fields(&texts)?,
-            responses: listing::responses(&texts)?,
-            service: listing::service(&texts)?,
+            operations: listing::operations(&operations)?,
+            fields: listing::fields(&operations, &read("fields.tsv")?)?,
+            responses: listing::responses(&read("responses.tsv")?)?,
+            service: listing::service(&read("service.tsv")?)?,
         })
     }
 }

@@ -1,7 +1,5 @@
 //! Reads the fields of requests into the same form as the lists, at every depth.
 
-use std::collections::BTreeMap;
-
 use super::{
     document::{
         Schema, each_operation, flattened, keyword_cell, note, request_schema, value, yes_no,
@@ -80,20 +78,22 @@ fn row<'a>(owner: &Place<'a>, schema: &Schema<'a>, is_required: bool) -> Result<
     let nullable = schema.get("nullable").is_some();
     // A default outside its own bounds cannot be a `default`.
     let default = if schema.contains_key("x-default") { "x-default" } else { "default" };
-    let cells = BTreeMap::from([
-        ("type", cell("type", type_of(schema))),
-        ("nullable", cell("nullable", yes_no(nullable))),
-        ("required", cell("", yes_no(is_required))),
-        ("default", cell(default, text(default))),
-        ("minimum", cell("minimum", text("minimum"))),
-        ("maximum", cell("maximum", text("maximum"))),
-        ("multiple_of", cell("multipleOf", text("multipleOf"))),
-        ("min_length", cell("minLength", text("minLength"))),
-        ("max_length", cell("maxLength", text("maxLength"))),
-        ("enum", cell("enum", alternatives(values))),
-        ("note", cell("", note(schema, &NOTED))),
-    ]);
-    Ok(Row { place: Some(*owner), cells })
+    Ok(Row::at(
+        *owner,
+        [
+            ("type", cell("type", type_of(schema))),
+            ("nullable", cell("nullable", yes_no(nullable))),
+            ("required", cell("", yes_no(is_required))),
+            ("default", cell(default, text(default))),
+            ("minimum", cell("minimum", text("minimum"))),
+            ("maximum", cell("maximum", text("maximum"))),
+            ("multiple_of", cell("multipleOf", text("multipleOf"))),
+            ("min_length", cell("minLength", text("minLength"))),
+            ("max_length", cell("maxLength", text("maxLength"))),
+            ("enum", cell("enum", alternatives(values))),
+            ("note", cell("", note(schema, &NOTED))),
+        ],
+    ))
 }
 
 /// The type as named in the lists: an image is a string with an encoding, a URI a string with that

@@ -1,6 +1,6 @@
 //! Reads the fields of responses into the same form as the lists, at every depth.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
     document::{Schema, flattened, keyword_cell, name_of, note, yes_no},
@@ -46,10 +46,10 @@ fn collect(response: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault> 
     let Some(content) = response.get("content") else { return Ok(()) };
     let schema = content.need("application/json")?.need("schema")?;
     let alternatives = schema.resolved()?.elements_of("oneOf")?;
-    match alternatives.is_empty() {
-        true => add_name(&schema, found),
-        false => alternatives.iter().try_for_each(|one| add_name(one, found)),
+    if alternatives.is_empty() {
+        return add_name(&schema, found);
     }
+    alternatives.iter().try_for_each(|one| add_name(one, found))
 }
 
 fn add_name(reference: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault> {
@@ -92,13 +92,15 @@ fn row<'a>(owner: &Place<'a>, schema: &Schema<'a>, is_required: bool) -> Result<
         Some(items) => flattened(items)?,
         None => schema.clone(),
     };
-    let cells = BTreeMap::from([
-        ("type", Cell { text: type_of(schema)?, place: Some(type_place(owner, schema)?) }),
-        ("nullable", cell("nullable", yes_no(nullable))),
-        ("required", cell("", yes_no(is_required))),
-        ("note", cell("", note(&noted, &NOTED))),
-    ]);
-    Ok(Row { place: Some(*owner), cells })
+    Ok(Row::at(
+        *owner,
+        [
+            ("type", Cell { text: type_of(schema)?, place: Some(type_place(owner, schema)?) }),
+            ("nullable", cell("nullable", yes_no(nullable))),
+            ("required", cell("", yes_no(is_required))),
+            ("note", cell("", note(&noted, &NOTED))),
+        ],
+    ))
 }
 
 /// Where the type is: for a list of several types, where these are.
@@ -114,9 +116,10 @@ fn type_of(schema: &Schema) -> Result<String, Fault> {
     let named = schema.get("type").and_then(|named| named.value.as_str()).unwrap_or("not-shown");
     let Some(items) = schema.get("items") else { return Ok(named.into()) };
     let alternatives = items.resolved()?.elements_of("oneOf")?;
-    let names: Vec<_> = match alternatives.is_empty() {
-        true => vec![name_of(items)],
-        false => alternatives.iter().map(name_of).collect(),
+    let names: Vec<_> = if alternatives.is_empty() {
+        vec![name_of(items)]
+    } else {
+        alternatives.iter().map(name_of).collect()
     };
     Ok(format!("{named}<{}>", names.join("|")))
 }
