@@ -5,6 +5,7 @@ use std::{
     io::{self, BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU8, Ordering},
     time::Duration,
 };
 
@@ -35,9 +36,10 @@ struct Example {
 impl Example {
     async fn new(name: &'static str) -> Self {
         let simulator = Simulator::start(Config::default()).await.unwrap();
+        static STARTED: AtomicU8 = AtomicU8::new(1);
         // Nobody else listens on this loopback address, so the port stays free across restarts.
         let [.., a, b] = std::process::id().to_be_bytes();
-        let address = format!("127.{a}.{b}.{}:8000", fastrand::u8(1..=254));
+        let address = format!("127.{a}.{b}.{}:8000", STARTED.fetch_add(1, Ordering::Relaxed));
         Self { name, simulator, directory: tempfile::tempdir().unwrap(), address }
     }
 
