@@ -116,6 +116,14 @@ mod tests {
     use super::AspectRatio;
 
     #[test]
+    fn a_ratio_is_two_numbers_without_signs() {
+        assert_eq!("16:9".parse(), Ok(AspectRatio::from((16, 9))));
+        for wrong in ["+16:9", "16:+9", "-16:9", "16", "16x9"] {
+            assert!(wrong.parse::<AspectRatio>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn bounds_are_exact() {
         let inside = |w, h| AspectRatio::from((w, h)).is_between((9, 21), (21, 9));
         assert!(inside(21, 9) && inside(9, 21) && inside(1, 1) && inside(7, 3) && inside(42, 18));

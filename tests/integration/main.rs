@@ -16,7 +16,6 @@ mod middleware;
 mod operations;
 mod pictures;
 mod recordings;
-mod refused_values;
 mod requests;
 mod responses;
 mod schemas;

@@ -27,6 +27,7 @@ mod repository;
 mod session;
 mod size;
 mod static_binary;
+mod through;
 mod tidy;
 mod windows;
 

@@ -76,19 +76,13 @@ fn a_blank_prompt_is_refused() {
 fn what_is_no_whole_image_is_refused() {
     let bench = Bench::new();
     let whole = png(64, 64);
-    let jpeg = crate::bench::encoded(image::ImageFormat::Jpeg, 64, 64);
-    let webp = crate::bench::encoded(image::ImageFormat::WebP, 64, 64);
     bench.place.write("empty.png", "");
     bench.place.write("page.png", "<html>not found</html>");
     bench.place.write("cut.png", &whole[..whole.len() - 4]);
-    bench.place.write("cut.jpg", &jpeg[..jpeg.len() / 2]);
-    bench.place.write("cut.webp", &webp[..webp.len() - 1]);
     for (file, problem) in [
         ("empty.png", "is empty"),
         ("page.png", "is not an image"),
         ("cut.png", "is truncated; must be a complete PNG image: `cut.png`"),
-        ("cut.jpg", "is truncated; must be a complete JPEG image"),
-        ("cut.webp", "is truncated; must be a complete WebP image"),
     ] {
         let outcome = bench.run(&["edit", "a hat", file]).fails(2);
         assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);

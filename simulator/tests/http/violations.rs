@@ -1,10 +1,9 @@
 //! Violations of the contract, and their responses.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use image::ImageFormat;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, image, png};
+use super::bench::{Bench, png};
 
 /// Submits each body, and compares its violations.
 async fn assert_violations<const N: usize>(cases: [(&str, Value, Vec<&str>); N]) {
@@ -94,11 +93,8 @@ async fn each_invalid_field_has_its_location_and_type() {
 
 #[tokio::test]
 async fn each_invalid_image_has_its_location_and_type() {
-    let truncated = |format| {
-        let bytes = STANDARD.decode(image(format, 64, 64)).unwrap();
-        STANDARD.encode(&bytes[..bytes.len() / 2])
-    };
     let square = png(64, 64);
+    let truncated = &square[..square.len() / 8 * 4];
     assert_violations([
         ("gen-dev", json!({ "image_prompt": "%%%" }), vec!["body.image_prompt value_error"]),
         ("gen-dev", json!({ "image_prompt": "" }), vec!["body.image_prompt value_error"]),
@@ -112,21 +108,7 @@ async fn each_invalid_image_has_its_location_and_type() {
             json!({ "image_prompt": "https://example.com/a.png" }),
             vec!["body.image_prompt value_error"],
         ),
-        (
-            "gen-dev",
-            json!({ "image_prompt": truncated(ImageFormat::Png) }),
-            vec!["body.image_prompt value_error"],
-        ),
-        (
-            "gen-dev",
-            json!({ "image_prompt": truncated(ImageFormat::Jpeg) }),
-            vec!["body.image_prompt value_error"],
-        ),
-        (
-            "gen-dev",
-            json!({ "image_prompt": truncated(ImageFormat::WebP) }),
-            vec!["body.image_prompt value_error"],
-        ),
+        ("gen-dev", json!({ "image_prompt": truncated }), vec!["body.image_prompt value_error"]),
         (
             "gen-pro-1.0-fill",
             json!({ "image": square, "mask": png(64, 63) }),
@@ -158,46 +140,11 @@ async fn each_invalid_image_has_its_location_and_type() {
         ),
         (
             "gen-tools/vto-v1",
-            json!({ "people": [{ "photo": truncated(ImageFormat::Png) }] }),
+            json!({ "people": [{ "photo": truncated }] }),
             vec!["body.people.0.photo value_error"],
         ),
     ])
     .await;
-}
-
-#[tokio::test]
-async fn truncated_images_are_rejected_wherever_they_end() {
-    let bench = Bench::new().await;
-    for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP] {
-        let bytes = STANDARD.decode(image(format, 300, 200)).unwrap();
-        let whole = bytes.len();
-        for length in [16, 100, whole / 2, whole * 9 / 10, whole - 20, whole - 2, whole - 1] {
-            for path in ["gen-tools/deblur-v1", "gen-tools/outpainting-v1"] {
-                let body = json!({ "image": STANDARD.encode(&bytes[..length]) });
-                let found = bench.post(&format!("/v1/{path}"), &body).await.violations();
-                let expected = [("body.image".to_owned(), "value_error".to_owned())];
-                assert_eq!(found, expected, "{path}: {length} of {whole} bytes of {format:?}");
-            }
-        }
-    }
-}
-
-#[tokio::test]
-async fn deblur_accepts_at_most_four_megapixels() {
-    let bench = Bench::new().await;
-    let refused =
-        bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": announcing(2048, 2049) })).await;
-    assert!(
-        refused.json()["detail"][0]["msg"].as_str().unwrap().contains("exceeds the limit"),
-        "{refused:?}"
-    );
-    // This one has an allowed size, and fails because its data is missing.
-    let larger =
-        bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": announcing(2048, 2048) })).await;
-    assert!(
-        larger.json()["detail"][0]["msg"].as_str().unwrap().contains("could not decode the image"),
-        "{larger:?}"
-    );
 }
 
 #[tokio::test]

@@ -28,6 +28,9 @@ pub static PNG: LazyLock<Vec<u8>> = LazyLock::new(|| png(8, 6, 90));
 /// A mask of this size does not fit the other images.
 pub static TALL_PNG: LazyLock<Vec<u8>> = LazyLock::new(|| png(6, 8, 90));
 
+/// Exactly four megapixels.
+pub static FULL_PNG: LazyLock<Vec<u8>> = LazyLock::new(|| png(2048, 2048, 90));
+
 /// More than four megapixels.
 pub static LARGE_PNG: LazyLock<Vec<u8>> = LazyLock::new(|| png(2049, 2048, 90));
 
@@ -56,6 +59,7 @@ pub static LENIENT: LazyLock<Vec<String>> = LazyLock::new(|| {
         format!("DATA:image/jpeg;base64,{jpeg}"),
         format!("data:application/octet-stream;base64,{jpeg}"),
         STANDARD.encode(GIF),
+        STANDARD.encode("8BPS\0\x01 and so on"),
         STANDARD.encode(&PNG[..PNG.len() - 12]),
     ]);
     texts

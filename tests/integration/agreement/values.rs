@@ -3,7 +3,9 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::images::{self, BROKEN_URLS, LARGE_PNG, LENIENT, NO_IMAGES, TALL_PNG, TEXTS, URLS};
+use super::images::{
+    self, BROKEN_URLS, FULL_PNG, LARGE_PNG, LENIENT, NO_IMAGES, TALL_PNG, TEXTS, URLS,
+};
 use imagekiln::{Field, FieldKind, Limits, Operation};
 
 /// Values that the field accepts, most of them at its limits.
@@ -88,7 +90,8 @@ pub fn any(field: &Field) -> Vec<Value> {
         FieldKind::Image { max_megapixels, .. } => {
             values.extend(NO_IMAGES.into_iter().chain(URLS).map(Value::from));
             values.push(json!(STANDARD.encode(&*TALL_PNG)));
-            values.extend(max_megapixels.map(|_| json!(STANDARD.encode(&*LARGE_PNG))));
+            let sizes = max_megapixels.into_iter().flat_map(|_| [&*FULL_PNG, &*LARGE_PNG]);
+            values.extend(sizes.map(|image| json!(STANDARD.encode(image))));
         }
         _ => {}
     }
@@ -114,7 +117,7 @@ fn integer_or_float(field: &Field, number: f64) -> Value {
 }
 
 /// Each limit and its neighbours, as integers and with a fraction.
-fn numbers(limits: &Limits) -> Vec<Value> {
+pub fn numbers(limits: &Limits) -> Vec<Value> {
     let step = limits.multiple_of.unwrap_or(1.0);
     let ends = [limits.minimum, limits.maximum].into_iter().flatten();
     let near = ends.flat_map(|end| [0.0, step, -step, 1.0, -1.0, 0.5, 1e-9].map(|by| end + by));
@@ -126,7 +129,7 @@ fn numbers(limits: &Limits) -> Vec<Value> {
 }
 
 /// Texts at the limits of the length, which counts characters and not bytes.
-fn lengths(field: &Field) -> Vec<String> {
+pub fn lengths(field: &Field) -> Vec<String> {
     let ends = [field.limits.min_length, field.limits.max_length].into_iter().flatten();
     let near = ends.flat_map(|end| [end.saturating_sub(1), end, end + 1]);
     let start = if field.kind == FieldKind::Address { "https://a.example/" } else { "" };

@@ -35,27 +35,6 @@ async fn text_declared_as_base64_cannot_add_fields() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn base64_is_sent_without_whitespace() {
-    let text = STANDARD.encode(PNG);
-    let (front, back) = text.split_at(76);
-    let service = ScriptedServer::start().await;
-    service.reply(samples::accepted(&service, "t1"));
-    let request = fox()
-        .input_image(ImageInput::base64(format!("{front}\r\n{back}\n")))
-        .input_image_2(ImageInput::base64(format!(" data:image/png;base64,\n{front} {back}")))
-        .input_image_3(ImageInput::base64(text.trim_end_matches('=')))
-        .extra("input_image_4", format!("{front}\t{back}"));
-
-    let _ = client(&service).submit(request).await.unwrap();
-
-    let body = service.only_request().json();
-    assert_eq!(body["input_image"], text);
-    assert_eq!(body["input_image_2"], format!("data:image/png;base64,{text}"));
-    assert_eq!(body["input_image_3"], text.trim_end_matches('='));
-    assert_eq!(body["input_image_4"], text);
-}
-
 #[derive(Debug, Clone)]
 enum Image {
     Text(String),

@@ -10,7 +10,7 @@ use tokio::{
 use super::{
     hold_clock,
     received::Received,
-    reply::{End, Reading, Reply},
+    reply::{AT_ONCE, End, Reading, Reply},
     scripted::Shared,
 };
 
@@ -51,9 +51,7 @@ impl Connection {
         match reply.reading {
             Reading::HeadOnly => {}
             Reading::Whole => {
-                // The system may hold back the rest of a large body for a moment, in which neither
-                // side makes progress.
-                let _held = (length > 64 * 1024).then(hold_clock);
+                let _held = (length > AT_ONCE).then(hold_clock);
                 let body = self.take(length).await?;
                 shared.read(index, &body, length);
             }
@@ -70,9 +68,18 @@ impl Connection {
                 shared.read(index, &body, length);
             }
         }
+        let held = reply.is_large().then(hold_clock);
         self.stream.write_all(&bytes).await?;
+        if held.is_some() && reply.end != End::Reset {
+            assert!(reply.pieces.is_none() && reply.end != End::Silence, "the clock must go on");
+            // The client leaves when it has read everything, or no longer wants it.
+            self.stream.shutdown().await?;
+            while self.stream.read(&mut [0; 4096]).await? > 0 {}
+            return Ok(false);
+        }
         if let Some(pieces) = &mut reply.pieces {
             while let Some(piece) = pieces.recv().await {
+                let _held = (piece.len() > AT_ONCE).then(hold_clock);
                 self.stream.write_all(&piece).await?;
             }
         }

@@ -3,6 +3,10 @@
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+/// Loopback delivers this many bytes before `write` returns. It may hold back what is left of more
+/// for a moment, in which neither side makes progress, so a paused clock would jump.
+pub(super) const AT_ONCE: usize = 48 * 1024;
+
 /// A scripted reply: how much of the request to read, what to write, and what to do with the
 /// connection.
 pub struct Reply {
@@ -172,6 +176,11 @@ impl Reply {
         (self, Pace(sender))
     }
 
+    /// The clock is held until a client has received a large reply, and then the connection ends.
+    pub(super) fn is_large(&self) -> bool {
+        self.body.len() > AT_ONCE
+    }
+
     /// Returns the bytes on the wire.
     pub fn bytes(&self) -> Vec<u8> {
         if self.head.is_empty() {
@@ -183,7 +192,9 @@ impl Reply {
             Length::Omitted => None,
         };
         let length = length.map_or(String::new(), |length| format!("Content-Length: {length}\r\n"));
-        [self.head.as_bytes(), length.as_bytes(), b"\r\n", &self.body].concat()
+        let last = self.is_large() && self.end == End::KeepOpen;
+        let end = if last { "Connection: close\r\n\r\n" } else { "\r\n" };
+        [self.head.as_bytes(), length.as_bytes(), end.as_bytes(), &self.body].concat()
     }
 }
 

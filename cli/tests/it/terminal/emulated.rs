@@ -229,8 +229,12 @@ impl Drop for Terminal {
 
 /// A shell that runs this command. A command of the bench names its whole environment.
 fn led(command: &Command) -> Command {
-    let mut leader = Command::new("sh");
-    leader.args(["-c", LEADER, "sh"]).arg(command.get_program()).args(command.get_args());
+    let mut leader = Command::new("env");
+    // If SIGINT was ignored when the tests started, a shell can't change that for the program.
+    if cfg!(target_os = "linux") {
+        leader.arg("--default-signal=INT");
+    }
+    leader.args(["sh", "-c", LEADER, "sh"]).arg(command.get_program()).args(command.get_args());
     leader.env_clear();
     for (name, value) in command.get_envs() {
         match value {
