@@ -122,8 +122,9 @@ async fn clients_that_never_read_are_disconnected() {
 #[tokio::test(start_paused = true)]
 async fn http2_clients_that_open_no_window_are_disconnected() {
     let bench = bench().await;
-    // A picture of more than one frame, which is as much as is buffered.
-    let body = json!({ "prompt": "x", "width": 512, "height": 512, "output_format": "png" });
+    // A picture of more than one frame, which is as much as is buffered, and of less than loopback
+    // delivers at once.
+    let body = json!({ "prompt": "x", "width": 192, "height": 192, "output_format": "png" });
     let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &body).await).await;
     for (window, arrives) in [(64, false), (1 << 20, true)] {
         let client = Client::builder(TokioExecutor::new())

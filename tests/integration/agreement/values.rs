@@ -90,7 +90,7 @@ pub fn any(field: &Field) -> Vec<Value> {
         FieldKind::Image { max_megapixels, .. } => {
             values.extend(NO_IMAGES.into_iter().chain(URLS).map(Value::from));
             values.push(json!(STANDARD.encode(&*TALL_PNG)));
-            let sizes = max_megapixels.into_iter().flat_map(|_| [&*FULL_PNG, &*LARGE_PNG]);
+            let sizes = max_megapixels.iter().flat_map(|_| [&*FULL_PNG, &*LARGE_PNG]);
             values.extend(sizes.map(|image| json!(STANDARD.encode(image))));
         }
         _ => {}

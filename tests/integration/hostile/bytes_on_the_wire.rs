@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
 
 use crate::support::{
-    samples::{self, PNG, assert_kind, client, fox},
+    samples::{self, PNG, assert_kind, client},
     scripted::ScriptedServer,
 };
 use imagekiln::{ErrorKind, ImageInput, Request, Submit, find_operation, types::Gen2Pro};

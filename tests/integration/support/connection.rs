@@ -48,6 +48,7 @@ impl Connection {
         shared: &Shared,
     ) -> io::Result<bool> {
         let bytes = reply.bytes();
+        let is_large = reply.is_large();
         match reply.reading {
             Reading::HeadOnly => {}
             Reading::Whole => {
@@ -68,7 +69,7 @@ impl Connection {
                 shared.read(index, &body, length);
             }
         }
-        let held = reply.is_large().then(hold_clock);
+        let held = is_large.then(hold_clock);
         self.stream.write_all(&bytes).await?;
         if held.is_some() && reply.end != End::Reset {
             assert!(reply.pieces.is_none() && reply.end != End::Silence, "the clock must go on");
