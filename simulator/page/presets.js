@@ -73,8 +73,9 @@ export function presets(context) {
       ({ name }) => name,
       (preset) => make(preset, context),
       (item, preset) => {
-        const isOn = activeRules(preset, context).length === preset.rules.length;
-        item.firstElementChild.setAttribute("aria-pressed", isOn);
+        const active = activeRules(preset, context).length;
+        const isOn = active === preset.rules.length;
+        item.firstElementChild.setAttribute("aria-pressed", active > 0 && !isOn ? "mixed" : isOn);
       },
     );
   return { element, update };

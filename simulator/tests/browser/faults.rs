@@ -127,6 +127,14 @@ async fn a_preset_adds_and_removes_its_rules(stage: &Stage<'_>) {
         browser.wait(&format!("{pressed} === 'false'")).await;
         assert_eq!(bench.sim.faults().rules(), [], "{name}");
     }
+    bench.sim.faults().add("html-502:0.300").unwrap();
+    let preset = ".presets [data-key='Failing gateway'] button";
+    let pressed =
+        |state: &str| format!("document.querySelector({preset:?}).ariaPressed === {state:?}");
+    browser.wait(&pressed("mixed")).await;
+    browser.click(preset).await;
+    browser.wait(&pressed("true")).await;
+    assert_eq!(bench.sim.faults().rules().len(), 2);
 }
 
 async fn an_invalid_rule_or_value_is_explained_beside_its_field(stage: &Stage<'_>) {
