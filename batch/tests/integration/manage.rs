@@ -6,7 +6,7 @@ use imagekiln_batch::{ErrorKind, State};
 use imagekiln_testbed::Trial;
 use tokio::{sync::Notify, time};
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, state};
+use crate::support::{Backend, FAST, Fixture, PRICE, assert_equal, both, job, jobs, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -79,7 +79,7 @@ async fn a_claimed_job_can_be_forgotten(backend: Backend) {
     let (report, ()) = tokio::join!(batch.run(), async {
         is_active.notified().await;
         ledger.forget("1").await.unwrap();
-        fixture.simulator.clock().set_speed(1000.0);
+        fixture.simulator.clock().set_speed(FAST);
     });
     assert_eq!((report.unwrap().count(State::Saved), fixture.accepted()), (1, 1));
     assert_eq!(

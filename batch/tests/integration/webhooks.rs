@@ -9,7 +9,9 @@ use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 use tokio::{net::TcpListener, sync::Notify, time};
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, state};
+use crate::support::{
+    Backend, FAST, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, state,
+};
 
 const SECRET: &str = "a webhook secret of the tests";
 
@@ -150,7 +152,7 @@ async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
     let (report, ()) = tokio::join!(batch.resume(), async {
         is_active.notified().await;
         callbacks.receive(&token, &event).await.unwrap();
-        fixture.simulator.clock().set_speed(1000.0);
+        fixture.simulator.clock().set_speed(FAST);
     });
     assert_eq!((report.unwrap().count(State::Saved), fixture.accepted()), (2, 2));
     assert_eq!(
