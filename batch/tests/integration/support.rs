@@ -19,8 +19,8 @@ use tokio::runtime::Handle;
 /// The cost of a request of [`job`] in credits.
 pub const PRICE: f64 = 3.0;
 
-/// A speed of the simulator's clock at which deliveries stay valid for half a minute, because a busy
-/// machine takes seconds to fetch them.
+/// A speed of the simulator's clock at which deliveries stay valid for half a minute, because a
+/// busy machine takes seconds to fetch them.
 pub const FAST: f64 = 20.0;
 
 /// The database of a test.
