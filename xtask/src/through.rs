@@ -1,4 +1,4 @@
-//! The files of a package that a call passes through: those with a function that it runs.
+//! The files that a call passes through: those with a function that it runs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,8 +15,8 @@ use crate::{process, repository};
 /// Where a function is: its file, its line and its column.
 type Function = (String, u64, u64);
 
-/// Returns how many functions a test runs in each file of its package, besides those that another
-/// test runs. The compiler counts, so calls through traits and generic code are found.
+/// Returns how many functions a test runs in each file, besides those that another test runs. The
+/// compiler counts, so calls through traits and generic code are found.
 pub fn files(package: &str, test: &str, without: Option<&str>) -> Result<BTreeMap<String, usize>> {
     let mut functions = functions(package, test)?;
     if let Some(without) = without {
@@ -77,7 +77,7 @@ fn tool(root: &Path, name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Returns the functions in `src` of a package, or made by its build script, that were called.
+/// Returns the functions that were called, of those in the `src` folders of the repository.
 fn called(coverage: &Value, root: &Path) -> BTreeSet<Function> {
     let functions = coverage["data"][0]["functions"].as_array().into_iter().flatten();
     let functions = functions.filter(|function| function["count"] != 0).filter_map(|function| {
@@ -89,4 +89,30 @@ fn called(coverage: &Value, root: &Path) -> BTreeSet<Function> {
     let is_source = |path: &str| path.starts_with("src/") || path.contains("/src/");
     let functions = functions.filter(|(path, _, _)| is_source(path));
     functions.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_called_functions_of_sources_count() {
+        let function = |count: u64, path: &str| {
+            let regions = [[7, 5, 9, 6]];
+            json!({ "count": count, "filenames": [path], "regions": regions })
+        };
+        let functions = [
+            function(2, "/repo/src/task/mod.rs"),
+            function(0, "/repo/src/task/poll.rs"),
+            function(1, "/repo/simulator/src/lib.rs"),
+            function(1, "/repo/tests/main.rs"),
+            function(1, "/registry/src/crate/lib.rs"),
+        ];
+        let coverage = json!({ "data": [{ "functions": functions }] });
+        let expected =
+            ["simulator/src/lib.rs", "src/task/mod.rs"].map(|path| (path.to_owned(), 7, 5));
+        assert_eq!(called(&coverage, Path::new("/repo")), expected.into());
+    }
 }

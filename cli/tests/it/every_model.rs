@@ -119,20 +119,18 @@ fn words(
     words
 }
 
-/// The images in unlisted fields without which the program refuses to pay for the model.
-fn unlisted_images(model: &Operation) -> Vec<String> {
+/// Unlisted fields: the images without which the program refuses to pay for the model, and a second
+/// of video, which is painted soonest.
+fn unlisted(model: &Operation) -> Vec<String> {
     let count = match model.name {
         name if name.contains("vto") => 2,
         name if ["outpainting", "depth", "canny"].iter().any(|word| name.contains(word)) => 1,
         _ => 0,
     };
     let image = |number| ["--extra-image".to_owned(), format!("image_{number}=image.png")];
-    (0..count).flat_map(image).collect()
-}
-
-/// A video of a second is painted soonest.
-fn short(model: &Operation) -> &'static [&'static str] {
-    if model.name.ends_with("-video") { &["--extra", "duration=1"] } else { &[] }
+    let second =
+        model.name.ends_with("-video").then(|| ["--extra", "duration=1"].map(str::to_owned));
+    (0..count).map(image).chain(second).flatten().collect()
 }
 
 /// Runs a command and returns the request that the simulator received.
@@ -181,8 +179,7 @@ fn every_model_runs_with_the_required_fields() {
         if model.fields.is_empty() {
             words.extend(["--extra", "width=80", "--extra", "height=72"].map(str::to_owned));
         }
-        words.extend(unlisted_images(model));
-        words.extend(short(model).iter().map(|&word| word.to_owned()));
+        words.extend(unlisted(model));
         run(&bench, model, &words);
     }
 }
@@ -197,9 +194,8 @@ fn every_model_runs_with_all_fields() {
         words.extend(
             ["--extra", "not_shown=[1, true]", "--extra", "a_text=not JSON"].map(str::to_owned),
         );
-        let images = unlisted_images(model);
-        words.extend(images.clone());
-        words.extend(short(model).iter().map(|&word| word.to_owned()));
+        let unlisted = unlisted(model);
+        words.extend(unlisted.clone());
         let request = run(&bench, model, &words);
         for field in model.fields {
             assert_sent(model, field, &request[field.name]);
@@ -209,7 +205,7 @@ fn every_model_runs_with_all_fields() {
         let others = request.as_object().unwrap().len() - model.fields.len();
         assert_eq!(
             others,
-            2 + (images.len() + short(model).len()) / 2,
+            2 + unlisted.len() / 2,
             "{model} sent fields that were not set: {request}"
         );
     }

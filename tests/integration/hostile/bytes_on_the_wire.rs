@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
 
 use crate::support::{
-    samples::{self, PNG, assert_kind, client},
+    samples::{self, PNG, assert_kind, client, fox},
     scripted::ScriptedServer,
 };
 use imagekiln::{ErrorKind, ImageInput, Request, Submit, find_operation, types::Gen2Pro};
@@ -33,6 +33,24 @@ async fn text_declared_as_base64_cannot_add_fields() {
         let body = service.only_request().json();
         assert_eq!(body, json!({ name: INJECTION }));
     }
+}
+
+/// The property below has base64 alone, in an image.
+#[tokio::test(start_paused = true)]
+async fn base64_in_a_data_url_or_a_text_field_is_sent_without_whitespace() {
+    let text = STANDARD.encode(PNG);
+    let (front, back) = text.split_at(76);
+    let service = ScriptedServer::start().await;
+    service.reply(samples::accepted(&service, "t1"));
+    let request = fox()
+        .input_image(ImageInput::base64(format!(" data:image/png;base64,\n{front} {back}")))
+        .extra("input_image_2", format!("{front}\t{back}"));
+
+    let _ = client(&service).submit(request).await.unwrap();
+
+    let body = service.only_request().json();
+    assert_eq!(body["input_image"], format!("data:image/png;base64,{text}"));
+    assert_eq!(body["input_image_2"], text);
 }
 
 #[derive(Debug, Clone)]

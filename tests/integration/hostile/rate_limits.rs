@@ -1,15 +1,17 @@
 //! Status code 429 for a submission: it was not processed, so the client sends it again when the
 //! service allows.
 
+use std::time::SystemTime;
+
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, assert_kind, client, fox, seconds},
+    samples::{self, assert_kind, client, fox, picture, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::ErrorKind;
+use imagekiln::{ErrorKind, Picture};
 
 /// Asserts the duration of the wait: at least as long as requested, at most a quarter longer.
 #[track_caller]
@@ -20,6 +22,11 @@ fn assert_waited(started: Instant, range: std::ops::RangeInclusive<u64>) {
 
 fn busy() -> Reply {
     Reply::json(429, &json!({ "detail": "too many active tasks" }))
+}
+
+/// Returns the time of the client's clock, derived from the picture of a poll.
+fn now_by(picture: &Picture) -> SystemTime {
+    picture.expires_at() - imagekiln::DELIVERY_VALIDITY
 }
 
 #[tokio::test(start_paused = true)]
@@ -35,6 +42,23 @@ async fn retry_after_in_seconds_is_respected() {
     let posts = service.posts();
     assert_eq!(posts.len(), 2);
     assert_eq!(posts[0].body, posts[1].body);
+    service.assert_every_request_has_the_key();
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_after_as_a_date_is_respected() {
+    let service = ScriptedServer::start().await;
+    let client = client(&service);
+    let now = now_by(&picture(&client, &service, &service).await);
+    let date = httpdate::fmt_http_date(now + seconds(40));
+    service.reply(busy().header("Retry-After", &date)).reply(samples::accepted(&service, "t2"));
+    let started = Instant::now();
+
+    let _ = client.submit(fox()).await.unwrap();
+
+    // HTTP dates have no fractions of a second.
+    assert_waited(started, 39..=45);
+    assert_eq!(service.posts().len(), 2);
     service.assert_every_request_has_the_key();
 }
 

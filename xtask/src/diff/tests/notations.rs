@@ -7,7 +7,10 @@ use super::{exchange, there_and_back};
 /// Schemas that are equal to the first of their row.
 fn equal() -> Value {
     let string = json!({ "type": "string" });
-    let of = |field: Value, required: &[&str]| json!({ "type": "object", "properties": { "f": field }, "required": required });
+    let of = |field: Value, required: &[&str]| {
+        let properties = json!({ "f": field });
+        json!({ "type": "object", "properties": properties, "required": required })
+    };
     let tuple = json!([{ "type": "string" }, { "type": "integer" }]);
     json!([
         // Null.

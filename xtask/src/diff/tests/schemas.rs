@@ -50,8 +50,14 @@ fn fields() -> Value {
 /// Pairs of schemas of a request and of a response.
 fn bodies() -> Value {
     let (string, null) = (json!({ "type": "string" }), json!({ "type": ["string", "null"] }));
-    let of = |field: &Value, required: &[&str]| json!({ "type": "object", "properties": { "f": field }, "required": required });
-    let alternative = |name: &str| json!({ "properties": { "id": string, name: string }, "required": ["id", name] });
+    let of = |field: &Value, required: &[&str]| {
+        let properties = json!({ "f": field });
+        json!({ "type": "object", "properties": properties, "required": required })
+    };
+    let alternative = |name: &str| {
+        let properties = json!({ "id": string, name: string });
+        json!({ "properties": properties, "required": ["id", name] })
+    };
     json!([
         [{ "type": "object" }, of(&string, &[])],
         [{ "type": "object" }, of(&string, &["f"])],
