@@ -7,26 +7,28 @@ mod support;
 
 use std::env;
 
-use imagekiln::{Unfinished, journal::FileJournal, types::Gen2Pro};
+use imagekiln::{Unfinished, journal::Directory, types::Gen2Pro};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (builder, _simulator) = support::builder().await?;
-    let path = env::temp_dir().join("imagekiln-tasks.jsonl");
+    let path = env::temp_dir().join("imagekiln-submissions");
 
-    let client = builder.clone().journal(FileJournal::open(&path)?).build()?;
-    let task = client.submit(Gen2Pro::new("a red fox in the snow").seed(7)).await?;
+    let client = builder.clone().journal(Directory::open(&path)?).build()?;
+    let request = Gen2Pro::new("a red fox in the snow").seed(7);
+    let task = client.submit_for(request, "fox-7").await?;
     println!("submitted {}", task.id());
     // The first run ends here, before the picture is ready.
     drop((task, client));
 
-    let client = builder.journal(FileJournal::open(&path)?).build()?;
+    let client = builder.journal(Directory::open(&path)?).build()?;
     for unfinished in client.resume().await? {
         match unfinished {
-            Unfinished::Task(task) => {
-                let target = env::temp_dir().join(format!("fox-{}.jpg", task.id()));
+            Unfinished::Task(task, record) => {
+                let name = record.intent().label().unwrap_or("fox").to_owned();
+                let target = env::temp_dir().join(format!("{name}.jpg"));
                 let saved = task.wait().await?.save(target).await?;
-                println!("resumed {}: {} ({} bytes)", task.id(), saved.path.display(), saved.bytes);
+                println!("resumed {name}: {} ({} bytes)", saved.path.display(), saved.bytes);
             }
             other => println!("check the service's usage: {other:?}"),
         }

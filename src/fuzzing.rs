@@ -30,7 +30,7 @@ use crate::{
     values::{base64_text, whole},
 };
 
-pub use crate::journal::fuzzing::{ReadJournal, read as read_journal};
+pub use crate::journal::fuzzing::{ReadLog, read as read_log};
 pub use crate::values::whole::Extent;
 
 const LIMIT: Duration = Duration::from_secs(60);

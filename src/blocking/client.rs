@@ -10,7 +10,10 @@ use super::{
 };
 #[cfg(feature = "webhook")]
 use crate::webhook::Event;
-use crate::{ClientBuilder, Error, Operation, Region, Submit, TaskRef, journal::Intent};
+use crate::{
+    ClientBuilder, Error, Operation, Region, Submit, TaskRef,
+    journal::{Origin, Record},
+};
 
 /// A blocking client of the service; see [`blocking`](crate::blocking).
 ///
@@ -23,14 +26,14 @@ pub struct Client {
     background: Arc<Background>,
 }
 
-/// An unfinished entry of the journal, as [`crate::Unfinished`].
+/// A submission in the journal that is not finished, as [`crate::Unfinished`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Unfinished {
-    /// A task that was accepted, and whose picture was not saved.
-    Task(Task),
+    /// A task that was accepted, and whose picture was not saved, with its record.
+    Task(Task, Record),
     /// A submission that the service may have accepted; see [`crate::Unfinished::Unknown`].
-    Unknown(Intent),
+    Unknown(Record),
 }
 
 impl ClientBuilder {
@@ -101,19 +104,20 @@ impl Client {
         self.accepted(async move { client.try_submit(request).await })
     }
 
-    /// Submits a request like [`submit`](Self::submit), with a label for the
-    /// [journal](crate::journal), as [`crate::Client::submit_labelled`].
+    /// Submits a request like [`submit`](Self::submit), and says what for, as
+    /// [`crate::Client::submit_for`].
     ///
     /// # Errors
     ///
     /// The same errors as [`submit`](Self::submit).
-    pub fn submit_labelled(
+    pub fn submit_for(
         &self,
         request: impl Submit,
-        label: impl Into<String>,
+        origin: impl Into<Origin>,
     ) -> Result<Task, Error> {
-        let (client, request, label) = (self.inner.clone(), request.into_request(), label.into());
-        self.accepted(async move { client.submit_labelled(request, label).await })
+        let (client, request) = (self.inner.clone(), request.into_request());
+        let origin = origin.into();
+        self.accepted(async move { client.submit_for(request, origin).await })
     }
 
     fn accepted(
@@ -157,7 +161,7 @@ impl Client {
         Ok(self.of(self.inner.task_in(region, id)?))
     }
 
-    /// Returns the unsettled entries of the journal, oldest first, as [`crate::Client::resume`].
+    /// Returns the submissions in the journal that are not finished, oldest first, as [`crate::Client::resume`].
     ///
     /// # Errors
     ///
@@ -167,13 +171,30 @@ impl Client {
         let client = self.inner.clone();
         let unfinished = self.background.run(async move { client.resume().await })?;
         let unfinished = unfinished.into_iter().map(|entry| match entry {
-            crate::Unfinished::Task(task) => Unfinished::Task(self.of(task)),
-            crate::Unfinished::Unknown(intent) => Unfinished::Unknown(intent),
+            crate::Unfinished::Task(task, record) => Unfinished::Task(self.of(task), record),
+            crate::Unfinished::Unknown(record) => Unfinished::Unknown(record),
         });
         Ok(unfinished.collect())
     }
 
-    /// Removes a task from the journal, as [`crate::Client::settle`].
+    /// Returns the task of a record, as [`crate::Client::task_of_record`]. Sends nothing.
+    pub fn task_of_record(&self, record: &Record) -> Option<Task> {
+        Some(self.of(self.inner.task_of_record(record)?))
+    }
+
+    /// Continues a submission with unknown billing as the task that a person has found, as
+    /// [`crate::Client::adopt`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::adopt`], and kind
+    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    pub fn adopt(&self, record: &Record, task_id: impl Into<String>) -> Result<Task, Error> {
+        let (client, record, id) = (self.inner.clone(), record.clone(), task_id.into());
+        self.accepted(async move { client.adopt(&record, id).await })
+    }
+
+    /// Closes the record of a task in the journal, as [`crate::Client::settle`].
     ///
     /// # Errors
     ///
@@ -184,15 +205,15 @@ impl Client {
         self.background.run(async move { client.settle(&task).await })
     }
 
-    /// Removes an unknown submission from the journal, as [`crate::Client::dismiss`].
+    /// Closes the record of an unknown submission, as [`crate::Client::dismiss`].
     ///
     /// # Errors
     ///
     /// The same errors as [`crate::Client::dismiss`], and kind
     /// [`Settings`](crate::ErrorKind::Settings) in async code.
-    pub fn dismiss(&self, intent: &Intent) -> Result<(), Error> {
-        let (client, intent) = (self.inner.clone(), intent.clone());
-        self.background.run(async move { client.dismiss(&intent).await })
+    pub fn dismiss(&self, record: &Record) -> Result<(), Error> {
+        let (client, record) = (self.inner.clone(), record.clone());
+        self.background.run(async move { client.dismiss(&record).await })
     }
 
     /// Makes every submission of this client and its clones fail instead of being retried, as

@@ -60,10 +60,13 @@ pub enum ErrorKind {
     AddressRefused,
     /// A webhook delivery was rejected, or its event is not about the task. Nothing was done.
     Webhook,
-    /// The journal failed, or refused a submission; see [`journal`](crate::journal). If
+    /// The journal failed; see [`journal`](crate::journal). If
     /// [`Error::billing`](crate::Error::billing) is `NotBilled`, nothing was sent. Otherwise the
     /// task was accepted but is not in the journal.
     Journal,
+    /// The journal refused the submission, for example because a budget is used up. Nothing was
+    /// billed. See [`Error::refusal`](crate::Error::refusal).
+    Refused,
     /// A local file could not be read or written.
     File,
 }
@@ -91,6 +94,7 @@ impl ErrorKind {
             Self::AddressRefused => "address_refused",
             Self::Webhook => "webhook",
             Self::Journal => "journal",
+            Self::Refused => "refused",
             Self::File => "file",
         }
     }

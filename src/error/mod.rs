@@ -39,6 +39,7 @@ struct Details {
     billing_unknown: bool,
     end: Option<WaitEnd>,
     withheld_host: Option<String>,
+    refusal: Option<Source>,
     source: Option<Source>,
 }
 
@@ -60,6 +61,7 @@ impl Error {
             billing_unknown: false,
             end: None,
             withheld_host: None,
+            refusal: None,
             source: None,
         }))
     }
@@ -129,6 +131,15 @@ impl Error {
     pub(crate) fn with_withheld_host(mut self, host: String) -> Self {
         self.0.withheld_host = Some(host);
         self
+    }
+
+    /// Creates the error for a submission that the journal refused. The message has the reason, and
+    /// programs can read its type.
+    pub(crate) fn refused(reason: Source) -> Self {
+        let mut error =
+            Self::new(ErrorKind::Refused, format!("the journal refused the submission: {reason}"));
+        error.0.refusal = Some(reason);
+        error
     }
 
     pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
@@ -276,6 +287,12 @@ impl Error {
             }
             _ => false,
         }
+    }
+
+    /// Returns why the journal refused the submission, for the kind
+    /// [`Refused`](ErrorKind::Refused). The journal of the program knows its type.
+    pub fn refusal(&self) -> Option<&(dyn error::Error + Send + Sync + 'static)> {
+        self.0.refusal.as_deref()
     }
 
     /// Returns the host that is not allowed to receive the key, with its port if it has one, for

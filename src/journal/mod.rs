@@ -6,24 +6,24 @@
 //! the submissions that the service may have accepted. The client never sends those again.
 //!
 //! ```
-//! use imagekiln::{Client, Unfinished, journal::FileJournal};
+//! use imagekiln::{Client, Unfinished, journal::Directory};
 //!
 //! # async fn run() -> Result<(), imagekiln::Error> {
-//! let journal = FileJournal::open("tasks.jsonl")?;
 //! let client = Client::builder()
-//!     .journal(journal)
+//!     .journal(Directory::open("submissions")?)
 //!     .api_key("my key")
 //!     .base_url("https://api.example.com")
 //!     .build()?;
 //! for unfinished in client.resume().await? {
 //!     match unfinished {
-//!         Unfinished::Task(task) => {
-//!             let saved = task.wait().await?.save(format!("{}.jpg", task.id())).await?;
+//!         Unfinished::Task(task, _) => {
+//!             let saved = task.wait().await?.save_in("pictures").await?;
 //!             println!("saved {}", saved.path.display());
 //!         }
-//!         Unfinished::Unknown(intent) => {
-//!             println!("check the usage: {} at {:?}", intent.operation(), intent.at());
-//!             client.dismiss(&intent).await?;
+//!         Unfinished::Unknown(record) => {
+//!             let intent = record.intent();
+//!             println!("check the usage: {:?} at {:?}", intent.label(), intent.at());
+//!             client.dismiss(&record).await?;
 //!         }
 //!         _ => {}
 //!     }
@@ -32,32 +32,77 @@
 //! # }
 //! ```
 
-mod entry;
-mod file;
+mod directory;
+mod hook;
+mod record;
 
-use std::{error, pin::Pin, sync::Arc};
+use std::{error, fmt, pin::Pin, sync::Arc};
 
-pub use self::entry::{Entry, Intent};
-pub use self::file::FileJournal;
+pub use self::directory::{Directory, Listed};
 #[cfg(feature = "__fuzzing")]
-pub(crate) use self::file::fuzzing;
-use crate::TaskRef;
+pub(crate) use self::directory::fuzzing;
+pub(crate) use self::hook::{call, caught};
+pub use self::record::{Intent, Origin, Record, State, Step};
+use crate::{Error, ErrorKind};
 
 /// The return type of the methods of [`Journal`].
-pub type JournalFuture<'a, T> =
-    Pin<Box<dyn Future<Output = Result<T, Box<dyn error::Error + Send + Sync>>> + Send + 'a>>;
+pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
+
+/// Why a journal did not do what it was asked.
+///
+/// `?` turns every other error into [`Failed`](Self::Failed).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The journal does not allow the submission, for example because a budget is used up.
+    /// [`Error::refusal`](crate::Error::refusal) returns the reason, and its type.
+    Refused(Box<dyn error::Error + Send + Sync>),
+    /// The journal could not be read or written.
+    Failed(Box<dyn error::Error + Send + Sync>),
+}
+
+impl<E: Into<Box<dyn error::Error + Send + Sync>>> From<E> for JournalError {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl JournalError {
+    pub(crate) fn into_reason(self) -> Box<dyn error::Error + Send + Sync> {
+        let (Self::Refused(reason) | Self::Failed(reason)) = self;
+        reason
+    }
+
+    /// Returns the error of the client. `message` says what the journal could not do.
+    pub(crate) fn into_error(self, message: &str) -> Error {
+        match self {
+            Self::Refused(reason) => Error::refused(reason),
+            Self::Failed(reason) => Error::new(ErrorKind::Journal, message).with_source(reason),
+        }
+    }
+}
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Refused(reason) | Self::Failed(reason)) = self;
+        reason.fmt(f)
+    }
+}
 
 /// A store for the submissions of a client.
 ///
-/// [`FileJournal`] is a store in a file. Implement this trait to use a database instead.
+/// [`Directory`] is a store in files. Implement this trait to use a database instead: keep a
+/// [`Record`] for each submission, and let [`Record::advance`] decide what follows from a step.
 ///
-/// Writes must be durable when their future completes. A journal belongs to one client and its
-/// clones.
+/// Writes must be durable when their future completes. The client waits for each of them for at
+/// most two minutes. A method that panics, or takes longer, has failed.
+///
+/// [`permit`](Self::permit) has a default. The other methods are required.
 pub trait Journal: Send + Sync {
-    /// Records that a submission is about to be sent.
+    /// Writes the record of a submission that is about to be sent.
     ///
-    /// If this method fails, nothing is sent. A journal can use this to refuse submissions, for
-    /// example to enforce a budget.
+    /// If this method fails, nothing is sent. A journal can [refuse](JournalError::Refused)
+    /// submissions, for example to enforce a budget.
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
 
     /// Permits an attempt to send the submission. The client calls this after it has connected,
@@ -68,25 +113,23 @@ pub trait Journal: Send + Sync {
     /// [`intend`](Self::intend). It must not block. The default permits every attempt.
     ///
     /// The operating system can still suspend the process between this call and the first byte.
-    fn permit(&self, intent: &Intent) -> Result<(), Box<dyn error::Error + Send + Sync>> {
+    fn permit(&self, intent: &Intent) -> Result<(), JournalError> {
         let _ = intent;
         Ok(())
     }
 
-    /// Records the task that the service has accepted. If this method fails, `submit` returns an
-    /// error that contains the task.
-    fn accept<'a>(&'a self, intent: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, ()>;
+    /// Applies a step to the record of a submission, and writes it. `submission` is the
+    /// [id](Intent::id) of its intent.
+    ///
+    /// If an [acceptance](Step::Accepted) can't be written, `submit` returns an error that contains
+    /// the task. Other failures are only logged: the record stays open, and the next run finds out
+    /// the same again. Succeeds if the step changes nothing, and if the journal no longer has the
+    /// record.
+    fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()>;
 
-    /// Removes an intent: the submission was certainly not billed, or the program has
-    /// [dismissed](crate::Client::dismiss) it.
-    fn withdraw<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
-
-    /// Removes a task: its picture was saved, it failed, or the program has
-    /// [settled](crate::Client::settle) it. Succeeds if the journal does not contain the task.
-    fn settle<'a>(&'a self, task: &'a TaskRef) -> JournalFuture<'a, ()>;
-
-    /// Returns all remaining entries, oldest first.
-    fn entries(&self) -> JournalFuture<'_, Vec<Entry>>;
+    /// Returns the records that are not closed, oldest first, without those that another process
+    /// works on.
+    fn open_records(&self) -> JournalFuture<'_, Vec<Record>>;
 }
 
 impl<J: Journal + ?Sized> Journal for Arc<J> {
@@ -94,23 +137,15 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
         (**self).intend(intent)
     }
 
-    fn permit(&self, intent: &Intent) -> Result<(), Box<dyn error::Error + Send + Sync>> {
+    fn permit(&self, intent: &Intent) -> Result<(), JournalError> {
         (**self).permit(intent)
     }
 
-    fn accept<'a>(&'a self, intent: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, ()> {
-        (**self).accept(intent, task)
+    fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
+        (**self).advance(submission, step)
     }
 
-    fn withdraw<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
-        (**self).withdraw(intent)
-    }
-
-    fn settle<'a>(&'a self, task: &'a TaskRef) -> JournalFuture<'a, ()> {
-        (**self).settle(task)
-    }
-
-    fn entries(&self) -> JournalFuture<'_, Vec<Entry>> {
-        (**self).entries()
+    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
+        (**self).open_records()
     }
 }

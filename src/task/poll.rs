@@ -16,11 +16,11 @@ use url::Url;
 use super::{
     Task, TaskRef,
     refusal::{RequestKind, error_of},
-    resume::has_failed,
     update::{Update, read_update},
 };
 use crate::{
     Client, Error, ErrorKind, WaitEnd,
+    journal::Step,
     telemetry::{metrics, spans},
     transport::{
         middleware::{Purpose, Subject},
@@ -110,6 +110,8 @@ async fn poll_in_turn(
     until: Instant,
     span: Span,
 ) -> Result<Update, PollError> {
+    // Taken before the service decides.
+    let at = client.service().clock.now();
     let polled = match permit {
         Some(permit) => {
             get_with(permit, client, task, failures, until).instrument(span.clone()).await
@@ -123,8 +125,8 @@ async fn poll_in_turn(
     if let Some(slots) = client.tasks().slots.as_ref().filter(|_| update.status().is_final()) {
         slots.release(task);
     }
-    if has_failed(update.status()) {
-        client.settle_quietly(task).await;
+    if update.status().is_final() {
+        client.note(task, &Step::Polled { status: update.status().clone(), at }).await;
     }
     Ok(update)
 }

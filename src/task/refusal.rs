@@ -131,9 +131,8 @@ pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> Attempt {
     let error = match why {
         Failure::Refused(refusal) => {
             return Attempt::Failed(
-                Error::new(ErrorKind::Journal, "the journal did not permit the submission")
-                    .with_advice("nothing was billed; the client cancelled the attempt")
-                    .with_source(refusal),
+                Error::refused(refusal)
+                    .with_advice("nothing was billed; the client cancelled the attempt"),
             );
         }
         // The body was not sent completely, so the service had no request to accept.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Billing, Client, Error, ErrorKind, Request,
-    journal::Intent,
+    journal::{self, Intent, JournalError, Step},
     telemetry::{metrics, spans},
     transport::{
         body::{BodyPlan, Permit},
@@ -80,31 +80,33 @@ impl Submission {
         else {
             return self.send(caller).await;
         };
-        journal.intend(intent).await.map_err(|error| {
-            Error::new(ErrorKind::Journal, "could not write the submission to the journal")
-                .with_advice("nothing was sent")
-                .with_source(error)
-        })?;
+        journal::call(|| journal.intend(intent)).await.map_err(not_written)?;
         let sent = self.send(caller).await;
-        match &sent {
-            Ok(Accepted { task, .. }) => journal.accept(intent, task).await.map_err(|error| {
+        let step = match &sent {
+            Ok(Accepted { task, .. }) => Step::Accepted(task.clone()),
+            Err(error) if error.billing() == Billing::NotBilled => Step::NotBilled,
+            // The record stays in the journal as a submission with unknown billing.
+            Err(_) => return sent,
+        };
+        let written = journal::call(|| journal.advance(intent.id(), &step)).await;
+        match (sent, written) {
+            (Ok(Accepted { task, .. }), Err(error)) => {
                 let message = "the service accepted the task, but the journal could not record it";
-                Error::new(ErrorKind::Journal, message)
-                    .with_task(task)
-                    .with_advice(
-                        "the task continues and is billed; keep its reference to resume it",
-                    )
-                    .with_source(error)
-            })?,
-            Err(error) if error.billing() == Billing::NotBilled => {
-                if let Err(error) = journal.withdraw(intent).await {
+                Err(error
+                    .into_error(message)
+                    .with_task(&task)
+                    .with_advice("the task continues and is billed; keep its reference to resume it"))
+            }
+            (Ok(Accepted { task, answer }), Ok(())) => {
+                Ok(Accepted { task: task.of_submission(intent.id()), answer })
+            }
+            (Err(refused), written) => {
+                if let Err(error) = written {
                     tracing::warn!(%error, "could not remove a submission from the journal");
                 }
+                Err(refused)
             }
-            // The intent stays in the journal as a submission with unknown billing.
-            Err(_) => {}
         }
-        sent
     }
 
     /// Sends the request until the service has processed it, or may have.
@@ -154,7 +156,10 @@ impl Submission {
     fn permit(&self) -> Option<Permit> {
         let journal = Arc::clone(self.client.tasks().settings.journal.as_ref()?);
         let intent = self.intent.clone()?;
-        Some(Box::new(move || journal.permit(&intent)))
+        Some(Box::new(move || {
+            let permitted = journal::caught(|| journal.permit(&intent)).flatten();
+            permitted.map_err(JournalError::into_reason)
+        }))
     }
 
     async fn attempt(&self, attempt: u32) -> Result<Response, Attempt> {
@@ -200,6 +205,11 @@ impl Submission {
             .with_status(status)
             .with_request_id(response.request_id(&redaction)))
     }
+}
+
+/// Nothing was sent.
+fn not_written(error: JournalError) -> Error {
+    error.into_error("could not write the submission to the journal").with_advice("nothing was sent")
 }
 
 /// Returns the accepted task, even if the journal could not record it.

@@ -11,7 +11,9 @@ use super::{
     submissions::InFlight,
 };
 use crate::{
-    Client, Error, ErrorKind, Request, Submit, journal::Intent, telemetry::spans,
+    Client, Error, ErrorKind, Request, Submit,
+    journal::{Intent, Origin},
+    telemetry::spans,
     transport::body::BodyPlan,
 };
 
@@ -19,7 +21,7 @@ impl Client {
     /// Submits a request and returns its task once the service has accepted it.
     ///
     /// This is the only method that sends the POST, apart from [`try_submit`](Self::try_submit) and
-    /// [`submit_labelled`](Self::submit_labelled).
+    /// [`submit_for`](Self::submit_for).
     ///
     /// Dropping the future does not cancel the submission, which may already be billed. The
     /// submission completes in its own task, and [`drain`](Self::drain) returns the accepted task.
@@ -37,7 +39,7 @@ impl Client {
     /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
     ///   [`Reply`](ErrorKind::Reply): depends on when and how the submission failed.
     pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.submit_in_span(request.into_request(), true, None).await
+        self.submit_in_span(request.into_request(), true, Origin::default()).await
     }
 
     /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
@@ -48,36 +50,44 @@ impl Client {
     /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and
     /// nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
     pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.submit_in_span(request.into_request(), false, None).await
+        self.submit_in_span(request.into_request(), false, Origin::default()).await
     }
 
-    /// Submits a request like [`submit`](Self::submit), with a label that the
-    /// [journal](crate::journal) receives in [`Intent::label`](crate::journal::Intent::label).
+    /// Submits a request like [`submit`](Self::submit), and says what for: a text, which becomes the
+    /// label, or a [`Origin`].
     ///
-    /// The journal can use the label to find what the submission is for, for example a row of a
-    /// database. The label is written to the journal and never sent. Without a journal it has no
-    /// effect.
+    /// The origin is written to the [journal](crate::journal) and never sent. After a crash,
+    /// [`resume`](Self::resume) returns it. Without a journal it has no effect.
+    ///
+    /// ```
+    /// # use imagekiln::{Client, Error, journal::Origin, types::Gen2Pro};
+    /// # async fn submit(client: Client) -> Result<(), Error> {
+    /// let request = Gen2Pro::new("a red fox in the snow").seed(7);
+    /// let task = client.submit_for(request, Origin::new("fox-7").target("fox-7.png")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
     /// The same errors as [`submit`](Self::submit).
-    pub async fn submit_labelled(
+    pub async fn submit_for(
         &self,
         request: impl Submit,
-        label: impl Into<String>,
+        origin: impl Into<Origin>,
     ) -> Result<Task, Error> {
-        self.submit_in_span(request.into_request(), true, Some(label.into())).await
+        self.submit_in_span(request.into_request(), true, origin.into()).await
     }
 
     async fn submit_in_span(
         &self,
         request: Request,
         waits_for_slot: bool,
-        label: Option<String>,
+        origin: Origin,
     ) -> Result<Task, Error> {
         let span = spans::submit(request.operation().name);
         spans::run(span.clone(), async {
-            let outcome = self.submit_request(request, waits_for_slot, label, &span).await;
+            let outcome = self.submit_request(request, waits_for_slot, origin, &span).await;
             match &outcome {
                 Ok(_) => tracing::info!("submission accepted"),
                 Err(error) => {
@@ -94,7 +104,7 @@ impl Client {
         &self,
         mut request: Request,
         waits_for_slot: bool,
-        label: Option<String>,
+        origin: Origin,
         span: &Span,
     ) -> Result<Task, Error> {
         let operation = request.operation();
@@ -114,7 +124,7 @@ impl Client {
             false => self.try_slot(),
         };
         let slot = slot.map_err(|error| error.with_operation(operation.name))?;
-        let submission = self.submission(request, plan, slot, base.clone(), label, span);
+        let submission = self.submission(request, plan, slot, base.clone(), origin, span);
         let (caller, outcome) = caller::connect(&self.tasks().submissions);
         tokio::spawn(submission.run(caller).instrument(span.clone()));
         let error = match deadline.limit(outcome).await {
@@ -134,12 +144,12 @@ impl Client {
         plan: Arc<BodyPlan>,
         slot: Option<OwnedSemaphorePermit>,
         base: Url,
-        label: Option<String>,
+        origin: Origin,
         span: &Span,
     ) -> Submission {
         let journal = self.tasks().settings.journal.as_ref();
         let now = || self.service().clock.now();
-        let intent = journal.map(|_| Intent::new(request.operation().name, now(), label));
+        let intent = journal.map(|_| Intent::new(request.operation().name, now(), origin));
         let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
         let in_flight = InFlight::new(self, request.asks_for_webhook(), intent_id);
         let (client, span) = (self.clone(), span.clone());

@@ -36,6 +36,9 @@ pub struct TaskRef {
     /// Seconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     submitted_at: Option<u64>,
+    /// The id of the submission in the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    submission: Option<String>,
 }
 
 // `cost` is never NaN: JSON cannot represent it, and `with_cost` rejects it.
@@ -61,6 +64,7 @@ impl TaskRef {
             region: None,
             cost: None,
             submitted_at: None,
+            submission: None,
         }
     }
 
@@ -77,6 +81,21 @@ impl TaskRef {
     pub(crate) fn submitted(mut self, at: SystemTime) -> Self {
         self.submitted_at = at.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
         self
+    }
+
+    /// Connects the task with its submission in a [journal](crate::journal), by the id of the
+    /// [`Intent`](crate::journal::Intent). Stores that implement a journal call this when they
+    /// read a task that an earlier version wrote.
+    #[must_use]
+    pub fn of_submission(mut self, id: impl Into<String>) -> Self {
+        self.submission = Some(id.into());
+        self
+    }
+
+    /// Returns the id of the submission in the journal of the client that submitted the task. `None`
+    /// if that client had no journal.
+    pub fn submission(&self) -> Option<&str> {
+        self.submission.as_deref()
     }
 
     /// Returns the id of the task.

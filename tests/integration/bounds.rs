@@ -6,7 +6,7 @@ use imagekiln::{
     Address, Answer, Client, ClientBuilder, Error, FileKind, ImageInput, Picture, PictureStream,
     Request, RetryPolicy, SaveOptions, Saved, Task, TaskRef, TaskStatus, Unfinished, Update,
     Updates, WaitOptions,
-    journal::{FileJournal, Intent},
+    journal::{Directory, Intent, Record},
     middleware::{Outcome, Purpose},
     types::{
         AsyncResponse, Gen2Klein4b, Gen2Pro, Gen3VideoMode, GenDev, GenToolsVtoV2, OutputFormat,
@@ -32,7 +32,7 @@ fn public_types_have_the_expected_auto_traits() {
     is_send_and_sync::<(Task, TaskRef, TaskStatus, Update, Unfinished)>();
     is_send_and_sync::<(Picture, Saved, SaveOptions, WaitOptions, FileKind)>();
     is_send_and_sync::<(Request, Gen2Pro, ImageInput, Address)>();
-    is_send_and_sync::<(FileJournal, Intent)>();
+    is_send_and_sync::<(Directory, Intent, Record)>();
     is_send_and_sync::<(Event, Receiver, Verifier)>();
     is_send_and_sync::<(Answer, AsyncResponse, PollResult, OutputFormat, Gen3VideoMode)>();
     is_send_and_sync::<(RetryPolicy, Purpose, Outcome)>();

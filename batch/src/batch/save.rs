@@ -39,7 +39,7 @@ impl Worker {
         let Some(place) = self.announced(job)? else { return Ok(false) };
         let Some(saved) = place.output.find(&place.key).await? else { return Ok(false) };
         let open = self.ledger.open_job(job.id).await?;
-        let Some(task) = &open.task else { return Ok(false) };
+        let Some(task) = open.task() else { return Ok(false) };
         self.finish(job, &open.request, task, &place, &saved).await?;
         Ok(true)
     }
@@ -100,15 +100,14 @@ impl Worker {
                 return if is_transient && !is_last { Ok(()) } else { Err(error.into()) };
             }
         };
-        // The client has already polled for a new delivery URL.
-        let state = if error.kind() == Kind::Expired { State::Expired } else { job.status.state };
-        self.set_state(job, state, Some(&error.to_string())).await?;
-        match state {
-            State::Expired => Err(End::Finished),
-            _ if !error.is_transient() || is_last => {
-                Err(stop(job, "could not save the picture", error))
-            }
-            _ => Ok(()),
+        if self.has_ended(job, &error).await? {
+            return Err(End::Finished);
+        }
+        match error.kind() {
+            _ if error.is_transient() && !is_last => Ok(()),
+            // A refused delivery URL says nothing about the other pictures.
+            Kind::Delivery if error.status().is_some_and(|status| status < 500) => Err(End::Left),
+            _ => Err(stop(job, "could not save the picture", error)),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Submits a job.
 
+use std::error::Error as _;
+
 use imagekiln::{Billing, ErrorKind as Kind, Request, Task};
 use tokio::sync::MutexGuard;
 
@@ -9,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, State, Template, TemplateFields,
-    ledger::{Admission, Claim, LimitReached, Ticket},
+    ledger::{Admission, Claim, Ticket},
 };
 
 /// The field of the contract for the URL of webhooks.
@@ -22,7 +24,8 @@ impl Worker {
         let _alone = self.admit(job).await?;
         let (request, token) = self.with_callback(request)?;
         let ticket = Ticket { job: job.id, worker: job.worker, token };
-        match self.client.submit_labelled(request, ticket.to_string()).await {
+        let origin = ticket.origin(&job.status.name);
+        match self.client.submit_for(request, origin).await {
             Ok(task) => {
                 self.submitted(job, &task);
                 Ok(task)
@@ -97,10 +100,11 @@ impl Worker {
 
     /// The client withdrew the intent, so the job is queued again.
     async fn not_billed<T>(&self, job: &mut Claim, error: imagekiln::Error) -> Result<T, End> {
-        if let Some(limit) = LimitReached::of(&error) {
-            return Err(End::Limit(limit));
+        if let Some(limit) = refusal(&error) {
+            return Err(End::Limit(*limit));
         }
-        match ledger_error(&error).map(Error::kind) {
+        let ledger_error = refusal(&error).or_else(|| error.source()?.downcast_ref());
+        match ledger_error.map(Error::kind) {
             Some(ErrorKind::Lease) => return Err(End::NotNow),
             // A webhook found its task, or a person removed it.
             Some(ErrorKind::State) => return Err(End::Finished),
@@ -153,7 +157,7 @@ fn token() -> Result<String, Error> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Returns the error with which the ledger refused the submission.
-fn ledger_error(error: &imagekiln::Error) -> Option<&Error> {
-    std::error::Error::source(error)?.downcast_ref()
+/// Returns why the ledger refused the submission.
+fn refusal<T: std::error::Error + 'static>(error: &imagekiln::Error) -> Option<&T> {
+    error.refusal()?.downcast_ref()
 }

@@ -2,8 +2,11 @@
 
 use std::{sync::Weak, time::Duration};
 
-use imagekiln::{Client, Picture, Task};
-use tokio::sync::{Mutex, watch};
+use imagekiln::{Client, Picture, Task, TaskStatus, journal::Record};
+use tokio::{
+    sync::{Mutex, watch},
+    time,
+};
 
 use super::events::Sinks;
 use crate::{
@@ -11,6 +14,11 @@ use crate::{
     ledger::{Claim, LimitReached, Limits},
     output::Output,
 };
+
+/// The pauses before a task is polled again that the service did not find: a part of the service may
+/// not know it yet.
+const NOT_FOUND_PAUSES: [Duration; 4] =
+    [Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8), Duration::from_secs(16)];
 
 pub(super) struct Worker {
     pub(super) client: Client,
@@ -78,8 +86,8 @@ impl Worker {
             let Some(open) = self.ledger.claimed_job(job).await? else {
                 return Err(End::Finished);
             };
-            match open.task {
-                Some(task) => self.client.task(task),
+            match open.record.as_ref().and_then(|record| self.client.task_of_record(record)) {
+                Some(task) => task,
                 None => self.submit(job, open.request).await?,
             }
         };
@@ -90,22 +98,47 @@ impl Worker {
     /// Waits for the picture of an accepted job.
     pub(super) async fn wait(&self, job: &mut Claim, task: &Task) -> Result<Picture, End> {
         use imagekiln::ErrorKind as Kind;
-        let error = match task.wait().await {
-            Ok(picture) => return Ok(picture),
-            Err(error) => error,
-        };
-        let state = match error.kind() {
-            Kind::TaskFailed => State::Failed,
-            Kind::Moderated => State::Moderated,
+        let mut pauses = NOT_FOUND_PAUSES.iter();
+        loop {
+            let error = match task.wait().await {
+                Ok(picture) => return Ok(picture),
+                Err(error) => error,
+            };
+            if self.has_ended(job, &error).await? {
+                return Err(End::Finished);
+            }
+            match (error.kind(), pauses.next()) {
+                (Kind::TaskNotFound, Some(pause)) if !self.is_stopping() => {
+                    time::sleep(*pause).await;
+                }
+                // The other tasks may be faster, and the next run continues this one.
+                (Kind::Deadline | Kind::TaskNotFound | Kind::TaskFailed | Kind::Moderated, _) => {
+                    return Err(End::Left);
+                }
+                _ => return Err(stop(job, "could not poll the task", error)),
+            }
+        }
+    }
+
+    /// Writes why a job has no picture yet. Its record decides whether it will ever have one:
+    /// returns `true` if not.
+    pub(super) async fn has_ended(
+        &self,
+        job: &mut Claim,
+        error: &imagekiln::Error,
+    ) -> Result<bool, Error> {
+        use imagekiln::journal::State as Life;
+        let record = self.ledger.open_job(job.id).await?.record;
+        let state = match record.as_ref().map(Record::state) {
+            Some(Life::Failed(TaskStatus::RequestModerated | TaskStatus::ContentModerated)) => {
+                State::Moderated
+            }
+            Some(Life::Failed(_)) => State::Failed,
+            Some(Life::Expired) => State::Expired,
             _ => job.status.state,
         };
         self.set_state(job, state, Some(&error.to_string())).await?;
-        match error.kind() {
-            Kind::TaskFailed | Kind::Moderated => Err(End::Finished),
-            // The other tasks may be faster, and the service may find this one again.
-            Kind::Deadline | Kind::TaskNotFound => Err(End::Left),
-            _ => Err(stop(job, "could not poll the task", error)),
-        }
+        Ok(matches!(state, State::Moderated | State::Failed | State::Expired))
     }
 
     /// Writes a new state, or a new reason, and reports it.

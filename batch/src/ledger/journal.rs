@@ -1,23 +1,19 @@
 //! The ledger as the journal of a client.
 
-use std::error;
-
 use imagekiln::{
     TaskRef,
-    journal::{Entry, Intent, Journal, JournalFuture},
+    journal::{Intent, Journal, JournalError, JournalFuture, Record, Step},
 };
 
 use super::{
     Ledger,
-    database::Database,
+    database::{Database, Row},
     exactly_one,
-    limits::{Admission, Limits, admission},
+    limits::{Admission, LimitReached, Limits, admission},
     ticket::Ticket,
     workers::lease_lost,
 };
 use crate::{Error, ErrorKind, State};
-
-type BoxError = Box<dyn error::Error + Send + Sync>;
 
 impl Journal for Ledger {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
@@ -29,96 +25,137 @@ impl Journal for Ledger {
             let limits = limits.transpose()?;
             let intend =
                 async move |database: &mut Database| intend(database, &intent, limits).await;
-            Ok(self.transaction(intend).await?)
+            match self.transaction(intend).await? {
+                Some(limit) => Err(JournalError::Refused(limit.into())),
+                None => Ok(()),
+            }
         })
     }
 
-    /// Refuses an attempt of a worker whose lease has expired: other workers may already take its
-    /// job for unknown.
-    fn permit(&self, intent: &Intent) -> Result<(), BoxError> {
+    /// Refuses an attempt of a worker whose lease has expired: another worker may already have
+    /// marked its job as unknown.
+    fn permit(&self, intent: &Intent) -> Result<(), JournalError> {
         let Some(ticket) = Ticket::of(intent) else { return Ok(()) };
         match self.local(ticket.worker) {
             Some(local) if !local.lease.has_expired() => Ok(()),
-            _ => Err(lease_lost().into()),
+            _ => Err(JournalError::Refused(lease_lost().into())),
         }
     }
 
-    fn accept<'a>(&'a self, intent: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, ()> {
-        let (intent_id, task) = (intent.id().to_owned(), task.clone());
+    fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
+        let (submission, step) = (submission.to_owned(), step.clone());
         Box::pin(async move {
-            let accept =
-                async move |database: &mut Database| accept(database, &intent_id, &task).await;
-            Ok(self.transaction(accept).await?)
+            let advance =
+                async move |database: &mut Database| advance(database, &submission, &step).await;
+            Ok(self.transaction(advance).await?)
         })
     }
 
-    fn withdraw<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
-        let intent_id = intent.id().to_owned();
-        Box::pin(async move {
-            let withdraw =
-                async move |database: &mut Database| withdraw(database, &intent_id).await;
-            Ok(self.transaction(withdraw).await?)
-        })
-    }
-
-    fn settle<'a>(&'a self, task: &'a TaskRef) -> JournalFuture<'a, ()> {
-        let id = task.id().to_owned();
-        Box::pin(async move {
-            let settle = async move |database: &mut Database| {
-                // The task may be absent, or settled before.
-                let settle = "UPDATE submissions SET state = 'settled'
-                    WHERE task_id = $1 AND state = 'accepted'";
-                database.execute(settle, [(&id).into()]).await?;
-                Ok(())
-            };
-            Ok(self.transaction(settle).await?)
-        })
-    }
-
-    /// Returns the entries without a job. A batch resumes the others.
-    fn entries(&self) -> JournalFuture<'_, Vec<Entry>> {
+    /// Returns the records without a job. A batch resumes the others.
+    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
         Box::pin(async move {
             let rows = self
                 .transaction(async |database| {
-                    let entries = "SELECT intent, task FROM submissions
+                    let open = "SELECT intent, record, task FROM submissions
                         WHERE state IN ('open', 'accepted') AND job IS NULL ORDER BY id";
-                    let rows = database.rows(entries, []).await?;
-                    let entry = |row: &super::database::Row| {
-                        Ok((row.get::<String>("intent")?, row.get::<Option<String>>("task")?))
-                    };
-                    rows.iter().map(entry).collect::<Result<Vec<_>, Error>>()
+                    let rows = database.rows(open, []).await?;
+                    rows.iter().map(StoredRecord::of).collect::<Result<Vec<_>, Error>>()
                 })
                 .await?;
-            rows.into_iter().map(entry).collect()
+            let mut records = Vec::new();
+            for row in rows {
+                records.extend(row.read()?);
+            }
+            Ok(records)
         })
     }
 }
 
-fn entry((intent, task): (String, Option<String>)) -> Result<Entry, BoxError> {
-    let intent = serde_json::from_str(&intent)?;
-    Ok(match task {
-        Some(task) => Entry::Accepted(intent, serde_json::from_str(&task)?),
-        None => Entry::Unknown(intent),
-    })
+/// The columns of a record.
+pub(super) struct StoredRecord {
+    intent: Option<String>,
+    record: Option<String>,
+    task: Option<String>,
 }
 
-/// Records the intent. For a job, checks the limits and changes its state in the same transaction.
+impl StoredRecord {
+    pub(super) fn of(row: &Row) -> Result<Self, Error> {
+        let (intent, record) = (row.get("intent")?, row.get("record")?);
+        Ok(Self { intent, record, task: row.get("task")? })
+    }
+
+    /// Returns the record, if there is a submission.
+    pub(super) fn read(&self) -> Result<Option<Record>, Error> {
+        let unreadable = |error| {
+            let message = "could not read the record of a submission";
+            Error::new(ErrorKind::Ledger, message).with_source(error)
+        };
+        if let Some(record) = &self.record {
+            return serde_json::from_str(record).map(Some).map_err(unreadable);
+        }
+        let Some(intent) = &self.intent else { return Ok(None) };
+        let mut record = Record::new(serde_json::from_str(intent).map_err(unreadable)?);
+        if let Some(task) = &self.task {
+            record.advance(&Step::Accepted(serde_json::from_str(task).map_err(unreadable)?));
+        }
+        Ok(Some(record))
+    }
+}
+
+/// Applies a step to the record of a submission.
+async fn advance(database: &mut Database, submission: &str, step: &Step) -> Result<(), Error> {
+    match step {
+        Step::Accepted(task) => return accept(database, submission, task).await,
+        Step::NotBilled => return withdraw(database, submission).await,
+        _ => {}
+    }
+    let Some(record) = write_record(database, submission, step).await? else { return Ok(()) };
+    if record.state().is_closed() {
+        // Without a task, a person has found out that the submission was not billed.
+        let close = "UPDATE submissions
+            SET state = CASE WHEN task IS NULL THEN 'withdrawn' ELSE 'settled' END
+            WHERE intent_id = $1 AND (state = 'accepted' OR state = 'open' AND job IS NULL)";
+        database.execute(close, [submission.into()]).await?;
+    }
+    Ok(())
+}
+
+/// Applies a step to a record, and returns it if that changed it.
+async fn write_record(
+    database: &mut Database,
+    submission: &str,
+    step: &Step,
+) -> Result<Option<Record>, Error> {
+    let find = "SELECT intent, record, task FROM submissions WHERE intent_id = $1";
+    let Some(row) = database.row(find, [submission.into()]).await? else { return Ok(None) };
+    let Some(mut record) = StoredRecord::of(&row)?.read()? else { return Ok(None) };
+    if !record.advance(step) {
+        return Ok(None);
+    }
+    let text = serde_json::to_string(&record).map_err(|error| unwritable("the record", error))?;
+    let write = "UPDATE submissions SET record = $1 WHERE intent_id = $2";
+    database.execute(write, [(&text).into(), submission.into()]).await?;
+    Ok(Some(record))
+}
+
+/// Records the intent, unless a limit does not allow it. For a job, checks the limits and changes
+/// its state in the same transaction.
 async fn intend(
     database: &mut Database,
     intent: &Intent,
     limits: Option<Limits>,
-) -> Result<(), Error> {
+) -> Result<Option<LimitReached>, Error> {
     let ticket = Ticket::of(intent);
     if ticket.is_some() {
         database.lock().await?;
     }
     if submission(database, intent.id()).await?.is_some() {
-        return Ok(());
+        return Ok(None);
     }
     if let Some(limits) = limits
         && let Admission::Refused(limit) = admission(database, intent.operation(), limits).await?
     {
-        return Err(limit.into_error());
+        return Ok(Some(limit));
     }
     let now = database.now().await?;
     let text = serde_json::to_string(intent).map_err(|error| unwritable("the intent", error))?;
@@ -136,7 +173,7 @@ async fn intend(
             ],
         )
         .await?;
-    let Some(ticket) = ticket else { return Ok(()) };
+    let Some(ticket) = ticket else { return Ok(None) };
     let submission: i64 = inserted.ok_or(sqlx::Error::RowNotFound)?.get("id")?;
     let changed = database
         .execute(
@@ -146,7 +183,7 @@ async fn intend(
         )
         .await?;
     match changed {
-        1 => Ok(()),
+        1 => Ok(None),
         _ => Err(why_refused(database, &ticket).await?),
     }
 }
@@ -207,6 +244,7 @@ pub(super) async fn accept(
         )
         .await?;
     must_be_open(accepted)?;
+    write_record(database, intent_id, &Step::Accepted(task.clone())).await?;
     // If its worker has given up the job, any worker can continue it.
     let job = "UPDATE jobs SET state = 'submitted', reason = NULL, changed_at = $1, left_at = NULL,
         worker = CASE WHEN state = 'submitting' THEN worker END

@@ -65,13 +65,6 @@ impl LimitReached {
     pub(super) fn into_error(self) -> Error {
         Error::new(ErrorKind::Limit, "the ledger refused the submission").with_source(self)
     }
-
-    /// Returns the limit that caused an error of a submission.
-    pub(crate) fn of(error: &imagekiln::Error) -> Option<Self> {
-        let first = error::Error::source(error);
-        std::iter::successors(first, |cause| cause.source())
-            .find_map(|cause| cause.downcast_ref().copied())
-    }
 }
 
 impl Ledger {

@@ -12,21 +12,35 @@ use sqlx::{
 };
 
 pub(super) async fn sqlite() -> Result<Migrator, MigrateError> {
-    Migrator::new(Embedded(&[Script {
-        version: 1,
-        description: "ledger",
-        sql: include_str!("../../migrations/sqlite/0001_ledger.sql"),
-    }]))
+    Migrator::new(Embedded(&[
+        Script {
+            version: 1,
+            description: "ledger",
+            sql: include_str!("../../migrations/sqlite/0001_ledger.sql"),
+        },
+        Script {
+            version: 2,
+            description: "records",
+            sql: include_str!("../../migrations/sqlite/0002_records.sql"),
+        },
+    ]))
     .await
 }
 
 #[cfg(feature = "postgres")]
 pub(super) async fn postgres() -> Result<Migrator, MigrateError> {
-    Migrator::new(Embedded(&[Script {
-        version: 1,
-        description: "ledger",
-        sql: include_str!("../../migrations/postgres/0001_ledger.sql"),
-    }]))
+    Migrator::new(Embedded(&[
+        Script {
+            version: 1,
+            description: "ledger",
+            sql: include_str!("../../migrations/postgres/0001_ledger.sql"),
+        },
+        Script {
+            version: 2,
+            description: "records",
+            sql: include_str!("../../migrations/postgres/0002_records.sql"),
+        },
+    ]))
     .await
 }
 

@@ -3,13 +3,14 @@
 
 use std::time::SystemTime;
 
-use imagekiln::{Request, TaskRef};
+use imagekiln::{Request, TaskRef, journal::Record};
 
 use super::{
     Ledger,
     claims::Claim,
     database::{Database, Row, Value},
     jobs::time,
+    journal::StoredRecord,
     workers::lease_lost,
 };
 use crate::{Error, ErrorKind, State};
@@ -17,7 +18,14 @@ use crate::{Error, ErrorKind, State};
 /// Everything that is needed to continue a job.
 pub(crate) struct OpenJob {
     pub(crate) request: Request,
-    pub(crate) task: Option<TaskRef>,
+    /// The record of its submission, if it has one.
+    pub(crate) record: Option<Record>,
+}
+
+impl OpenJob {
+    pub(crate) fn task(&self) -> Option<&TaskRef> {
+        self.record.as_ref()?.task()
+    }
 }
 
 impl Ledger {
@@ -41,26 +49,25 @@ impl Ledger {
         let found = self
             .transaction(async move |database| {
                 let job = format!(
-                    "SELECT j.id, j.request, s.task FROM jobs j
+                    "SELECT j.id, j.request, s.intent, s.record, s.task FROM jobs j
                      LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
                 );
                 let row = database.row(&job, values.clone()).await?;
                 let read = |row: Row| {
                     let (id, request) = (row.get::<i64>("id")?, row.get::<String>("request")?);
-                    Ok((id, request, row.get::<Option<String>>("task")?))
+                    Ok((id, request, StoredRecord::of(&row)?))
                 };
                 row.map(read).transpose()
             })
             .await?;
-        let Some((id, request, task)) = found else { return Ok(None) };
+        let Some((id, request, record)) = found else { return Ok(None) };
         let unreadable = |what: &str| {
             Error::new(ErrorKind::Ledger, format!("could not read {what} of job number {id}"))
         };
-        let task = task.map(|task| serde_json::from_str(&task)).transpose();
         Ok(Some(OpenJob {
             request: Request::from_json(&request)
                 .map_err(|error| unreadable("the request").with_source(error))?,
-            task: task.map_err(|error| unreadable("the task").with_source(error))?,
+            record: record.read()?,
         }))
     }
 
@@ -115,7 +122,7 @@ impl Ledger {
     ) -> Result<Option<TaskRef>, Error> {
         match self.set_state(job, State::Unknown, Some(reason)).await {
             Err(error) if error.kind() == ErrorKind::Lease => {
-                self.open_job(job.id).await?.task.ok_or(error).map(Some)
+                self.open_job(job.id).await?.task().cloned().ok_or(error).map(Some)
             }
             changed => changed.map(|()| None),
         }

@@ -1,61 +1,32 @@
-//! Connects a submission with its job: the label of the intent.
+//! Connects a submission with its job: the context of its intent.
 
-use std::fmt;
+use imagekiln::journal::{Intent, Origin};
+use serde::{Deserialize, Serialize};
 
-use imagekiln::journal::Intent;
-
-const PREFIX: &str = "imagekiln-batch";
-
-/// A worker's permission to submit a job once. Its text is the label of the intent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A worker's permission to submit a job once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ticket {
     pub(crate) job: i64,
     pub(crate) worker: i64,
     /// The last part of the webhook URL of the submission, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<String>,
 }
 
+/// The context of an intent. Other parts of the program have contexts of their own.
+#[derive(Serialize, Deserialize)]
+struct Context<T> {
+    imagekiln_batch: T,
+}
+
 impl Ticket {
+    /// Returns the origin of the submission of the job with this name.
+    pub(crate) fn origin(&self, name: &str) -> Origin {
+        Origin::new(name).context(&Context { imagekiln_batch: self })
+    }
+
     /// Returns the ticket of an intent, or `None` if another part of the program submits it.
     pub(super) fn of(intent: &Intent) -> Option<Self> {
-        Self::parse(intent.label()?)
-    }
-
-    fn parse(label: &str) -> Option<Self> {
-        let mut parts = label.split('/');
-        if parts.next()? != PREFIX {
-            return None;
-        }
-        Some(Self {
-            job: parts.next()?.parse().ok()?,
-            worker: parts.next()?.parse().ok()?,
-            token: parts.next().map(str::to_owned),
-        })
-    }
-}
-
-impl fmt::Display for Ticket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PREFIX}/{}/{}", self.job, self.worker)?;
-        match &self.token {
-            Some(token) => write!(f, "/{token}"),
-            None => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_label_is_read_back() {
-        for token in [None, Some("0f".to_owned())] {
-            let ticket = Ticket { job: 7, worker: 3, token };
-            assert_eq!(Ticket::parse(&ticket.to_string()), Some(ticket));
-        }
-        for label in ["row 17", "imagekiln-batch/x/1", "imagekiln-batch/1"] {
-            assert_eq!(Ticket::parse(label), None);
-        }
+        intent.context().map(|Context { imagekiln_batch }| imagekiln_batch)
     }
 }

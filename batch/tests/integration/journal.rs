@@ -1,8 +1,9 @@
 //! The ledger as the journal of a client, and decisions about unknown jobs.
 
-use imagekiln::{Billing, Unfinished, types::Gen2Pro};
+use imagekiln::{Billing, Unfinished, journal::Origin, types::Gen2Pro};
 use imagekiln_batch::{ErrorKind, Ledger, Resolution, State};
 use imagekiln_testbed::Trial;
+use serde_json::json;
 
 use crate::support::{Backend, Fixture, both, job, reason, state};
 
@@ -26,18 +27,18 @@ async fn a_single_submission_is_resumed_from_the_ledger(backend: Backend) {
     let client = fixture.client().journal(fixture.ledger().await).build().unwrap();
     let id = client.submit(fox()).await.unwrap().id().to_owned();
     fixture.simulator.faults().add("reply-lost:once").unwrap();
-    client.submit_labelled(fox(), "row 17").await.unwrap_err();
+    client.submit_for(fox(), "row 17").await.unwrap_err();
     client.submit(fox().width(16)).await.unwrap_err();
     drop(client);
 
     let client = fixture.client().journal(fixture.ledger().await).build().unwrap();
     let unfinished = client.resume().await.unwrap();
-    let [Unfinished::Task(task), Unfinished::Unknown(intent)] = unfinished.as_slice() else {
+    let [Unfinished::Task(task, _), Unfinished::Unknown(record)] = unfinished.as_slice() else {
         panic!("{unfinished:?}");
     };
-    assert_eq!((task.id(), intent.label()), (id.as_str(), Some("row 17")));
+    assert_eq!((task.id(), record.intent().label()), (id.as_str(), Some("row 17")));
     task.wait().await.unwrap().save(fixture.directory.path().join("fox.jpg")).await.unwrap();
-    client.dismiss(intent).await.unwrap();
+    client.dismiss(record).await.unwrap();
     assert!(client.resume().await.unwrap().is_empty());
 }
 
@@ -46,7 +47,8 @@ async fn only_a_worker_can_submit_a_job(backend: Backend) {
     let ledger = fixture.ledger().await;
     ledger.add([job("fox", "a red fox")]).await.unwrap();
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
-    let error = client.submit_labelled(fox(), "imagekiln-batch/1/1").await.unwrap_err();
+    let ticket = json!({"imagekiln_batch": {"job": 1, "worker": 1}});
+    let error = client.submit_for(fox(), Origin::new("fox").context(&ticket)).await.unwrap_err();
     assert_eq!(error.billing(), Billing::NotBilled);
     assert_eq!(error.kind(), imagekiln::ErrorKind::Journal);
     assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (State::Queued, 0));

@@ -38,7 +38,7 @@ fn call_everything(client: &Client, task: &Task, picture: &Picture) -> Vec<Error
             .unwrap_err(),
         client.submit(fox()).unwrap_err(),
         client.try_submit(fox()).unwrap_err(),
-        client.submit_labelled(fox(), "row 7").unwrap_err(),
+        client.submit_for(fox(), "row 7").unwrap_err(),
         client.resume().unwrap_err(),
         client.settle(reference).unwrap_err(),
         client.drain(seconds(1)).unwrap_err(),

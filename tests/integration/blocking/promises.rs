@@ -1,7 +1,6 @@
 //! A submission outlives the call and the client, and every wait ends.
 
 use std::{
-    error::Error,
     sync::mpsc::{self, Sender},
     time::Duration,
 };
@@ -14,7 +13,7 @@ use crate::support::{
 };
 use imagekiln::{
     ErrorKind, TaskRef, WaitEnd,
-    journal::{Entry, Intent, Journal, JournalFuture},
+    journal::{Intent, Journal, JournalFuture, Record, Step},
 };
 
 /// The limit of what must not hang.
@@ -39,21 +38,16 @@ impl Journal for Reporting {
         Box::pin(async { Ok(()) })
     }
 
-    fn accept<'a>(&'a self, _: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, ()> {
-        Box::pin(async {
-            self.0.send(task.id().to_owned()).map_err(Box::<dyn Error + Send + Sync>::from)
+    fn advance<'a>(&'a self, _: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
+        Box::pin(async move {
+            if let Step::Accepted(task) = step {
+                self.0.send(task.id().to_owned())?;
+            }
+            Ok(())
         })
     }
 
-    fn withdraw<'a>(&'a self, _: &'a Intent) -> JournalFuture<'a, ()> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn settle<'a>(&'a self, _: &'a TaskRef) -> JournalFuture<'a, ()> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn entries(&self) -> JournalFuture<'_, Vec<Entry>> {
+    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }

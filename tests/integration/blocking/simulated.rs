@@ -8,7 +8,7 @@ use super::{SERVERS, soon};
 use imagekiln::{
     FileKind, TaskStatus,
     blocking::{Client, Unfinished},
-    journal::FileJournal,
+    journal::Directory,
     types::Gen2Pro,
 };
 use imagekiln_simulator::{Config, Simulator};
@@ -89,7 +89,7 @@ fn a_journal_resumes_what_another_client_submitted() {
     let simulator = simulator();
     let directory = TempDir::new().unwrap();
     let journalled = || {
-        let journal = FileJournal::open(directory.path().join("journal")).unwrap();
+        let journal = Directory::open(directory.path().join("journal")).unwrap();
         builder(&simulator).journal(journal).build_blocking().unwrap()
     };
     let first = journalled();
@@ -98,7 +98,7 @@ fn a_journal_resumes_what_another_client_submitted() {
     drop(first);
 
     let client = journalled();
-    let [Unfinished::Task(task)] = &client.resume().unwrap()[..] else { panic!("not one task") };
+    let [Unfinished::Task(task, _)] = &client.resume().unwrap()[..] else { panic!("not one task") };
     assert_eq!(task.id(), submitted);
     task.wait_with(soon()).unwrap().save_in(directory.path()).unwrap();
 

@@ -1,33 +1,30 @@
 //! An in-memory journal whose writes can wait for the test, or fail.
 
-use std::{
-    error::Error,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use tokio::sync::Semaphore;
 
 use imagekiln::{
-    TaskRef,
-    journal::{Entry, Intent, Journal, JournalFuture},
+    journal::{Intent, Journal, JournalError, JournalFuture, Record, Step},
 };
 
-/// A writing method.
+/// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
     Intend,
     Accept,
-    Withdraw,
-    Settle,
+    NotBilled,
+    Saved,
+    Other,
 }
 
 pub struct ControlledJournal {
     /// The writes in order.
     written: Mutex<Vec<Write>>,
-    fails: Option<Write>,
+    fails: Option<(Write, fn() -> JournalError)>,
     waits: Option<Write>,
     permits: Semaphore,
     /// The number of attempts that are permitted.
@@ -36,7 +33,12 @@ pub struct ControlledJournal {
 
 impl ControlledJournal {
     pub fn failing(write: Write) -> Arc<Self> {
-        Arc::new(Self { fails: Some(write), ..Self::open() })
+        Self::failing_with(write, || "the disk of this test is full".into())
+    }
+
+    /// Fails, or panics, as `failure` does.
+    pub fn failing_with(write: Write, failure: fn() -> JournalError) -> Arc<Self> {
+        Arc::new(Self { fails: Some((write, failure)), ..Self::open() })
     }
 
     /// Permits only so many attempts.
@@ -72,8 +74,9 @@ impl ControlledJournal {
             if self.waits == Some(write) {
                 self.permits.acquire().await?.forget();
             }
-            if self.fails == Some(write) {
-                return Err("the budget of this test is used up".into());
+            match &self.fails {
+                Some((fails, failure)) if *fails == write => return Err(failure()),
+                _ => {}
             }
             self.written.lock().unwrap().push(write);
             Ok(())
@@ -86,27 +89,24 @@ impl Journal for ControlledJournal {
         self.write(Write::Intend)
     }
 
-    fn permit(&self, _: &Intent) -> Result<(), Box<dyn Error + Send + Sync>> {
+    fn permit(&self, _: &Intent) -> Result<(), JournalError> {
         let take = |left: usize| left.checked_sub(1);
         match self.attempts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(_) => Ok(()),
-            Err(_) => Err("the lease of this test has expired".into()),
+            Err(_) => Err(JournalError::Refused("the lease of this test has expired".into())),
         }
     }
 
-    fn accept<'a>(&'a self, _: &'a Intent, _: &'a TaskRef) -> JournalFuture<'a, ()> {
-        self.write(Write::Accept)
+    fn advance<'a>(&'a self, _: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
+        self.write(match step {
+            Step::Accepted(_) => Write::Accept,
+            Step::NotBilled => Write::NotBilled,
+            Step::Saved { .. } => Write::Saved,
+            _ => Write::Other,
+        })
     }
 
-    fn withdraw<'a>(&'a self, _: &'a Intent) -> JournalFuture<'a, ()> {
-        self.write(Write::Withdraw)
-    }
-
-    fn settle<'a>(&'a self, _: &'a TaskRef) -> JournalFuture<'a, ()> {
-        self.write(Write::Settle)
-    }
-
-    fn entries(&self) -> JournalFuture<'_, Vec<Entry>> {
+    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
         Box::pin(async { Err("this journal cannot be read".into()) })
     }
 }

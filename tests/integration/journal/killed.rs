@@ -10,7 +10,7 @@ use crate::support::{
 };
 use imagekiln::{
     Client,
-    journal::{Entry, FileJournal, Journal as _},
+    journal::{Directory, Record, State},
 };
 
 const SERVICE: &str = "IMAGEKILN_TEST_SERVICE";
@@ -18,23 +18,27 @@ const JOURNAL: &str = "IMAGEKILN_TEST_JOURNAL";
 
 /// Submits a request and waits until the process is killed.
 async fn submit_and_wait() {
-    let journal = FileJournal::open(env::var(JOURNAL).unwrap()).unwrap();
+    let journal = Directory::open(env::var(JOURNAL).unwrap()).unwrap();
     let builder =
         Client::builder().api_key(KEY).base_url(env::var(SERVICE).unwrap()).journal(journal);
     let _ = builder.build().unwrap().submit(fox()).await.unwrap().wait().await.unwrap();
     unreachable!("the parent process kills this one first");
 }
 
-/// Returns the entries of a child's journal. The child is killed after this many requests.
-async fn killed_after(requests: usize, name: &str, service: &ScriptedServer) -> Vec<Entry> {
+/// Returns the record of a child's submission. The child is killed after this many requests.
+async fn killed_after(requests: usize, name: &str, service: &ScriptedServer) -> Record {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("tasks.jsonl");
+    let path = directory.path().join("journal");
     let variables = [(SERVICE, &*service.url("")), (JOURNAL, path.to_str().unwrap())];
     let child = child::start(name, &variables);
     service.wait_for_requests(requests).await;
-    assert!(FileJournal::open(&path).is_err(), "the journal is not locked");
+    let journal = Directory::open(&path).unwrap();
+    assert!(journal.records().await.unwrap().is_empty(), "the child still works on it");
+    let [listed] = &Directory::list(&path).unwrap()[..] else { panic!("not one record") };
+    assert!(listed.is_in_use);
     drop(child);
-    FileJournal::open(&path).unwrap().entries().await.unwrap()
+    let mut records = journal.records().await.unwrap();
+    records.pop().unwrap().record
 }
 
 #[tokio::test]
@@ -45,8 +49,8 @@ async fn a_process_killed_before_the_response_leaves_an_unknown_submission() {
     let service = ScriptedServer::start().await;
     service.reply(Reply::silence());
     let name = "journal::killed::a_process_killed_before_the_response_leaves_an_unknown_submission";
-    let entries = killed_after(1, name, &service).await;
-    assert!(matches!(entries.as_slice(), [Entry::Unknown(_)]), "{entries:?}");
+    let record = killed_after(1, name, &service).await;
+    assert_eq!((record.state(), record.task()), (&State::Unknown, None));
 }
 
 #[tokio::test]
@@ -57,7 +61,8 @@ async fn a_process_killed_after_the_response_leaves_the_task() {
     let service = ScriptedServer::start().await;
     service.reply(samples::accepted(&service, "t1")).reply(Reply::silence());
     let name = "journal::killed::a_process_killed_after_the_response_leaves_the_task";
-    let entries = killed_after(2, name, &service).await;
-    let [Entry::Accepted(intent, task)] = entries.as_slice() else { panic!("{entries:?}") };
-    assert_eq!((intent.operation(), task.id(), task.cost()), ("gen-2-pro", "t1", Some(4.0)));
+    let record = killed_after(2, name, &service).await;
+    let task = record.task().unwrap();
+    assert_eq!((task.id(), task.cost()), ("t1", Some(4.0)));
+    assert_eq!((record.state(), record.intent().operation()), (&State::Accepted, "gen-2-pro"));
 }

@@ -1,7 +1,7 @@
 //! The journal: submissions are recorded first, so that no billed task is lost with its process.
 
 mod controlled_journal;
-mod file;
+mod directory;
 mod killed;
 mod order;
 mod resuming;

@@ -6,11 +6,11 @@ use super::controlled_journal::{ControlledJournal, Write};
 use crate::support::{
     done,
     reply::Reply,
-    samples::{self, assert_kind, fox, picture},
+    samples::{self, assert_kind, fox},
     scripted::ScriptedServer,
     settle,
 };
-use imagekiln::{Billing, Client, ErrorKind, TaskRef};
+use imagekiln::{Billing, Client, ErrorKind, TaskRef, journal::JournalError};
 
 async fn setup(journal: &Arc<ControlledJournal>) -> (ScriptedServer, Client) {
     let service = ScriptedServer::start().await;
@@ -46,13 +46,35 @@ async fn submit_returns_after_the_acceptance_is_durable() {
 
 #[tokio::test(start_paused = true)]
 async fn a_journal_can_refuse_a_submission() {
-    let (service, client) = setup(&ControlledJournal::failing(Write::Intend)).await;
+    let refusal = || JournalError::Refused("the budget of this test is used up".into());
+    let (service, client) = setup(&ControlledJournal::failing_with(Write::Intend, refusal)).await;
     let error = client.submit(fox()).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Journal);
+    assert_kind(&error, ErrorKind::Refused);
     assert_eq!(error.billing(), Billing::NotBilled);
     assert_eq!(error.operation_name(), Some("gen-2-pro"));
-    assert_eq!(error.source().unwrap().to_string(), "the budget of this test is used up");
+    assert_eq!(error.message(), "the journal refused the submission: the budget of this test is used up");
+    assert_eq!(error.refusal().unwrap().to_string(), "the budget of this test is used up");
     service.assert_received_nothing();
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_sent_if_the_intent_cannot_be_written() {
+    let panics = || panic!("a bug of this test");
+    let journals = [
+        ControlledJournal::failing(Write::Intend),
+        ControlledJournal::failing_with(Write::Intend, panics),
+        // Never released.
+        ControlledJournal::waiting(Write::Intend),
+    ];
+    let causes = ["the disk of this test is full", "a bug of this test", "within 120 s"];
+    for (journal, cause) in journals.iter().zip(causes) {
+        let (service, client) = setup(journal).await;
+        let error = client.submit(fox()).await.unwrap_err();
+        assert_kind(&error, ErrorKind::Journal);
+        assert_eq!(error.billing(), Billing::NotBilled);
+        assert!(error.source().unwrap().to_string().contains(cause), "{error:?}");
+        service.assert_received_nothing();
+    }
 }
 
 /// A retry may follow much later, so each attempt needs a permit.
@@ -65,33 +87,42 @@ async fn an_attempt_that_the_journal_does_not_permit_sends_no_body() {
             service.reply(Reply::status(429));
         }
         let error = client.submit(fox()).await.unwrap_err();
-        assert_kind(&error, ErrorKind::Journal);
+        assert_kind(&error, ErrorKind::Refused);
         assert_eq!(error.billing(), Billing::NotBilled);
-        assert_eq!(error.source().unwrap().to_string(), "the lease of this test has expired");
+        assert_eq!(error.refusal().unwrap().to_string(), "the lease of this test has expired");
         assert_eq!(service.posts().len(), attempts);
-        assert_eq!(journal.written(), [Write::Intend, Write::Withdraw]);
+        assert_eq!(journal.written(), [Write::Intend, Write::NotBilled]);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_the_journal_could_not_record_is_in_the_error() {
-    let (service, client) = setup(&ControlledJournal::failing(Write::Accept)).await;
-    service.reply(samples::accepted(&service, "t1"));
-    let error = client.submit(fox()).await.unwrap_err();
-    assert_kind(&error, ErrorKind::Journal);
-    assert_eq!(error.billing(), Billing::Accepted(&samples::submitted(&service)));
+    let panics = || panic!("a bug of this test");
+    let journals = [
+        ControlledJournal::failing(Write::Accept),
+        ControlledJournal::failing_with(Write::Accept, panics),
+        // Never released.
+        ControlledJournal::waiting(Write::Accept),
+    ];
+    for journal in &journals {
+        let (service, client) = setup(journal).await;
+        service.reply(samples::accepted(&service, "t1"));
+        let error = client.submit(fox()).await.unwrap_err();
+        assert_kind(&error, ErrorKind::Journal);
+        assert_eq!(error.billing(), Billing::Accepted(&samples::submitted(&service)));
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_unbilled_submissions_are_withdrawn() {
-    let journal = ControlledJournal::waiting(Write::Settle);
+    let journal = ControlledJournal::waiting(Write::Saved);
     let (service, client) = setup(&journal).await;
     service.reply(Reply::status(422));
     client.submit(fox()).await.unwrap_err();
-    assert_eq!(journal.written(), [Write::Intend, Write::Withdraw]);
+    assert_eq!(journal.written(), [Write::Intend, Write::NotBilled]);
     service.reply(Reply::reset());
     client.submit(fox()).await.unwrap_err();
-    assert_eq!(journal.written(), [Write::Intend, Write::Withdraw, Write::Intend]);
+    assert_eq!(journal.written(), [Write::Intend, Write::NotBilled, Write::Intend]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,15 +150,35 @@ async fn a_task_that_the_journal_could_not_record_is_drained() {
     assert_kind(&client.try_submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
 }
 
-/// An operation that succeeded does not fail because of the journal.
-#[tokio::test]
+/// An operation that succeeded does not fail because of the journal, and does not hang either.
+#[tokio::test(start_paused = true)]
 async fn a_picture_is_saved_even_if_the_journal_fails() {
-    let (service, client) = setup(&ControlledJournal::failing(Write::Settle)).await;
-    let picture = picture(&client, &service, &service).await;
+    let panics = || panic!("a bug of this test");
+    let journals = [
+        ControlledJournal::failing(Write::Saved),
+        ControlledJournal::failing_with(Write::Saved, panics),
+        // Never released.
+        ControlledJournal::waiting(Write::Saved),
+    ];
     let directory = tempfile::tempdir().unwrap();
-    service.reply(Reply::png(samples::PNG));
-    picture.save(directory.path().join("fox.png")).await.unwrap();
-    let error = client.settle(picture.task()).await.unwrap_err();
+    for journal in &journals {
+        let (service, client) = setup(journal).await;
+        service.reply(samples::accepted(&service, "t1"));
+        let task = client.submit(fox()).await.unwrap();
+        service.reply(samples::ready(&service)).reply(Reply::png(samples::PNG));
+        task.wait().await.unwrap().save(directory.path().join("fox.png")).await.unwrap();
+        assert_eq!(journal.written(), [Write::Intend, Write::Accept, Write::Other]);
+        assert_kind(&client.resume().await.unwrap_err(), ErrorKind::Journal);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_cannot_be_settled_is_in_the_error() {
+    let journal = ControlledJournal::failing(Write::Other);
+    let (service, client) = setup(&journal).await;
+    service.reply(samples::accepted(&service, "t1"));
+    let task = client.submit(fox()).await.unwrap();
+    let error = client.settle(task.reference()).await.unwrap_err();
     assert_kind(&error, ErrorKind::Journal);
-    assert_kind(&client.resume().await.unwrap_err(), ErrorKind::Journal);
+    assert_eq!(error.task(), Some(task.reference()));
 }

@@ -11,7 +11,10 @@ use crate::support::{
     scripted::ScriptedServer,
     settle,
 };
-use imagekiln::{Client, TaskRef, Unfinished, journal::FileJournal};
+use imagekiln::{
+    Client, ErrorKind, TaskRef, Unfinished,
+    journal::{Directory, Origin, State},
+};
 
 struct Fixture {
     service: ScriptedServer,
@@ -24,12 +27,12 @@ impl Fixture {
     }
 
     fn path(&self) -> PathBuf {
-        self.directory.path().join("tasks.jsonl")
+        self.directory.path().join("journal")
     }
 
     /// A client in a new process. The previous client must be dropped.
     fn client(&self) -> Client {
-        let journal = FileJournal::open(self.path()).unwrap();
+        let journal = Directory::open(self.path()).unwrap();
         samples::builder(&self.service).journal(journal).build().unwrap()
     }
 
@@ -42,7 +45,7 @@ impl Fixture {
     async fn unfinished(&self, client: &Client) -> Vec<String> {
         let unfinished = client.resume().await.unwrap();
         let name = |unfinished: Unfinished| match unfinished {
-            Unfinished::Task(task) => task.id().to_owned(),
+            Unfinished::Task(task, _) => task.id().to_owned(),
             _ => "unknown".to_owned(),
         };
         unfinished.into_iter().map(name).collect()
@@ -60,12 +63,12 @@ async fn tasks_are_resumed_until_their_pictures_are_saved() {
 
     let client = fixture.client();
     let resumed = client.resume().await.unwrap();
-    let [Unfinished::Task(first), Unfinished::Task(second), Unfinished::Task(_)] =
+    let [Unfinished::Task(first, _), Unfinished::Task(second, _), Unfinished::Task(..)] =
         resumed.as_slice()
     else {
         panic!("{resumed:?}");
     };
-    assert_eq!(first.reference(), &samples::submitted(&fixture.service));
+    assert_eq!((first.id(), first.cost()), ("t1", Some(4.0)));
     fixture.service.reply(samples::ready(&fixture.service)).reply(Reply::png(samples::PNG));
     first.wait().await.unwrap().save(fixture.directory.path().join("fox.png")).await.unwrap();
     // The picture is only in memory, so the program must settle the task.
@@ -88,10 +91,10 @@ async fn a_submission_of_unknown_billing_is_reported_and_never_sent_again() {
 
     let client = fixture.client();
     let resumed = client.resume().await.unwrap();
-    let [Unfinished::Unknown(intent)] = resumed.as_slice() else { panic!("{resumed:?}") };
-    assert_eq!(intent.operation(), "gen-2-pro");
+    let [Unfinished::Unknown(record)] = resumed.as_slice() else { panic!("{resumed:?}") };
+    assert_eq!(record.intent().operation(), "gen-2-pro");
     assert_eq!(fixture.service.posts().len(), 1);
-    client.dismiss(intent).await.unwrap();
+    client.dismiss(record).await.unwrap();
     assert_eq!(fixture.unfinished(&client).await, [""; 0]);
 }
 
@@ -140,50 +143,88 @@ async fn a_client_without_a_journal_has_nothing_to_resume() {
 }
 
 #[tokio::test]
-async fn the_file_contains_no_secret_and_no_prompt() {
+async fn the_files_contain_no_secret_and_no_prompt() {
     let fixture = Fixture::new().await;
     let client = fixture.client();
     fixture.service.reply(samples::accepted(&fixture.service, "t1"));
     let request =
         fox().webhook_url("https://example.com/?token=hidden").webhook_secret(WEBHOOK_SECRET);
-    let _ = client.submit(request).await.unwrap();
-    let text = read(&fixture.path());
+    let task = client.submit(request).await.unwrap();
+    let text = std::fs::read_to_string(fixture.path().join("log-1.jsonl")).unwrap();
     for hidden in [KEY, WEBHOOK_SECRET, "hidden", "red fox"] {
         assert!(!text.contains(hidden), "{hidden}: {text}");
     }
-    let lines: Vec<serde_json::Value> =
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .take_while(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(lines.len(), 2);
-    assert_eq!(lines[0]["intent"]["operation"], "gen-2-pro");
-    assert_eq!(lines[1]["accepted"]["intent"], lines[0]["intent"]["id"]);
-    assert_eq!(lines[1]["accepted"]["task"], json!(samples::submitted(&fixture.service)));
-}
-
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap()
+    assert_eq!(lines[0]["record"]["state"], "unknown");
+    assert_eq!(lines[0]["record"]["intent"]["operation"], "gen-2-pro");
+    assert_eq!(lines[1]["record"]["task"], json!(task.reference()));
 }
 
 #[tokio::test]
-async fn a_label_is_kept_in_the_journal_and_not_sent() {
+async fn the_purpose_is_kept_in_the_journal_and_not_sent() {
     let fixture = Fixture::new().await;
-    // Written by a version that had no labels.
-    let intent = json!({"id": "0123456789abcdef", "operation": "gen-2-pro", "at": 1});
-    std::fs::write(fixture.path(), format!("{}\n", json!({"intent": intent}))).unwrap();
     let client = fixture.client();
+    let origin = Origin::new("row 17").target("foxes/17.png").context(&json!({"row": 17}));
+    fixture.service.reply(samples::accepted(&fixture.service, "t1"));
+    let _ = client.submit_for(fox(), origin).await.unwrap();
     fixture.service.reply(Reply::reset());
-    client.submit_labelled(fox(), "row 17").await.unwrap_err();
-    fixture.service.reply(Reply::reset());
-    client.submit(fox()).await.unwrap_err();
+    client.submit_for(fox(), "row 18").await.unwrap_err();
     for post in fixture.service.posts() {
         let text = format!("{:?} {}", post.headers, String::from_utf8_lossy(&post.body));
-        assert!(!text.contains("row 17"), "{text}");
+        assert!(!text.contains("row 1"), "{text}");
     }
     drop(client);
     let unfinished = fixture.client().resume().await.unwrap();
-    let label = |unfinished: &Unfinished| match unfinished {
-        Unfinished::Unknown(intent) => intent.label().map(str::to_owned),
-        other => panic!("{other:?}"),
+    let [Unfinished::Task(_, task), Unfinished::Unknown(unknown)] = &unfinished[..] else {
+        panic!("{unfinished:?}");
     };
-    let labels: Vec<_> = unfinished.iter().map(label).collect();
-    assert_eq!(labels, [None, Some("row 17".to_owned()), None]);
+    assert_eq!(task.intent().label(), Some("row 17"));
+    assert_eq!(task.intent().target(), Some(Path::new("foxes/17.png")));
+    assert_eq!(task.intent().context(), Some(json!({"row": 17})));
+    assert_eq!(unknown.intent().label(), Some("row 18"));
+    assert_eq!(unknown.intent().context::<u64>(), None);
+}
+
+/// `Task not found` is a failure at once for the wait, and for the record if it is repeated.
+#[tokio::test(start_paused = true)]
+async fn a_task_is_given_up_if_it_is_not_found_twice_in_ten_minutes() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
+    fixture.service.reply(samples::accepted(&fixture.service, "t1"));
+    let task = client.submit(fox()).await.unwrap();
+    for (minutes, expected) in [(0, 1), (9, 1), (1, 0)] {
+        tokio::time::advance(samples::seconds(60 * minutes)).await;
+        fixture.service.reply(samples::status("Task not found"));
+        assert_eq!(task.wait().await.unwrap_err().kind(), ErrorKind::TaskNotFound);
+        assert_eq!(client.resume().await.unwrap().len(), expected, "after {minutes} more minutes");
+    }
+    let [listed] = &Directory::list(fixture.path()).unwrap()[..] else { panic!("not one record") };
+    assert!(matches!(listed.record.state(), State::Failed(_)));
+}
+
+#[tokio::test]
+async fn a_task_that_a_person_found_continues() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
+    fixture.submit(&client, "t1").await;
+    fixture.service.reply(Reply::reset());
+    client.submit_for(fox(), "row 18").await.unwrap_err();
+    let resumed = client.resume().await.unwrap();
+    let [_, Unfinished::Unknown(record)] = &resumed[..] else { panic!("{resumed:?}") };
+
+    fixture.service.reply(samples::status("Task not found"));
+    let error = client.adopt(record, "t2").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TaskNotFound);
+    let error = client.adopt(record, "t1").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Journal, "the task of another submission");
+    assert_eq!(fixture.unfinished(&client).await, ["t1", "unknown"]);
+
+    fixture.service.reply(samples::status("Pending"));
+    assert_eq!(client.adopt(record, "t2").await.unwrap().id(), "t2");
+    assert_eq!(fixture.unfinished(&client).await, ["t1", "t2"]);
 }

@@ -1,0 +1,540 @@
+//! The log of a process: locked, written in place over zeros, flushed, and compacted.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Listed,
+    lines::{Content, line},
+    numbers::Numbers,
+};
+use crate::journal::{Intent, Record, State, Step};
+
+/// The space in bytes for the acceptance of a submission, beside what its intent takes: a task with
+/// a long polling URL. A longer one may fail if the disk is full.
+const ROOM: u64 = 4 * 1024;
+
+/// How much space is written ahead at once, in bytes.
+const AHEAD: u64 = 64 * 1024;
+
+/// The minimum number of lines for compaction.
+const MIN_LINES: usize = 1_000;
+
+/// How often a lock is tried that [`list`] may hold for a moment.
+const LOCK_ATTEMPTS: u32 = 20;
+
+/// A change of a record.
+#[derive(Clone)]
+pub(super) enum Change {
+    Intend(Intent),
+    /// The id of a submission, and what happened to it.
+    Advance(String, Step),
+}
+
+/// The log of this process, and its records.
+pub(super) struct Log {
+    directory: PathBuf,
+    path: PathBuf,
+    file: File,
+    /// The end of the last line. Behind it are zeros.
+    end: u64,
+    /// The end of the zeros, which is the length of the file.
+    written_ahead: u64,
+    lines: usize,
+    content: Content,
+    /// The numbers of the records by the ids of their submissions.
+    numbers: HashMap<String, u64>,
+    next: Numbers,
+    /// The highest number in the directory when the log was opened.
+    floor: u64,
+    /// The number of closed records that are kept.
+    closed: usize,
+    /// Set if the file may have a part of a line before its end.
+    is_broken: bool,
+    /// Held until the log is dropped, or the process ends.
+    _lock: File,
+}
+
+/// A record after a change, and its line.
+struct Changed {
+    number: u64,
+    record: Record,
+    line: Vec<u8>,
+}
+
+impl Log {
+    /// Opens the first log that no process has open, or creates one.
+    pub(super) fn open(directory: &Path, closed: usize) -> io::Result<Self> {
+        create_private(directory)?;
+        let directory = fs::canonicalize(directory)?;
+        let (index, lock) = (1..)
+            .find_map(|index| match lock(&directory, index) {
+                Ok(Some(lock)) => Some(Ok((index, lock))),
+                Ok(None) => None,
+                Err(error) => Some(Err(error)),
+            })
+            .ok_or(io::ErrorKind::QuotaExceeded)??;
+        let path = log_path(&directory, index);
+        let mut log = Self {
+            file: open_file(&path)?,
+            end: 0,
+            written_ahead: 0,
+            lines: 0,
+            content: Content::default(),
+            numbers: HashMap::new(),
+            next: Numbers::open(&directory)?,
+            floor: highest_number(&directory)?,
+            closed,
+            is_broken: false,
+            _lock: lock,
+            path,
+            directory,
+        };
+        log.read()?;
+        flush_directory(&log.directory)?;
+        log.compact_if_worthwhile()?;
+        Ok(log)
+    }
+
+    /// Reads the file, and cuts what follows its last complete line.
+    fn read(&mut self) -> io::Result<()> {
+        let mut text = Vec::new();
+        self.file.read_to_end(&mut text)?;
+        let content = Content::read(&text);
+        if !content.unreadable.is_empty() {
+            let (lines, path) = (content.unreadable.len(), self.path.display());
+            tracing::warn!(lines, %path, "kept lines of the journal that could not be read");
+        }
+        (self.end, self.lines) = (content.length as u64, content.lines);
+        self.file.set_len(self.end)?;
+        self.file.sync_all()?;
+        self.written_ahead = self.end;
+        self.numbers = content.records.iter().map(by_submission).collect();
+        self.content = content;
+        Ok(())
+    }
+
+    /// Returns the records by their numbers.
+    pub(super) fn records(&self) -> impl DoubleEndedIterator<Item = (&u64, &Record)> {
+        self.content.records.iter()
+    }
+
+    /// Writes changes with one flush. If that fails, each is written alone, so that one does not
+    /// fail because of another.
+    pub(super) fn write(&mut self, changes: Vec<Change>) -> Vec<io::Result<()>> {
+        let numbers = match self.give_numbers(&changes) {
+            Ok(numbers) => numbers,
+            Err(error) => return changes.iter().map(|_| Err(again(&error))).collect(),
+        };
+        if self.write_together(&changes, &numbers).is_ok() {
+            return changes.iter().map(|_| Ok(())).collect();
+        }
+        let alone = changes.iter().zip(&numbers);
+        alone
+            .map(|(change, number)| {
+                self.write_together(std::slice::from_ref(change), std::slice::from_ref(number))
+            })
+            .collect()
+    }
+
+    /// Returns a number for each intent, and 0 for the other changes.
+    fn give_numbers(&mut self, changes: &[Change]) -> io::Result<Vec<u64>> {
+        let is_new = |change: &Change| matches!(change, Change::Intend(_));
+        let count = changes.iter().filter(|change| is_new(change)).count() as u64;
+        let mut next = match count {
+            0 => 0,
+            count => self.next.give(count, self.floor)?,
+        };
+        let numbers = changes.iter().map(|change| {
+            let number = if is_new(change) { next } else { 0 };
+            next += u64::from(is_new(change));
+            number
+        });
+        Ok(numbers.collect())
+    }
+
+    fn write_together(&mut self, changes: &[Change], numbers: &[u64]) -> io::Result<()> {
+        let changed = self.apply(changes, numbers)?;
+        if changed.is_empty() {
+            return Ok(());
+        }
+        self.must_be_there()?;
+        let lines: Vec<u8> =
+            changed.iter().flat_map(|changed| changed.line.iter().copied()).collect();
+        // Only an acceptance may take the space that is kept for acceptances.
+        let needs_room = changed.iter().any(|changed| changed.record.state() != &State::Accepted);
+        self.write_ahead(lines.len() as u64, &changed, needs_room)?;
+        self.append(&lines)?;
+        self.lines += changed.len();
+        for Changed { number, record, .. } in changed {
+            self.numbers.insert(record.intent().id().to_owned(), number);
+            self.content.records.insert(number, record);
+        }
+        if let Err(error) = self.compact_if_worthwhile() {
+            // The changes are durable.
+            tracing::warn!(%error, "could not compact the journal");
+        }
+        Ok(())
+    }
+
+    /// Returns the records that the changes change.
+    fn apply(&self, changes: &[Change], numbers: &[u64]) -> io::Result<Vec<Changed>> {
+        let mut staged: BTreeMap<u64, Record> = BTreeMap::new();
+        for (change, new) in changes.iter().zip(numbers) {
+            match change {
+                Change::Intend(intent) => {
+                    staged.insert(*new, Record::new(intent.clone()));
+                }
+                Change::Advance(submission, step) => {
+                    let known = self.numbers.get(submission).copied();
+                    let number = known.or_else(|| {
+                        let mut staged = staged.iter();
+                        staged.find(|(_, record)| record.intent().id() == submission).map(|(n, _)| *n)
+                    });
+                    let Some(number) = number else {
+                        // A closed record may have been removed. A task must not be.
+                        match step {
+                            Step::Accepted(_) => return Err(missing()),
+                            _ => continue,
+                        }
+                    };
+                    let known = staged.get(&number).or_else(|| self.content.records.get(&number));
+                    let Some(mut record) = known.cloned() else { return Err(missing()) };
+                    if record.advance(step) {
+                        staged.insert(number, record);
+                    }
+                }
+            }
+        }
+        let changed = staged.into_iter().map(|(number, record)| {
+            Ok(Changed { line: line(number, &record)?, number, record })
+        });
+        changed.collect()
+    }
+
+    /// Fails if the log was removed or replaced: what is written to it would be lost.
+    fn must_be_there(&self) -> io::Result<()> {
+        if self.is_broken {
+            return Err(io::Error::other("an earlier write failed and could not be undone"));
+        }
+        let is_same = fs::metadata(&self.path).and_then(|there| {
+            let here = self.file.metadata()?;
+            Ok(is_same_file(&there, &here))
+        });
+        match is_same {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(io::Error::other("the journal was replaced while it was open")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(io::Error::new(error.kind(), "the journal was removed while it was open"))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes sure that there are zeros for `length` bytes, and for the acceptance of each open
+    /// submission, which `changed` may add.
+    fn write_ahead(&mut self, length: u64, changed: &[Changed], needs_room: bool) -> io::Result<()> {
+        let mut wanted = self.end + length;
+        if needs_room {
+            let staged = |number: &u64| changed.iter().find(|changed| changed.number == *number);
+            let kept = self.content.records.iter().filter(|(number, _)| staged(number).is_none());
+            let records = kept.map(|(_, record)| record);
+            let records = records.chain(changed.iter().map(|changed| &changed.record));
+            let open = records.filter(|record| record.state() == &State::Unknown).count() as u64;
+            let longest = changed.iter().map(|changed| changed.line.len()).max().unwrap_or(0);
+            wanted += open * (ROOM + longest as u64);
+        }
+        if wanted <= self.written_ahead {
+            return Ok(());
+        }
+        self.write_zeros(wanted.next_multiple_of(AHEAD)).or_else(|_| self.write_zeros(wanted))
+    }
+
+    fn write_zeros(&mut self, until: u64) -> io::Result<()> {
+        let zeros = vec![0; usize::try_from(until - self.written_ahead).map_err(io::Error::other)?];
+        self.file.seek(SeekFrom::Start(self.written_ahead))?;
+        let written = self.file.write_all(&zeros).and_then(|()| self.file.sync_data());
+        match written {
+            Ok(()) => self.written_ahead = until,
+            Err(_) => self.file.set_len(self.written_ahead)?,
+        }
+        written
+    }
+
+    /// Writes lines behind the last one. They are durable when this method returns.
+    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.end))?;
+        let written = self.file.write_all(lines).and_then(|()| self.file.sync_data());
+        if let Err(error) = written {
+            let zeros = vec![0; lines.len()];
+            let undone = self.file.seek(SeekFrom::Start(self.end));
+            let undone = undone.and_then(|_| self.file.write_all(&zeros));
+            self.is_broken = undone.and_then(|()| self.file.sync_data()).is_err();
+            return Err(error);
+        }
+        self.end += lines.len() as u64;
+        self.written_ahead = self.written_ahead.max(self.end);
+        Ok(())
+    }
+
+    /// Moves the records of processes that have ended to this log.
+    pub(super) fn take_over(&mut self) -> io::Result<()> {
+        for index in indices(&self.directory)? {
+            let path = log_path(&self.directory, index);
+            if path == self.path {
+                continue;
+            }
+            let Some(_lock) = lock(&self.directory, index)? else { continue };
+            let mut file = open_file(&path)?;
+            let mut text = Vec::new();
+            file.read_to_end(&mut text)?;
+            if text.is_empty() {
+                continue;
+            }
+            let Content { records, unreadable, .. } = Content::read(&text);
+            self.add(records, unreadable)?;
+            // They are durable in this log.
+            file.set_len(0)?;
+            file.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Adds records of another store.
+    pub(super) fn include(&mut self, records: Vec<(u64, Record)>) -> io::Result<()> {
+        self.add(records, Vec::new())
+    }
+
+    fn add(
+        &mut self,
+        records: impl IntoIterator<Item = (u64, Record)>,
+        unreadable: Vec<Vec<u8>>,
+    ) -> io::Result<()> {
+        self.must_be_there()?;
+        let mut lines = unreadable.concat();
+        let mut content = Content { records: self.content.records.clone(), ..Content::default() };
+        let mut count = unreadable.len();
+        for (number, record) in records {
+            let number = content.add(number, record);
+            if let Some(record) = content.records.get(&number)
+                && self.content.records.get(&number) != Some(record)
+            {
+                lines.extend(line(number, record)?);
+                count += 1;
+            }
+        }
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.write_ahead(lines.len() as u64, &[], true)?;
+        self.append(&lines)?;
+        self.lines += count;
+        self.content.records = content.records;
+        self.content.unreadable.extend(unreadable);
+        self.numbers = self.content.records.iter().map(by_submission).collect();
+        self.compact_if_worthwhile()
+    }
+
+    /// Replaces the file by a copy without the closed records that are not kept, if that makes it
+    /// much smaller.
+    fn compact_if_worthwhile(&mut self) -> io::Result<()> {
+        let is_closed = |record: &Record| record.state().is_closed();
+        if self.lines >= MIN_LINES {
+            let closed: Vec<u64> = self
+                .records()
+                .filter(|(_, record)| is_closed(record))
+                .map(|(number, _)| *number)
+                .collect();
+            for number in closed.iter().take(closed.len().saturating_sub(self.closed)) {
+                if let Some(record) = self.content.records.remove(number) {
+                    self.numbers.remove(record.intent().id());
+                }
+            }
+        }
+        let kept = self.content.records.len() + self.content.unreadable.len();
+        if self.lines < MIN_LINES || self.lines < 4 * kept {
+            return Ok(());
+        }
+        let mut text = self.content.unreadable.concat();
+        for (number, record) in &self.content.records {
+            text.extend(line(*number, record)?);
+        }
+        self.replace(&text)?;
+        self.lines = kept;
+        Ok(())
+    }
+
+    fn replace(&mut self, text: &[u8]) -> io::Result<()> {
+        let new = self.path.with_extension("new");
+        // Left behind if a process was killed at this point.
+        let _ = fs::remove_file(&new);
+        let mut file = private().read(true).write(true).create_new(true).open(&new)?;
+        let room = vec![0; usize::try_from(self.written_ahead - self.end).unwrap_or_default()];
+        file.write_all(text)?;
+        file.write_all(&room)?;
+        file.sync_all()?;
+        // Windows may refuse to replace a file that is open.
+        self.file = file;
+        if let Err(error) = fs::rename(&new, &self.path) {
+            match open_file(&self.path) {
+                Ok(file) => self.file = file,
+                Err(_) => self.is_broken = true,
+            }
+            return Err(error);
+        }
+        self.end = text.len() as u64;
+        self.written_ahead = (text.len() + room.len()) as u64;
+        flush_directory(&self.directory)
+    }
+}
+
+/// Returns the records of all logs, newest first.
+pub(super) fn list(directory: &Path) -> io::Result<Vec<Listed>> {
+    let mut content = Content::default();
+    let mut is_in_use = HashMap::new();
+    // Twice, because a process may move records from a log that is read later to one that was read
+    // before.
+    for _ in 0..2 {
+        for index in indices(directory)? {
+            let is_locked = shared_lock(directory, index)?.is_none();
+            for (number, record) in read_log(directory, index)?.records {
+                if is_locked {
+                    is_in_use.insert(record.intent().id().to_owned(), true);
+                }
+                content.add(number, record);
+            }
+        }
+    }
+    let listed = content.records.into_iter().rev().map(|(number, record)| Listed {
+        number,
+        is_in_use: is_in_use.contains_key(record.intent().id()),
+        record,
+    });
+    Ok(listed.collect())
+}
+
+fn highest_number(directory: &Path) -> io::Result<u64> {
+    let mut highest = 0;
+    for index in indices(directory)? {
+        let content = read_log(directory, index)?;
+        highest = highest.max(content.records.last_key_value().map_or(0, |(number, _)| *number));
+    }
+    Ok(highest)
+}
+
+fn read_log(directory: &Path, index: u32) -> io::Result<Content> {
+    match fs::read(log_path(directory, index)) {
+        Ok(text) => Ok(Content::read(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::default()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the numbers of the logs in a directory, which may not exist.
+fn indices(directory: &Path) -> io::Result<Vec<u32>> {
+    let files = match fs::read_dir(directory) {
+        Ok(files) => files,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut indices = Vec::new();
+    for file in files {
+        let name = file?.file_name();
+        let index = name.to_str().and_then(|name| name.strip_prefix("log-")?.strip_suffix(".jsonl"));
+        indices.extend(index.and_then(|index| index.parse::<u32>().ok()));
+    }
+    indices.sort_unstable();
+    Ok(indices)
+}
+
+fn log_path(directory: &Path, index: u32) -> PathBuf {
+    directory.join(format!("log-{index}.jsonl"))
+}
+
+fn lock_file(directory: &Path, index: u32) -> io::Result<File> {
+    let path = directory.join(format!("log-{index}.lock"));
+    private().write(true).create(true).truncate(false).open(path)
+}
+
+/// Returns the lock of a log, or `None` if a process has it.
+fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
+    let file = lock_file(directory, index)?;
+    for _ in 0..LOCK_ATTEMPTS {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            Err(TryLockError::Error(error)) => return Err(without_locks(&error)),
+        }
+    }
+    Ok(None)
+}
+
+/// Returns a lock that other readers can have at the same time, or `None` if a process writes.
+fn shared_lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
+    let file = lock_file(directory, index)?;
+    match file.try_lock_shared() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(without_locks(&error)),
+    }
+}
+
+fn without_locks(error: &io::Error) -> io::Error {
+    let message = format!("the file system does not lock files: {error}");
+    io::Error::new(io::ErrorKind::Unsupported, message)
+}
+
+fn by_submission((number, record): (&u64, &Record)) -> (String, u64) {
+    (record.intent().id().to_owned(), *number)
+}
+
+fn missing() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "the journal does not contain the submission")
+}
+
+fn again(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.to_string())
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    private().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Options for files that other users cannot read.
+pub(super) fn private() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Creates a directory that other users cannot read, and those above it.
+fn create_private(directory: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(directory)
+}
+
+#[cfg(unix)]
+fn is_same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Windows does not remove or replace a file that is open.
+#[cfg(not(unix))]
+fn is_same_file(_: &fs::Metadata, _: &fs::Metadata) -> bool {
+    true
+}
+
+/// Makes a new name in a directory durable.
+fn flush_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+}

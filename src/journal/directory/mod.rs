@@ -1,0 +1,209 @@
+//! A journal in a directory, for several processes at once.
+
+#[cfg(feature = "__fuzzing")]
+pub(crate) mod fuzzing;
+mod lines;
+mod log;
+mod numbers;
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use self::log::{Change, Log};
+use super::{Intent, Journal, JournalFuture, Record, Step};
+use crate::{Error, ErrorKind};
+
+/// A [`Journal`] in a directory of files with one JSON object per line.
+///
+/// - Several processes can use the directory at the same time. Each has a log and a lock of its
+///   own, and continues the records of processes that have ended.
+/// - Every write is flushed to disk. Writes that wait at the same time share one flush.
+/// - Before a submission is sent, the space for its task is written to disk, so a disk that fills
+///   up afterwards loses nothing. On copy-on-write file systems such as Btrfs and ZFS, written space
+///   is no promise: leave some space free there.
+/// - Only the user of the process can read the files (mode 0600), because polling URLs may be
+///   signed. They contain no keys, secrets or prompts, unless the program puts them into a
+///   [`Origin`](super::Origin).
+/// - Records that are not closed are never removed.
+///
+/// The file system must support file locks.
+#[derive(Clone)]
+pub struct Directory(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    /// What waits for the log. Whoever locks the log writes all of it.
+    queue: Mutex<Vec<Queued>>,
+    log: Mutex<Log>,
+}
+
+/// A change that waits to be written.
+struct Queued {
+    change: Change,
+    outcome: Arc<OnceLock<io::Result<()>>>,
+}
+
+/// A record in a directory, as [`Directory::list`] returns it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The number of the submission in the directory, starting at 1.
+    pub number: u64,
+    /// What is known about the submission.
+    pub record: Record,
+    /// Whether a process that has the directory open works on it.
+    pub is_in_use: bool,
+}
+
+impl Directory {
+    /// Opens the directory at `path`, or creates it. Blocks while it reads the files.
+    ///
+    /// Closed records are not kept; see [`open_keeping`](Self::open_keeping).
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be created, read or written, or
+    /// its file system has no locks.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_keeping(path, 0)
+    }
+
+    /// Opens the directory like [`open`](Self::open), and keeps the newest `closed` records that
+    /// are closed.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`open`](Self::open).
+    pub fn open_keeping(path: impl AsRef<Path>, closed: usize) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let log = Log::open(path, closed).map_err(|error| unusable(path, error))?;
+        let (queue, log) = (Mutex::default(), Mutex::new(log));
+        Ok(Self(Arc::new(Inner { path: path.to_owned(), queue, log })))
+    }
+
+    /// Returns the path of the directory.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Returns all records, newest first, without opening the directory. Empty if it does not
+    /// exist. Blocks while it reads the files.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be read.
+    pub fn list(path: impl AsRef<Path>) -> Result<Vec<Listed>, Error> {
+        let path = path.as_ref();
+        log::list(path).map_err(|error| unusable(path, error))
+    }
+
+    /// Returns the records of this process, newest first: those that it wrote, and those of
+    /// processes that have ended.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be read or written.
+    pub async fn records(&self) -> Result<Vec<Listed>, Error> {
+        let records = self.run(|log| {
+            log.take_over()?;
+            Ok(log.records().rev().map(|(number, record)| (*number, record.clone())).collect())
+        });
+        let records: Vec<(u64, Record)> = records.await.map_err(|error| self.unusable(error))?;
+        let listed = |(number, record)| Listed { number, record, is_in_use: true };
+        Ok(records.into_iter().map(listed).collect())
+    }
+
+    /// Adds records of another store, or of another process that has the directory open, so that
+    /// this process can change them.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be written.
+    pub async fn include(&self, records: Vec<(u64, Record)>) -> Result<(), Error> {
+        self.run(|log| log.include(records)).await.map_err(|error| self.unusable(error))
+    }
+
+    /// Writes a change, together with those that other tasks are waiting for.
+    async fn write(&self, change: Change) -> io::Result<()> {
+        let outcome = Arc::new(OnceLock::new());
+        let queued = Queued { change, outcome: Arc::clone(&outcome) };
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner).push(queued);
+        let inner = Arc::clone(&self.0);
+        self.run(move |log| {
+            // Another task may have written it while this one waited for the log.
+            if outcome.get().is_none() {
+                let all = std::mem::take(
+                    &mut *inner.queue.lock().unwrap_or_else(PoisonError::into_inner),
+                );
+                let (changes, outcomes): (Vec<_>, Vec<_>) =
+                    all.into_iter().map(|queued| (queued.change, queued.outcome)).unzip();
+                for (outcome, written) in outcomes.iter().zip(log.write(changes)) {
+                    // Nobody else sets it.
+                    let _ = outcome.set(written);
+                }
+            }
+            drop(inner);
+            match outcome.get() {
+                Some(Ok(())) => Ok(()),
+                Some(Err(error)) => Err(io::Error::new(error.kind(), error.to_string())),
+                None => Err(io::Error::other("the change was not written")),
+            }
+        })
+        .await
+    }
+
+    /// Accesses the log on a thread that may block.
+    async fn run<T: Send + 'static>(
+        &self,
+        action: impl FnOnce(&mut Log) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let inner = Arc::clone(&self.0);
+        let action = move || action(&mut inner.log.lock().unwrap_or_else(PoisonError::into_inner));
+        tokio::task::spawn_blocking(action).await?
+    }
+
+    fn unusable(&self, error: io::Error) -> Error {
+        unusable(self.path(), error)
+    }
+}
+
+fn unusable(path: &Path, error: io::Error) -> Error {
+    let advice = match error.kind() {
+        io::ErrorKind::Unsupported => "use a directory on a file system with file locks",
+        _ => "check the path and its permissions",
+    };
+    Error::new(ErrorKind::Journal, format!("could not use the journal {}", path.display()))
+        .with_advice(advice)
+        .with_source(error)
+}
+
+impl Journal for Directory {
+    fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
+        Box::pin(async { Ok(self.write(Change::Intend(intent.clone())).await?) })
+    }
+
+    fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
+        let change = Change::Advance(submission.to_owned(), step.clone());
+        Box::pin(async { Ok(self.write(change).await?) })
+    }
+
+    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
+        Box::pin(async {
+            let open = self.run(|log| {
+                log.take_over()?;
+                let records = log.records().map(|(_, record)| record);
+                Ok(records.filter(|record| !record.state().is_closed()).cloned().collect())
+            });
+            Ok(open.await?)
+        })
+    }
+}
+
+impl fmt::Debug for Directory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Directory").field("path", &self.0.path).finish_non_exhaustive()
+    }
+}

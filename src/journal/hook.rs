@@ -1,0 +1,51 @@
+//! Calls the methods of a journal, which may be code of the program: a panic or a hang in it must
+//! not lose the task of a paid submission.
+
+use std::{
+    any::Any,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Poll,
+    time::Duration,
+};
+
+use tokio::time;
+
+use super::{JournalError, JournalFuture};
+
+/// Longer than a ledger waits for its database.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Calls a method and awaits its future. A panic is an error, and so is a future that takes too
+/// long.
+pub(crate) async fn call<'a, T>(
+    method: impl FnOnce() -> JournalFuture<'a, T>,
+) -> Result<T, JournalError> {
+    let calling = async {
+        let mut future = pin!(caught(method)?);
+        poll_fn(|context| match caught(|| future.as_mut().poll(context)) {
+            Ok(poll) => poll,
+            Err(panic) => Poll::Ready(Err(panic)),
+        })
+        .await
+    };
+    match time::timeout(LIMIT, calling).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(format!("the journal did not respond within {} s", LIMIT.as_secs()).into()),
+    }
+}
+
+/// Calls a function. A panic is an error.
+pub(crate) fn caught<T>(function: impl FnOnce() -> T) -> Result<T, JournalError> {
+    // Nothing of the client is used again that a panic could leave half changed.
+    catch_unwind(AssertUnwindSafe(function)).map_err(|panic| {
+        let message = format!("the journal panicked: {}", message_of(&*panic));
+        JournalError::from(message)
+    })
+}
+
+fn message_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
