@@ -31,7 +31,12 @@ impl Picture {
         self.inner.address()
     }
 
-    /// Returns when the delivery URL expires, as [`crate::Picture::expires_at`].
+    /// Returns when the task was first seen as `Ready`, as [`crate::Picture::ready_since`].
+    pub fn ready_since(&self) -> SystemTime {
+        self.inner.ready_since()
+    }
+
+    /// Returns when the picture expires, as [`crate::Picture::expires_at`].
     pub fn expires_at(&self) -> SystemTime {
         self.inner.expires_at()
     }

@@ -1,6 +1,6 @@
 //! Tasks and their updates.
 
-use std::{fmt, future::poll_fn, pin::Pin, sync::Arc};
+use std::{fmt, future::poll_fn, pin::Pin, sync::Arc, time::SystemTime};
 
 use futures_core::Stream;
 
@@ -21,6 +21,12 @@ pub struct Task {
 impl Task {
     pub(super) fn new(inner: crate::Task, background: Arc<Background>) -> Self {
         Self { inner, background }
+    }
+
+    /// Sets when the task was first seen as `Ready`, as [`crate::Task::ready_since`].
+    pub fn ready_since(mut self, time: SystemTime) -> Self {
+        self.inner = self.inner.ready_since(time);
+        self
     }
 
     /// Returns the serializable reference, from which another process can resume the task.

@@ -47,10 +47,12 @@ pub enum ErrorKind {
     TaskNotFound,
     /// The deadline passed. A task that was already submitted continues; wait for it again.
     Deadline,
-    /// The delivery URL has expired.
+    /// The delivery URL has expired: the delivery host refused a URL that a poll had returned ten
+    /// minutes or more after the task was first seen as `Ready`.
     Expired,
-    /// The picture could not be downloaded completely, or the download is not a picture. The task
-    /// is still `Ready`: download the picture again while the delivery URL is valid (ten minutes).
+    /// The picture could not be downloaded completely, the download is not a picture, or the
+    /// delivery host refused the URL. The task is still `Ready`: wait for it again, and download the
+    /// picture while the delivery URL is valid (ten minutes).
     Delivery,
     /// The picture was not fetched, because its delivery URL or a redirect points to a private
     /// address, is not encrypted, or uses a scheme other than http and https. The task is still

@@ -16,14 +16,14 @@ use crate::{
 /// The first attempt and its retries.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// How long the client polls for a new delivery URL.
+/// How long the client polls for the current delivery URL after each refusal.
 const FRESH_URL_LIMIT: Duration = Duration::from_secs(30);
 
 /// Why an attempt failed.
 pub(super) enum Failure {
     /// Another attempt may succeed.
     Transient(Error),
-    /// The delivery URL was refused. A new one may be accepted.
+    /// The delivery URL was refused. The one that the next poll returns may be accepted.
     Refused(Error),
     /// Another attempt would fail, too.
     Permanent(Error),
@@ -37,7 +37,7 @@ impl Failure {
     }
 }
 
-/// Counts the attempts, and switches to a new delivery URL after a refusal.
+/// Counts the attempts, and polls for the current delivery URL after a refusal.
 pub(super) struct Attempts {
     picture: Picture,
     made: u32,
@@ -70,47 +70,59 @@ impl Attempts {
     /// Waits until the next attempt is due. Returns the error if there is none.
     pub(super) async fn again_after(&mut self, failure: Failure) -> Result<(), Error> {
         self.made += 1;
-        let is_last = self.made >= self.most || Instant::now() >= self.until;
-        let client = &self.picture.client;
-        match failure {
-            Failure::Refused(error) if !is_last => {
-                let left = self.until.saturating_duration_since(Instant::now());
-                self.picture = self.picture.at_fresh_url(left).await.ok_or(error)?;
-            }
-            Failure::Transient(error) if !is_last && client.deliveries().retries.take() => {
-                tracing::debug!(
-                    task_id = self.picture.task.id(),
-                    attempts = self.made,
-                    kind = ?error.kind(),
-                    "download failed; retrying"
-                );
-                let delay = retry::delay(self.made, &client.service().random);
-                let wait = delay.min(self.until.saturating_duration_since(Instant::now()));
-                client.service().middlewares.announce(&Retry {
-                    purpose: Purpose::Download,
-                    operation: self.picture.task.operation(),
-                    task_id: Some(self.picture.task.id()),
-                    failures: self.made,
-                    attempts: Some(self.most),
-                    wait,
-                    error: &error,
-                });
-                time::sleep(wait).await;
+        let is_last = self.made >= self.most || self.left().is_zero();
+        let (error, is_refusal) = match failure {
+            // Not limited by the retries that all downloads share: those protect a host that is
+            // overloaded, and giving up after a refusal may look like the loss of a paid picture.
+            Failure::Refused(error) if !is_last => (error, true),
+            Failure::Transient(error)
+                if !is_last && self.picture.client.deliveries().retries.take() =>
+            {
+                (error, false)
             }
             failure => return Err(failure.into_error()),
+        };
+        self.pause(&error).await;
+        if is_refusal {
+            self.picture = self.picture.at_current_url(self.left()).await;
         }
-        Ok(())
+        if self.left().is_zero() { Err(error) } else { Ok(()) }
+    }
+
+    async fn pause(&self, error: &Error) {
+        let (task, service) = (&self.picture.task, self.picture.client.service());
+        tracing::debug!(
+            task_id = task.id(),
+            attempts = self.made,
+            kind = ?error.kind(),
+            "download failed; retrying"
+        );
+        let wait = retry::delay(self.made, &service.random).min(self.left());
+        service.middlewares.announce(&Retry {
+            purpose: Purpose::Download,
+            operation: task.operation(),
+            task_id: Some(task.id()),
+            failures: self.made,
+            attempts: Some(self.most),
+            wait,
+            error,
+        });
+        time::sleep(wait).await;
+    }
+
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
     }
 }
 
 impl Picture {
-    /// Polls the task for a new delivery URL. Some services sign one for each poll.
-    async fn at_fresh_url(&self, left: Duration) -> Option<Picture> {
-        let task = self.client.task(self.task.clone());
+    /// Polls the task for its current delivery URL. Some services sign one for each poll. If the
+    /// poll fails, that says nothing about the picture, so the URL stays as it is.
+    async fn at_current_url(&self, left: Duration) -> Picture {
+        let task = self.client.task(self.task.clone()).ready_since(self.ready_since);
         let waiting = task.wait_with(WaitOptions::default().deadline(left.min(FRESH_URL_LIMIT)));
         // Boxed because it is large and rarely needed.
-        let fresh = Box::pin(waiting).await.ok()?;
-        (fresh.address != self.address).then_some(fresh)
+        Box::pin(waiting).await.unwrap_or_else(|_| self.clone())
     }
 
     pub(super) fn failed(&self, what: impl Into<String>) -> Error {

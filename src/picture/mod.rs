@@ -37,9 +37,9 @@ pub const DELIVERY_VALIDITY: Duration =
 /// The signed delivery URL is valid for ten minutes. Anyone with this URL can download the picture,
 /// so `Debug` omits its query.
 ///
-/// The client makes up to four attempts to download a picture. If the service refuses the delivery
-/// URL, the client polls the task again, and continues with the new URL if the service signs one.
-/// An attempt fails if
+/// The client makes up to four attempts to download a picture. If the delivery host refuses the
+/// URL, the client polls the task again, and continues with the URL that the poll returns, or with
+/// the same one if the poll fails. An attempt fails if
 ///
 /// - the download stalls: less than 1 KiB arrives within
 ///   [`ClientBuilder::silence_timeout`](crate::ClientBuilder::silence_timeout), and the picture is
@@ -55,7 +55,9 @@ pub struct Picture {
     client: Client,
     task: TaskRef,
     address: Address,
-    expires_at: SystemTime,
+    /// When the poll that returned the address was sent.
+    polled_at: SystemTime,
+    ready_since: SystemTime,
 }
 
 impl Picture {
@@ -63,9 +65,15 @@ impl Picture {
         client: Client,
         task: TaskRef,
         address: Address,
-        asked_at: SystemTime,
+        polled_at: SystemTime,
     ) -> Self {
-        Self { client, task, address, expires_at: asked_at + DELIVERY_VALIDITY }
+        Self { client, task, address, polled_at, ready_since: polled_at }
+    }
+
+    /// Sets when the task was first seen as `Ready`, unless this picture is from an earlier poll.
+    pub(crate) fn with_ready_since(mut self, first: SystemTime) -> Self {
+        self.ready_since = self.polled_at.min(first);
+        self
     }
 
     /// Returns the task that generated the picture.
@@ -78,13 +86,20 @@ impl Picture {
         &self.address
     }
 
-    /// Returns when the delivery URL expires: ten minutes after the client sent the poll that
-    /// returned it.
+    /// Returns when the task was first seen as `Ready`: when the client sent the poll that returned
+    /// this picture, or the earlier time that
+    /// [`Task::ready_since`](crate::Task::ready_since) has set.
+    pub fn ready_since(&self) -> SystemTime {
+        self.ready_since
+    }
+
+    /// Returns when the picture expires: ten minutes after [`ready_since`](Self::ready_since).
     ///
-    /// The contract does not define when a URL is signed. If the service signs it as soon as the
-    /// task is ready, it expires earlier, by the time between that moment and the poll.
+    /// The contract does not define when a delivery URL is signed. A URL may expire earlier if the
+    /// task was ready long before the first poll. It may work longer if the service signs a new one
+    /// for each poll.
     pub fn expires_at(&self) -> SystemTime {
-        self.expires_at
+        self.ready_since.checked_add(DELIVERY_VALIDITY).unwrap_or(self.ready_since)
     }
 
     /// Downloads the picture into memory.
@@ -93,10 +108,11 @@ impl Picture {
     ///
     /// Every error carries the reference of the task.
     ///
-    /// - [`Expired`](crate::ErrorKind::Expired): the delivery URL has expired, and polling returned
-    ///   no new one.
-    /// - [`Delivery`](crate::ErrorKind::Delivery): the picture could not be downloaded, or it is
-    ///   larger than [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
+    /// - [`Expired`](crate::ErrorKind::Expired): the delivery host refused a URL that a poll had
+    ///   returned after [`expires_at`](Self::expires_at).
+    /// - [`Delivery`](crate::ErrorKind::Delivery): the picture could not be downloaded, the delivery
+    ///   host refused every URL although none has expired for certain, or the picture is larger than
+    ///   [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
     /// - [`AddressRefused`](crate::ErrorKind::AddressRefused): the host of the URL is not allowed
     ///   to deliver pictures.
     pub async fn bytes(&self) -> Result<Bytes, Error> {
@@ -146,7 +162,7 @@ impl fmt::Debug for Picture {
         f.debug_struct("Picture")
             .field("task", &self.task)
             .field("address", &self.address)
-            .field("expires_at", &self.expires_at)
+            .field("expires_at", &self.expires_at())
             .finish()
     }
 }

@@ -23,7 +23,7 @@ mod updates;
 mod wait;
 mod waits;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 pub use self::acceptance::Answer;
 #[cfg(feature = "webhook")]
@@ -52,11 +52,23 @@ pub struct Task {
     client: Client,
     reference: Arc<TaskRef>,
     answer: Option<Arc<Answer>>,
+    /// When the task was first seen as `Ready`, if the program knows it.
+    ready_since: Option<SystemTime>,
 }
 
 impl Task {
     pub(crate) fn resumed(client: Client, reference: TaskRef) -> Self {
-        Self { client, reference: Arc::new(reference), answer: None }
+        Self { client, reference: Arc::new(reference), answer: None, ready_since: None }
+    }
+
+    /// Sets when the task was first seen as `Ready`, for programs that have stored
+    /// [`Picture::ready_since`](crate::Picture::ready_since) of an earlier poll.
+    ///
+    /// Pictures of this task expire ten minutes after this time. Without it, or if a poll was sent
+    /// earlier, a picture expires ten minutes after the poll that returned it.
+    pub fn ready_since(mut self, time: SystemTime) -> Self {
+        self.ready_since = Some(time);
+        self
     }
 
     /// Returns the serializable reference, from which another process can resume the task.

@@ -75,7 +75,8 @@ impl Task {
     /// - [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld): polls fail until the cause is fixed.
     pub async fn poll(&self) -> Result<Update, Error> {
-        poll(&self.client, &self.reference, NO_LIMIT, 0).await.map_err(PollError::into_error)
+        let update = poll(&self.client, &self.reference, NO_LIMIT, 0).await;
+        Ok(update.map_err(PollError::into_error)?.with_ready_since(self.ready_since))
     }
 }
 

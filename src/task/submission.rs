@@ -63,7 +63,9 @@ impl Submission {
             in_flight.accepted(task);
         }
         let outcome = match outcome {
-            Ok(Accepted { task, answer }) => Ok(Task { client, reference: Arc::new(task), answer }),
+            Ok(Accepted { task, answer }) => {
+                Ok(Task { client, reference: Arc::new(task), answer, ready_since: None })
+            }
             Err(error) => {
                 // Drop the client before reporting the error. If it is the last one, this closes
                 // the journal, which the caller may then open again.

@@ -49,6 +49,14 @@ impl Update {
         &self.answer.extra
     }
 
+    /// Passes on when the task was first seen as `Ready`.
+    pub(super) fn with_ready_since(mut self, first: Option<SystemTime>) -> Self {
+        if let Some(first) = first {
+            self.picture = self.picture.map(|picture| picture.with_ready_since(first));
+        }
+        self
+    }
+
     pub(super) fn into_picture(self) -> Option<Picture> {
         self.picture
     }

@@ -48,7 +48,7 @@ impl Task {
     pub fn updates(&self, options: WaitOptions) -> Updates {
         Updates {
             task: Arc::clone(&self.reference),
-            step: Some(next(Polling::new(&self.client, &self.reference, options))),
+            step: Some(next(Polling::new(self, options))),
             only_changes: false,
             last: None,
         }

@@ -1,6 +1,6 @@
 //! Polls a task until its final status or the deadline. A failed poll is not a failed task.
 
-use std::{sync::Arc, time::Duration};
+use std::time::{Duration, SystemTime};
 
 use tokio::time::{self, Instant};
 use tracing::{Instrument, Span};
@@ -12,7 +12,7 @@ use super::{
     waits::Waiting,
 };
 use crate::{
-    Client, Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
+    Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     telemetry::{metrics, spans},
     transport::{
         middleware::{Purpose, Retry},
@@ -57,7 +57,7 @@ impl Task {
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld), [`Service`](ErrorKind::Service): the task
     ///   continues. Wait for it again.
     pub async fn wait_with(&self, options: WaitOptions) -> Result<Picture, Error> {
-        let mut polling = Polling::new(&self.client, &self.reference, options);
+        let mut polling = Polling::new(self, options);
         loop {
             let update = polling.next().await?;
             if !update.status().is_final() {
@@ -97,6 +97,7 @@ fn failed(task: &TaskRef, status: TaskStatus) -> Error {
 /// The polls of one wait: the first immediately, the others after pauses.
 pub(super) struct Polling {
     waiting: Waiting,
+    ready_since: Option<SystemTime>,
     started: Instant,
     deadline: Duration,
     first_interval: Duration,
@@ -118,10 +119,11 @@ struct Pause {
 }
 
 impl Polling {
-    pub(super) fn new(client: &Client, task: &Arc<TaskRef>, options: WaitOptions) -> Self {
+    pub(super) fn new(task: &Task, options: WaitOptions) -> Self {
         let interval = options.interval.min(options.max_interval).min(LONGEST_INTERVAL);
         Self {
-            waiting: Waiting::new(client, task),
+            waiting: Waiting::new(&task.client, &task.reference),
+            ready_since: task.ready_since,
             started: Instant::now(),
             deadline: options.deadline,
             first_interval: interval,
@@ -131,7 +133,7 @@ impl Polling {
             last_status: None,
             requested_pause: None,
             last_poll_is_sent: false,
-            span: spans::wait(task),
+            span: spans::wait(&task.reference),
         }
     }
 
@@ -168,7 +170,7 @@ impl Polling {
             match polling.instrument(self.span.clone()).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
-                    return Ok(update);
+                    return Ok(update.with_ready_since(self.ready_since));
                 }
                 Err(PollError::Permanent(error)) => return Err(error),
                 Err(PollError::Transient(error)) => {

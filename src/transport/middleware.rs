@@ -55,8 +55,6 @@ pub trait Middleware: Send + Sync {
     }
 
     /// Called when a request has failed and will be repeated, before the client waits.
-    ///
-    /// It is not called for a download that continues at a new delivery URL without waiting.
     fn retry(&self, retry: &Retry<'_>) {
         let _ = retry;
     }

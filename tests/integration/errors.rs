@@ -7,10 +7,10 @@ use tokio::net::TcpSocket;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, KEY, PNG, deadline, fox},
+    samples::{self, KEY, PNG, deadline, fox, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::{Client, Error, ImageInput, Task, TaskRef, WaitEnd, types::*};
+use imagekiln::{Client, DELIVERY_VALIDITY, Error, ImageInput, Task, TaskRef, WaitEnd, types::*};
 
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_error_is_displayed() {
@@ -230,16 +230,20 @@ async fn polls() -> Vec<(&'static str, Error)> {
 async fn deliveries() -> Vec<(&'static str, Error)> {
     let folder = tempfile::tempdir().unwrap();
     let mut errors = Vec::new();
-    let replies: [(_, fn() -> Reply); 3] = [
-        ("an HTML page instead of a picture", || Reply::html(200)),
-        ("a truncated picture", || Reply::png(&PNG[..40]).declaring_length(PNG.len()).then_close()),
-        ("an expired picture", || Reply::status(410)),
+    let truncated = || Reply::png(&PNG[..40]).declaring_length(PNG.len()).then_close();
+    let replies: [(_, _, fn() -> Reply); 4] = [
+        ("an HTML page instead of a picture", seconds(0), || Reply::html(200)),
+        ("a truncated picture", seconds(0), truncated),
+        ("a refused delivery URL", seconds(0), || Reply::status(403)),
+        ("an expired picture", DELIVERY_VALIDITY, || Reply::status(410)),
     ];
-    for (title, reply) in replies {
+    for (title, age, reply) in replies {
         let (server, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = samples::picture(&samples::client(&server), &server, &delivery).await;
+        tokio::time::advance(age).await;
         delivery.otherwise(move |_| reply());
-        server.otherwise(|_| Reply::status(404));
+        let ready = samples::ready_body(&samples::delivery_url(&delivery));
+        server.otherwise(move |_| Reply::json(200, &ready));
         errors.push((title, picture.save(folder.path().join("fox.png")).await.unwrap_err()));
     }
     let (server, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);

@@ -5,32 +5,96 @@ use std::{
     time::SystemTime,
 };
 
+use futures_util::TryStreamExt;
 use tokio::time::{self, Instant};
 
-use crate::support::{
-    reply::Reply,
-    samples::{self, DELIVERY_SIGNATURE, PNG, assert_kind, client, picture, ready, seconds},
-    scripted::ScriptedServer,
+use crate::{
+    operations::simulator,
+    support::{
+        reply::Reply,
+        samples::{self, DELIVERY_SIGNATURE, PNG, assert_kind, client, fox, picture, seconds},
+        scripted::ScriptedServer,
+    },
 };
-use imagekiln::{DELIVERY_VALIDITY, ErrorKind};
+use imagekiln::{Client, DELIVERY_VALIDITY, ErrorKind, Picture, RetryPolicy, Update};
+use imagekiln_simulator::Simulator;
+
+/// Refusals of a delivery host: those that say that the URL has expired, and others.
+const REFUSALS: [(u16, &str); 9] = [
+    (400, "<Error><Code>ExpiredToken</Code></Error>"),
+    (401, ""),
+    (401, "token expired"),
+    (403, ""),
+    (403, "<Error><Message>Request has expired</Message></Error>"),
+    (403, "Signature not valid in the specified time frame: EXPIRED"),
+    (404, ""),
+    (404, "this link has expired"),
+    (410, ""),
+];
+
+/// A refusal whose body never ends.
+fn refusal((status, body): (u16, &str)) -> Reply {
+    let body = format!("{body}{DELIVERY_SIGNATURE}");
+    Reply::status(status).body(&body).declaring_length(body.len() + 9).then_silence()
+}
+
+/// Makes the service return the same delivery URL for each poll.
+fn always_ready(service: &ScriptedServer, delivery: &ScriptedServer) {
+    let body = samples::ready_body(&samples::delivery_url(delivery));
+    service.otherwise(move |_| Reply::json(200, &body));
+}
+
+/// A client of the simulator whose wall clock follows tokio's clock, like the simulator's.
+fn client_of(simulator: &Simulator) -> Client {
+    let started = Instant::now();
+    let builder = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
+    let now = move || SystemTime::UNIX_EPOCH + seconds(1_800_000_000) + started.elapsed();
+    builder.wall_clock(now).build().unwrap()
+}
+
+/// A picture whose delivery URL the simulator refuses `often`, although it is valid.
+async fn refused_by_simulator(simulator: &Simulator, often: &str) -> Picture {
+    simulator.faults().add(&format!("early-expiry:{often}")).unwrap();
+    client_of(simulator).submit(fox()).await.unwrap().wait().await.unwrap()
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_delivery_url_expires_after_ten_minutes() {
-    for status in [401, 403, 404, 410] {
+    for refused in REFUSALS {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         time::advance(DELIVERY_VALIDITY).await;
-        delivery.reply(Reply::status(status));
+        delivery.otherwise(move |_| refusal(refused));
         // The service has no new URL.
-        service.reply(ready(&delivery));
+        always_ready(&service, &delivery);
 
         let error = picture.bytes().await.unwrap_err();
 
         assert_kind(&error, ErrorKind::Expired);
-        assert_eq!((error.status(), error.task()), (Some(status), Some(picture.task())));
-        delivery.only_request().assert_has_no_key();
+        assert_eq!((error.status(), error.task()), (Some(refused.0), Some(picture.task())));
+        assert!(!error.is_transient() && !format!("{error:?}").contains("Message"), "{error:?}");
+        assert_eq!(delivery.received().len(), 4);
+        delivery.assert_no_request_has_the_key();
         service.assert_every_request_has_the_key();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_refusal_is_not_an_expiry() {
+    for refused in REFUSALS {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        delivery.reply(refusal(refused)).reply(Reply::png(PNG));
+        always_ready(&service, &delivery);
+
+        assert_eq!(picture.bytes().await.unwrap(), PNG, "{refused:?}");
+
+        assert_eq!(delivery.received().len(), 2);
+        delivery.assert_no_request_has_the_key();
+    }
+    let simulator = simulator().await;
+    let picture = refused_by_simulator(&simulator, "once").await;
+    assert!(!picture.bytes().await.unwrap().is_empty());
 }
 
 /// Also before it expires: the URL may have been signed long before the poll.
@@ -54,47 +118,66 @@ async fn an_expired_url_is_replaced_if_the_service_signs_a_new_one() {
     }
 }
 
+/// However long the delivery host refuses the URL.
 #[tokio::test(start_paused = true)]
-async fn an_early_refusal_is_not_an_expiry() {
-    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-    let picture = picture(&client(&service), &service, &delivery).await;
-    time::advance(DELIVERY_VALIDITY - seconds(60)).await;
-    delivery.reply(Reply::status(403));
-    service.reply(ready(&delivery));
+async fn refusals_during_the_validity_are_not_an_expiry() {
+    for refused in REFUSALS {
+        let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+        let picture = picture(&client(&service), &service, &delivery).await;
+        delivery.otherwise(move |_| refusal(refused));
+        always_ready(&service, &delivery);
+        for age in [seconds(0), DELIVERY_VALIDITY - seconds(120)] {
+            time::advance(age).await;
 
-    let error = picture.bytes().await.unwrap_err();
+            let error = picture.bytes().await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Delivery);
-    assert_eq!(error.status(), Some(403));
-    delivery.assert_no_request_has_the_key();
+            assert_kind(&error, ErrorKind::Delivery);
+            assert!(error.is_transient());
+            assert_eq!((error.status(), error.task()), (Some(refused.0), Some(picture.task())));
+            let text = error.to_string();
+            let validity = "although it should be valid until Fri, 15 Jan 2027 08:10:00 GMT";
+            assert!(text.contains(validity) && text.contains("billed and ready"), "{text}");
+        }
+        time::advance(seconds(120)).await;
+        assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Expired);
+    }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_that_mentions_expiry_is_an_expiry() {
-    let azure =
-        "Server failed to authenticate. Signature not valid in the specified time frame: EXPIRED";
-    for (status, body) in [
-        (400, "<Error><Code>ExpiredToken</Code></Error>"),
-        (403, "<Error><Message>Request has expired</Message></Error>"),
-        (401, "token expired"),
-        (403, azure),
-        (404, "this link has expired"),
-        (410, ""),
-    ] {
+async fn the_host_may_refuse_a_url_for_the_whole_validity() {
+    let simulator = simulator().await;
+    let picture = refused_by_simulator(&simulator, "always").await;
+    let ready = Instant::now();
+    while ready.elapsed() < DELIVERY_VALIDITY - seconds(60) {
+        assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Delivery);
+        time::advance(seconds(50)).await;
+    }
+    time::advance(seconds(60)).await;
+    assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Expired);
+}
+
+/// A program may have seen that the task was ready in an earlier process.
+#[tokio::test(start_paused = true)]
+async fn the_validity_counts_from_the_first_ready() {
+    let almost = DELIVERY_VALIDITY - seconds(60);
+    for (first, kind) in [(DELIVERY_VALIDITY, ErrorKind::Expired), (almost, ErrorKind::Delivery)] {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
-        let picture = picture(&client(&service), &service, &delivery).await;
-        let body = format!("{body}{DELIVERY_SIGNATURE}");
-        delivery.reply(
-            Reply::status(status).body(&body).declaring_length(body.len() + 9).then_silence(),
-        );
-        service.reply(ready(&delivery));
+        let once = RetryPolicy::default().attempts(1);
+        let client = samples::builder(&service).retry(once).build().unwrap();
+        always_ready(&service, &delivery);
+        delivery.otherwise(|_| Reply::status(403));
+        let task = samples::task(&client, &service);
+        let now = task.wait().await.unwrap().ready_since();
+        let task = task.ready_since(now - first);
 
-        let error = picture.bytes().await.unwrap_err();
-
-        assert_kind(&error, ErrorKind::Expired);
-        assert_eq!((error.status(), error.task()), (Some(status), Some(picture.task())));
-        assert!(!format!("{error:?}").contains("Message"), "{error:?}");
-        delivery.only_request().assert_has_no_key();
+        let polled = task.poll().await.unwrap();
+        let update = task.updates(samples::deadline(9)).try_next().await.unwrap().unwrap();
+        let of = |update: Update| update.picture().unwrap().clone();
+        for picture in [task.wait().await.unwrap(), of(polled), of(update)] {
+            assert_eq!(picture.ready_since(), now - first);
+            assert_eq!(picture.expires_at(), now - first + DELIVERY_VALIDITY);
+            assert_kind(&picture.bytes().await.unwrap_err(), kind);
+        }
     }
 }
 
@@ -134,21 +217,28 @@ async fn polling_for_a_new_url_is_retried() {
     service.assert_every_request_has_the_key();
 }
 
+/// A poll that fails says nothing about the picture, nor does one that contradicts the first.
 #[tokio::test(start_paused = true)]
-async fn the_first_error_is_returned_if_there_is_no_new_url() {
+async fn failed_polls_are_not_an_expiry() {
     for reply in [|| Reply::html(502), || Reply::status(403), || samples::status("Task not found")]
     {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
-        delivery.reply(Reply::status(410));
+        time::advance(DELIVERY_VALIDITY).await;
+        delivery.otherwise(|_| Reply::status(410));
         service.otherwise(move |_| reply());
         let started = Instant::now();
 
         let error = picture.bytes().await.unwrap_err();
 
-        assert_kind(&error, ErrorKind::Expired);
+        assert_kind(&error, ErrorKind::Delivery);
         assert_eq!(error.status(), Some(410));
-        assert!(started.elapsed() <= seconds(31), "{:?}", started.elapsed());
+        assert!(error.message().contains("it was valid until Fri, 15 Jan 2027 08:10:00 GMT"));
+        assert!(started.elapsed() <= seconds(95), "{:?}", started.elapsed());
+
+        // The URL of the first poll is tried again.
+        delivery.reply(Reply::status(410)).reply(Reply::png(PNG));
+        assert_eq!(picture.bytes().await.unwrap(), PNG);
     }
 }
 
@@ -167,7 +257,7 @@ async fn the_number_of_new_urls_is_bounded() {
 
     let error = picture.bytes().await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Expired);
+    assert_kind(&error, ErrorKind::Delivery);
     assert!(delivery.received().len() <= 4, "{}", delivery.received().len());
 }
 
@@ -186,8 +276,8 @@ async fn expiry_follows_the_wall_clock() {
 
     // An hour passed while the machine was suspended; tokio's clock did not advance.
     *clock.lock().unwrap() += seconds(3600);
-    delivery.reply(Reply::status(404));
-    service.reply(ready(&delivery));
+    delivery.otherwise(|_| Reply::status(404));
+    always_ready(&service, &delivery);
     assert_kind(&first.bytes().await.unwrap_err(), ErrorKind::Expired);
 
     // The clock was set back by a day.

@@ -26,7 +26,7 @@ fn busy() -> Reply {
 
 /// Returns the time of the client's clock, derived from the picture of a poll.
 fn now_by(picture: &Picture) -> SystemTime {
-    picture.expires_at() - imagekiln::DELIVERY_VALIDITY
+    picture.ready_since()
 }
 
 #[tokio::test(start_paused = true)]
