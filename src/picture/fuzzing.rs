@@ -38,5 +38,5 @@ async fn receive(picture: &Picture, response: Response) -> Result<(FileKind, Vec
 
 /// The name of the file of a task's picture, without an extension.
 pub(crate) fn file_stem(task: &TaskRef) -> String {
-    super::name::file_stem(task)
+    super::name::file_stems(task).next().unwrap_or_default()
 }

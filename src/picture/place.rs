@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, Permissions},
-    io::{self, Write},
+    io::{self, BufRead, BufReader, Seek, Write},
     path::{Path, PathBuf},
 };
 
@@ -59,6 +59,12 @@ impl Place {
         })
     }
 
+    /// A place for a new file in this directory, which gets its name at the end.
+    pub(super) fn within(path: PathBuf) -> Self {
+        let directory = directory_of(&path.join("picture")).to_owned();
+        Self { path, directory, overwrite: false, permissions: None }
+    }
+
     /// Creates the temporary file.
     pub(super) fn start(self, swept: &Swept) -> io::Result<Part> {
         swept.sweep_once(&self.directory);
@@ -78,10 +84,9 @@ impl Part {
         Ok(())
     }
 
-    /// Flushes the file and renames it to its destination, with an optional extension.
-    pub(super) fn finish(self, extension: Option<&str>) -> io::Result<()> {
+    /// Flushes the file and renames it to its destination.
+    pub(super) fn finish(self) -> io::Result<()> {
         let Place { path, directory, overwrite, permissions } = self.place;
-        let path = with_extension(path, extension);
         if let Some(permissions) = permissions
             // Some filesystems have fixed permissions and refuse to change them.
             && self.file.as_file().metadata()?.permissions() != permissions
@@ -95,24 +100,67 @@ impl Part {
             false => self.file.persist_noclobber(&path),
         }
         .map_err(|error| error.error)?;
-        // Flush the directory, too, because it contains the name. A writable directory may not be
-        // readable.
-        if cfg!(unix)
-            && let Ok(directory) = File::open(directory)
-        {
-            directory.sync_all()?;
+        flush_directory(&directory)
+    }
+
+    /// Flushes the file and renames it to the first of these names that no other file has. Returns
+    /// its path. A file with the same content is a copy of the picture, and is kept instead.
+    pub(super) fn finish_as(self, names: impl Iterator<Item = String>) -> io::Result<PathBuf> {
+        let Self { place: Place { path, directory, .. }, mut file } = self;
+        file.as_file().sync_all()?;
+        for name in names {
+            let path = path.join(name);
+            match file.persist_noclobber(&path) {
+                // The file stays locked until after the rename.
+                Ok(_file) => {}
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                    file = error.file;
+                    // A file that cannot be read is that of another user.
+                    if !is_copy(&path, file.as_file_mut()).unwrap_or(false) {
+                        continue;
+                    }
+                }
+                Err(error) => return Err(error.error),
+            }
+            flush_directory(&directory)?;
+            return Ok(path);
         }
-        Ok(())
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 }
 
-/// Appends an extension to the path, even if the name contains a dot.
-pub(super) fn with_extension(path: PathBuf, extension: Option<&str>) -> PathBuf {
-    let Some(extension) = extension else { return path };
-    let mut path = path.into_os_string();
-    path.push(".");
-    path.push(extension);
-    path.into()
+/// Flushes a directory, because it contains the name of a new file.
+fn flush_directory(directory: &Path) -> io::Result<()> {
+    // A writable directory may not be readable.
+    if cfg!(unix)
+        && let Ok(directory) = File::open(directory)
+    {
+        directory.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Whether the file at `path` has the same content as `part`.
+fn is_copy(path: &Path, part: &mut File) -> io::Result<bool> {
+    let metadata = fs::metadata(path)?;
+    // Opening a pipe would block.
+    if !metadata.is_file() || metadata.len() != part.metadata()?.len() {
+        return Ok(false);
+    }
+    part.rewind()?;
+    let (mut theirs, mut ours) = (BufReader::new(File::open(path)?), BufReader::new(part));
+    loop {
+        let (theirs_next, ours_next) = (theirs.fill_buf()?, ours.fill_buf()?);
+        let count = theirs_next.len().min(ours_next.len());
+        if theirs_next.get(..count) != ours_next.get(..count) {
+            return Ok(false);
+        }
+        if count == 0 {
+            return Ok(theirs_next.len() == ours_next.len());
+        }
+        theirs.consume(count);
+        ours.consume(count);
+    }
 }
 
 /// Follows symbolic links at the end of a path. The target of the last one may not exist.

@@ -13,8 +13,8 @@ use super::{
     Picture, SaveOptions,
     attempts::{Attempts, Failure},
     download::Download,
-    name::file_stem,
-    place::{Place, with_extension},
+    name::file_stems,
+    place::Place,
 };
 use crate::{
     Error, ErrorKind, FileKind,
@@ -40,10 +40,11 @@ pub struct Saved {
 }
 
 /// The destination of a save.
+#[derive(Clone)]
 enum Target {
     /// This path.
     File(PathBuf),
-    /// This path with the extension of the downloaded format.
+    /// A file in this directory, with the extension of the downloaded format.
     In(PathBuf),
 }
 
@@ -90,8 +91,13 @@ impl Picture {
     /// Downloads the picture and saves it in a directory.
     ///
     /// The file name consists of the operation, the task id and the extension of the downloaded
-    /// format, for example `gen-2-pro-f7a1c9.png`. An existing file with this name is replaced,
-    /// because it is a copy of the same picture.
+    /// format, for example `gen-2-pro-f7a1c9.png`. If the id contains other characters than ASCII
+    /// letters, digits, `-`, `.` and `_`, or is longer than 120 characters, the name ends with a
+    /// hash of the region, the polling URL and the id, because other ids may look the same.
+    ///
+    /// No file is ever replaced. If a file with this name exists and has the same content, it is
+    /// the saved picture. If it has other content, this picture gets a name with the hash, and after
+    /// that with a number.
     ///
     /// ```
     /// # async fn save(task: imagekiln::Task) -> Result<(), imagekiln::Error> {
@@ -105,8 +111,7 @@ impl Picture {
     ///
     /// The same errors as [`save_with`](Self::save_with). The directory must exist.
     pub async fn save_in(&self, directory: impl AsRef<Path>) -> Result<Saved, Error> {
-        let target = Target::In(directory.as_ref().join(file_stem(&self.task)));
-        self.save_to(&target, &SaveOptions::default()).await
+        self.save_to(&Target::In(directory.as_ref().to_owned()), &SaveOptions::default()).await
     }
 
     async fn save_to(&self, target: &Target, options: &SaveOptions) -> Result<Saved, Error> {
@@ -138,8 +143,12 @@ impl Picture {
         let unwritable = |error| self.unwritable(path, error);
         // Before the download, so that an unwritable destination costs no download.
         let mut part = blocking({
-            let (client, path, options) = (self.client.clone(), path.to_owned(), options.clone());
-            move || Place::find(&path, &options)?.start(&client.deliveries().swept)
+            let (client, target, options) = (self.client.clone(), target.clone(), options.clone());
+            let place = move || match target {
+                Target::File(path) => Place::find(&path, &options),
+                Target::In(directory) => Ok(Place::within(directory)),
+            };
+            move || place()?.start(&client.deliveries().swept)
         })
         .await
         .map_err(unwritable)?;
@@ -152,12 +161,16 @@ impl Picture {
         let part = writing.await.map_err(unwritable)?;
         downloaded?;
         let kind = if options.check { Some(download.check()?) } else { download.kind() };
-        let extension = match target {
-            Target::File(_) => None,
-            Target::In(_) => kind.map(FileKind::extension),
-        };
-        blocking(move || part.finish(extension)).await.map_err(unwritable)?;
-        let path = with_extension(path.clone(), extension);
+        let names = file_stems(&self.task).map(move |stem| match kind {
+            Some(kind) => format!("{stem}.{}", kind.extension()),
+            None => stem,
+        });
+        let target = target.clone();
+        let finishing = blocking(move || match target {
+            Target::File(path) => part.finish().map(|()| path),
+            Target::In(_) => part.finish_as(names),
+        });
+        let path = finishing.await.map_err(unwritable)?;
         Ok(Saved { path, kind, bytes: download.received() })
     }
 

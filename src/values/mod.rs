@@ -6,6 +6,7 @@ mod aspect_ratio;
 pub(crate) mod base64_text;
 mod extra;
 pub(crate) mod file_kind;
+pub(crate) mod identity;
 pub(crate) mod image_file;
 mod image_input;
 mod output_format;

@@ -10,7 +10,7 @@ use crate::{
         scripted::ScriptedServer,
     },
 };
-use imagekiln::{ErrorKind, FileKind, TaskRef, types::Gen2Pro};
+use imagekiln::{ErrorKind, FileKind, Picture, TaskRef, types::Gen2Pro};
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_has_the_bytes_of_the_picture() {
@@ -88,6 +88,88 @@ async fn an_id_cannot_name_another_directory() {
     let reference = TaskRef::new("../../t1", samples::polling_url(&server, "t1"), None);
     let picture = client(&server).task(reference).wait().await.unwrap();
     let saved = picture.save_in(&inner).await.unwrap();
-    assert_eq!(saved.path, inner.join("picture-t1.png"));
+    let name = saved.path.file_name().unwrap().to_str().unwrap();
+    assert_eq!(saved.path.parent(), Some(&*inner));
+    assert!(name.starts_with("picture-t1-") && name.ends_with(".png"), "{name}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Returns a picture of a task with this id, at a polling URL of its own.
+async fn picture_of(server: &ScriptedServer, id: &str, polling_path: &str) -> Picture {
+    server.reply(samples::ready(server));
+    let reference = TaskRef::new(id, server.url(polling_path), Some("gen-2-pro".to_owned()));
+    client(server).task(reference).wait().await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_picture_of_another_task_is_never_replaced() {
+    let server = ScriptedServer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let pictures = [
+        picture_of(&server, "t1", "/global/poll?id=t1").await,
+        // In another region.
+        picture_of(&server, "t1", "/regional/poll?id=t1").await,
+        picture_of(&server, "t/1", "/poll/1").await,
+        picture_of(&server, "t?1", "/poll/2").await,
+        picture_of(&server, &"t".repeat(150), "/poll/3").await,
+        picture_of(&server, &"t".repeat(151), "/poll/4").await,
+    ];
+    let contents: Vec<_> = (0..pictures.len()).map(|index| large_png(1000 + index)).collect();
+    let mut paths = Vec::new();
+    for (picture, content) in pictures.iter().zip(&contents) {
+        server.reply(Reply::png(content));
+        paths.push(picture.save_in(folder.path()).await.unwrap().path);
+    }
+    // Saved again: each finds its own file, also if a file with another picture has its first name.
+    for ((picture, content), path) in pictures.iter().zip(&contents).zip(&paths) {
+        server.reply(Reply::png(content));
+        assert_eq!(picture.save_in(folder.path()).await.unwrap().path, *path);
+        assert_eq!(std::fs::read(path).unwrap(), *content);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), pictures.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_was_changed_is_kept() {
+    let server = ScriptedServer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let picture = picture_of(&server, "t1", "/poll/t1").await;
+    let mut paths = Vec::new();
+    for change in ["", "mine", "mine, too"] {
+        server.reply(Reply::png(PNG));
+        let path = picture.save_in(folder.path()).await.unwrap().path;
+        assert_eq!(std::fs::read(&path).unwrap(), PNG);
+        // The same length, so that the content decides.
+        let mut changed = PNG.to_vec();
+        changed.splice(..change.len(), change.bytes());
+        std::fs::write(&path, changed).unwrap();
+        paths.push(path);
+    }
+    // The first file is the picture.
+    assert_eq!(paths[0], paths[1]);
+    server.reply(Reply::png(PNG));
+    paths.push(picture.save_in(folder.path()).await.unwrap().path);
+    let names: Vec<_> = paths[1..].iter().map(|path| path.file_stem().unwrap().len()).collect();
+    assert_eq!(names, ["gen-2-pro-t1".len(), "gen-2-pro-t1-".len() + 16, names[1] + 2]);
+}
+
+/// Both must not write the same file.
+#[tokio::test]
+async fn pictures_that_are_saved_at_once_get_different_files() {
+    let server = ScriptedServer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (large_png(50_000), large_png(60_000));
+    for _ in 0..20 {
+        let global = picture_of(&server, "t1", "/global/poll?id=t1").await;
+        let regional = picture_of(&server, "t1", "/regional/poll?id=t1").await;
+        server.reply(Reply::png(&first)).reply(Reply::png(&second));
+        let (one, other) =
+            tokio::join!(global.save_in(folder.path()), regional.save_in(folder.path()));
+        let (one, other) = (one.unwrap().path, other.unwrap().path);
+        let mut saved = [std::fs::read(&one).unwrap(), std::fs::read(&other).unwrap()];
+        saved.sort_by_key(Vec::len);
+        assert!(saved == [first.clone(), second.clone()], "{one:?} {other:?}");
+        std::fs::remove_file(one).unwrap();
+        std::fs::remove_file(other).unwrap();
+    }
 }
