@@ -30,8 +30,6 @@ pub enum ErrorKind {
     /// The lease of the worker expired, and another worker took over its jobs. Run the batch again
     /// to continue as a new worker.
     Lease,
-    /// The cap on active tasks or the budget does not allow a submission. Nothing was sent.
-    Limit,
     /// A job cannot be resolved as not paid yet. Try again later.
     Hold,
     /// The output directory or the bucket cannot be used. Paid jobs keep their state, and the next

@@ -17,7 +17,7 @@ pub async fn submit(
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
     let spinner = context.output.spin(format!("submitting to {}", request.operation()));
-    let mut posting = pin!(session.client.submit_labelled(request, index.to_string()));
+    let mut posting = pin!(session.client.submit_for(request, index.to_string()));
     let outcome = tokio::select! {
         outcome = &mut posting => outcome,
         () = interrupts.first() => {

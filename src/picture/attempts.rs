@@ -7,6 +7,7 @@ use tokio::time::{self, Instant};
 use super::{Picture, download::Download};
 use crate::{
     Error, ErrorKind, WaitOptions,
+    journal::Step,
     transport::{
         middleware::{Purpose, Retry},
         retry,
@@ -71,6 +72,10 @@ impl Attempts {
     pub(super) async fn again_after(&mut self, failure: Failure) -> Result<(), Error> {
         self.made += 1;
         let is_last = self.made >= self.most || self.left().is_zero();
+        if let Failure::Refused(_) = &failure {
+            let Picture { client, task, polled_at, .. } = &self.picture;
+            client.note(task, &Step::Refused { given_at: *polled_at }).await;
+        }
         let (error, is_refusal) = match failure {
             // Not limited by the retries that all downloads share: those protect a host that is
             // overloaded, and giving up after a refusal may look like the loss of a paid picture.

@@ -4,7 +4,7 @@
 use std::{error, fmt};
 
 use super::{Ledger, database::Database};
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 /// Sums of prices such as 0.1 are inexact.
 const TOLERANCE: f64 = 1e-6;
@@ -60,12 +60,6 @@ impl fmt::Display for LimitReached {
 }
 
 impl error::Error for LimitReached {}
-
-impl LimitReached {
-    pub(super) fn into_error(self) -> Error {
-        Error::new(ErrorKind::Limit, "the ledger refused the submission").with_source(self)
-    }
-}
 
 impl Ledger {
     /// Returns what the limits allow now. The decision is made again when the intent is written.

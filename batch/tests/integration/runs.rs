@@ -68,7 +68,7 @@ async fn every_end_of_a_job_has_a_reason(backend: Backend) {
         ("error", "a fox [[error]]", State::Failed, "`Error`"),
         ("moderated", "a fox [[request-moderated]]", State::Moderated, "Moderated"),
         ("missing", "a fox [[not-found]]", State::Submitted, "Task not found"),
-        ("expired", "a fox", State::Expired, "has expired"),
+        ("refused", "a fox", State::Ready, "403"),
         ("lost", "a fox [[reply-lost]]", State::Unknown, "connection"),
         ("failing", "a fox [[error-after]]", State::Unknown, "500"),
     ];

@@ -1,17 +1,14 @@
 //! The journal of a command: what it submits is in the history before it is sent.
 
 use std::{
-    error, io,
+    io,
     path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use super::{destination::Destination, entry::Entry, record::Record, store::Store};
 use crate::output::Output;
-use imagekiln::{
-    TaskRef,
-    journal::{self, Intent, Journal, JournalFuture},
-};
+use imagekiln::journal::{self, Intent, Journal, JournalFuture, Step};
 
 /// Adds the submissions of a command to the history.
 ///
@@ -62,29 +59,21 @@ impl Recorder {
         Ok(())
     }
 
-    fn accept_now(&self, intent: &Intent, task: &TaskRef) {
+    /// The command records how a task ends itself, because it knows the path.
+    fn advance_now(&self, submission: &str, step: &Step) -> io::Result<()> {
         let mut records = self.records();
-        if let Some(record) = records.iter_mut().find(|record| record.entry.intent == *intent) {
-            record.accept(task);
+        let at = records.iter().position(|record| record.entry.intent.id() == submission);
+        let Some(at) = at else { return Ok(()) };
+        match step {
+            Step::NotBilled => records.remove(at).withdraw()?,
+            Step::Accepted(task) => {
+                if let Some(record) = records.get_mut(at) {
+                    record.accept(task);
+                }
+            }
+            _ => {}
         }
-    }
-
-    fn withdraw_now(&self, intent: &Intent) -> io::Result<()> {
-        let mut records = self.records();
-        let at = records.iter().position(|record| record.entry.intent == *intent);
-        at.map_or(Ok(()), |at| records.remove(at).withdraw())
-    }
-
-    fn entries_now(&self) -> io::Result<Vec<journal::Entry>> {
-        let entries = self.store.numbers()?.into_iter().rev();
-        let entries = entries.filter_map(|number| self.store.read(number).ok());
-        let unfinished = entries.filter(|entry| entry.end.is_none());
-        Ok(unfinished
-            .map(|entry| match entry.task {
-                Some(task) => journal::Entry::Accepted(entry.intent, task),
-                None => journal::Entry::Unknown(entry.intent),
-            })
-            .collect())
+        Ok(())
     }
 }
 
@@ -93,22 +82,13 @@ impl Journal for Recorder {
         done(self.intend_now(intent))
     }
 
-    fn accept<'a>(&'a self, intent: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, ()> {
-        self.accept_now(intent, task);
-        done(Ok(()))
+    fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
+        done(self.advance_now(submission, step))
     }
 
-    fn withdraw<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
-        done(self.withdraw_now(intent))
-    }
-
-    /// Does nothing: the command records the end itself, because it knows the path.
-    fn settle<'a>(&'a self, _: &'a TaskRef) -> JournalFuture<'a, ()> {
-        done(Ok(()))
-    }
-
-    fn entries(&self) -> JournalFuture<'_, Vec<journal::Entry>> {
-        done(self.entries_now())
+    /// No command asks for them: the history lists them with their numbers.
+    fn open_records(&self) -> JournalFuture<'_, Vec<journal::Record>> {
+        done(Ok(Vec::new()))
     }
 }
 
@@ -118,6 +98,5 @@ fn index(intent: &Intent) -> Option<usize> {
 }
 
 fn done<T: Send + 'static>(outcome: io::Result<T>) -> JournalFuture<'static, T> {
-    let outcome = outcome.map_err(Box::<dyn error::Error + Send + Sync>::from);
-    Box::pin(async { outcome })
+    Box::pin(async { Ok(outcome?) })
 }
