@@ -5,10 +5,10 @@ mod router;
 
 use std::{sync::Arc, time::Duration};
 
-use imagekiln::{Client, Task, TaskStatus, find_operation, webhook::Event};
+use imagekiln::{Client, Task, TaskStatus, webhook::Event};
 use tokio::time;
 
-use crate::{Error, ErrorKind, Ledger, ledger::CalledBack};
+use crate::{Error, ErrorKind, Ledger, ledger::Lost};
 
 /// The number of polls for a task that the service does not find, and the pause before the second
 /// one. Polls may lag behind webhooks.
@@ -53,21 +53,17 @@ impl Callbacks {
             let confirmed = self.client.confirm(event, task).await;
             return confirmed.map(drop).map_err(unconfirmed);
         }
-        let task = self.confirmed(&called_back, event).await?;
+        let task = self.confirmed(&called_back.lost, event).await?;
         tracing::info!(task_id = task.id(), "a webhook found the task of a lost response");
-        self.ledger.adopt(&called_back, task.reference()).await
+        self.ledger.adopt(&called_back.lost, task.reference()).await
     }
 
     /// Returns the task that the event names, if the service knows it.
-    async fn confirmed(&self, lost: &CalledBack, event: &Event) -> Result<Task, Error> {
-        let operation = find_operation(&lost.operation).ok_or_else(|| {
-            let message = format!("this version does not know the operation {}", lost.operation);
-            Error::new(ErrorKind::Client, message)
-        })?;
+    async fn confirmed(&self, lost: &Lost, event: &Event) -> Result<Task, Error> {
         let id = event.task_id().ok_or_else(|| {
             Error::new(ErrorKind::Client, "the webhook contains no task id; nothing was changed")
         })?;
-        let task = self.client.task_by_id(operation, id).map_err(unconfirmed)?;
+        let task = lost.task(&self.client, id)?;
         for attempt in 1..=MAX_POLLS {
             match self.client.confirm(event, task.reference()).await {
                 Ok(update) if *update.status() != TaskStatus::TaskNotFound => return Ok(task),

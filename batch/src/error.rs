@@ -2,6 +2,8 @@
 
 use std::{error, fmt};
 
+use imagekiln::TaskRef;
+
 /// An error of a ledger or a batch.
 ///
 /// `Display` says what failed and what to do. The [source](error::Error::source) has the cause.
@@ -10,6 +12,8 @@ pub struct Error {
     kind: ErrorKind,
     message: String,
     source: Option<Box<dyn error::Error + Send + Sync>>,
+    tasks: Vec<TaskRef>,
+    billing_unknown: bool,
 }
 
 /// The kind of an error, for programs to match on.
@@ -41,7 +45,8 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None }
+        let (message, tasks) = (message.into(), Vec::new());
+        Self { kind, message, source: None, tasks, billing_unknown: false }
     }
 
     pub(crate) fn with_source(
@@ -49,6 +54,13 @@ impl Error {
         source: impl Into<Box<dyn error::Error + Send + Sync>>,
     ) -> Self {
         self.source = Some(source.into());
+        self
+    }
+
+    /// Adds what a run could not record.
+    pub(crate) fn with_unrecorded(mut self, tasks: Vec<TaskRef>, billing_unknown: bool) -> Self {
+        self.tasks.extend(tasks);
+        self.billing_unknown |= billing_unknown;
         self
     }
 
@@ -60,6 +72,24 @@ impl Error {
     /// Returns the error of the client, for the kind [`Client`](ErrorKind::Client).
     pub fn client_error(&self) -> Option<&imagekiln::Error> {
         self.source.as_ref()?.downcast_ref()
+    }
+
+    /// Returns the tasks that the service accepted during the run and that the ledger could not
+    /// record, whatever the first failure was. They are billed.
+    ///
+    /// Keep them: [`Client::task`](imagekiln::Client::task) resumes them, and
+    /// [`Batch::resolve_with_task`](crate::Batch::resolve_with_task) returns them to their jobs,
+    /// which become [`Unknown`](crate::State::Unknown).
+    pub fn tasks(&self) -> &[TaskRef] {
+        &self.tasks
+    }
+
+    /// Returns `true` if the run billed, or may have billed, a submission that the ledger does not
+    /// show as such.
+    pub fn may_have_been_billed(&self) -> bool {
+        let is_unknown = imagekiln::Error::may_have_been_billed;
+        let of_client = self.client_error().is_some_and(is_unknown);
+        self.billing_unknown || of_client || !self.tasks.is_empty()
     }
 }
 

@@ -112,7 +112,8 @@ impl Context {
         self.command_line(words)
     }
 
-    fn resume_command(&self, task: &TaskRef, target: &[String]) -> String {
+    /// The command that waits for the task and saves its picture.
+    pub fn resume_command(&self, task: &TaskRef, target: &[String]) -> String {
         let mut words = vec!["task", "save"];
         // Enough to resume the task, and short enough for a command line.
         let operation = task.operation().map(str::to_owned);

@@ -41,6 +41,8 @@ pub struct Parts {
     pub request_id: Option<String>,
     pub billing_unknown: bool,
     pub task: Option<TaskRef>,
+    /// Accepted tasks that a ledger could not record.
+    pub unrecorded: Vec<TaskRef>,
     /// The command that resumes the task, if that makes sense.
     pub resume_command: Option<String>,
     /// Whether `kiln resume` resumes the task, because it is in the history.
@@ -67,6 +69,7 @@ impl Failure {
             request_id: None,
             billing_unknown: false,
             task: None,
+            unrecorded: Vec::new(),
             resume_command: None,
             is_recorded: false,
             reason: None,

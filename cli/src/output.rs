@@ -17,7 +17,7 @@ use crate::{
     json,
     paint::{PATH, Paint, WARNING},
     report,
-    sanitize::{json_line, printable},
+    sanitize::{json_line, one_line, printable},
     spinner::{Spinner, hidden},
 };
 use imagekiln::{Task, TaskRef};
@@ -117,6 +117,16 @@ impl Output {
             limit.as_secs()
         );
         self.event("stopping_now", || text.clone(), || json!({ "message": text }));
+    }
+
+    /// Reports, even with `--quiet`, an accepted task that the ledger could not record.
+    pub fn unrecorded(&self, task: &TaskRef, command: &str) {
+        let people = || {
+            let (id, model) = (one_line(task.id()), task.operation().unwrap_or("an unknown model"));
+            format!("not recorded: task {id} of {model}; save its picture with: {command}")
+        };
+        let programs = || json!({ "task": reference_json(task), "resume": command });
+        self.event("not_recorded", people, programs);
     }
 
     fn event(

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::{Failure, LineProblem},
+    json,
     paint::{ADVICE, ERROR, Paint},
     sanitize::printable_lines,
 };
@@ -31,7 +32,7 @@ pub fn to_people(failure: &Failure) -> String {
     for cause in &failure.causes {
         add("\ncaused by: ", cause);
     }
-    if failure.billing_unknown {
+    if failure.billing_unknown && failure.unrecorded.is_empty() {
         add("\n", "billing: unknown");
     }
     if let Some(advice) = &failure.advice {
@@ -45,7 +46,7 @@ pub fn to_people(failure: &Failure) -> String {
 
 /// For programs.
 pub fn to_programs(failure: &Failure) -> Value {
-    json!({
+    let report = json!({
         "event": "error",
         "kind": failure.kind,
         "reason": failure.reason,
@@ -61,7 +62,11 @@ pub fn to_programs(failure: &Failure) -> Value {
         "resume": failure.resume_command,
         "may_have_been_billed": failure.billing_unknown,
         "exit_code": failure.exit.code(),
-    })
+    });
+    match &failure.unrecorded[..] {
+        [] => report,
+        tasks => json::with(report, [("tasks", json!(tasks))]),
+    }
 }
 
 fn problem(problem: &LineProblem) -> Value {

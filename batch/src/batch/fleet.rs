@@ -11,7 +11,12 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Batch, LONGEST_SUBMISSION, Settings, run::Run, worker::Worker};
+use super::{
+    Batch, Settings,
+    run::Run,
+    unrecorded::{Unrecorded, first},
+    worker::Worker,
+};
 use crate::{Error, ErrorKind, Ledger, output::Output};
 
 /// Workers that were registered and not retired.
@@ -25,38 +30,53 @@ impl Fleet {
 
     /// Retires all workers. Waits for their submissions first, so that the state of every job is
     /// settled.
-    pub(super) async fn retire(&self, client: &Client, ledger: &Ledger) -> Result<(), Error> {
+    async fn retire(
+        &self,
+        client: &Client,
+        ledger: &Ledger,
+        unrecorded: &Unrecorded,
+    ) -> Result<(), Error> {
         let workers = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if workers.is_empty() {
             return Ok(());
         }
-        client.drain(LONGEST_SUBMISSION).await.map_err(|error| {
+        unrecorded.drain(client, ledger).await.map_err(|error| {
             Error::new(ErrorKind::Client, "submissions of an earlier run are still in flight")
                 .with_source(error)
         })?;
+        let mut result = Ok(());
         for worker in workers {
-            ledger.retire(worker).await?;
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != worker);
+            let retired = ledger.retire(worker).await;
+            if retired.is_ok() {
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != worker);
+            }
+            result = first(result, retired);
         }
-        Ok(())
+        result
     }
 }
 
 impl Batch {
     /// Runs the workers to their ends. Dropping the future stops them.
     pub(super) async fn run_workers(&mut self, output: &Output) -> Result<(), Error> {
+        self.retire().await?;
         let (stop, stopped) = watch::channel(false);
         loop {
             let workers = self.start_workers(output, &stopped);
             let ended = self.wait_for_workers(workers, &stop).await;
             // Also records the responses that were on their way.
-            let retired = self.unretired.retire(&self.client, &self.ledger).await;
-            let lost_a_lease = retired.and(ended)?;
+            let retired = self.retire().await;
+            let lost_a_lease = first(ended, retired)?;
             if !lost_a_lease || *stopped.borrow() {
                 return Ok(());
             }
             // Such a response may have arrived after the last look at the ledger.
         }
+    }
+
+    /// Retires the workers of this run, or those of an earlier one that was dropped.
+    async fn retire(&mut self) -> Result<(), Error> {
+        self.unretired.retire(&self.client, &self.ledger, &self.unrecorded).await
     }
 
     fn start_workers(&self, output: &Output, stopped: &watch::Receiver<bool>) -> Workers {
@@ -67,6 +87,7 @@ impl Batch {
                 ledger: self.ledger.clone(),
                 output: output.clone(),
                 sinks: self.sinks.clone(),
+                unrecorded: self.unrecorded.clone(),
                 limits: self.limits,
                 callback_url: self.settings.callback_url.clone(),
                 callback_patience: self.settings.callback_patience,
@@ -96,7 +117,7 @@ impl Batch {
             tokio::select! {
                 ended = workers.join_next() => match ended {
                     Some(Ok(Ok(lost))) => result = result.map(|others| others || lost),
-                    Some(Ok(Err(error))) => result = result.and(Err(error)),
+                    Some(Ok(Err(error))) => result = first(result, Err(error)),
                     Some(Err(error)) => panic::resume_unwind(error.into_panic()),
                     None => return result,
                 },

@@ -3,9 +3,13 @@
 mod events;
 mod fleet;
 mod pause;
+mod resolve;
 mod run;
 mod save;
 mod submit;
+#[cfg(test)]
+mod tests;
+mod unrecorded;
 #[cfg(feature = "webhook")]
 mod webhooks;
 mod worker;
@@ -15,7 +19,7 @@ use std::{fmt, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 use imagekiln::{Client, ClientBuilder};
 
 pub use self::events::Events;
-use self::{events::Sinks, fleet::Fleet};
+use self::{events::Sinks, fleet::Fleet, unrecorded::Unrecorded};
 use crate::{
     Error, ErrorKind, Job, JobStatus, Ledger, Report,
     ledger::Limits,
@@ -62,6 +66,7 @@ pub struct Batch {
     stop: Option<Signal>,
     /// The workers of a run that was dropped.
     unretired: Fleet,
+    unrecorded: Unrecorded,
     /// Shared with each receiver of webhooks.
     receivers: Arc<()>,
 }
@@ -104,6 +109,7 @@ impl Batch {
             },
             stop: None,
             unretired: Fleet::default(),
+            unrecorded: Unrecorded::default(),
             receivers: Arc::default(),
         })
     }
@@ -250,7 +256,9 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// After an error, no more jobs are submitted, and the active ones continue to their end.
+    /// After an error, no more jobs are submitted, and the active ones continue to their end. The
+    /// error is the first one; later ones are logged. [`Error::tasks`] returns the accepted tasks
+    /// that the ledger could not record.
     ///
     /// - [`Client`](ErrorKind::Client): the service refuses submissions, or a picture could not be
     ///   fetched or saved. Its job keeps its state, with the reason.
@@ -258,8 +266,8 @@ impl Batch {
     ///   output directory or the ledger failed.
     pub async fn resume(&mut self) -> Result<Report, Error> {
         let output = Output::open(&OutputTarget::new(self.output.clone())?).await?;
-        self.unretired.retire(&self.client, &self.ledger).await?;
-        self.run_workers(&output).await?;
+        let ended = self.run_workers(&output).await;
+        self.unrecorded.add_to(ended)?;
         self.ledger.report().await
     }
 }

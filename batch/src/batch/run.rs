@@ -10,7 +10,7 @@ use std::{
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
-    time::{self, MissedTickBehavior},
+    time::{self, Interval, MissedTickBehavior},
 };
 
 use super::{
@@ -83,26 +83,49 @@ impl Run {
     }
 
     /// Returns when no job can continue. Fails with kind [`Lease`](ErrorKind::Lease) as soon as
-    /// another worker has taken over the jobs.
+    /// another worker has taken over the jobs. After any other error, the active jobs continue to
+    /// their end.
     pub(super) async fn finish(mut self) -> Result<(), Error> {
         let mut renewals = time::interval(self.lease / RENEWALS);
         renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            self.start_jobs().await?;
-            if self.active.is_empty() && self.is_done().await? {
-                break;
-            }
-            let is_stopping = self.is_stopping();
-            let stopped = has_stopped(self.worker.stopped.clone());
-            tokio::select! {
-                Some(joined) = self.active.join_next() => self.take(joined).await?,
-                () = self.pause.over() => self.may_have_jobs = true,
-                Ok(()) = self.changes.changed() => self.may_have_jobs = true,
-                _ = renewals.tick() => self.renew().await?,
-                () = stopped, if !is_stopping => {}
+            match self.step(&mut renewals).await {
+                Ok(true) => break,
+                Ok(false) => {}
+                Err(error) if error.kind() == ErrorKind::Lease => {
+                    return Err(self.stopped_by.unwrap_or(error));
+                }
+                Err(error) => {
+                    self.stop_by(error);
+                    self.may_have_jobs = false;
+                }
             }
         }
         self.stopped_by.map_or(Ok(()), Err)
+    }
+
+    /// Starts jobs, and waits until something happens. Returns whether nothing is left to do.
+    async fn step(&mut self, renewals: &mut Interval) -> Result<bool, Error> {
+        self.start_jobs().await?;
+        if self.active.is_empty() && self.is_done().await? {
+            return Ok(true);
+        }
+        let is_stopping = self.is_stopping();
+        let stopped = has_stopped(self.worker.stopped.clone());
+        tokio::select! {
+            Some(joined) = self.active.join_next() => self.take(joined).await?,
+            () = self.pause.over() => self.may_have_jobs = true,
+            Ok(()) = self.changes.changed() => self.may_have_jobs = true,
+            _ = renewals.tick() => self.renew().await?,
+            () = stopped, if !is_stopping => {}
+        }
+        Ok(false)
+    }
+
+    /// Submits no more jobs. The first error is that of the run.
+    fn stop_by(&mut self, error: Error) {
+        tracing::warn!(%error, "no more jobs are submitted");
+        self.stopped_by.get_or_insert(error);
     }
 
     fn is_stopping(&self) -> bool {
@@ -216,15 +239,13 @@ impl Run {
                 self.queue.push_front(job);
                 if self.pause.is_too_long() {
                     let refused = "the service refuses submissions";
-                    let error = Error::new(ErrorKind::Client, refused).with_source(error);
-                    self.stopped_by.get_or_insert(error);
+                    self.stop_by(Error::new(ErrorKind::Client, refused).with_source(error));
                 }
             }
             End::Stop(error) if error.kind() == ErrorKind::Lease => return Err(error),
             End::Stop(error) => {
-                tracing::warn!(job = job.status.name, %error, "no more jobs are submitted");
+                self.stop_by(error);
                 self.worker.ledger.leave(&job).await?;
-                self.stopped_by.get_or_insert(error);
             }
         }
         // A slot is free, or a job was given back.

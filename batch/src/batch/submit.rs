@@ -5,10 +5,7 @@ use std::error::Error as _;
 use imagekiln::{Billing, ErrorKind as Kind, Request, Task};
 use tokio::sync::MutexGuard;
 
-use super::{
-    LONGEST_SUBMISSION,
-    worker::{End, Worker, stop},
-};
+use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, State, Template, TemplateFields,
     ledger::{Admission, Claim, Ticket},
@@ -93,8 +90,11 @@ impl Worker {
         match error.billing() {
             Billing::NotBilled => self.not_billed(job, error).await,
             Billing::Unknown => self.unknown(job, error).await,
-            // The ledger could not record the task. The error contains its reference.
-            _ => Err(stop(job, "could not record the task", error)),
+            Billing::Accepted(task) => {
+                self.unrecorded.accepted(task);
+                Err(stop(job, "could not record the task", error))
+            }
+            _ => Err(stop(job, "could not submit the request", error)),
         }
     }
 
@@ -130,10 +130,15 @@ impl Worker {
         job.status.state = State::Submitting;
         // After the deadline of `submit`, the submission continues without its caller.
         if error.kind() == Kind::Deadline {
-            let drained = self.client.drain(LONGEST_SUBMISSION).await;
+            let drained = self.unrecorded.drain(&self.client, &self.ledger).await;
             drained.map_err(|error| stop(job, "could not end the submission", error))?;
         }
-        match self.ledger.set_unknown(job, &error.to_string()).await? {
+        let unknown = self.ledger.set_unknown(job, &error.to_string()).await;
+        // Whoever took over the job has made it unknown.
+        if unknown.as_ref().is_err_and(|error| error.kind() != ErrorKind::Lease) {
+            self.unrecorded.unknown();
+        }
+        match unknown? {
             Some(task) => {
                 let task = self.client.task(task);
                 self.submitted(job, &task);

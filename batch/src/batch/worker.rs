@@ -8,7 +8,7 @@ use tokio::{
     time,
 };
 
-use super::events::Sinks;
+use super::{events::Sinks, unrecorded::Unrecorded};
 use crate::{
     Error, ErrorKind, Ledger, State,
     ledger::{Claim, LimitReached, Limits},
@@ -25,6 +25,7 @@ pub(super) struct Worker {
     pub(super) ledger: Ledger,
     pub(super) output: Output,
     pub(super) sinks: Sinks,
+    pub(super) unrecorded: Unrecorded,
     pub(super) limits: Limits,
     pub(super) callback_url: Option<String>,
     pub(super) callback_patience: Duration,

@@ -1,4 +1,4 @@
-//! What a person does with jobs that ended.
+//! Retrying, removing and inspecting finished jobs.
 
 use std::collections::BTreeMap;
 
@@ -142,7 +142,7 @@ impl Ledger {
         .await
     }
 
-    pub(super) async fn existing(&self, name: &str) -> Result<JobStatus, Error> {
+    pub(crate) async fn existing(&self, name: &str) -> Result<JobStatus, Error> {
         self.job(name).await?.ok_or_else(|| no_job(name))
     }
 }

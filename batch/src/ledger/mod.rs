@@ -15,6 +15,7 @@ mod migrations;
 mod read;
 mod resolve;
 mod steps;
+mod tasks;
 mod ticket;
 mod transaction;
 mod workers;
@@ -28,11 +29,11 @@ use std::{
 
 use tokio::sync::{self, watch};
 
-#[cfg(feature = "webhook")]
-pub(crate) use self::callbacks::CalledBack;
 pub(crate) use self::claims::{Claim, Demand};
 pub(crate) use self::limits::{Admission, LimitReached, Limits};
 pub use self::resolve::Resolution;
+#[cfg(feature = "webhook")]
+pub(crate) use self::tasks::Lost;
 pub(crate) use self::ticket::Ticket;
 pub(crate) use self::workers::Registration;
 use self::{
@@ -131,6 +132,13 @@ impl Ledger {
             changes: watch::Sender::new(()),
             source,
         })))
+    }
+
+    /// Runs a pragma of SQLite on the connection of the ledger.
+    #[cfg(test)]
+    pub(crate) async fn pragma(&self, pragma: &str) {
+        let mut database = self.0.database.lock().await;
+        database.as_mut().unwrap().rows(&format!("PRAGMA {pragma}"), []).await.unwrap();
     }
 
     fn name(&self) -> String {

@@ -90,7 +90,9 @@ impl Ledger {
             Err(error) => {
                 let failure = Failure::from(error);
                 if let Failure::Other(_) = failure {
-                    database.execute("ROLLBACK", []).await.map_err(Error::from)?;
+                    // SQLite has rolled back by itself if the disk is full. The next transaction
+                    // notices a broken connection.
+                    let _ = database.execute("ROLLBACK", []).await;
                 }
                 Err(failure)
             }

@@ -5,7 +5,7 @@ use imagekiln_batch::{ErrorKind, Ledger, Resolution, State};
 use imagekiln_testbed::Trial;
 use serde_json::json;
 
-use crate::support::{Backend, Fixture, both, job, reason, state};
+use crate::support::{Backend, Fixture, both, is_picture, job, reason, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -14,6 +14,8 @@ pub fn tests() -> Vec<Trial> {
         both(an_unknown_job_is_not_submitted_again_by_itself),
         both(a_person_resolves_an_unknown_job),
         both(a_paid_job_without_a_task_fails),
+        both(a_task_that_a_person_found_is_handed_in),
+        both(only_the_task_of_a_lost_response_is_handed_in),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -103,4 +105,47 @@ async fn a_paid_job_without_a_task_fails(backend: Backend) {
     let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!((report.count(State::Failed), fixture.accepted()), (1, 1));
     assert_eq!(report.rows()[0].without_cost, 1);
+}
+
+async fn a_task_that_a_person_found_is_handed_in(backend: Backend) {
+    for resolved in [None, Some(Resolution::Paid), Some(Resolution::NotPaid)] {
+        let fixture = Fixture::new(backend).await;
+        let ledger = with_unknown_job(&fixture).await;
+        if let Some(resolution) = resolved {
+            ledger.resolve("fox", resolution).await.unwrap();
+        }
+        let [task] = fixture.simulator.tasks().try_into().unwrap();
+        let mut batch = fixture.batch(&ledger);
+        let status = batch.resolve_with_task("fox", &task.id).await.unwrap();
+        assert_eq!((status.state, status.task_id), (State::Submitted, Some(task.id)));
+        batch.run().await.unwrap();
+        let status = ledger.job("fox").await.unwrap().unwrap();
+        assert!(is_picture(status.location.unwrap()));
+        assert_eq!((status.state, fixture.accepted()), (State::Saved, 1));
+    }
+}
+
+async fn only_the_task_of_a_lost_response_is_handed_in(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = with_unknown_job(&fixture).await;
+    let [lost] = fixture.simulator.tasks().try_into().unwrap();
+    let mut batch = fixture.batch(&ledger).jobs([job("wolf", "a wolf")]);
+    batch.run().await.unwrap();
+    let wolf = ledger.job("wolf").await.unwrap().unwrap().task_id.unwrap();
+    for (name, task, kind, part) in [
+        ("fox", "00000000-0000", ErrorKind::Client, "the service does not know the task"),
+        ("fox", &*wolf, ErrorKind::State, "belongs to another submission"),
+        ("wolf", &lost.id, ErrorKind::State, "is saved, not waiting for its task"),
+        ("owl", &lost.id, ErrorKind::State, "the ledger has no job `owl`"),
+    ] {
+        let error = batch.resolve_with_task(name, task).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    // A poll that fails proves nothing.
+    fixture.simulator.faults().add("html-502@poll:always").unwrap();
+    let error = batch.resolve_with_task("fox", &lost.id).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Client);
+    assert_eq!(state(&ledger, "fox").await, State::Unknown);
+    assert_eq!(state(&ledger, "wolf").await, State::Saved);
 }

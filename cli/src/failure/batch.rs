@@ -4,18 +4,45 @@ use std::{error::Error as _, mem};
 
 use super::Failure;
 use crate::exit::Exit;
+use imagekiln::TaskRef;
 use imagekiln_batch::{Error, ErrorKind};
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let mut failure = Self::first(&error);
+        if error.may_have_been_billed() {
+            failure.billing_unknown = true;
+            failure.exit = Exit::BillingUnknown;
+        }
+        failure.with_unrecorded(error.tasks().to_vec())
+    }
+}
 
 impl Failure {
     /// Not every job of a batch is saved.
     pub fn jobs(kind: &'static str, exit: Exit, message: impl Into<String>) -> Self {
         Self::new(kind, exit, message)
     }
-}
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let message = message(&error);
+    /// Adds accepted tasks that the ledger could not record.
+    pub fn with_unrecorded(mut self, tasks: Vec<TaskRef>) -> Self {
+        let plural = match tasks.len() {
+            0 => return self,
+            1 => "a task",
+            _ => "tasks",
+        };
+        self.billing_unknown = true;
+        self.exit = Exit::BillingUnknown;
+        self.task = self.task.take().or_else(|| tasks.first().cloned());
+        self.unrecorded = tasks;
+        self.advise(format!(
+            "the service billed {plural} that the ledger could not record; keep the commands above"
+        ))
+    }
+
+    /// What failed first.
+    fn first(error: &Error) -> Self {
+        let message = message(error);
         if let Some(client) = error.client_error() {
             let mut failure = Self::from(client);
             let cause = mem::replace(&mut failure.message, message);

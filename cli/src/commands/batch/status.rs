@@ -81,6 +81,7 @@ fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
     if with_state(&[State::Unknown]) {
         hints.push(format!(
             "unknown jobs may have been billed: check your usage with the service, then run\n  \
+             kiln batch resolve NAME --task ID --ledger {ledger}\n  \
              kiln batch resolve NAME --paid --ledger {ledger}\n  \
              kiln batch resolve NAME --not-paid --ledger {ledger}"
         ));

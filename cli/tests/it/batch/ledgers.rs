@@ -40,6 +40,22 @@ fn an_unknown_job_runs_again_after_it_is_resolved() {
 }
 
 #[test]
+fn a_job_continues_with_the_task_that_a_person_found() {
+    let bench = Bench::new();
+    bench.simulator.faults().add("reply-lost@submission:once").unwrap();
+    run(&bench, &["a fox"], &[]).fails(8);
+    let [fox] = named(&bench, "unknown").try_into().unwrap();
+    let [task] = bench.simulator.tasks().try_into().unwrap();
+    batch(&bench, &["resolve", &fox, "--task", &task.id, "--paid"]).fails(2);
+    let unknown = batch(&bench, &["resolve", &fox, "--task", "no-such-task"]).fails(1);
+    assert!(unknown.stderr.contains("does not know the task no-such-task"), "{}", unknown.stderr);
+    let resolved = batch(&bench, &["resolve", &fox, "--task", &task.id]).ok();
+    assert_eq!(resolved.text(), format!("{fox}: submitted\n"));
+    bench.run(&["batch", "run", "--output", "pictures"]).ok();
+    assert_eq!((named(&bench, "saved"), bench.simulator.counts().accepted), (vec![fox], 1));
+}
+
+#[test]
 fn jobs_are_retried_by_name_or_state() {
     let bench = Bench::new();
     let prompts = ["a fox", "a wolf [[error]]", "an owl [[error]]", "a hare [[request-moderated]]"];

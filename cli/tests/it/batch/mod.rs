@@ -4,6 +4,8 @@ mod ledgers;
 mod runs;
 #[cfg(unix)]
 pub mod stopping;
+#[cfg(unix)]
+mod unrecorded;
 mod webhooks;
 
 use crate::{

@@ -1,10 +1,11 @@
 //! Runs a batch, shows its progress, and stops it at Ctrl-C.
 
-use std::{pin::pin, time::Duration};
+use std::{collections::HashSet, pin::pin, time::Duration};
 
 use super::super::progress::Progress;
 use crate::{context::Context, failure::Failure, interrupt::Interrupts};
-use imagekiln_batch::{Batch, Error, Report};
+use imagekiln::TaskRef;
+use imagekiln_batch::{Batch, Error, Ledger, Report};
 
 /// How long a stopped run waits for responses to submissions in flight.
 const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
@@ -13,6 +14,8 @@ const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
 pub struct Ended {
     pub report: Report,
     pub error: Option<Error>,
+    /// Accepted tasks that the ledger could not record.
+    pub unrecorded: Vec<TaskRef>,
     pub was_interrupted: bool,
 }
 
@@ -43,21 +46,41 @@ pub async fn drive(
         }
     };
     drop(batch);
-    let error = match outcome {
+    let (error, unrecorded) = match outcome {
         Some(outcome) => {
             while let Some(job) = events.next().await {
                 progress.changed(&job);
             }
-            outcome.err()
+            let error = outcome.err();
+            let unrecorded = error.as_ref().map(|error| error.tasks().to_vec());
+            (error, unrecorded.unwrap_or_default())
         }
         // The report contains submissions that are in flight after that.
         None => {
             context.output.last_responses(LAST_SUBMISSIONS);
-            let _ = client.drain(LAST_SUBMISSIONS).await;
-            None
+            let accepted = client.drain(LAST_SUBMISSIONS).await.unwrap_or_default();
+            (None, unrecorded(&ledger, accepted).await)
         }
     };
-    let report = ledger.report().await?;
+    for task in &unrecorded {
+        context.output.unrecorded(task, &context.resume_command(task, &[]));
+    }
+    let report = match ledger.report().await {
+        Ok(report) => report,
+        Err(other) => {
+            let first = error.unwrap_or(other);
+            return Err(Failure::from(first).with_unrecorded(unrecorded));
+        }
+    };
     progress.finish(&report)?;
-    Ok(Ended { report, error, was_interrupted: is_stopping || interrupts.happened() })
+    let was_interrupted = is_stopping || interrupts.happened();
+    Ok(Ended { report, error, unrecorded, was_interrupted })
+}
+
+/// The accepted tasks that the ledger does not contain.
+async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<TaskRef> {
+    let jobs = ledger.jobs().await.unwrap_or_default();
+    let ids: HashSet<_> = jobs.iter().filter_map(|job| job.task_id.as_deref()).collect();
+    accepted.retain(|task| !ids.contains(task.id()));
+    accepted
 }

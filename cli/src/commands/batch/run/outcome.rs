@@ -24,13 +24,15 @@ pub struct Resume<'a> {
 /// Succeeds if every job is saved.
 pub fn check(ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
     let report = &ended.report;
-    let mut failure = match ended.error {
+    let failure = match ended.error {
         Some(error) => Failure::from(error),
         None => match unsaved(report) {
             Some(message) => reason(report, ended.was_interrupted, message, resume),
             None => return Ok(()),
         },
     };
+    let mut failure = failure.with_unrecorded(ended.unrecorded);
+    failure.billing_unknown |= report.count(State::Unknown) + report.count(State::Submitting) > 0;
     // The same command cannot continue jobs that the budget does not allow.
     let queued = if failure.exit == Exit::JobsLeft { 0 } else { report.count(State::Queued) };
     let active: u64 = LEFT[1..].iter().map(|state| report.count(*state)).sum();

@@ -1,0 +1,40 @@
+//! Returns a task that a person found to its job.
+
+use imagekiln::TaskStatus;
+
+use super::Batch;
+use crate::{Error, ErrorKind, JobStatus};
+
+impl Batch {
+    /// Records the task of a job whose response was lost, and returns the new status of the job:
+    /// the next run waits for the picture. A person may have found the id in the usage that the
+    /// service reports, or in [`Error::tasks`].
+    ///
+    /// The job is [`Unknown`](crate::State::Unknown), or a person
+    /// [resolved](crate::Ledger::resolve) it in the meantime, and it was not submitted again. The
+    /// task is polled first, at the base URL of the operation.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was changed:
+    ///
+    /// - [`State`](ErrorKind::State): there is no job with this name, it is in another state, or
+    ///   the task belongs to another submission.
+    /// - [`Client`](ErrorKind::Client): the poll failed, or the service does not know the task.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn resolve_with_task(&self, name: &str, task_id: &str) -> Result<JobStatus, Error> {
+        let (client, ledger) = (self.client.clone(), self.ledger.clone());
+        let lost = ledger.lost(name).await?;
+        let task = lost.task(&client, task_id)?;
+        let update = task.poll().await.map_err(|error| {
+            Error::new(ErrorKind::Client, "could not poll the task; nothing was changed")
+                .with_source(error)
+        })?;
+        if *update.status() == TaskStatus::TaskNotFound {
+            let message = format!("the service does not know the task {task_id}; check its id");
+            return Err(Error::new(ErrorKind::Client, message));
+        }
+        ledger.adopt(&lost, task.reference()).await?;
+        ledger.existing(name).await
+    }
+}

@@ -1,0 +1,90 @@
+//! A ledger that fails while responses to submissions are under way. Only this crate can make the
+//! connection of a ledger fail by SQLite's own means.
+
+use std::{collections::HashSet, time::Duration};
+
+use imagekiln::{Client, types::Gen2Pro};
+use imagekiln_simulator::{Config, Simulator};
+use tempfile::TempDir;
+use tokio::time;
+
+use super::Batch;
+use crate::{Error, Job, Ledger, State};
+
+/// The database cannot grow, or cannot be written at all.
+const FAILURES: [&str; 2] = ["max_page_count = 1", "query_only = TRUE"];
+
+const JOBS: u64 = 24;
+
+struct Fixture {
+    simulator: Simulator,
+    directory: TempDir,
+    ledger: Ledger,
+    batch: Batch,
+}
+
+impl Fixture {
+    /// A batch whose responses arrive a second after the service accepted the tasks.
+    async fn new() -> Self {
+        let faults = vec!["slow-headers@submission=1:always".to_owned()];
+        let simulator = Simulator::start(Config { faults, ..Config::default() }).await.unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let client = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
+        let jobs = (0..JOBS).map(|number| {
+            let request = Gen2Pro::new(format!("fox {number}")).width(64).height(64);
+            Job::new(number.to_string(), format!("{number}.jpg"), request)
+        });
+        let batch = Batch::open(client, ledger.clone()).unwrap();
+        let batch = batch.save_to(directory.path().join("pictures")).jobs(jobs);
+        Self { simulator, directory, ledger, batch }
+    }
+
+    /// Every task that was charged is in the ledger or in the error, and no job can be submitted
+    /// again.
+    async fn compare(self, error: &Error) {
+        let tasks: HashSet<_> = error.tasks().iter().map(|task| task.id().to_owned()).collect();
+        assert_eq!(tasks.len(), error.tasks().len(), "each task occurs once");
+        assert!(tasks.len() > 1 && error.may_have_been_billed(), "{tasks:?} {error}");
+        drop((self.ledger, self.batch));
+        let ledger = Ledger::open(self.directory.path().join("ledger.db")).await.unwrap();
+        let jobs = ledger.jobs().await.unwrap();
+        let recorded: HashSet<_> = jobs.iter().filter_map(|job| job.task_id.clone()).collect();
+        assert!(recorded.is_disjoint(&tasks));
+        let charged: HashSet<_> = self.simulator.tasks().into_iter().map(|task| task.id).collect();
+        assert_eq!((charged.len() as u64, &recorded | &tasks), (JOBS, charged));
+        let count = |state| jobs.iter().filter(|job| job.state == state).count();
+        assert_eq!((count(State::Unknown), count(State::Queued)), (tasks.len(), 0));
+    }
+}
+
+/// Makes the ledger fail when the service has accepted all jobs.
+async fn fail_when_accepted(simulator: &Simulator, ledger: &Ledger, pragma: &str) {
+    while simulator.counts().accepted < JOBS {
+        time::sleep(Duration::from_millis(5)).await;
+    }
+    ledger.pragma(pragma).await;
+}
+
+#[tokio::test]
+async fn every_accepted_task_is_in_the_ledger_or_in_the_error() {
+    for pragma in FAILURES {
+        let mut fixture = Fixture::new().await;
+        let failing = fail_when_accepted(&fixture.simulator, &fixture.ledger, pragma);
+        let (ended, ()) = tokio::join!(fixture.batch.run(), failing);
+        fixture.compare(&ended.unwrap_err()).await;
+    }
+}
+
+#[tokio::test]
+async fn the_tasks_of_a_dropped_run_are_in_the_error_of_the_next_one() {
+    for pragma in FAILURES {
+        let mut fixture = Fixture::new().await;
+        tokio::select! {
+            () = fail_when_accepted(&fixture.simulator, &fixture.ledger, pragma) => {}
+            ended = fixture.batch.run() => panic!("the run was not interrupted: {ended:?}"),
+        }
+        let error = fixture.batch.resume().await.unwrap_err();
+        fixture.compare(&error).await;
+    }
+}
