@@ -137,9 +137,9 @@ type Workers = JoinSet<Result<bool, Error>>;
 async fn run(worker: Arc<Worker>, settings: Settings, fleet: Fleet) -> Result<bool, Error> {
     let mut lost_a_lease = false;
     loop {
-        let registration = worker.ledger.register(settings.lease, worker.limits).await?;
-        fleet.add(registration.worker);
-        match Run::new(Arc::clone(&worker), registration, &settings).finish().await {
+        let number = worker.ledger.register(settings.lease, worker.limits).await?;
+        fleet.add(number);
+        match Run::new(Arc::clone(&worker), number, &settings).finish().await {
             Err(error) if error.kind() == ErrorKind::Lease => {
                 tracing::warn!(%error, "continuing as a new worker");
                 lost_a_lease = true;

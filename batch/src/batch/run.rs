@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, State,
-    ledger::{Claim, Demand, LimitReached, Registration},
+    ledger::{Claim, Demand, LimitReached},
 };
 
 /// The number of jobs to claim at once, so that not every job costs a transaction.
@@ -31,7 +31,8 @@ const RENEWALS: u32 = 3;
 
 pub(super) struct Run {
     worker: Arc<Worker>,
-    registration: Registration,
+    /// The number of the worker.
+    number: i64,
     lease: Duration,
     waits_for_jobs: bool,
     /// Claimed jobs; paid ones first.
@@ -60,15 +61,11 @@ struct Ended {
 }
 
 impl Run {
-    pub(super) fn new(
-        worker: Arc<Worker>,
-        registration: Registration,
-        settings: &Settings,
-    ) -> Self {
+    pub(super) fn new(worker: Arc<Worker>, number: i64, settings: &Settings) -> Self {
         Self {
             changes: worker.ledger.changes(),
             worker,
-            registration,
+            number,
             lease: settings.lease,
             waits_for_jobs: settings.waits_for_jobs,
             queue: VecDeque::new(),
@@ -139,7 +136,7 @@ impl Run {
 
     /// Renews the lease, and looks for what other workers have left.
     async fn renew(&mut self) -> Result<(), Error> {
-        self.worker.ledger.renew(self.registration.worker, self.lease).await?;
+        self.worker.ledger.renew(self.number, self.lease).await?;
         self.worker.ledger.take_over().await?;
         // Jobs of other workers may have ended.
         self.blocked.clear();
@@ -183,10 +180,9 @@ impl Run {
     async fn claim(&mut self, jobs: usize) -> Result<(), Error> {
         self.claims += 1;
         let demand = Demand {
-            worker: self.registration.worker,
+            worker: self.number,
             number: self.claims,
             jobs,
-            started_at: self.registration.started_at,
             // Those that wait for the pause are enough.
             queued: self.may_submit(),
             blocked: self.blocked.iter().cloned().collect(),
@@ -206,7 +202,7 @@ impl Run {
         Ok(!self.pause.is_on()
             && !self.waits_for_jobs
             && !self.worker.expects_callbacks().await?
-            && !self.worker.ledger.has_more_jobs(self.registration).await?)
+            && !self.worker.ledger.has_more_jobs(self.number).await?)
     }
 
     async fn take(&mut self, joined: Result<Ended, JoinError>) -> Result<(), Error> {

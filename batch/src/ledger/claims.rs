@@ -23,8 +23,6 @@ pub(crate) struct Demand {
     /// The number of this demand, which identifies it if the connection breaks.
     pub(crate) number: i64,
     pub(crate) jobs: usize,
-    /// Jobs that were left after this time are not wanted.
-    pub(crate) started_at: i64,
     /// Whether queued jobs are wanted.
     pub(crate) queued: bool,
     /// The operations of which no queued job is wanted.
@@ -52,7 +50,7 @@ impl Ledger {
         .await
     }
 
-    /// Gives back a job that this worker cannot continue. Runs that start later try again.
+    /// Gives back a job that this worker cannot continue. Workers that register later try again.
     pub(crate) async fn leave(&self, job: &Claim) -> Result<(), Error> {
         self.give_back(job, true).await
     }
@@ -65,11 +63,13 @@ impl Ledger {
     async fn give_back(&self, job: &Claim, is_left: bool) -> Result<(), Error> {
         let (id, worker) = (job.id, job.worker);
         self.transaction(async move |database| {
-            let left_at = is_left.then_some(database.now().await?);
+            let left_after = if is_left { "(SELECT MAX(id) FROM workers)" } else { "NULL" };
             // Does nothing if it is repeated, or if the job was taken over.
-            let give_back = "UPDATE jobs SET worker = NULL, left_at = $1
-                WHERE id = $2 AND worker = $3 AND state IN ('queued', 'submitted', 'ready')";
-            database.execute(give_back, [left_at.into(), id.into(), worker.into()]).await?;
+            let give_back = format!(
+                "UPDATE jobs SET worker = NULL, left_after = {left_after}
+                 WHERE id = $1 AND worker = $2 AND state IN ('queued', 'submitted', 'ready')"
+            );
+            database.execute(&give_back, [id.into(), worker.into()]).await?;
             Ok(())
         })
         .await
@@ -86,7 +86,6 @@ async fn claim(
         demand.worker.into(),
         demand.number.into(),
         state.as_str().into(),
-        demand.started_at.into(),
         i64::try_from(limit).unwrap_or(i64::MAX).into(),
     ];
     let blocked: &[String] = if state == State::Queued { &demand.blocked } else { &[] };
@@ -97,11 +96,11 @@ async fn claim(
     }
     // The worker must not have been taken over in the meantime.
     let sql = format!(
-        "UPDATE jobs SET worker = $1, claim = $2, left_at = NULL
+        "UPDATE jobs SET worker = $1, claim = $2, left_after = NULL
          WHERE EXISTS (SELECT 1 FROM workers WHERE id = $1 AND ended_at IS NULL)
          AND id IN (
             SELECT id FROM jobs WHERE worker IS NULL AND state = $3
-            AND (left_at IS NULL OR left_at < $4){unwanted} ORDER BY id LIMIT $5)"
+            AND (left_after IS NULL OR left_after < $1){unwanted} ORDER BY id LIMIT $4)"
     );
     Ok(database.execute(&sql, values).await?)
 }

@@ -246,7 +246,8 @@ pub(super) async fn accept(
     must_be_open(accepted)?;
     write_record(database, intent_id, &Step::Accepted(task.clone())).await?;
     // If its worker has given up the job, any worker can continue it.
-    let job = "UPDATE jobs SET state = 'submitted', reason = NULL, changed_at = $1, left_at = NULL,
+    let job =
+        "UPDATE jobs SET state = 'submitted', reason = NULL, changed_at = $1, left_after = NULL,
         worker = CASE WHEN state = 'submitting' THEN worker END
         WHERE id = $2 AND submission = $3 AND state IN ('submitting', 'unknown', 'failed')";
     change_job(database, job, now, &open).await

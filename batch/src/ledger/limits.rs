@@ -100,7 +100,7 @@ pub(super) async fn admission(
 /// left do not count: their tasks may never become final.
 async fn active(database: &mut Database) -> Result<u64, Error> {
     let active = "SELECT COUNT(*) AS active FROM jobs
-        WHERE state IN ('submitting', 'submitted', 'ready') AND left_at IS NULL";
+        WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL";
     let row = database.row(active, []).await?.ok_or(sqlx::Error::RowNotFound)?;
     Ok(row.get::<i64>("active")?.unsigned_abs())
 }

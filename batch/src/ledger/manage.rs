@@ -28,7 +28,8 @@ const DONE: States = States {
 /// A job as it was found.
 struct Found {
     id: i64,
-    changed_at: i64,
+    /// The number of its submission, or 0.
+    submission: i64,
 }
 
 impl Ledger {
@@ -44,11 +45,12 @@ impl Ledger {
         let ended = self.find_in(name, &ENDED).await?;
         self.transaction(async move |database| {
             let now = database.now().await?;
-            // Changes nothing if this runs again, and the job has left the state since.
+            // Does not pay again if this runs again, and the job was submitted since.
             let retry = "UPDATE jobs SET state = 'queued', reason = NULL, submission = NULL,
-                location = NULL, worker = NULL, left_at = NULL, ready_at = NULL, changed_at = $1
-                WHERE id = $2 AND changed_at = $3 AND state IN ('failed', 'moderated', 'expired')";
-            let values = [now.into(), ended.id.into(), ended.changed_at.into()];
+                location = NULL, worker = NULL, left_after = NULL, ready_at = NULL, changed_at = $1
+                WHERE id = $2 AND COALESCE(submission, 0) = $3
+                AND state IN ('failed', 'moderated', 'expired')";
+            let values = [now.into(), ended.id.into(), ended.submission.into()];
             database.execute(retry, values).await?;
             Ok(())
         })
@@ -132,10 +134,11 @@ impl Ledger {
     async fn find_in(&self, name: &str, states: &'static States) -> Result<Found, Error> {
         let name = name.to_owned();
         self.transaction(async move |database| {
-            let find = "SELECT id, state, changed_at FROM jobs WHERE name = $1";
+            let find = "SELECT id, state, COALESCE(submission, 0) AS submission FROM jobs
+                WHERE name = $1";
             let row = database.row(find, [(&name).into()]).await?.ok_or_else(|| no_job(&name))?;
             match states.all.contains(&&*row.get::<String>("state")?) {
-                true => Ok(Found { id: row.get("id")?, changed_at: row.get("changed_at")? }),
+                true => Ok(Found { id: row.get("id")?, submission: row.get("submission")? }),
                 false => Err(why_unchanged(database, &name, states.name).await?),
             }
         })

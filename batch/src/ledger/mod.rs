@@ -35,7 +35,6 @@ pub use self::resolve::Resolution;
 #[cfg(feature = "webhook")]
 pub(crate) use self::tasks::Lost;
 pub(crate) use self::ticket::Ticket;
-pub(crate) use self::workers::Registration;
 use self::{
     connect::Source, database::Database, file::LockedFile, read::NoLedger, workers::LocalWorker,
 };

@@ -71,7 +71,7 @@ async fn resolve(
             ("state = 'failed'", "it was billed, but its response was lost", "lost")
         }
         Resolution::NotPaid => (
-            "state = 'queued', submission = NULL, worker = NULL, left_at = NULL",
+            "state = 'queued', submission = NULL, worker = NULL, left_after = NULL",
             "an earlier submission was resolved as not billed",
             "withdrawn",
         ),

@@ -17,14 +17,6 @@ pub(super) struct LocalWorker {
     pub(super) limits: Limits,
 }
 
-/// A worker that was registered, and when.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Registration {
-    pub(crate) worker: i64,
-    /// The time of the database in milliseconds since the Unix epoch.
-    pub(crate) started_at: i64,
-}
-
 /// Why a worker ended.
 #[derive(Debug, Clone, Copy)]
 enum Ending {
@@ -35,15 +27,12 @@ enum Ending {
 }
 
 impl Ledger {
-    /// Registers a worker, and takes over the jobs of workers whose leases expired.
-    pub(crate) async fn register(
-        &self,
-        lease: Duration,
-        limits: Limits,
-    ) -> Result<Registration, Error> {
+    /// Registers a worker, and takes over the jobs of workers whose leases expired. Returns its
+    /// number, which is higher than that of every earlier worker.
+    pub(crate) async fn register(&self, lease: Duration, limits: Limits) -> Result<i64, Error> {
         let name = format!("{} {}", host(), std::process::id());
         let local = Lease::starting_now(lease);
-        let registration = self
+        let worker = self
             .transaction(async move |database| {
                 let now = database.now().await?;
                 let row = database
@@ -53,13 +42,12 @@ impl Ledger {
                         [(&name).into(), now.into(), (now + milliseconds(lease)).into()],
                     )
                     .await?;
-                let worker = row.ok_or(sqlx::Error::RowNotFound)?.get("id")?;
-                Ok(Registration { worker, started_at: now })
+                Ok(row.ok_or(sqlx::Error::RowNotFound)?.get("id")?)
             })
             .await?;
-        self.set_local(registration.worker, Some(LocalWorker { lease: local, limits }));
+        self.set_local(worker, Some(LocalWorker { lease: local, limits }));
         self.take_over().await?;
-        Ok(registration)
+        Ok(worker)
     }
 
     /// Renews the lease of a worker.
@@ -135,15 +123,15 @@ impl Ledger {
 
     /// Whether another worker, which may be dead, still has jobs to continue, or a paid job can be
     /// claimed, for example because a webhook has just found its task.
-    pub(crate) async fn has_more_jobs(&self, worker: Registration) -> Result<bool, Error> {
+    pub(crate) async fn has_more_jobs(&self, worker: i64) -> Result<bool, Error> {
         self.transaction(async move |database| {
             let row = database
                 .row(
                     "SELECT 1 AS found FROM jobs WHERE worker <> $1
                         AND state IN ('queued', 'submitting', 'submitted', 'ready')
                      OR worker IS NULL AND state IN ('submitted', 'ready')
-                        AND (left_at IS NULL OR left_at < $2) LIMIT 1",
-                    [worker.worker.into(), worker.started_at.into()],
+                        AND (left_after IS NULL OR left_after < $1) LIMIT 1",
+                    [worker.into()],
                 )
                 .await?;
             Ok(row.is_some())
@@ -155,10 +143,13 @@ impl Ledger {
     /// `patience` ago.
     pub(crate) async fn may_be_called_back(&self, patience: Duration) -> Result<bool, Error> {
         self.transaction(async move |database| {
-            let since = database.now().await? - milliseconds(patience);
+            let now = database.now().await?;
+            // If the clock was set back, a run does not wait until it has caught up.
             let find = "SELECT 1 AS found FROM jobs j JOIN submissions s ON s.id = j.submission
-                WHERE j.state = 'unknown' AND s.token IS NOT NULL AND s.sent_at > $1 LIMIT 1";
-            Ok(database.row(find, [since.into()]).await?.is_some())
+                WHERE j.state = 'unknown' AND s.token IS NOT NULL
+                AND s.sent_at > $1 AND s.sent_at <= $2 LIMIT 1";
+            let values = [(now - milliseconds(patience)).into(), now.into()];
+            Ok(database.row(find, values).await?.is_some())
         })
         .await
     }

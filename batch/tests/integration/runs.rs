@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         both(refusals_pause_the_submissions),
         both(a_picture_that_cannot_be_saved_stops_the_submissions),
         both(a_dropped_run_is_resumed),
+        both(a_job_is_continued_although_the_clock_was_set_back),
         both(paid_jobs_come_first),
         both(a_submission_that_outlives_its_deadline_is_not_lost),
     ];
@@ -208,6 +209,28 @@ async fn a_dropped_run_is_resumed(backend: Backend) {
     }
     assert_eq!(batch.run().await.unwrap().count(State::Saved), 9);
     assert_eq!(fixture.accepted(), 9);
+}
+
+async fn a_job_is_continued_although_the_clock_was_set_back(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    // The first run does not find the task, and leaves the job.
+    fixture.simulator.faults().add("spurious-not-found@poll:once").unwrap();
+    let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]);
+    batch.run().await.unwrap();
+    assert_eq!(state(&ledger, "fox").await, State::Submitted);
+    for (table, columns) in [
+        ("jobs", &["added_at", "changed_at"][..]),
+        ("submissions", &["sent_at", "accepted_at"]),
+        ("workers", &["started_at", "ended_at"]),
+    ] {
+        let day_later: Vec<_> =
+            columns.iter().map(|column| format!("{column} = {column} + 86400000")).collect();
+        let update = format!("UPDATE imagekiln.{table} SET {}", day_later.join(", "));
+        fixture.execute(&update).await;
+    }
+    batch.run().await.unwrap();
+    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (State::Saved, 1));
 }
 
 async fn paid_jobs_come_first(backend: Backend) {
