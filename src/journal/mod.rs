@@ -38,9 +38,9 @@ mod record;
 
 use std::{error, fmt, pin::Pin, sync::Arc};
 
-pub use self::directory::{Directory, Listed};
 #[cfg(feature = "__fuzzing")]
 pub(crate) use self::directory::fuzzing;
+pub use self::directory::{Directory, Listed};
 pub(crate) use self::hook::{call, caught};
 pub use self::record::{Intent, Origin, Record, State, Step};
 use crate::{Error, ErrorKind};

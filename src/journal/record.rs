@@ -272,6 +272,9 @@ impl Record {
             ) => self.state = State::Saved { path: path.clone(), bytes: *bytes },
             _ => {}
         }
+        if self.state.is_closed() && !before.state.is_closed() {
+            self.task = self.task.take().map(TaskRef::without_signature);
+        }
         *self != before
     }
 
@@ -320,7 +323,10 @@ fn time(seconds: u64) -> SystemTime {
 struct StoredPath(#[serde(with = "stored_path")] PathBuf);
 
 mod stored_path {
-    use std::{ffi::OsString, path::{Path, PathBuf}};
+    use std::{
+        ffi::OsString,
+        path::{Path, PathBuf},
+    };
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -35,8 +35,7 @@ impl Client {
     pub async fn resume(&self) -> Result<Vec<Unfinished>, Error> {
         let Some(journal) = &self.tasks().settings.journal else { return Ok(Vec::new()) };
         let before = self.tasks().submissions.intents();
-        let records =
-            journal::call(|| journal.open_records()).await.map_err(unreadable)?;
+        let records = journal::call(|| journal.open_records()).await.map_err(unreadable)?;
         let after = self.tasks().submissions.intents();
         let is_in_flight = |record: &Record| {
             let id = record.intent().id();
@@ -87,9 +86,8 @@ impl Client {
             let records = journal::call(|| journal.open_records()).await.map_err(unreadable)?;
             let is_taken = |other: &Record| {
                 // The polling URL of the response may be another one.
-                let same = |other: &TaskRef| {
-                    (other.region(), other.id()) == (task.region(), task.id())
-                };
+                let same =
+                    |other: &TaskRef| (other.region(), other.id()) == (task.region(), task.id());
                 other.task().is_some_and(same) && other.intent().id() != intent.id()
             };
             if records.iter().any(is_taken) {

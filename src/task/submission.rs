@@ -94,10 +94,9 @@ impl Submission {
         match (sent, written) {
             (Ok(Accepted { task, .. }), Err(error)) => {
                 let message = "the service accepted the task, but the journal could not record it";
-                Err(error
-                    .into_error(message)
-                    .with_task(&task)
-                    .with_advice("the task continues and is billed; keep its reference to resume it"))
+                Err(error.into_error(message).with_task(&task).with_advice(
+                    "the task continues and is billed; keep its reference to resume it",
+                ))
             }
             (Ok(Accepted { task, answer }), Ok(())) => {
                 Ok(Accepted { task: task.of_submission(intent.id()), answer })
@@ -211,7 +210,9 @@ impl Submission {
 
 /// Nothing was sent.
 fn not_written(error: JournalError) -> Error {
-    error.into_error("could not write the submission to the journal").with_advice("nothing was sent")
+    error
+        .into_error("could not write the submission to the journal")
+        .with_advice("nothing was sent")
 }
 
 /// Returns the accepted task, even if the journal could not record it.

@@ -83,6 +83,22 @@ impl TaskRef {
         self
     }
 
+    /// Removes everything from the query of the polling URL except the id: nothing polls the task any
+    /// more, so nothing needs a signature.
+    pub(crate) fn without_signature(mut self) -> Self {
+        if let Ok(mut url) = self.polling_url.parse() {
+            let id =
+                url.query_pairs().find(|(name, _)| name == "id").map(|(_, id)| id.into_owned());
+            url.set_query(None);
+            url.set_fragment(None);
+            if let Some(id) = id {
+                url.query_pairs_mut().append_pair("id", &id);
+            }
+            self.polling_url = url.into();
+        }
+        self
+    }
+
     /// Connects the task with its submission in a [journal](crate::journal), by the id of the
     /// [`Intent`](crate::journal::Intent). Stores that implement a journal call this when they
     /// read a task that an earlier version wrote.

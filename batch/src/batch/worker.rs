@@ -17,8 +17,12 @@ use crate::{
 
 /// The pauses before a task is polled again that the service did not find: a part of the service may
 /// not know it yet.
-const NOT_FOUND_PAUSES: [Duration; 4] =
-    [Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8), Duration::from_secs(16)];
+const NOT_FOUND_PAUSES: [Duration; 4] = [
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+    Duration::from_secs(8),
+    Duration::from_secs(16),
+];
 
 pub(super) struct Worker {
     pub(super) client: Client,

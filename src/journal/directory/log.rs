@@ -193,7 +193,9 @@ impl Log {
                     let known = self.numbers.get(submission).copied();
                     let number = known.or_else(|| {
                         let mut staged = staged.iter();
-                        staged.find(|(_, record)| record.intent().id() == submission).map(|(n, _)| *n)
+                        staged
+                            .find(|(_, record)| record.intent().id() == submission)
+                            .map(|(n, _)| *n)
                     });
                     let Some(number) = number else {
                         // A closed record may have been removed. A task must not be.
@@ -210,9 +212,9 @@ impl Log {
                 }
             }
         }
-        let changed = staged.into_iter().map(|(number, record)| {
-            Ok(Changed { line: line(number, &record)?, number, record })
-        });
+        let changed = staged
+            .into_iter()
+            .map(|(number, record)| Ok(Changed { line: line(number, &record)?, number, record }));
         changed.collect()
     }
 
@@ -237,7 +239,12 @@ impl Log {
 
     /// Makes sure that there are zeros for `length` bytes, and for the acceptance of each open
     /// submission, which `changed` may add.
-    fn write_ahead(&mut self, length: u64, changed: &[Changed], needs_room: bool) -> io::Result<()> {
+    fn write_ahead(
+        &mut self,
+        length: u64,
+        changed: &[Changed],
+        needs_room: bool,
+    ) -> io::Result<()> {
         let mut wanted = self.end + length;
         if needs_room {
             let staged = |number: &u64| changed.iter().find(|changed| changed.number == *number);
@@ -444,7 +451,8 @@ fn indices(directory: &Path) -> io::Result<Vec<u32>> {
     let mut indices = Vec::new();
     for file in files {
         let name = file?.file_name();
-        let index = name.to_str().and_then(|name| name.strip_prefix("log-")?.strip_suffix(".jsonl"));
+        let index =
+            name.to_str().and_then(|name| name.strip_prefix("log-")?.strip_suffix(".jsonl"));
         indices.extend(index.and_then(|index| index.parse::<u32>().ok()));
     }
     indices.sort_unstable();

@@ -7,9 +7,7 @@ use std::sync::{
 
 use tokio::sync::Semaphore;
 
-use imagekiln::{
-    journal::{Intent, Journal, JournalError, JournalFuture, Record, Step},
-};
+use imagekiln::journal::{Intent, Journal, JournalError, JournalFuture, Record, Step};
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

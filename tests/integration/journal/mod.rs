@@ -5,3 +5,4 @@ mod directory;
 mod killed;
 mod order;
 mod resuming;
+mod table;

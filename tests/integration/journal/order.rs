@@ -52,7 +52,10 @@ async fn a_journal_can_refuse_a_submission() {
     assert_kind(&error, ErrorKind::Refused);
     assert_eq!(error.billing(), Billing::NotBilled);
     assert_eq!(error.operation_name(), Some("gen-2-pro"));
-    assert_eq!(error.message(), "the journal refused the submission: the budget of this test is used up");
+    assert_eq!(
+        error.message(),
+        "the journal refused the submission: the budget of this test is used up"
+    );
     assert_eq!(error.refusal().unwrap().to_string(), "the budget of this test is used up");
     service.assert_received_nothing();
 }
