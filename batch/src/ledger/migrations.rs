@@ -81,6 +81,8 @@ mod tests {
                  6933f667d0a478b08000828f53f745c9",
                 "d3b843b4ece77a5b80ab6601556122f882f10952fb40d672ce1f0a15a18293a5\
                  53c0184bea2aa10eec68c1878dd3bd30",
+                "cbecd344fc2df1fc4df260c0a5fab272d39ff917b986e85d4bfa235320865be1\
+                 0fa7db9c7e701fcc9aaeef50da879edc",
             ]
         );
         #[cfg(feature = "postgres")]
@@ -91,6 +93,8 @@ mod tests {
                  66fade502ff167f77f7a21eef69b31bd",
                 "405b95bd96149b487e23ccd665385871ebb69a65108116fa6d3114c28e86330b\
                  1814cb484cf1a2e9c2f3d7bd6d76626b",
+                "cbecd344fc2df1fc4df260c0a5fab272d39ff917b986e85d4bfa235320865be1\
+                 0fa7db9c7e701fcc9aaeef50da879edc",
             ]
         );
     }

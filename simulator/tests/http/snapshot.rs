@@ -37,6 +37,16 @@ fn config() -> Config {
 }
 
 impl Bench {
+    /// A simulator at noon. Before midnight, what was spent on a day may be of another day a moment
+    /// later.
+    async fn at_noon(config: Config) -> Self {
+        const DAY: f64 = 24.0 * 3600.0;
+        let bench = Self::with(config).await;
+        let time_of_day = bench.sim.clock().unix_now().as_secs_f64() % DAY;
+        bench.advance((1.5 * DAY - time_of_day) % DAY);
+        bench
+    }
+
     async fn snapshot(&self) -> Value {
         self.show("/api/snapshot").await
     }
@@ -47,7 +57,7 @@ impl Bench {
 
     /// Another simulator, with the state of this document.
     async fn restored(config: Config, document: &Value) -> Self {
-        let bench = Self::with(config).await;
+        let bench = Self::at_noon(config).await;
         let response = bench.restore(document).await;
         assert_eq!((response.status.as_u16(), response.json()), (200, json!({ "restored": true })));
         bench
@@ -71,7 +81,7 @@ fn small(prompt: &str) -> Value {
 
 /// A simulator with every kind of content, at a moment at which nothing is in between.
 async fn prepared() -> Bench {
-    let bench = Bench::with(config()).await;
+    let bench = Bench::at_noon(config()).await;
     accounts(&bench).await;
     bench.submit("/v1/gen-2-flex", &small("expired")).await;
     let dropped = json!({ "prompt": "a", "input_image": png(64, 64), "width": 64, "height": 64 });

@@ -90,6 +90,9 @@ async fn a_response_that_is_not_a_picture_is_an_error() {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         delivery.otherwise(move |_| reply());
+        // After a refusal, the client polls for the current URL.
+        let ready = samples::ready_body(&samples::delivery_url(&delivery));
+        service.otherwise(move |_| Reply::json(200, &ready));
 
         let error = picture.bytes().await.unwrap_err();
 

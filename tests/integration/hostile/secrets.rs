@@ -80,6 +80,8 @@ async fn events_and_spans_contain_no_secrets() {
         .reply(samples::status("Pending"))
         .reply(samples::ready(&delivery))
         .reply(samples::ready(&delivery))
+        .reply(samples::ready(&delivery))
+        .reply(samples::ready(&delivery))
         .reply(Reply::json(500, &echo))
         .reply(Reply::json(403, &echo))
         .reply(Reply::redirect(302, &samples::delivery_url(&delivery)));
@@ -87,6 +89,9 @@ async fn events_and_spans_contain_no_secrets() {
         .reply(Reply::html(200))
         .reply(Reply::redirect(302, &samples::delivery_url(&delivery)))
         .reply(Reply::png(PNG))
+        .reply(Reply::status(403))
+        .reply(Reply::status(403))
+        .reply(Reply::status(403))
         .reply(Reply::status(403));
     let client = samples::builder(&service).build().unwrap();
     let request = || {
