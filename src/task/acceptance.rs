@@ -10,6 +10,7 @@ use crate::{
     contract::{Unexpected, read_answer},
     transport::{redaction::Redaction, response::Response},
     types::{AsyncResponse, AsyncWebhookResponse},
+    values::identity::short_hash,
 };
 
 /// The members of the outermost object that may contain the object that describes the task, in a
@@ -146,9 +147,24 @@ fn polling_url_of(object: &Value, base: &Url, redaction: &Redaction) -> Option<U
     (!redaction.is_in_printed(&url)).then_some(url)
 }
 
-/// Derives an id for a task of which only the polling URL is known.
+/// Derives an id for a task of which only the polling URL is known. If the URL does not clearly
+/// contain the id, a hash of the URL makes it unique: all tasks may share the path, and the query
+/// may be secret.
 fn id_in(url: &Url) -> String {
     let in_query = url.query_pairs().find(|(name, _)| name == "id").map(|(_, id)| id.into_owned());
-    let in_path = || url.path_segments()?.next_back().map(str::to_owned);
-    in_query.or_else(in_path).filter(|id| !id.is_empty()).unwrap_or_else(|| "unnamed".to_owned())
+    if let Some(id) = in_query.filter(|id| !id.is_empty()) {
+        return id;
+    }
+    let segment = url.path_segments().and_then(|mut segments| segments.next_back());
+    match segment.filter(|segment| !segment.is_empty()) {
+        Some(segment) if is_clearly_an_id(segment) => segment.to_owned(),
+        segment => format!("{}-{}", segment.unwrap_or("unnamed"), short_hash(&[url.as_str()])),
+    }
+}
+
+/// Whether the last segment of a path is an id, such as a UUID, and not a name such as `result`.
+fn is_clearly_an_id(segment: &str) -> bool {
+    segment.len() >= 8
+        && segment.bytes().any(|byte| byte.is_ascii_digit())
+        && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }

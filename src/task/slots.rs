@@ -27,8 +27,9 @@ const LONG_WAIT: Duration = Duration::from_secs(10);
 pub(crate) struct Slots {
     capacity: usize,
     free: Arc<Semaphore>,
-    /// Held slots by task id.
-    held: Mutex<HashMap<String, Held>>,
+    /// Held slots by task id. Tasks in both regions may have the same id, and a faulty service may
+    /// return the same task for several submissions, each of which holds a slot.
+    held: Mutex<HashMap<String, Vec<Held>>>,
     /// Ensures that only one waiting submission polls.
     polling: sync::Mutex<()>,
 }
@@ -51,24 +52,31 @@ impl Slots {
 
     /// Assigns the slot of a submission to its task.
     pub(super) fn hold(&self, task: &TaskRef, slot: OwnedSemaphorePermit) {
-        self.lock().insert(task.id().to_owned(), Held { task: task.clone(), _slot: slot });
+        let held = Held { task: task.clone(), _slot: slot };
+        self.lock().entry(task.id().to_owned()).or_default().push(held);
     }
 
-    /// Frees the slot of a task with a final status.
+    /// Frees the slots of a task with a final status.
     pub(super) fn release(&self, task: &TaskRef) {
-        self.lock().remove(task.id());
+        let mut held = self.lock();
+        let Some(same_id) = held.get_mut(task.id()) else { return };
+        same_id.retain(|held| held.task.identity() != task.identity());
+        if same_id.is_empty() {
+            held.remove(task.id());
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Held>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Held>>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Polls the tasks without an active wait, which frees the slots of those that are final.
     async fn poll_held(&self, client: &Client) -> Result<(), Error> {
         let Ok(_guard) = self.polling.try_lock() else { return Ok(()) };
-        let held: Vec<TaskRef> = self.lock().values().map(|held| held.task.clone()).collect();
+        let held: Vec<TaskRef> =
+            self.lock().values().flatten().map(|held| held.task.clone()).collect();
         let mut failures = Vec::new();
-        for task in held.iter().filter(|task| !client.tasks().waits.has(task.id())) {
+        for task in held.iter().filter(|task| !client.tasks().waits.has(task)) {
             if let Err(PollError::Permanent(error)) =
                 poll(client, task, client.tasks().settings.poll_deadline, 0).await
             {

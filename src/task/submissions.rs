@@ -16,6 +16,11 @@ use crate::{Client, Error, ErrorKind};
 /// The maximum number of remembered tasks of each kind; the oldest are dropped first.
 const REMEMBERED: usize = 10_000;
 
+/// The maximum number of remembered tasks with the same id, which only a faulty service returns in
+/// one region.
+#[cfg(feature = "webhook")]
+const SAME_ID: usize = 8;
+
 /// How long an event waits for submissions in flight.
 #[cfg(feature = "webhook")]
 const HOLD: Duration = Duration::from_secs(60);
@@ -33,9 +38,9 @@ struct State {
     in_flight: BTreeMap<u64, SubmissionInfo>,
     /// Tasks that were accepted after their callers were gone.
     orphans: VecDeque<TaskRef>,
-    /// Tasks that were submitted with a webhook.
+    /// Tasks that were submitted with a webhook, by id.
     #[cfg(feature = "webhook")]
-    tasks: Recent<String, TaskRef>,
+    tasks: Recent<String, Vec<TaskRef>>,
 }
 
 /// What is known about a submission in flight.
@@ -64,23 +69,24 @@ impl Default for Submissions {
 }
 
 impl Submissions {
-    /// Returns the task with this id, if it was submitted with a webhook. The event may arrive
-    /// before the response with the task id, so this waits for the submissions that started before
-    /// this call.
+    /// Returns the tasks with this id that were submitted with a webhook, the last one first. The
+    /// event may arrive before the response with the task id, so this waits for the submissions
+    /// that started before this call.
     #[cfg(feature = "webhook")]
-    pub(crate) async fn find(&self, task_id: &str) -> Option<TaskRef> {
-        time::timeout(HOLD, self.known(task_id)).await.ok().flatten()
+    pub(crate) async fn find(&self, task_id: &str) -> Vec<TaskRef> {
+        let known = time::timeout(HOLD, self.known(task_id)).await;
+        known.ok().flatten().unwrap_or_default()
     }
 
     #[cfg(feature = "webhook")]
-    async fn known(&self, task_id: &str) -> Option<TaskRef> {
+    async fn known(&self, task_id: &str) -> Option<Vec<TaskRef>> {
         let mut ended = self.ended.subscribe();
         let now = self.lock().next;
         loop {
             {
                 let state = self.lock();
-                if let Some(task) = state.tasks.get(&task_id.to_owned()) {
-                    return Some(task.clone());
+                if let Some(tasks) = state.tasks.get(&task_id.to_owned()) {
+                    return Some(tasks.clone());
                 }
                 state.in_flight.range(..now).find(|(_, info)| info.asks_for_webhook)?;
             }
@@ -146,7 +152,10 @@ impl InFlight {
     pub(super) fn accepted(&self, task: &TaskRef) {
         let mut state = self.submissions.lock();
         if state.in_flight.get(&self.number).is_some_and(|info| info.asks_for_webhook) {
-            state.tasks.add(task.id().to_owned(), task.clone());
+            let tasks = state.tasks.get_or_add(task.id().to_owned());
+            tasks.retain(|other| other.identity() != task.identity());
+            tasks.truncate(SAME_ID - 1);
+            tasks.insert(0, task.clone());
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::{
     borrow::Borrow,
-    collections::HashSet,
+    collections::HashMap,
     hash::{Hash, Hasher},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -14,16 +14,16 @@ use tokio::sync::Notify;
 
 use crate::{Client, TaskRef};
 
-/// The tasks with an active wait. There can be thousands, so each one is stored once, and all waits
-/// for it share it.
+/// The tasks with an active wait, one for each wait. Those with the same id are woken together: an
+/// event contains only the id, but tasks in both regions may have it. There can be thousands of
+/// waits, so each id is stored once.
 #[derive(Default)]
-pub(crate) struct Waits(Mutex<HashSet<ById>>);
+pub(crate) struct Waits(Mutex<HashMap<ById, Vec<Arc<TaskRef>>>>);
 
-/// A task with an active wait.
+/// What the waits for tasks with the same id share.
 struct Waited {
+    /// One of the tasks.
     task: Arc<TaskRef>,
-    /// The number of waits. Changes only while the set is locked, so that a task is removed once.
-    waits: AtomicUsize,
     /// The number of events so far.
     events: AtomicU64,
     another: Notify,
@@ -31,8 +31,7 @@ struct Waited {
 
 impl Waited {
     fn new(task: &Arc<TaskRef>) -> Self {
-        let task = Arc::clone(task);
-        Self { task, waits: AtomicUsize::new(0), events: AtomicU64::new(0), another: Notify::new() }
+        Self { task: Arc::clone(task), events: AtomicU64::new(0), another: Notify::new() }
     }
 }
 
@@ -60,21 +59,23 @@ impl PartialEq for ById {
 impl Eq for ById {}
 
 impl Waits {
-    /// Makes every wait for this task poll immediately.
+    /// Makes every wait for a task with this id poll immediately.
     #[cfg(feature = "webhook")]
     pub(crate) fn wake(&self, task_id: &str) {
-        if let Some(ById(waited)) = self.lock().get(task_id) {
+        if let Some((ById(waited), _)) = self.lock().get_key_value(task_id) {
             waited.events.fetch_add(1, Ordering::Release);
             waited.another.notify_waiters();
         }
     }
 
     /// Whether there is an active wait for this task.
-    pub(super) fn has(&self, task_id: &str) -> bool {
-        self.lock().contains(task_id)
+    pub(super) fn has(&self, task: &TaskRef) -> bool {
+        let waits = self.lock();
+        let same_id = waits.get(task.id()).into_iter().flatten();
+        same_id.into_iter().any(|waited| waited.identity() == task.identity())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<ById>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ById, Vec<Arc<TaskRef>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,13 +92,9 @@ pub(super) struct Waiting {
 impl Waiting {
     pub(super) fn new(client: &Client, task: &Arc<TaskRef>) -> Self {
         let mut waits = client.tasks().waits.lock();
-        let waited = waits.get(task.id()).map(|ById(waited)| Arc::clone(waited));
-        let waited = waited.unwrap_or_else(|| {
-            let waited = Arc::new(Waited::new(task));
-            waits.insert(ById(Arc::clone(&waited)));
-            waited
-        });
-        waited.waits.fetch_add(1, Ordering::Relaxed);
+        let waited = waits.get_key_value(task.id()).map(|(ById(waited), _)| Arc::clone(waited));
+        let waited = waited.unwrap_or_else(|| Arc::new(Waited::new(task)));
+        waits.entry(ById(Arc::clone(&waited))).or_default().push(Arc::clone(task));
         drop(waits);
         let seen = waited.events.load(Ordering::Acquire);
         Self { client: client.clone(), task: Arc::clone(task), waited, seen }
@@ -117,7 +114,11 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let mut waits = self.client.tasks().waits.lock();
-        if self.waited.waits.fetch_sub(1, Ordering::Relaxed) == 1 {
+        let Some(same_id) = waits.get_mut(self.task.id()) else { return };
+        if let Some(index) = same_id.iter().position(|task| Arc::ptr_eq(task, &self.task)) {
+            same_id.swap_remove(index);
+        }
+        if same_id.is_empty() {
             waits.remove(self.task.id());
         }
     }
@@ -128,13 +129,18 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::Region;
 
     fn client() -> Client {
         Client::builder().api_key("key").base_url("http://127.0.0.1:9").build().unwrap()
     }
 
+    fn task(id: &str) -> TaskRef {
+        TaskRef::new(id, "http://127.0.0.1:9/poll", None)
+    }
+
     fn waiting(client: &Client, id: &str) -> Waiting {
-        Waiting::new(client, &Arc::new(TaskRef::new(id, "http://127.0.0.1:9/poll", None)))
+        Waiting::new(client, &Arc::new(task(id)))
     }
 
     #[test]
@@ -143,11 +149,27 @@ mod tests {
         let (first, second) = (waiting(&client, "t1"), waiting(&client, "t1"));
         let other = waiting(&client, "t2");
         drop(first);
-        assert!(client.tasks().waits.has("t1"));
+        assert!(client.tasks().waits.has(&task("t1")));
         drop(second);
-        assert!(!client.tasks().waits.has("t1"));
-        assert!(client.tasks().waits.has("t2"));
+        assert!(!client.tasks().waits.has(&task("t1")));
+        assert!(client.tasks().waits.has(&task("t2")));
         drop(other);
+        assert!(client.tasks().waits.lock().is_empty());
+    }
+
+    /// An event does not contain the region.
+    #[test]
+    fn an_event_wakes_the_waits_of_all_regions() {
+        let client = client();
+        let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
+        let mut waits = regions.clone().map(|task| Waiting::new(&client, &Arc::new(task)));
+        client.tasks().waits.wake("t1");
+        assert!(waits.iter_mut().all(|wait| wait.woken().now_or_never().is_some()));
+
+        let [global, regional] = waits;
+        drop(global);
+        assert_eq!(regions.each_ref().map(|task| client.tasks().waits.has(task)), [false, true]);
+        drop(regional);
         assert!(client.tasks().waits.lock().is_empty());
     }
 

@@ -30,7 +30,8 @@ impl Client {
     }
 
     /// Returns the reference of the task that an event is about, if this client submitted it with a
-    /// webhook.
+    /// webhook. If several tasks have the id of the event, for example in both regions, this is the
+    /// last one that was accepted.
     ///
     /// The client remembers the last 10,000 such tasks. An event may arrive before
     /// [`submit`](Self::submit) has returned. If submissions are in flight, this method waits for
@@ -38,7 +39,7 @@ impl Client {
     ///
     /// `None` means that another process submitted the task; see [`confirm_in`](Self::confirm_in).
     pub async fn task_of(&self, event: &Event) -> Option<TaskRef> {
-        self.tasks().submissions.find(event.task_id()?).await
+        self.tasks().submissions.find(event.task_id()?).await.into_iter().next()
     }
 
     /// Confirms an event like [`confirm`](Self::confirm), for a task without a known reference.

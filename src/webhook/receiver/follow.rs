@@ -1,9 +1,12 @@
 //! Confirms events and passes finished tasks to the handler.
 
-use std::{future::poll_fn, pin::Pin};
+use std::{future::poll_fn, pin::Pin, sync::Arc};
 
 use futures_core::Stream;
-use tokio::time::{self, Instant};
+use tokio::{
+    task::JoinSet,
+    time::{self, Instant},
+};
 
 use super::Shared;
 use crate::{
@@ -23,8 +26,35 @@ struct Confirmation {
 
 /// Confirms the event and passes a finished task to the handler. Returns whether the event was
 /// handled.
-pub(super) async fn follow(shared: &Shared, task_id: &str, claimed: Option<&TaskStatus>) -> bool {
-    let confirmation = match confirm(shared, task_id, claimed).await {
+///
+/// Several tasks may have the id of the event, for example in both regions. The event does not say
+/// which one it is about, so all are polled.
+pub(super) async fn follow_all(
+    shared: &Arc<Shared>,
+    task_id: &str,
+    claimed: Option<&TaskStatus>,
+) -> bool {
+    let mut tasks = shared.client.tasks().submissions.find(task_id).await;
+    if tasks.len() < 2 {
+        return follow(shared, task_id, tasks.pop(), claimed).await;
+    }
+    let mut following = JoinSet::new();
+    for task in tasks {
+        let (shared, task_id, claimed) = (Arc::clone(shared), task_id.to_owned(), claimed.cloned());
+        following
+            .spawn(async move { follow(&shared, &task_id, Some(task), claimed.as_ref()).await });
+    }
+    following.join_all().await.into_iter().all(|handled| handled)
+}
+
+/// `task` is the task that the event may be about, if it is known.
+async fn follow(
+    shared: &Shared,
+    task_id: &str,
+    task: Option<TaskRef>,
+    claimed: Option<&TaskStatus>,
+) -> bool {
+    let confirmation = match confirm(shared, task_id, task, claimed).await {
         Ok(confirmation) => confirmation,
         Err(error) => {
             tracing::warn!(task_id, kind = ?error.kind(), %error, "could not confirm a webhook");
@@ -36,7 +66,8 @@ pub(super) async fn follow(shared: &Shared, task_id: &str, claimed: Option<&Task
     if !status.is_final() {
         return true;
     }
-    let Some(in_progress) = shared.memory.tasks.begin(task_id.to_owned()) else { return true };
+    let key = (confirmation.task.region(), task_id.to_owned());
+    let Some(in_progress) = shared.memory.tasks.begin(key) else { return true };
     let outcome = outcome(confirmation.update, &confirmation.task);
     match tokio::spawn((shared.handler)(outcome)).await {
         Ok(()) => in_progress.done(),
@@ -55,6 +86,7 @@ pub(super) async fn follow(shared: &Shared, task_id: &str, claimed: Option<&Task
 async fn confirm(
     shared: &Shared,
     task_id: &str,
+    mut task: Option<TaskRef>,
     claimed: Option<&TaskStatus>,
 ) -> Result<Confirmation, Error> {
     let started = Instant::now();
@@ -62,7 +94,10 @@ async fn confirm(
     let mut attempt = 1;
     loop {
         let options = shared.wait_options.deadline(left());
-        let confirmed = confirm_once(shared, task_id, claimed, options).await;
+        let confirmed = match &task {
+            Some(task) => confirm_task(shared, task.clone(), claimed, options).await,
+            None => confirm_id(shared, task_id, claimed, options).await,
+        };
         let may_lag = claimed != Some(&TaskStatus::TaskNotFound) && attempt < MAX_POLLS;
         let is_settled = match confirmed.as_ref().map_err(Error::kind) {
             Ok(confirmation) => !(may_lag && is_unknown(&confirmation.update)),
@@ -75,27 +110,37 @@ async fn confirm(
         }
         time::sleep(pause).await;
         attempt += 1;
+        if task.is_none() {
+            // The response to its submission may have arrived by now.
+            task = shared.client.tasks().submissions.find(task_id).await.pop();
+        }
     }
 }
 
-async fn confirm_once(
+async fn confirm_task(
+    shared: &Shared,
+    task: TaskRef,
+    claimed: Option<&TaskStatus>,
+    options: WaitOptions,
+) -> Result<Confirmation, Error> {
+    let update = poll(shared, &task, claimed, options).await?;
+    Ok(Confirmation { task, update })
+}
+
+async fn confirm_id(
     shared: &Shared,
     task_id: &str,
     claimed: Option<&TaskStatus>,
     options: WaitOptions,
 ) -> Result<Confirmation, Error> {
     let client = &shared.client;
-    if let Some(task) = client.tasks().submissions.find(task_id).await {
-        let update = poll(shared, &task, claimed, options).await?;
-        return Ok(Confirmation { task, update });
-    }
     // Another process submitted the task, so its region is unknown.
     for region in [Region::Global, Region::Regional] {
         let Ok(task) = client.task_in(region, task_id) else { continue };
         let task = task.reference().clone();
-        let update = poll(shared, &task, claimed, options).await?;
-        if !is_unknown(&update) {
-            return Ok(Confirmation { task, update });
+        let confirmation = confirm_task(shared, task, claimed, options).await?;
+        if !is_unknown(&confirmation.update) {
+            return Ok(confirmation);
         }
     }
     Err(Error::new(ErrorKind::TaskNotFound, "the service does not know the task in the webhook"))

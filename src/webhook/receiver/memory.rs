@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{task::Recent, webhook::event::Fingerprint};
+use crate::{Region, task::Recent, webhook::event::Fingerprint};
 
 /// The maximum number of remembered events and tasks; the oldest are dropped first.
 const REMEMBERED: usize = 10_000;
@@ -14,8 +14,9 @@ const REMEMBERED: usize = 10_000;
 pub(super) struct Memory {
     /// Events that were confirmed and handled.
     pub(super) events: Arc<Once<Fingerprint>>,
-    /// Tasks that were passed to the handler.
-    pub(super) tasks: Arc<Once<String>>,
+    /// Tasks that were passed to the handler, by region and id. Their polling URLs may differ: that
+    /// of an event without a known task is made from the id.
+    pub(super) tasks: Arc<Once<(Option<Region>, String)>>,
 }
 
 impl Default for Memory {
@@ -60,7 +61,7 @@ pub(super) struct InProgress<K: Hash + Eq + Clone> {
 
 impl<K: Hash + Eq + Clone> InProgress<K> {
     pub(super) fn done(self) {
-        self.once.lock().done.add(self.key.clone(), ());
+        self.once.lock().done.get_or_add(self.key.clone());
     }
 }
 

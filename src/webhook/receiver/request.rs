@@ -9,7 +9,7 @@ use axum::{
 };
 use tokio::time::timeout;
 
-use super::{Shared, follow::follow};
+use super::{Shared, follow::follow_all};
 use crate::webhook::{Event, Refusal};
 
 /// The time limit for the body of a delivery.
@@ -52,7 +52,7 @@ fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
     // Do not keep the body: many large ones would exhaust memory.
     drop(event);
     tokio::spawn(async move {
-        if follow(&shared, &task_id, claimed_status.as_ref()).await {
+        if follow_all(&shared, &task_id, claimed_status.as_ref()).await {
             in_progress.done();
         }
         drop(permit);

@@ -1,13 +1,15 @@
 //! Truncated or damaged success responses: neither the billed task nor its picture is lost.
 
-use std::io::Write;
+use std::{collections::HashSet, io::Write};
 
 use flate2::{Compression, write::GzEncoder};
 use serde_json::json;
 
 use crate::support::{
     reply::Reply,
-    samples::{self, DELIVERY_SIGNATURE, KEY, assert_kind, client, fox, ready, task},
+    samples::{
+        self, DELIVERY_SIGNATURE, KEY, POLLING_SIGNATURE, assert_kind, client, fox, ready, task,
+    },
     scripted::ScriptedServer,
 };
 use imagekiln::{Billing, ErrorKind, TaskStatus};
@@ -139,10 +141,9 @@ async fn responses_are_read_up_to_the_damage() {
 async fn a_polling_url_without_an_id_is_enough() {
     for (body, id) in [
         (json!({ "polling_url": "/poll?id=t%201" }), "t 1"),
-        (json!({ "polling_url": "/poll/t1", "id": null }), "t1"),
-        (json!({ "polling_url": "/poll/t1", "id": { "value": 1 } }), "t1"),
+        (json!({ "polling_url": "/poll/task-0001", "id": null }), "task-0001"),
+        (json!({ "polling_url": "/poll/task-0001", "id": { "value": 1 } }), "task-0001"),
         (json!({ "data": { "polling_url": "/poll/t1", "id": "w" } }), "w"),
-        (json!({ "polling_url": "/" }), "unnamed"),
     ] {
         let service = ScriptedServer::start().await;
         service.reply(Reply::json(200, &body)).reply(ready(&service));
@@ -152,6 +153,32 @@ async fn a_polling_url_without_an_id_is_enough() {
 
         assert_eq!(task.id(), id, "{body}");
         service.assert_every_request_has_the_key();
+    }
+}
+
+/// All tasks may share the path, and the query may be secret.
+#[tokio::test(start_paused = true)]
+async fn an_id_that_is_not_in_the_polling_url_is_unique_to_it() {
+    let service = ScriptedServer::start().await;
+    let mut ids = HashSet::new();
+    for (path, name) in [
+        ("/poll?s=1", "poll"),
+        ("/poll?s=2", "poll"),
+        ("/v1/task-0001/result", "result"),
+        ("/v1/task-0002/result", "result"),
+        ("/", "unnamed"),
+        ("/?s=1", "unnamed"),
+    ] {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let url = format!("{path}{separator}signature={POLLING_SIGNATURE}");
+        service.reply(Reply::json(200, &json!({ "polling_url": url })));
+
+        let task = client(&service).submit(fox()).await.unwrap();
+
+        let (found, hash) = task.id().rsplit_once('-').unwrap();
+        assert_eq!((found, hash.len()), (name, 16), "{path}");
+        assert!(ids.insert(task.id().to_owned()), "{path}");
+        samples::assert_no_secret(task.id());
     }
 }
 

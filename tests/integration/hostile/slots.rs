@@ -12,7 +12,7 @@ use crate::support::{
     scripted::ScriptedServer,
     settle,
 };
-use imagekiln::{Billing, Client, ErrorKind, Region};
+use imagekiln::{Billing, Client, ErrorKind, Region, TaskRef};
 
 fn with_slots(service: &ScriptedServer, slots: usize) -> Client {
     samples::builder(service).max_active_tasks(slots).build().unwrap()
@@ -91,12 +91,68 @@ async fn a_resumed_task_frees_its_slot() {
     let reference = client.submit(fox()).await.unwrap().reference().clone();
     service.reply(ready(&service));
     client.clone().task(reference).poll().await.unwrap();
-    service.reply(samples::accepted(&service, "t2"));
+    // Without a polling URL, the task is polled by its id.
+    service.reply(Reply::json(200, &json!({ "id": "t2" })));
     let _ = client.try_submit(fox()).await.unwrap();
     service.reply(samples::status("Error"));
     client.task_in(Region::Global, "t2").unwrap().poll().await.unwrap();
     service.reply(samples::accepted(&service, "t3"));
     let _ = client.try_submit(fox()).await.unwrap();
+}
+
+/// A faulty service may return the same task for several submissions.
+#[tokio::test(start_paused = true)]
+async fn two_submissions_with_the_same_task_hold_two_slots() {
+    let service = ScriptedServer::start().await;
+    let client = with_slots(&service, 3);
+    for _ in 0..2 {
+        service.reply(samples::accepted(&service, "t1"));
+        let _ = client.submit(fox()).await.unwrap();
+    }
+    // The same id at another polling URL, as in the other region.
+    let elsewhere = service.url("/elsewhere/poll/t1");
+    service.reply(Reply::json(200, &json!({ "id": "t1", "polling_url": elsewhere })));
+    let other = client.submit(fox()).await.unwrap();
+    assert_kind(&client.try_submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
+
+    service.reply(ready(&service));
+    other.poll().await.unwrap();
+    service.reply(samples::accepted(&service, "t1"));
+    let first = client.try_submit(fox()).await.unwrap();
+    assert_kind(&client.try_submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
+
+    service.reply(ready(&service));
+    first.poll().await.unwrap();
+    for id in ["t2", "t3", "t4"] {
+        service.reply(samples::accepted(&service, id));
+        let _ = client.try_submit(fox()).await.unwrap();
+    }
+    assert_kind(&client.try_submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
+}
+
+/// A wait for a task of the same id elsewhere does not poll the one that holds the slot.
+#[tokio::test(start_paused = true)]
+async fn a_slot_is_freed_although_a_task_with_the_same_id_is_waited_for() {
+    let service = ScriptedServer::start().await;
+    let client = with_slots(&service, 1);
+    service.reply(samples::accepted(&service, "t1"));
+    drop(client.submit(fox()).await.unwrap());
+    let elsewhere = TaskRef::new("t1", service.url("/elsewhere/poll/t1"), None);
+    let elsewhere = client.task(elsewhere);
+    let wait = tokio::spawn(async move { elsewhere.wait().await });
+    let (body, authority) = (samples::delivery_url(&service), service.authority());
+    service.otherwise(move |request| match &request.target {
+        target if target.starts_with("/elsewhere") => samples::status("Pending"),
+        target if target.starts_with("/poll") => Reply::json(200, &samples::ready_body(&body)),
+        _ => {
+            let polling_url = format!("http://{authority}/poll/t2");
+            Reply::json(200, &json!({ "id": "t2", "polling_url": polling_url }))
+        }
+    });
+    let started = Instant::now();
+    assert_eq!(done(client.submit(fox())).await.unwrap().id(), "t2");
+    assert!(started.elapsed() < seconds(60), "the slot is freed before the wait ends");
+    wait.abort();
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,7 +21,7 @@ use crate::support::{
     scripted::ScriptedServer,
     settle,
 };
-use imagekiln::{Billing, ErrorKind, WaitOptions, webhook::Receiver};
+use imagekiln::{Billing, ErrorKind, Region, WaitOptions, types, webhook::Receiver};
 
 #[tokio::test]
 async fn a_task_is_polled_in_its_region() {
@@ -34,6 +34,30 @@ async fn a_task_is_polled_in_its_region() {
     assert_eq!(polls.len(), 1);
     assert!(polls[0].target.starts_with("/poll/t1?"), "{}", polls[0].target);
     service.assert_every_request_has_the_key();
+}
+
+/// The event contains only the id.
+#[tokio::test(start_paused = true)]
+#[expect(deprecated, reason = "all regional operations are deprecated")]
+async fn tasks_with_the_same_id_in_both_regions_are_handled() {
+    let (service, regional) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let client = samples::builder(&service).regional_base_url(regional.url("")).build().unwrap();
+    let mut receiver = TestReceiver::of(Receiver::new(client.clone(), verifier())).await;
+    submit(&client, &service, "t1").await;
+    regional.reply(samples::accepted(&regional, "t1"));
+    let request =
+        types::GenPro11UltraFinetuned::new("fox-style").webhook_url("https://example.com/hook");
+    let _ = client.submit(request).await.unwrap();
+    service.reply(samples::ready(&service));
+    regional.reply(samples::ready(&regional));
+
+    assert_eq!(receiver.deliver(READY).await, 204);
+
+    let mut handled = Vec::new();
+    for _ in 0..2 {
+        handled.push(receiver.outcome().await.unwrap().task().region().unwrap());
+    }
+    assert!(handled.contains(&Region::Global) && handled.contains(&Region::Regional));
 }
 
 #[tokio::test]
