@@ -1,6 +1,10 @@
 //! Middleware: code of the program that runs around every exchange.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use reqwest::Response;
 pub use reqwest::header::HeaderMap;
@@ -21,6 +25,9 @@ use crate::{
 /// The client calls the methods on the task that runs the exchange, so they must not block. The
 /// default implementations do nothing. Add a middleware with
 /// [`ClientBuilder::middleware`](crate::ClientBuilder::middleware).
+///
+/// If a method panics, the client logs an error and continues as if the method had done nothing: the
+/// exchange may be about a task that is billed.
 ///
 /// ```
 /// use imagekiln::middleware::{Exchange, HeaderMap, Middleware, Outcome};
@@ -175,7 +182,12 @@ impl Middlewares {
         };
         let kept = headers.clone();
         span.span().in_scope(|| {
-            self.0.iter().for_each(|hook| hook.before(&observed.exchange(), headers));
+            for hook in self.0.iter() {
+                let unchanged = headers.clone();
+                if call("before", || hook.before(&observed.exchange(), headers)).is_err() {
+                    *headers = unchanged;
+                }
+            }
         });
         restore(headers, &kept);
         Observation { span, observed: Some(observed) }
@@ -184,8 +196,22 @@ impl Middlewares {
     /// Counts a retry, and calls `retry` of each middleware.
     pub(crate) fn announce(&self, retry: &Retry<'_>) {
         metrics::retry(retry);
-        self.0.iter().for_each(|hook| hook.retry(retry));
+        for hook in self.0.iter() {
+            let _ = call("retry", || hook.retry(retry));
+        }
     }
+}
+
+/// A method of a middleware panicked.
+struct Panicked;
+
+/// Calls a method of a middleware. A panic ends only the method, because a submission that ends
+/// with it would lose its task.
+fn call(method: &'static str, hook: impl FnOnce()) -> Result<(), Panicked> {
+    catch_unwind(AssertUnwindSafe(hook)).map_err(|_| {
+        tracing::error!(method, "a middleware panicked; continuing without it");
+        Panicked
+    })
 }
 
 /// Gives the reserved headers the values that they had.
@@ -225,7 +251,9 @@ impl Observed {
 
     fn end(&self, status: Option<u16>) {
         let outcome = Outcome { status, elapsed: self.started.elapsed() };
-        self.hooks.0.iter().rev().for_each(|hook| hook.after(&self.exchange(), &outcome));
+        for hook in self.hooks.0.iter().rev() {
+            let _ = call("after", || hook.after(&self.exchange(), &outcome));
+        }
     }
 }
 

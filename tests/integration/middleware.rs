@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use crate::{
     support::{
+        events::Events,
         reply::Reply,
         samples::{self, KEY, PNG, accepted, builder, fox, seconds},
         scripted::ScriptedServer,
@@ -13,7 +14,7 @@ use crate::{
     transport::refused,
 };
 use imagekiln::{
-    Billing, RetryPolicy,
+    Billing, ErrorKind, RetryPolicy,
     middleware::{Exchange, HeaderMap, Middleware, Outcome, Retry},
 };
 
@@ -53,6 +54,25 @@ impl Middleware for Retries {
             error.status(),
             wait.as_secs_f32(),
         ));
+    }
+}
+
+/// Panics in every method, after it has changed the headers.
+struct Panicking;
+
+impl Middleware for Panicking {
+    fn before(&self, _: &Exchange<'_>, headers: &mut HeaderMap) {
+        headers.clear();
+        headers.insert("x-trace", "of the panicking middleware".parse().unwrap());
+        panic!("in `before`");
+    }
+
+    fn after(&self, _: &Exchange<'_>, _: &Outcome) {
+        panic!("in `after`");
+    }
+
+    fn retry(&self, _: &Retry<'_>) {
+        panic!("in `retry`");
     }
 }
 
@@ -135,4 +155,41 @@ async fn middleware_is_called_before_each_retry() {
     assert!((submitted.as_secs_f32() - announced).abs() < 0.1, "{submitted:?}: {seen:?}");
     samples::assert_no_secret(&seen.join("\n"));
     insta::assert_snapshot!(seen.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_a_middleware_loses_no_task() {
+    let events = Events::capture();
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let recorder = Recorder::default();
+    let builder = builder(&service).middleware(Panicking).middleware(recorder.clone());
+    let client = builder.middleware(Panicking).build().unwrap();
+    service
+        .reply(refused())
+        .reply(accepted(&service, "t1"))
+        .reply(Reply::html(502))
+        .reply(samples::ready(&delivery));
+    delivery.reply(Reply::html(502)).reply(Reply::png(PNG));
+
+    client.submit(fox()).await.unwrap().wait().await.unwrap().bytes().await.unwrap();
+
+    assert_eq!(service.posts().len(), 2);
+    for request in service.received() {
+        assert_eq!(request.header("x-trace"), Some("4bf92f35"));
+        request.assert_has_key();
+    }
+    // The other middleware is called before and after each of the six exchanges.
+    assert_eq!(recorder.0.lock().unwrap().len(), 12);
+    let logged = events.with_message("a middleware panicked; continuing without it");
+    let count = |method| logged.iter().filter(|event| event.contains(method)).count();
+    assert_eq!([count("before"), count("after"), count("retry")], [12, 12, 6]);
+    assert!(logged.iter().all(|event| event.starts_with("ERROR")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_before_a_request_that_is_not_sent_is_not_billed() {
+    let client = samples::builder(&ScriptedServer::start().await).middleware(Panicking);
+    let client = client.base_url("http://127.0.0.1:9").build().unwrap();
+    let error = client.submit(fox()).await.unwrap_err();
+    assert_eq!((error.kind(), error.billing()), (ErrorKind::Network, Billing::NotBilled));
 }
