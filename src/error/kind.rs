@@ -51,8 +51,8 @@ pub enum ErrorKind {
     /// minutes or more after the task was first seen as `Ready`.
     Expired,
     /// The picture could not be downloaded completely, the download is not a picture, or the
-    /// delivery host refused the URL. The task is still `Ready`: wait for it again, and download the
-    /// picture while the delivery URL is valid (ten minutes).
+    /// delivery host refused the URL. The task is still `Ready`: wait for it again, and download
+    /// the picture while the delivery URL is valid (ten minutes).
     Delivery,
     /// The picture was not fetched, because its delivery URL or a redirect points to a private
     /// address, is not encrypted, or uses a scheme other than http and https. The task is still

@@ -110,9 +110,9 @@ impl Picture {
     ///
     /// - [`Expired`](crate::ErrorKind::Expired): the delivery host refused a URL that a poll had
     ///   returned after [`expires_at`](Self::expires_at).
-    /// - [`Delivery`](crate::ErrorKind::Delivery): the picture could not be downloaded, the delivery
-    ///   host refused every URL although none has expired for certain, or the picture is larger than
-    ///   [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
+    /// - [`Delivery`](crate::ErrorKind::Delivery): the picture could not be downloaded, or it is
+    ///   larger than [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
+    ///   This includes refusals that do not prove that the picture has expired.
     /// - [`AddressRefused`](crate::ErrorKind::AddressRefused): the host of the URL is not allowed
     ///   to deliver pictures.
     pub async fn bytes(&self) -> Result<Bytes, Error> {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, PersistError};
 use tokio::sync::mpsc;
 
 use super::{SaveOptions, Swept, part};
@@ -97,7 +97,7 @@ impl Part {
         // The file stays locked until after the rename.
         let _file = match overwrite {
             true => self.file.persist(&path),
-            false => self.file.persist_noclobber(&path),
+            false => persist_new(self.file, &path),
         }
         .map_err(|error| error.error)?;
         flush_directory(&directory)
@@ -110,7 +110,7 @@ impl Part {
         file.as_file().sync_all()?;
         for name in names {
             let path = path.join(name);
-            match file.persist_noclobber(&path) {
+            match persist_new(file, &path) {
                 // The file stays locked until after the rename.
                 Ok(_file) => {}
                 Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
@@ -126,6 +126,27 @@ impl Part {
             return Ok(path);
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+/// Renames a file, but never over another one. Some filesystems, such as mounted buckets, support
+/// neither this nor hard links. There, an empty file reserves the name first.
+fn persist_new(file: NamedTempFile, path: &Path) -> Result<File, PersistError> {
+    match file.persist_noclobber(path) {
+        Err(PersistError { error, file }) if error.kind() != io::ErrorKind::AlreadyExists => {
+            persist_reserved(file, path)
+        }
+        outcome => outcome,
+    }
+}
+
+fn persist_reserved(file: NamedTempFile, path: &Path) -> Result<File, PersistError> {
+    match File::create_new(path) {
+        Ok(_reserved) => file.persist(path).inspect_err(|_| {
+            // Otherwise the empty file would look like that of another program.
+            let _ = fs::remove_file(path);
+        }),
+        Err(error) => Err(PersistError { error, file }),
     }
 }
 
@@ -184,5 +205,27 @@ fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserved_name_is_not_that_of_another_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("fox.png");
+        let part = |content: &str| {
+            let mut file = part::create(directory.path(), false).unwrap();
+            file.write_all(content.as_bytes()).unwrap();
+            file
+        };
+        drop(persist_reserved(part("a fox"), &path).unwrap());
+        let refused = persist_reserved(part("another fox"), &path).unwrap_err();
+        assert_eq!(refused.error.kind(), io::ErrorKind::AlreadyExists);
+        drop(refused);
+        assert_eq!(fs::read(&path).unwrap(), b"a fox");
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
     }
 }

@@ -28,10 +28,8 @@ impl Picture {
             let error = self.failed(format!("the delivery URL returned status code {status}"));
             return Failure::Transient(error.with_status(status.as_u16()));
         }
-        Failure::Refused(match self.was_polled_late() {
-            true => self.expired(status),
-            false => self.refused_early(status),
-        })
+        let refused = if self.was_polled_late() { Self::expired } else { Self::refused_early };
+        Failure::Refused(refused(self, status))
     }
 
     /// Whether the poll that returned the URL was sent after the end of the validity. Only the

@@ -96,8 +96,8 @@ impl Picture {
     /// hash of the region, the polling URL and the id, because other ids may look the same.
     ///
     /// No file is ever replaced. If a file with this name exists and has the same content, it is
-    /// the saved picture. If it has other content, this picture gets a name with the hash, and after
-    /// that with a number.
+    /// the saved picture. If it has other content, this picture gets a name with the hash, and
+    /// after that with a number.
     ///
     /// ```
     /// # async fn save(task: imagekiln::Task) -> Result<(), imagekiln::Error> {

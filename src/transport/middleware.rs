@@ -26,8 +26,8 @@ use crate::{
 /// default implementations do nothing. Add a middleware with
 /// [`ClientBuilder::middleware`](crate::ClientBuilder::middleware).
 ///
-/// If a method panics, the client logs an error and continues as if the method had done nothing: the
-/// exchange may be about a task that is billed.
+/// If a method panics, the client logs an error and continues as if the method had done nothing,
+/// because the exchange may be about a task that is billed.
 ///
 /// ```
 /// use imagekiln::middleware::{Exchange, HeaderMap, Middleware, Outcome};

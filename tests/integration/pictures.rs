@@ -120,7 +120,7 @@ async fn a_picture_of_another_task_is_never_replaced() {
         server.reply(Reply::png(content));
         paths.push(picture.save_in(folder.path()).await.unwrap().path);
     }
-    // Saved again: each finds its own file, also if a file with another picture has its first name.
+    // Saved again, each finds its own file, even if another picture has its first name.
     for ((picture, content), path) in pictures.iter().zip(&contents).zip(&paths) {
         server.reply(Reply::png(content));
         assert_eq!(picture.save_in(folder.path()).await.unwrap().path, *path);
