@@ -115,7 +115,8 @@ impl Output {
 
     /// Returns the picture at a key, if there is one.
     pub(crate) async fn find(&self, key: &str) -> Result<Option<SavedPicture>, Error> {
-        let bytes = self.read(key).await?;
+        // On some filesystems, an empty file reserves the name of a picture that is being saved.
+        let bytes = self.read(key).await?.filter(|bytes| !bytes.is_empty());
         Ok(bytes.map(|bytes| SavedPicture::new(&bytes, self.location(key))))
     }
 

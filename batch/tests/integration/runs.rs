@@ -214,8 +214,8 @@ async fn a_dropped_run_is_resumed(backend: Backend) {
 async fn a_job_is_continued_although_the_clock_was_set_back(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    // The first run does not find the task, and leaves the job.
-    fixture.simulator.faults().add("spurious-not-found@poll:once").unwrap();
+    // The first run does not find the task five times, and leaves the job.
+    fixture.simulator.faults().add("spurious-not-found@poll:5x").unwrap();
     let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]);
     batch.run().await.unwrap();
     assert_eq!(state(&ledger, "fox").await, State::Submitted);
