@@ -66,11 +66,9 @@ impl World {
         for JobStatus { name, state, task_id, reason, credits, .. } in &jobs {
             let task = billed.get(name);
             let is_lost = state == &State::Failed && task_id.is_none();
-            let is_missing = state == &State::Submitted;
             let is_final = matches!(state, State::Failed | State::Moderated | State::Expired);
-            assert!(is_final || is_missing || state == &State::Saved, "job {name} is {state}");
+            assert!(is_final || state == &State::Saved, "job {name} is {state}");
             assert!(state == &State::Saved || reason.is_some(), "job {name} is {state}");
-            assert!(!is_missing || self.faults[name.parse::<usize>().unwrap()].contains("found"));
             assert!(is_lost || task_id.as_ref() == task.map(|task| &task.id), "job {name}");
             if credits.is_none() {
                 unknown += task.unwrap().cost.hundredths() as f64 / 100.0;

@@ -9,7 +9,7 @@ pub const FAULTS: [&str; 11] = [
     "",
     "[[error]]",
     "[[content-moderated]]",
-    "[[not-found]]",
+    "[[spurious-not-found]]",
     "[[reply-lost]]",
     "[[error-after]]",
     "[[error-before]]",

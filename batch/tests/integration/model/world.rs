@@ -193,12 +193,8 @@ impl World {
     }
 }
 
-/// Sends the webhook of a task, except to tasks that polls do not find: it would be confirmed for
-/// half a minute.
+/// Sends the webhook of a task.
 async fn send(receiver: &Batch, task: &TaskView) {
-    if task.request["prompt"].as_str().unwrap().contains("not-found") {
-        return;
-    }
     let url = task.request["webhook_url"].as_str().unwrap();
     let token = url.rsplit('/').next().unwrap();
     receiver.callbacks().receive(token, &event(&task.id)).await.unwrap();

@@ -7,13 +7,13 @@ use crate::bench::Bench;
 
 #[tokio::test]
 async fn what_is_left_of_a_task_is_left_after_the_restore() {
-    let first = Bench::with(config()).await;
+    let first = Bench::at_noon(config()).await;
     first.advance(1000.0);
     let task = first.submit("/v1/gen-2-flex", &small("a")).await;
     let training = first.submit("/v1/finetune", &json!({ "name": "trained" })).await;
     first.advance(4.5);
     let document = first.snapshot().await;
-    let second = Bench::with(config()).await;
+    let second = Bench::at_noon(config()).await;
     for other_time in [0.0, 5000.0] {
         second.advance(other_time);
         assert_eq!(second.restore(&document).await.status, 200);
@@ -33,7 +33,7 @@ async fn what_is_left_of_a_task_is_left_after_the_restore() {
 
 #[tokio::test]
 async fn delivery_urls_stay_valid_for_as_long_as_before() {
-    let first = Bench::with(config()).await;
+    let first = Bench::at_noon(config()).await;
     let task = first.submit("/v1/gen-2-flex", &small("a")).await;
     first.advance(9.0);
     let sample = first.sample(&task).await;

@@ -1,0 +1,62 @@
+//! Histories of paid pictures: one seed is one history.
+//!
+//! A history is a random program that wants some pictures, over the SDK with a
+//! [`Directory`](imagekiln::journal::Directory) or over a batch with a ledger in SQLite. It runs
+//! several times against the simulator while responses are lost, late or forged, deliveries are
+//! refused, the journal can't be written, clocks jump, and the program dies at any moment. Between
+//! the runs, a person decides about what is unknown. At last everything works again, and the
+//! simulator's account decides: each picture is paid for once, and each that was paid for is saved,
+//! or failed for a reason that a poll has confirmed.
+//!
+//! Everything of a history runs in one thread on a paused clock, so a seed nearly always tells the
+//! same story. The operating system still decides when bytes on loopback arrive.
+
+mod batch;
+mod journal;
+mod program;
+mod world;
+
+use std::fmt;
+
+pub use self::world::Totals;
+use self::world::World;
+
+/// A history that broke a promise.
+#[derive(Debug)]
+pub struct Broken {
+    /// The seed that repeats it.
+    pub seed: u64,
+    /// What happened until then.
+    pub story: Vec<String>,
+    /// The promise that was broken.
+    pub why: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.story {
+            writeln!(f, "    {line}")?;
+        }
+        write!(f, "seed {}: {}", self.seed, self.why)
+    }
+}
+
+/// Lives the history of a seed.
+pub fn live(seed: u64) -> Result<Totals, Broken> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().start_paused(true).build();
+    let runtime = runtime.map_err(|error| broken(seed, Vec::new(), error.into()))?;
+    runtime.block_on(async {
+        let mut world = World::new(seed).await.map_err(|error| broken(seed, Vec::new(), error))?;
+        let lived = match world.random.bool() {
+            true => program::live(&mut world).await,
+            false => batch::live(&mut world).await,
+        };
+        let totals = world.totals;
+        lived.map(|()| totals).map_err(|error| broken(seed, world.story, error))
+    })
+}
+
+fn broken(seed: u64, story: Vec<String>, error: anyhow::Error) -> Broken {
+    Broken { seed, story, why: format!("{error:#}") }
+}
