@@ -39,6 +39,12 @@ pub enum ErrorKind {
     /// The output directory or the bucket cannot be used. Paid jobs keep their state, and the next
     /// run saves them.
     File,
+    /// The ledger may not know everything that was paid for: its file was copied, it has lost
+    /// submissions, or another ledger has paid for pictures of the same output. Nothing was
+    /// submitted, and the paid jobs of the ledger were continued. Call
+    /// [`Ledger::adopt_output`](crate::Ledger::adopt_output), or
+    /// [`Batch::pay_again`](crate::Batch::pay_again).
+    Foreign,
     /// The client failed. The source is an [`imagekiln::Error`].
     Client,
 }

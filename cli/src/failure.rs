@@ -13,6 +13,8 @@ use std::{
     time::Duration,
 };
 
+#[cfg(feature = "batch")]
+pub use self::batch::FOREIGN;
 pub use self::lines::LineProblem;
 use crate::{base_url, exit::Exit, sanitize::one_line};
 use imagekiln::{BASE_URL_VARIABLE, Billing, Error, ErrorKind, TaskRef, Violation};

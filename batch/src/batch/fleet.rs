@@ -17,7 +17,7 @@ use super::{
     unrecorded::{Unrecorded, first},
     worker::Worker,
 };
-use crate::{Error, ErrorKind, Ledger, output::Output};
+use crate::{Error, ErrorKind, Ledger, ledger::Marking, output::Output};
 
 /// Workers that were registered and not retired.
 #[derive(Clone, Default)]
@@ -80,6 +80,7 @@ impl Batch {
     }
 
     fn start_workers(&self, output: &Output, stopped: &watch::Receiver<bool>) -> Workers {
+        let marking = Arc::new(Marking::new(output.clone()));
         let mut workers = JoinSet::new();
         for _ in 0..self.settings.workers {
             let worker = Arc::new(Worker {
@@ -94,6 +95,7 @@ impl Batch {
                 receivers: Arc::downgrade(&self.receivers),
                 stopped: stopped.clone(),
                 admission: Mutex::default(),
+                marking: Arc::clone(&marking),
             });
             workers.spawn(run(worker, self.settings.clone(), self.unretired.clone()));
         }
@@ -137,7 +139,8 @@ type Workers = JoinSet<Result<bool, Error>>;
 async fn run(worker: Arc<Worker>, settings: Settings, fleet: Fleet) -> Result<bool, Error> {
     let mut lost_a_lease = false;
     loop {
-        let number = worker.ledger.register(settings.lease, worker.limits).await?;
+        let marking = Arc::clone(&worker.marking);
+        let number = worker.ledger.register(settings.lease, worker.limits, marking).await?;
         fleet.add(number);
         match Run::new(Arc::clone(&worker), number, &settings).finish().await {
             Err(error) if error.kind() == ErrorKind::Lease => {

@@ -19,7 +19,11 @@ use std::{fmt, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 use imagekiln::{Client, ClientBuilder};
 
 pub use self::events::Events;
-use self::{events::Sinks, fleet::Fleet, unrecorded::Unrecorded};
+use self::{
+    events::Sinks,
+    fleet::Fleet,
+    unrecorded::{Unrecorded, first},
+};
 use crate::{
     Error, ErrorKind, Job, JobStatus, Ledger, Report,
     ledger::Limits,
@@ -64,6 +68,7 @@ pub struct Batch {
     sinks: Sinks,
     settings: Settings,
     stop: Option<Signal>,
+    pays_again: bool,
     /// The workers of a run that was dropped.
     unretired: Fleet,
     unrecorded: Unrecorded,
@@ -77,6 +82,8 @@ struct Settings {
     workers: usize,
     lease: Duration,
     waits_for_jobs: bool,
+    /// Whether a run may submit jobs.
+    submits: bool,
     /// Webhooks of a job go to this URL, with the token of the job as the last part of its path.
     callback_url: Option<String>,
     callback_patience: Duration,
@@ -103,11 +110,13 @@ impl Batch {
                 workers: 1,
                 lease: Duration::from_secs(30),
                 waits_for_jobs: false,
+                submits: true,
                 callback_url: None,
                 // As long as a run waits for a task whose response arrived.
                 callback_patience: Duration::from_secs(600),
             },
             stop: None,
+            pays_again: false,
             unretired: Fleet::default(),
             unrecorded: Unrecorded::default(),
             receivers: Arc::default(),
@@ -194,6 +203,14 @@ impl Batch {
         self
     }
 
+    /// Makes the next run submit jobs although the ledger may not know everything that was paid
+    /// for; see [`Foreign`](ErrorKind::Foreign). Jobs that another ledger has paid for are paid for
+    /// again.
+    pub fn pay_again(mut self) -> Self {
+        self.pays_again = true;
+        self
+    }
+
     /// Sets a signal after which the next run submits no more jobs, and ends when the active jobs
     /// have ended.
     pub fn stop_when(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
@@ -262,12 +279,19 @@ impl Batch {
     ///
     /// - [`Client`](ErrorKind::Client): the service refuses submissions, or a picture could not be
     ///   fetched or saved. Its job keeps its state, with the reason.
+    /// - [`Foreign`](ErrorKind::Foreign): the ledger may not know everything that was paid for.
+    ///   Only jobs that were submitted before were continued.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
     pub async fn resume(&mut self) -> Result<Report, Error> {
         let output = Output::open(&OutputTarget::new(self.output.clone())?).await?;
+        if std::mem::take(&mut self.pays_again) {
+            self.ledger.accept_output(&output).await?;
+        }
+        let checked = self.ledger.check_output(&output).await;
+        self.settings.submits = checked.is_ok();
         let ended = self.run_workers(&output).await;
-        self.unrecorded.add_to(ended)?;
+        self.unrecorded.add_to(first(checked, ended))?;
         self.ledger.report().await
     }
 }

@@ -35,6 +35,7 @@ pub(super) struct Run {
     number: i64,
     lease: Duration,
     waits_for_jobs: bool,
+    submits: bool,
     /// Claimed jobs; paid ones first.
     queue: VecDeque<Claim>,
     active: JoinSet<Ended>,
@@ -67,7 +68,8 @@ impl Run {
             worker,
             number,
             lease: settings.lease,
-            waits_for_jobs: settings.waits_for_jobs,
+            waits_for_jobs: settings.waits_for_jobs && settings.submits,
+            submits: settings.submits,
             queue: VecDeque::new(),
             active: JoinSet::new(),
             claims: 0,
@@ -131,7 +133,7 @@ impl Run {
 
     /// Whether jobs may be submitted now.
     fn may_submit(&self) -> bool {
-        self.stopped_by.is_none() && !self.is_stopping() && !self.pause.is_on()
+        self.submits && self.stopped_by.is_none() && !self.is_stopping() && !self.pause.is_on()
     }
 
     /// Renews the lease, and looks for what other workers have left.

@@ -1,6 +1,9 @@
 //! Takes one job from its state to the end.
 
-use std::{sync::Weak, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use imagekiln::{Client, Picture, Task, TaskStatus, journal::Record};
 use tokio::{
@@ -11,7 +14,7 @@ use tokio::{
 use super::{events::Sinks, unrecorded::Unrecorded};
 use crate::{
     Error, ErrorKind, Ledger, State,
-    ledger::{Claim, LimitReached, Limits},
+    ledger::{Claim, LimitReached, Limits, Marking},
     output::Output,
 };
 
@@ -39,6 +42,7 @@ pub(super) struct Worker {
     pub(super) stopped: watch::Receiver<bool>,
     /// Held during the submission of a job whose price is not known.
     pub(super) admission: Mutex<()>,
+    pub(super) marking: Arc<Marking>,
 }
 
 /// How a worker left a job.

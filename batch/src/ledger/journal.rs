@@ -17,18 +17,23 @@ use crate::{Error, ErrorKind, State};
 
 impl Journal for Ledger {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
-        let limits = Ticket::of(intent).map(|ticket| {
-            self.local(ticket.worker).map(|local| local.limits).ok_or_else(lease_lost)
-        });
-        let intent = intent.clone();
+        let worker =
+            Ticket::of(intent).map(|ticket| self.local(ticket.worker).ok_or_else(lease_lost));
+        let written = intent.clone();
         Box::pin(async move {
-            let limits = limits.transpose()?;
+            let worker = worker.transpose()?;
+            let limits = worker.as_ref().map(|worker| worker.limits);
             let intend =
-                async move |database: &mut Database| intend(database, &intent, limits).await;
-            match self.transaction(intend).await? {
-                Some(limit) => Err(JournalError::Refused(limit.into())),
-                None => Ok(()),
+                async move |database: &mut Database| intend(database, &written, limits).await;
+            if let Some(limit) = self.transaction(intend).await? {
+                return Err(JournalError::Refused(limit.into()));
             }
+            let Some(worker) = worker else { return Ok(()) };
+            if let Err(error) = self.mark(&worker.marking).await {
+                self.advance(intent.id(), &Step::NotBilled).await?;
+                return Err(error.into());
+            }
+            Ok(())
         })
     }
 

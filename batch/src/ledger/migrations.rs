@@ -24,10 +24,10 @@ macro_rules! scripts {
     };
 }
 
-const SQLITE: &[Script] = scripts!("sqlite": (1, "ledger"), (2, "order"), (3, "records"));
+const SQLITE: &[Script] = scripts!("sqlite": (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"));
 
 #[cfg(feature = "postgres")]
-const POSTGRES: &[Script] = scripts!("postgres": (1, "ledger"), (2, "order"), (3, "records"));
+const POSTGRES: &[Script] = scripts!("postgres": (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"));
 
 pub(super) async fn sqlite() -> Result<Migrator, MigrateError> {
     Migrator::new(Embedded(SQLITE)).await
@@ -83,6 +83,8 @@ mod tests {
                  53c0184bea2aa10eec68c1878dd3bd30",
                 "cbecd344fc2df1fc4df260c0a5fab272d39ff917b986e85d4bfa235320865be1\
                  0fa7db9c7e701fcc9aaeef50da879edc",
+                "7354223f4b8690389d0c561d7ba97d0ef3ff047a270e33bed0f8f3816f7d967d\
+                 0500cb10ac40643ac2e958d6cbb62cfa",
             ]
         );
         #[cfg(feature = "postgres")]
@@ -95,6 +97,8 @@ mod tests {
                  1814cb484cf1a2e9c2f3d7bd6d76626b",
                 "cbecd344fc2df1fc4df260c0a5fab272d39ff917b986e85d4bfa235320865be1\
                  0fa7db9c7e701fcc9aaeef50da879edc",
+                "4f2817205f9e554f4c4fe9c4e672ed466403d17c9fad800909f4605a5691a254\
+                 bc43c5a6a286461ad26a2d321efd220b",
             ]
         );
     }

@@ -1,11 +1,13 @@
 //! The ledger: a database that contains every job, every submission and every worker.
 
+mod adopt;
 #[cfg(feature = "webhook")]
 mod callbacks;
 mod claims;
 mod connect;
 mod database;
 mod file;
+mod identity;
 mod jobs;
 mod journal;
 mod lease;
@@ -30,6 +32,7 @@ use std::{
 use tokio::sync::{self, watch};
 
 pub(crate) use self::claims::{Claim, Demand};
+pub(crate) use self::identity::Marking;
 pub(crate) use self::limits::{Admission, LimitReached, Limits};
 pub use self::resolve::Resolution;
 #[cfg(feature = "webhook")]
@@ -86,6 +89,7 @@ impl Ledger {
         let ledger = Self::with(Source::File(LockedFile::open(path.as_ref())?)).await?;
         // The lock proves that the processes of all earlier workers ended.
         ledger.end_all_workers().await?;
+        ledger.note_file().await?;
         Ok(ledger)
     }
 
@@ -153,7 +157,7 @@ impl Ledger {
     /// Returns what this process knows about its worker, until the worker retires.
     fn local(&self, worker: i64) -> Option<LocalWorker> {
         let workers = self.0.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        workers.get(&worker).copied()
+        workers.get(&worker).cloned()
     }
 
     fn set_local(&self, worker: i64, local: Option<LocalWorker>) {

@@ -1,8 +1,8 @@
 //! Workers: their leases, and what happens to the jobs of a worker that ended.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use super::{Ledger, database::Database, lease::Lease, limits::Limits};
+use super::{Ledger, database::Database, identity::Marking, lease::Lease, limits::Limits};
 use crate::{Error, ErrorKind};
 
 /// How long a request may be on its way after the lease of its worker has expired. The worker may
@@ -11,10 +11,11 @@ use crate::{Error, ErrorKind};
 const HOLD: Duration = Duration::from_secs(15 * 60);
 
 /// A worker of this process.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct LocalWorker {
     pub(super) lease: Lease,
     pub(super) limits: Limits,
+    pub(super) marking: Arc<Marking>,
 }
 
 /// Why a worker ended.
@@ -29,7 +30,12 @@ enum Ending {
 impl Ledger {
     /// Registers a worker, and takes over the jobs of workers whose leases expired. Returns its
     /// number, which is higher than that of every earlier worker.
-    pub(crate) async fn register(&self, lease: Duration, limits: Limits) -> Result<i64, Error> {
+    pub(crate) async fn register(
+        &self,
+        lease: Duration,
+        limits: Limits,
+        marking: Arc<Marking>,
+    ) -> Result<i64, Error> {
         let name = format!("{} {}", host(), std::process::id());
         let local = Lease::starting_now(lease);
         let worker = self
@@ -45,7 +51,7 @@ impl Ledger {
                 Ok(row.ok_or(sqlx::Error::RowNotFound)?.get("id")?)
             })
             .await?;
-        self.set_local(worker, Some(LocalWorker { lease: local, limits }));
+        self.set_local(worker, Some(LocalWorker { lease: local, limits, marking }));
         self.take_over().await?;
         Ok(worker)
     }

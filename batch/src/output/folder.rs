@@ -116,6 +116,29 @@ impl Folder {
         blocking(write).await.map_err(|error| unusable(&name, error))
     }
 
+    /// Returns the keys of all files. Links are not followed.
+    pub(super) async fn keys(&self) -> Result<Vec<String>, Error> {
+        let root = self.root.clone();
+        let keys = move || {
+            let (mut keys, mut directories) = (Vec::new(), vec![root.clone()]);
+            while let Some(directory) = directories.pop() {
+                for entry in fs::read_dir(directory)? {
+                    let entry = entry?;
+                    let (path, kind) = (entry.path(), entry.file_type()?);
+                    if kind.is_dir() {
+                        directories.push(path);
+                    } else if kind.is_file()
+                        && let Some(key) = path.strip_prefix(&root).ok().and_then(key_of)
+                    {
+                        keys.push(key);
+                    }
+                }
+            }
+            Ok(keys)
+        };
+        blocking(keys).await.map_err(|error| unusable(&self.root, error))
+    }
+
     pub(super) fn location(&self, key: &str) -> String {
         self.path(key).to_string_lossy().into_owned()
     }
@@ -124,6 +147,12 @@ impl Folder {
         // On Windows, the ledger contains paths in the form of the system.
         key.split('/').fold(self.root.clone(), |path, component| path.join(component))
     }
+}
+
+/// Returns the key of a path below the folder, unless its name is not valid Unicode.
+fn key_of(path: &Path) -> Option<String> {
+    let components = path.components().map(|component| component.as_os_str().to_str());
+    Some(components.collect::<Option<Vec<_>>>()?.join("/"))
 }
 
 /// Creates a directory, and flushes the names of new directories to disk.

@@ -5,6 +5,7 @@
 #[cfg(bucket)]
 mod bucket;
 mod folder;
+mod marker;
 mod name;
 mod target;
 
@@ -13,8 +14,11 @@ use imagekiln::{FileKind, Picture};
 #[cfg(bucket)]
 use self::bucket::Bucket;
 use self::folder::Folder;
-pub(crate) use self::{name::beside, target::OutputTarget};
+pub(crate) use self::{marker::Marker, name::beside, target::OutputTarget};
 use crate::Error;
+
+/// The name of a picture is followed by this in the name of its description.
+const DESCRIPTION: &str = ".json";
 
 #[derive(Debug, Clone)]
 pub(crate) enum Output {
@@ -131,12 +135,32 @@ impl Output {
 
     /// Writes the JSON that describes the picture at `key`, next to it. Replaces an earlier one.
     pub(crate) async fn write_beside(&self, key: &str, json: &[u8]) -> Result<(), Error> {
-        let key = format!("{key}.json");
+        self.write(&format!("{key}{DESCRIPTION}"), json).await
+    }
+
+    /// Writes JSON, and replaces an earlier file or object with this key.
+    async fn write(&self, key: &str, json: &[u8]) -> Result<(), Error> {
         match self {
-            Self::Folder(folder) => folder.write(&key, json).await,
+            Self::Folder(folder) => folder.write(key, json).await,
             #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.write(&key, json).await,
+            Self::Bucket(bucket) => bucket.write(key, json).await,
         }
+    }
+
+    /// Returns the keys of all pictures with a description.
+    pub(crate) async fn described(&self) -> Result<Vec<String>, Error> {
+        let keys = match self {
+            Self::Folder(folder) => folder.keys().await?,
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.keys().await?,
+        };
+        let described = keys.iter().filter_map(|key| key.strip_suffix(DESCRIPTION));
+        Ok(described.map(str::to_owned).collect())
+    }
+
+    /// Returns the description of the picture at a key.
+    pub(crate) async fn description(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.read(&format!("{key}{DESCRIPTION}")).await
     }
 
     /// Returns the absolute path or the URL of a key. It contains no credentials.

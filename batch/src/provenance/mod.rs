@@ -8,7 +8,7 @@ mod time;
 use std::time::SystemTime;
 
 use imagekiln::{FileKind, Request};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::time::rfc3339;
@@ -71,6 +71,37 @@ struct PictureDocument<'a> {
     media_type: Option<&'static str>,
     bytes: u64,
     sha256: &'a str,
+}
+
+/// What the file next to a picture says about it.
+#[derive(Deserialize)]
+pub(crate) struct Description {
+    pub(crate) job: String,
+    model: String,
+    pub(crate) task_id: String,
+    pub(crate) credits: Option<f64>,
+    pub(crate) picture: DescribedPicture,
+    request: Value,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct DescribedPicture {
+    pub(crate) sha256: String,
+}
+
+impl Description {
+    /// Returns `None` if the content is not that of a description.
+    pub(crate) fn parse(content: &[u8]) -> Option<Self> {
+        serde_json::from_slice(content).ok()
+    }
+
+    /// Whether the picture was made from this request.
+    pub(crate) fn is_of(&self, request: &Request) -> bool {
+        let operation = request.operation();
+        let cleaned =
+            StoredRequest::new(request).map(|stored| request::cleaned(stored.0, operation));
+        self.model == operation.name && cleaned.is_ok_and(|cleaned| cleaned == self.request)
+    }
 }
 
 impl Provenance<'_> {

@@ -3,6 +3,7 @@
 mod budget;
 mod commits;
 mod examples;
+mod identity;
 mod journal;
 mod killed;
 mod ledger;
@@ -24,6 +25,7 @@ fn main() {
         budget::tests(),
         commits::tests(),
         examples::tests(),
+        identity::tests(),
         journal::tests(),
         killed::tests(),
         ledger::tests(),

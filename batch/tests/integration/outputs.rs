@@ -34,7 +34,7 @@ async fn a_template_names_the_picture(backend: Backend) {
         assert!(fixture.output().join(format!("{name}.json")).is_file(), "{name}");
     }
     let top = fs::read_dir(fixture.output()).unwrap().count();
-    assert_eq!(top, 3, "the directory of the first picture, and the second with its description");
+    assert_eq!(top, 4, "the marker, a directory, and the second picture with its description");
 }
 
 async fn an_invalid_template_is_refused(backend: Backend) {

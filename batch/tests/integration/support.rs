@@ -19,6 +19,9 @@ use tokio::runtime::Handle;
 /// The cost of a request of [`job`] in credits.
 pub const PRICE: f64 = 3.0;
 
+/// The name of the marker at an output.
+pub const MARKER: &str = ".imagekiln-ledger";
+
 /// A speed of the simulator's clock at which deliveries stay valid for half a minute, because a
 /// busy machine takes seconds to fetch them.
 pub const FAST: f64 = 20.0;
@@ -103,6 +106,14 @@ impl Fixture {
         self.url.clone().unwrap_or_else(path)
     }
 
+    /// Opens another, empty ledger.
+    pub async fn new_ledger(&self) -> Ledger {
+        match self.url {
+            Some(_) => open(&cluster().create_database()).await,
+            None => open(self.directory.path().join("other.db").to_str().unwrap()).await,
+        }
+    }
+
     pub fn output(&self) -> PathBuf {
         self.directory.path().join("pictures")
     }
@@ -184,11 +195,15 @@ impl Fixture {
         self.simulator.counts().accepted
     }
 
-    /// The numbers of pictures, of files that describe one, and of other files in the output.
+    /// The numbers of pictures, of files that describe one, and of other files in the output,
+    /// without the marker.
     pub fn files(&self) -> [u64; 3] {
         let mut counts = [0; 3];
         for file in std::fs::read_dir(self.output()).unwrap() {
             let name = file.unwrap().file_name().into_string().unwrap();
+            if name == MARKER {
+                continue;
+            }
             let kind = [".jpg", ".jpg.json"].iter().position(|end| name.ends_with(end));
             counts[kind.unwrap_or(2)] += 1;
         }

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     child::{Fixture, SECRET},
-    server::Fault,
+    server::{Fault, MARKER},
 };
 
 const KEY: &str = "foxes/red.jpg";
@@ -32,6 +32,7 @@ async fn a_picture_and_its_description_are_saved() {
     assert_eq!(outcome, "1 saved");
     let status = fixture.status().await;
     assert_eq!((status.state, path(&status)), (State::Saved, "s3://pictures/new/foxes/red.jpg"));
+    assert!(fixture.server.object(&format!("new/{MARKER}")).is_some());
     let picture = fixture.server.object("new/foxes/red.jpg").unwrap();
     assert!(is_picture(&picture));
     let json = fixture.server.object("new/foxes/red.jpg.json").unwrap();

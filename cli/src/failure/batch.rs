@@ -7,6 +7,9 @@ use crate::exit::Exit;
 use imagekiln::TaskRef;
 use imagekiln_batch::{Error, ErrorKind};
 
+/// The kind of a failure of a ledger that may not know everything that was paid for.
+pub const FOREIGN: &str = "foreign";
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let mut failure = Self::first(&error);
@@ -53,6 +56,7 @@ impl Failure {
             ErrorKind::Locked => ("locked", Exit::Other),
             ErrorKind::Job => ("validation", Exit::Usage),
             ErrorKind::State => ("state", Exit::Usage),
+            ErrorKind::Foreign => (FOREIGN, Exit::Other),
             ErrorKind::Hold => ("hold", Exit::Other),
             ErrorKind::File => ("file", Exit::Other),
             ErrorKind::Client => ("other", Exit::Other),

@@ -48,6 +48,19 @@ impl Bucket {
         }
     }
 
+    /// Returns the keys of all objects.
+    pub(super) async fn keys(&self) -> Result<Vec<String>, Error> {
+        let prefix = self.path("").ok().filter(|prefix| !prefix.is_root());
+        let mut objects = self.store.list(prefix.as_ref());
+        let below = prefix.map(|prefix| format!("{prefix}/")).unwrap_or_default();
+        let mut keys = Vec::new();
+        while let Some(object) = poll_fn(|context| objects.as_mut().poll_next(context)).await {
+            let object = object.map_err(|error| self.failed("list", "", &error).into_error())?;
+            keys.extend(object.location.as_ref().strip_prefix(&below).map(str::to_owned));
+        }
+        Ok(keys)
+    }
+
     pub(super) async fn exists(&self, key: &str) -> Result<bool, Error> {
         match self.store.head(&self.path(key)?).await {
             Ok(_) => Ok(true),

@@ -1,5 +1,6 @@
 //! `kiln batch`: many jobs from a file, and the ledger that records them.
 
+mod adopt;
 mod forget;
 mod place;
 mod progress;
@@ -28,6 +29,7 @@ pub fn command(chosen: &'static Operation) -> Command {
             status::command(),
             retry::command(),
             resolve::command(),
+            adopt::command(),
             forget::command(),
             report::command(),
         ])
@@ -39,6 +41,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Some((status::NAME, matches)) => status::execute(context, matches).await,
         Some((retry::NAME, matches)) => retry::execute(context, matches).await,
         Some((resolve::NAME, matches)) => resolve::execute(context, matches).await,
+        Some((adopt::NAME, matches)) => adopt::execute(context, matches).await,
         Some((forget::NAME, matches)) => forget::execute(context, matches).await,
         Some((report::NAME, matches)) => report::execute(context, matches).await,
         _ => Err(Failure::usage("use `kiln batch run`; `kiln batch --help` lists the others")),

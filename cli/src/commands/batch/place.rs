@@ -37,6 +37,32 @@ pub fn arg(default: &str) -> Arg {
         ))
 }
 
+/// The default of `--ledger` for commands with `--output`.
+pub const IN_OUTPUT: &str = "in the directory of --output; required for a bucket";
+
+/// `--output`.
+pub fn output_arg(help: &'static str) -> Arg {
+    Arg::new("output")
+        .long("output")
+        .short('o')
+        .value_name("DIR-OR-URL")
+        .value_hint(ValueHint::DirPath)
+        .required(true)
+        .help(help)
+        .help_heading("Output")
+}
+
+/// The place that `--ledger` names, or the one in the directory of the output.
+pub fn given_or_in(matches: &ArgMatches, output: &str) -> Result<Option<Place>, Failure> {
+    let in_output = || (!output.contains("://")).then(|| Place::in_directory(Path::new(output)));
+    Ok(given(matches)?.or_else(in_output))
+}
+
+pub fn missing() -> Failure {
+    Failure::usage("no ledger given")
+        .advise("nothing was sent; pass a file or a postgres:// URL to --ledger")
+}
+
 /// The place that `--ledger` names.
 pub fn given(matches: &ArgMatches) -> Result<Option<Place>, Failure> {
     matches.get_one::<String>("ledger").map(|text| Place::parse(text)).transpose()
@@ -60,7 +86,7 @@ fn given_or_here(matches: &ArgMatches) -> Result<Place, Failure> {
     Ok(given(matches)?.unwrap_or_else(|| Place::in_directory(Path::new(""))))
 }
 
-fn existing(place: Place, ledger: Option<Ledger>) -> Result<(Place, Ledger), Failure> {
+pub fn existing(place: Place, ledger: Option<Ledger>) -> Result<(Place, Ledger), Failure> {
     match ledger {
         Some(ledger) => Ok((place, ledger)),
         None => Err(Failure::usage(format!("there is no ledger at {place}"))

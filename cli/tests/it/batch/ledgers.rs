@@ -56,6 +56,26 @@ fn a_job_continues_with_the_task_that_a_person_found() {
 }
 
 #[test]
+fn a_removed_ledger_pays_again_only_if_a_person_says_so() {
+    let bench = Bench::new();
+    let prompts = ["a fox", "a wolf"];
+    run(&bench, &prompts, &[]).ok();
+    std::fs::remove_file(bench.place.path("pictures/.kiln-batch.db")).unwrap();
+    let refused = run(&bench, &[&prompts[..], &["an owl"]].concat(), &[]).fails(1);
+    assert_shown!("foreign", refused.stderr);
+    let error = run(&bench, &prompts, &["--json"]).fails(1).error();
+    assert_eq!((&error["kind"], &error["resume"]), (&"foreign".into(), &serde_json::Value::Null));
+    assert_eq!(bench.simulator.counts().accepted, 2);
+    let adopted = bench.run(&["batch", "adopt", "--output", "pictures"]).ok().text();
+    assert_eq!(adopted.lines().count(), 2, "{adopted}");
+    bench.run(&["batch", "run", "--output", "pictures"]).ok();
+    assert_eq!((named(&bench, "saved").len(), bench.simulator.counts().accepted), (3, 3));
+    std::fs::remove_file(bench.place.path("pictures/.kiln-batch.db")).unwrap();
+    run(&bench, &["a hare"], &["--pay-again"]).ok();
+    assert_eq!(bench.simulator.counts().accepted, 4);
+}
+
+#[test]
 fn jobs_are_retried_by_name_or_state() {
     let bench = Bench::new();
     let prompts = ["a fox", "a wolf [[error]]", "an owl [[error]]", "a hare [[request-moderated]]"];

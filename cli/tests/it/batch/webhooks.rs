@@ -60,7 +60,9 @@ fn a_proxy_may_remove_the_path_of_the_callback_url() {
         let outcome = loop {
             let address = free_address();
             let url = format!("http://{address}{path}");
-            let words = ["--listen", &address, "--callback-url", &url, "--ledger", &ledger];
+            let webhooks = ["--listen", &*address, "--callback-url", &url];
+            // Both ledgers save to one directory.
+            let words = [&webhooks[..], &["--ledger", &ledger, "--pay-again"]].concat();
             let outcome = run_with_secret(&bench, &[&prompt], &words);
             // Another test may have taken the port.
             if !outcome.stderr.contains("could not listen") {

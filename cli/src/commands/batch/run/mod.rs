@@ -9,10 +9,9 @@ mod webhooks;
 use std::{
     collections::{BTreeMap, HashSet},
     fs,
-    path::Path,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use self::{drive::drive, outcome::Resume, webhooks::Webhooks};
 use super::place::{self, Place};
@@ -47,18 +46,12 @@ pub fn command(chosen: &'static Operation) -> Command {
     arguments::of_model(command, chosen, &options)
 }
 
-fn options() -> [Arg; 7] {
+fn options() -> [Arg; 8] {
     let option = |name: &'static str| Arg::new(name).long(name).help_heading("Run");
     let count = |name| option(name).value_name("N").value_parser(value_parser!(u16).range(1..));
     [
-        option("output")
-            .short('o')
-            .value_name("DIR-OR-URL")
-            .value_hint(ValueHint::DirPath)
-            .required(true)
-            .help("Where to save the pictures: a directory, or the URL of a bucket")
-            .help_heading("Output"),
-        place::arg("in the directory of --output; required for a bucket"),
+        place::output_arg("Where to save the pictures: a directory, or the URL of a bucket"),
+        place::arg(place::IN_OUTPUT),
         count("max-active")
             .help("The maximum number of jobs between submission and saved picture [default: 24]"),
         option("budget")
@@ -70,6 +63,10 @@ fn options() -> [Arg; 7] {
             .value_parser(credits)
             .help("The price of a job, for --budget and --dry-run, until the ledger contains one"),
         count("workers").help("The number of workers in this process [default: 1]"),
+        option("pay-again").action(ArgAction::SetTrue).help(
+            "Submit jobs although another ledger has paid for pictures of --output, or this one \
+             was copied or has lost submissions",
+        ),
         option("dry-run")
             .action(ArgAction::SetTrue)
             .help("Validate all jobs and print what would run; sends nothing, and needs no key"),
@@ -78,7 +75,7 @@ fn options() -> [Arg; 7] {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let output = matches.get_one::<String>("output").map(String::as_str).unwrap_or_default();
-    let place = place_of(matches, output)?;
+    let place = place::given_or_in(matches, output)?;
     let Some(source) = arguments::source(matches)? else {
         return resume(context, matches, output, place).await;
     };
@@ -124,10 +121,7 @@ async fn run(
             "nothing was sent; a run waits ten minutes for each task, and the next one continues",
         ));
     }
-    let place = place.ok_or_else(|| {
-        Failure::usage("no ledger given")
-            .advise("nothing was sent; pass a file or a postgres:// URL to --ledger")
-    })?;
+    let place = place.ok_or_else(place::missing)?;
     check_features(output)?;
     let (mut client, _simulator) = session::client(context).await?;
     let webhooks = Webhooks::listen(matches).await?;
@@ -151,11 +145,6 @@ async fn run(
     outcome::check(drive(context, batch, &interrupts).await?, &resume)
 }
 
-fn place_of(matches: &ArgMatches, output: &str) -> Result<Option<Place>, Failure> {
-    let in_output = || (!is_url(output)).then(|| Place::in_directory(Path::new(output)));
-    Ok(place::given(matches)?.or_else(in_output))
-}
-
 /// Finds out before the ledger is created whether this program can save to the output.
 fn check_features(output: &str) -> Result<(), Failure> {
     let buckets = [
@@ -172,10 +161,6 @@ fn check_features(output: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
-}
-
-fn is_url(output: &str) -> bool {
-    output.contains("://")
 }
 
 /// Opens the ledger, and creates its directory if that is the output.
@@ -199,6 +184,9 @@ fn with_options(mut batch: Batch, context: &Context, matches: &ArgMatches) -> Ba
     }
     if let Some(credits) = matches.get_one::<f64>("price") {
         batch = batch.price(*credits);
+    }
+    if matches.get_flag("pay-again") {
+        batch = batch.pay_again();
     }
     if let Some(workers) = matches.get_one::<u16>("workers") {
         batch = batch.workers((*workers).into());

@@ -6,7 +6,7 @@ use super::{super::place::Place, drive::Ended, webhooks};
 use crate::{
     context::{Context, quoted},
     exit::Exit,
-    failure::Failure,
+    failure::{FOREIGN, Failure},
 };
 use imagekiln_batch::{Report, State};
 
@@ -36,6 +36,9 @@ pub fn check(ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
     // The same command cannot continue jobs that the budget does not allow.
     let queued = if failure.exit == Exit::JobsLeft { 0 } else { report.count(State::Queued) };
     let active: u64 = LEFT[1..].iter().map(|state| report.count(*state)).sum();
+    if failure.kind == FOREIGN {
+        return Err(resume.decide(failure));
+    }
     if queued + active > 0 {
         failure.resume_command = Some(resume.command());
     }
@@ -90,6 +93,20 @@ fn reason(report: &Report, was_interrupted: bool, message: String, resume: &Resu
 }
 
 impl Resume<'_> {
+    /// Adds the two ways to continue with a ledger that may not know everything that was paid for.
+    fn decide(&self, failure: Failure) -> Failure {
+        let place = self.place.to_string();
+        let mut words = vec!["batch", "adopt", "--output", self.output];
+        if self.matches.contains_id("ledger") {
+            words.extend(["--ledger", &place]);
+        }
+        let adopt = self.context.command_line(words);
+        failure.advise(format!(
+            "`{adopt}` accepts the pictures of the output, and then the next run continues; \
+             `--pay-again` pays for all queued jobs"
+        ))
+    }
+
     /// The command without the jobs, which are in the ledger.
     fn command(&self) -> String {
         let place = self.place.to_string();

@@ -1,0 +1,9 @@
+-- Tells this ledger from every other one.
+CREATE TABLE identity (
+    -- Random. The marker at each output contains it.
+    id TEXT NOT NULL,
+    -- Only ledgers in files have one.
+    file TEXT
+);
+
+INSERT INTO identity (id) VALUES (REPLACE(GEN_RANDOM_UUID()::TEXT, '-', ''));

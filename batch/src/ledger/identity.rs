@@ -1,0 +1,139 @@
+//! Tells a ledger from every other one, from copies of its file, and from what it was before it
+//! lost submissions.
+
+use tokio::sync::Mutex;
+
+use super::{Ledger, connect::Source, database::Database};
+use crate::{
+    Error, ErrorKind,
+    output::{Marker, Output},
+};
+
+/// A server does not lose what it has committed, except with its backup, so that not every
+/// submission of a fleet needs to write the marker.
+const SERVER_STEP: i64 = 64;
+
+/// Writes to the marker of an output which submissions the ledger contains.
+pub(crate) struct Marking {
+    output: Output,
+    /// What the marker contains, if this process has written it.
+    marked: Mutex<Option<i64>>,
+}
+
+impl Marking {
+    pub(crate) fn new(output: Output) -> Self {
+        Self { output, marked: Mutex::default() }
+    }
+}
+
+struct Identity {
+    id: String,
+    /// The file that the ledger had so far.
+    file: Option<String>,
+    /// The highest number of a submission.
+    submissions: i64,
+}
+
+impl Ledger {
+    /// Notes which file the ledger is in, unless it knows one already.
+    pub(super) async fn note_file(&self) -> Result<(), Error> {
+        self.set_file("file IS NULL").await
+    }
+
+    /// Fails with kind [`Foreign`](ErrorKind::Foreign) if this ledger may not know everything that
+    /// was paid for: its file was copied, or the output knows another ledger or more submissions.
+    pub(crate) async fn check_output(&self, output: &Output) -> Result<(), Error> {
+        let identity = self.identity().await?;
+        let here = output.location("");
+        if let (Some(known), Some(file)) = (&identity.file, self.file())
+            && *known != file
+        {
+            return Err(
+                self.foreign("was copied or moved; the other file may have paid for its jobs")
+            );
+        }
+        let Some(marker) = Marker::read(output).await? else { return Ok(()) };
+        match marker.submissions_of(&identity.id) {
+            None => {
+                Err(self
+                    .foreign(&format!("has paid for no picture at {here}, but another one has")))
+            }
+            Some(marked) if marked > identity.submissions => Err(self.foreign(&format!(
+                "has lost submissions: it contains {}, and the marker at {here} knows {marked}",
+                identity.submissions
+            ))),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Makes the ledger one that may submit jobs for this output, because a person decided so.
+    pub(crate) async fn accept_output(&self, output: &Output) -> Result<(), Error> {
+        self.set_file("file IS NOT NULL").await?;
+        let identity = self.identity().await?;
+        Marker::write(output, &identity.id, identity.submissions).await
+    }
+
+    /// Makes the marker know every submission of the ledger. Calls that wait for each other write
+    /// it once.
+    pub(super) async fn mark(&self, marking: &Marking) -> Result<(), Error> {
+        let mut marked = marking.marked.lock().await;
+        let identity = self.identity().await?;
+        let step = if let Source::File(_) = self.0.source { 1 } else { SERVER_STEP };
+        if marked.is_some_and(|marked| identity.submissions < marked + step) {
+            return Ok(());
+        }
+        Marker::write(&marking.output, &identity.id, identity.submissions).await?;
+        *marked = Some(identity.submissions);
+        Ok(())
+    }
+
+    async fn identity(&self) -> Result<Identity, Error> {
+        self.transaction(async |database| {
+            let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
+                AS submissions FROM identity";
+            let row = database.row(find, []).await?.ok_or(sqlx::Error::RowNotFound)?;
+            let (id, file) = (row.get("id")?, row.get("file")?);
+            Ok(Identity { id, file, submissions: row.get("submissions")? })
+        })
+        .await
+    }
+
+    async fn set_file(&self, condition: &'static str) -> Result<(), Error> {
+        let Some(file) = self.file() else { return Ok(()) };
+        self.transaction(async move |database: &mut Database| {
+            let set = format!("UPDATE identity SET file = $1 WHERE {condition}");
+            database.execute(&set, [(&file).into()]).await?;
+            Ok(())
+        })
+        .await
+    }
+
+    fn foreign(&self, problem: &str) -> Error {
+        let message = format!(
+            "the ledger {} {problem}; nothing was submitted: adopt the output, or pay again",
+            self.name()
+        );
+        Error::new(ErrorKind::Foreign, message)
+    }
+
+    /// Describes the file of the ledger. A copy has another description, and a file that was
+    /// renamed has the same. Numbers of devices are not used if there is a time of creation,
+    /// because they may change when the machine starts.
+    #[cfg(unix)]
+    fn file(&self) -> Option<String> {
+        use std::{os::unix::fs::MetadataExt as _, time::UNIX_EPOCH};
+        let Source::File(file) = &self.0.source else { return None };
+        let metadata = std::fs::metadata(&file.path).ok()?;
+        let created = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let (inode, device) = (metadata.ino(), metadata.dev());
+        Some(match created {
+            Some(created) => format!("{inode} created {}", created.as_nanos()),
+            None => format!("{inode} on {device}"),
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn file(&self) -> Option<String> {
+        None
+    }
+}
