@@ -18,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_person_can_pay_again),
         both(paid_jobs_are_continued_at_a_foreign_output),
         both(changed_pictures_are_not_adopted),
+        both(nothing_is_sent_if_the_marker_cannot_be_written),
     ];
     files.into_iter().chain(tests.into_iter().flatten()).collect()
 }
@@ -75,6 +76,20 @@ async fn paid_jobs_are_continued_at_a_foreign_output(backend: Backend) {
     assert_eq!((state(&ledger, "new").await, fixture.accepted()), (State::Queued, 1));
     fs::write(fixture.output().join(MARKER), "{").unwrap();
     assert_foreign(batch.run().await.unwrap_err(), MARKER);
+}
+
+async fn nothing_is_sent_if_the_marker_cannot_be_written(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let marker = fixture.output().join(MARKER);
+    fs::create_dir_all(&marker).unwrap();
+    let mut batch = fixture.batch(&ledger).jobs(jobs(2));
+    let error = batch.run().await.unwrap_err();
+    let cause = error.client_error().and_then(std::error::Error::source).unwrap().to_string();
+    assert!(cause.contains(MARKER) && !error.may_have_been_billed(), "{cause}");
+    assert_eq!((ledger.report().await.unwrap().count(State::Queued), fixture.accepted()), (2, 0));
+    fs::remove_dir(marker).unwrap();
+    assert_eq!(batch.run().await.unwrap().count(State::Saved), 2);
 }
 
 async fn changed_pictures_are_not_adopted(backend: Backend) {
