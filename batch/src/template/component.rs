@@ -1,11 +1,16 @@
 //! The components of paths: what they cannot contain, and how values are made safe.
 
+use crate::digest::sha256;
+
 /// The maximum length in bytes. Filesystems allow 255, and the files next to a picture have longer
 /// names.
 pub(crate) const LONGEST: usize = 200;
 
 /// The maximum length of an extension that is kept when a name is shortened.
 const LONGEST_EXTENSION: usize = 16;
+
+/// The number of hexadecimal digits of a hash in a name that had to be changed.
+const HASH: usize = 8;
 
 /// Characters that file names cannot contain on Windows, except for control characters.
 pub(super) const FORBIDDEN: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|'];
@@ -50,7 +55,7 @@ pub(super) fn safe(component: &str) -> String {
     if is_device(name[..stem].trim_end()) {
         name.insert(stem, '_');
     }
-    let mut name = shortened(&lasting(&name), LONGEST);
+    let mut name = distinct(&lasting(&name));
     if is_json(&name) {
         let dot = name.len() - ".json".len();
         name.replace_range(dot..=dot, "-");
@@ -82,17 +87,37 @@ fn is_device(stem: &str) -> bool {
     DEVICES.contains(&stem.as_str())
 }
 
+/// Shortens a name that is too long. Its hash keeps different names different.
+fn distinct(name: &str) -> String {
+    if name.len() <= LONGEST {
+        return name.to_owned();
+    }
+    let (_, extension) = split(name);
+    let short = shortened(name, LONGEST - HASH - 1);
+    let stem = short.strip_suffix(extension).unwrap_or(&short);
+    format!("{stem}-{}{extension}", hash(name))
+}
+
 /// Shortens a file name to `longest` bytes, and keeps its extension.
 pub(crate) fn shortened(name: &str, longest: usize) -> String {
     if name.len() <= longest {
         return name.to_owned();
     }
-    let (stem, extension) = match name.rfind('.') {
-        Some(dot) if name.len() - dot <= LONGEST_EXTENSION => name.split_at(dot),
-        _ => (name, ""),
-    };
+    let (stem, extension) = split(name);
     let stem = start(stem, longest - extension.len());
     format!("{}{extension}", trimmed(stem))
+}
+
+/// The stem and the extension of a name.
+fn split(name: &str) -> (&str, &str) {
+    match name.rfind('.') {
+        Some(dot) if name.len() - dot <= LONGEST_EXTENSION => name.split_at(dot),
+        _ => (name, ""),
+    }
+}
+
+fn hash(text: &str) -> String {
+    sha256(text.as_bytes()).chars().take(HASH).collect()
 }
 
 /// Makes a value safe, and keeps letters of all languages.
@@ -107,6 +132,16 @@ pub(super) fn plain(value: &str, longest: usize, otherwise: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let value = value.chars().map(|c| if is_plain(c) { c } else { '-' });
     bounded(value.collect(), longest, otherwise)
+}
+
+/// Makes an id safe like [`plain`]. The hash of one that had to be changed keeps different ids
+/// different.
+pub(super) fn id(value: &str, longest: usize, otherwise: &str) -> String {
+    let safe = plain(value, longest, otherwise);
+    if safe == value || value.is_empty() {
+        return safe;
+    }
+    format!("{}-{}", plain(value, longest - HASH - 1, otherwise), hash(value))
 }
 
 fn bounded(value: String, longest: usize, otherwise: &str) -> String {

@@ -11,7 +11,7 @@ use std::{fmt, str::FromStr};
 #[cfg(feature = "ledger")]
 pub(crate) use self::component::{LONGEST, check, shortened};
 use self::{
-    component::{lasting, plain, safe, text},
+    component::{id, lasting, plain, safe, text},
     parse::{Field, Part},
     slug::slug,
 };
@@ -58,7 +58,9 @@ const LONGEST_EXTENSION: usize = 10;
 ///
 /// A rendered name is a relative path with `/` between its components, and valid on Unix and
 /// Windows. Values cannot add components: characters that file names cannot contain become `-`.
-/// Components are at most 200 bytes long; those with fields are shortened.
+/// Components are at most 200 bytes long; those with fields are shortened. A shortened component,
+/// and an id that had to be changed, get eight digits of a SHA-256 digest, so that different names
+/// stay different.
 ///
 /// A target without fields is used as it is, even if its extension is not that of the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,7 +211,7 @@ impl Part {
             Field::Slug => slug(fields.prompt),
             Field::Seed => fields.seed.map_or("random".to_owned(), |seed| seed.to_string()),
             Field::Model => plain(fields.model, LONGEST_MODEL, "model"),
-            Field::Id => plain(fields.id, LONGEST_ID, "task"),
+            Field::Id => id(fields.id, LONGEST_ID, "task"),
             Field::Ext => plain(fields.ext, LONGEST_EXTENSION, "bin"),
         }
     }

@@ -1,4 +1,7 @@
-use std::path::{Component, Path};
+use std::{
+    collections::HashSet,
+    path::{Component, Path},
+};
 
 use proptest::prelude::*;
 
@@ -36,10 +39,24 @@ fn fox() -> TemplateFields<'static> {
 #[test]
 fn every_field_has_a_value() {
     let template = "{index}-{index:03}/{name} {slug} {seed}/{model}{{{id}}}.{ext}";
-    let expected = "7-007/fox- one a-red-fox -3/gen-tools-deblur-v1{1a2b}.jpg";
+    let expected = "7-007/fox- one a-red-fox -3/gen-tools-deblur-v1{1a2b-65e026a9}.jpg";
     assert_eq!(render(template, fox()), expected);
     let empty = render("{index}{name}{slug}{seed}{model}{id}.{ext}", TemplateFields::default());
     assert_eq!(empty, "0jobpicturerandommodeltask.bin");
+}
+
+#[test]
+fn names_of_different_tasks_stay_different() {
+    let named = |template: &str, id| render(template, TemplateFields { id, ..fox() });
+    let plain = "a".repeat(100);
+    assert_eq!(named("{id}.png", &plain), format!("{plain}.png"));
+    let ids = [&format!("{plain}1"), &format!("{plain}2"), "a:b", "a/b", "a-b"];
+    let text = "x".repeat(190);
+    for template in ["{id}.png", &format!("{text}{{id}}.png"), &format!("{text}/{{id}}")] {
+        let names: HashSet<_> = ids.iter().map(|id| named(template, id)).collect();
+        assert_eq!(names.len(), ids.len(), "{names:?}");
+    }
+    assert!(named(&format!("{text}{{id}}.png"), "1").ends_with(".png"));
 }
 
 #[test]
