@@ -4,14 +4,16 @@ use std::{env, ffi::OsString, time::Duration};
 
 use crate::{
     args::globals::Globals,
-    failure::Failure,
+    failure::{Failure, Remedy},
     history::{Destination, Origin, Record, Recorder, Store},
     output::Output,
     output::reference_json,
     plan::Planned,
+    sanitize::quoted,
     settings::{Settings, names::Name},
+    target::Target,
 };
-use imagekiln::{TaskRef, WaitOptions};
+use imagekiln::{ErrorKind, TaskRef, WaitOptions};
 
 /// Set to 1, it has the effect of `--no-history`.
 const NO_HISTORY_VARIABLE: &str = "KILN_NO_HISTORY";
@@ -79,49 +81,63 @@ impl Context {
         Ok(!off && !self.globals.no_history && !self.globals.simulate)
     }
 
-    /// Adds the command that resumes the task to a failure. `target` is the options of the target.
+    /// Adds the command that resumes the task to a failure. `target` is where the picture was to
+    /// go, if the user named another place than before.
     pub fn with_resume_command(
         &self,
         mut failure: Failure,
-        target: &[String],
+        target: Option<&Target>,
         record: Option<&Record>,
     ) -> Failure {
-        if let Some(task) = failure.task.as_ref().filter(|_| failure.leaves_a_picture_to_fetch()) {
-            if self.globals.simulate {
-                failure.advice =
-                    Some("the task disappeared with the in-process simulator".to_owned());
-            } else {
-                let record = record.filter(|record| record.is_written());
-                failure.resume_command = Some(match record {
-                    Some(record) => self.resume_by_number(record, target),
-                    None => self.resume_command(task, target),
-                });
-                failure.is_recorded = record.is_some();
-            }
+        let record = record.filter(|record| record.is_written());
+        let is_not_found = failure.kind == ErrorKind::TaskNotFound.as_str();
+        // An id that is not in the history may be misspelled.
+        if !failure.leaves_a_picture_to_fetch() || is_not_found && record.is_none() {
+            return failure;
         }
-        failure
+        let Some(task) = failure.task.as_ref() else { return failure };
+        if self.globals.simulate {
+            return failure.advise("the task disappeared with the in-process simulator");
+        }
+        failure.resume_command = Some(self.resume_command(&failure, task, target, record));
+        failure.number = record.map(|record| record.number);
+        if let Some(number) = failure.number.filter(|_| is_not_found) {
+            return failure.advise(format!(
+                "the service may find it later; `kiln task dismiss @{number}` gives it up"
+            ));
+        }
+        match failure.remedy.and_then(Remedy::advice) {
+            Some(advice) => failure.advise(advice),
+            None => failure,
+        }
     }
 
-    fn resume_by_number(&self, record: &Record, target: &[String]) -> String {
-        let name = format!("@{}", record.number);
-        let mut words = vec!["task", "save", &name];
-        // The history does not have standard output, devices and pipes.
-        if record.entry.destination.output().is_none() {
-            words.extend(target.iter().map(String::as_str));
-        }
-        self.command_line(words)
+    fn resume_command(
+        &self,
+        failure: &Failure,
+        task: &TaskRef,
+        target: Option<&Target>,
+        record: Option<&Record>,
+    ) -> String {
+        let reference = match record {
+            Some(record) => format!("@{}", record.number),
+            None => short_reference(task),
+        };
+        let is_known =
+            |target: &&Target| record.is_some_and(|record| record.entry.destination.is_for(target));
+        let options = target.filter(|target| !is_known(target)).map(Target::words);
+        let options = options.unwrap_or_default();
+        let options = match failure.remedy {
+            Some(remedy) => remedy.options(options),
+            None => options,
+        };
+        let words = ["task", "save", &reference].into_iter();
+        self.command_line(words.chain(options.iter().map(String::as_str)).collect())
     }
 
-    /// The command that waits for the task and saves its picture.
-    pub fn resume_command(&self, task: &TaskRef, target: &[String]) -> String {
-        let mut words = vec!["task", "save"];
-        // Enough to resume the task, and short enough for a command line.
-        let operation = task.operation().map(str::to_owned);
-        let task = TaskRef::new(task.id(), task.polling_url().clone(), operation);
-        let reference = reference_json(&task).to_string();
-        words.push(&reference);
-        words.extend(target.iter().map(String::as_str));
-        self.command_line(words)
+    /// The command that waits for a task that is not in the history, and saves its picture.
+    pub fn save_command(&self, task: &TaskRef) -> String {
+        self.command_line(vec!["task", "save", &short_reference(task)])
     }
 
     /// The command with the global options that it needs, quoted for a POSIX shell.
@@ -143,24 +159,8 @@ impl Context {
     }
 }
 
-/// Quotes a word for a POSIX shell.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_survive_the_shell() {
-        assert_eq!(quoted("fox.png"), "fox.png");
-        assert_eq!(quoted("a fox.png"), "'a fox.png'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-    }
+/// Enough to resume the task, and short enough for a command line.
+fn short_reference(task: &TaskRef) -> String {
+    let operation = task.operation().map(str::to_owned);
+    reference_json(&TaskRef::new(task.id(), task.polling_url().clone(), operation)).to_string()
 }

@@ -3,6 +3,7 @@
 #[cfg(feature = "batch")]
 mod batch;
 mod lines;
+pub mod remedy;
 mod several;
 
 use std::{
@@ -15,7 +16,11 @@ use std::{
 
 #[cfg(feature = "batch")]
 pub use self::batch::FOREIGN;
-pub use self::lines::LineProblem;
+pub use self::{
+    lines::LineProblem,
+    remedy::Remedy,
+    several::{Left, settle},
+};
 use crate::{base_url, exit::Exit, sanitize::one_line};
 use imagekiln::{BASE_URL_VARIABLE, Billing, Error, ErrorKind, TaskRef, Violation};
 
@@ -47,8 +52,10 @@ pub struct Parts {
     pub unrecorded: Vec<TaskRef>,
     /// The command that resumes the task, if that makes sense.
     pub resume_command: Option<String>,
-    /// Whether `kiln resume` resumes the task, because it is in the history.
-    pub is_recorded: bool,
+    /// The number of the submission, if it is in the history.
+    pub number: Option<u64>,
+    /// What helps if the picture could not be written.
+    pub remedy: Option<Remedy>,
     /// Why a webhook was rejected.
     pub reason: Option<&'static str>,
     /// How long the service asked to wait.
@@ -73,7 +80,8 @@ impl Failure {
             task: None,
             unrecorded: Vec::new(),
             resume_command: None,
-            is_recorded: false,
+            number: None,
+            remedy: None,
             reason: None,
             retry_after: None,
         }))
@@ -111,11 +119,24 @@ impl Failure {
         Self::new("other", Exit::Other, what).caused_by(error)
     }
 
+    /// The service does not know the task that a person found.
+    pub fn unknown_task(id: &str) -> Self {
+        let message = format!("the service does not know the task {id}");
+        Self::new(ErrorKind::TaskNotFound.as_str(), Exit::TaskFailed, message)
+    }
+
+    /// The task of a submission is not in the history.
+    pub fn not_recorded(number: u64) -> Self {
+        let message = format!("could not add the task of submission @{number} to the history");
+        Self::new("file", Exit::Other, message)
+    }
+
     /// The user interrupted a command whose task is known.
     pub fn interrupted(task: &TaskRef) -> Self {
-        Self::new("interrupted", Exit::Interrupted, "interrupted")
+        let message = format!("interrupted (task {})", one_line(task.id()));
+        Self::new("interrupted", Exit::Interrupted, message)
             .about(task)
-            .advise(format!("task {} is paid for and continues", task.id()))
+            .advise("the task continues")
     }
 
     /// The user interrupted a command before its request was accepted.
@@ -148,6 +169,26 @@ impl Failure {
         self
     }
 
+    pub fn remedied_by(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
+
+    /// The failure of a command that has sent nothing.
+    pub fn before_payment(mut self) -> Self {
+        let correction = self.remedy.map(|remedy| remedy.correction().to_owned());
+        let advice = self.advice.take().or(correction);
+        let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
+        self.advise(format!("nothing was sent{advice}"))
+    }
+
+    /// The failure of a command whose task was paid for before.
+    pub fn after_payment(mut self, task: &TaskRef) -> Self {
+        self.message += &format!(" (task {})", one_line(task.id()));
+        self.advice = None;
+        self.about(task)
+    }
+
     fn caused_by(mut self, error: &(dyn error::Error + 'static)) -> Self {
         self.causes = causes(Some(error));
         self
@@ -155,13 +196,14 @@ impl Failure {
 
     /// Whether the user interrupted the command, and no task is lost by that.
     pub fn is_harmless_interruption(&self) -> bool {
-        let is_lost = self.billing_unknown || (self.task.is_some() && !self.is_recorded);
+        let is_lost = self.billing_unknown || (self.task.is_some() && self.number.is_none());
         self.exit == Exit::Interrupted && !is_lost
     }
 
     /// Whether the task may still produce its picture.
     pub fn leaves_a_picture_to_fetch(&self) -> bool {
-        self.task.is_some() && !["task_failed", "moderated", "task_not_found"].contains(&self.kind)
+        let is_known = self.task.is_some() && !self.billing_unknown;
+        is_known && !["task_failed", "moderated"].contains(&self.kind)
     }
 }
 

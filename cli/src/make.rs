@@ -12,7 +12,7 @@ use crate::{
     history::{End, Record, destination::absolute},
     interrupt::Interrupts,
     output::task_json,
-    plan::{Planned, plan},
+    plan::{Planned, check_targets, plan},
     preview,
     seeing::Seeing,
     session::Session,
@@ -82,10 +82,9 @@ pub async fn make(
         return preview::print(context, &planned);
     }
     // After the dry run, because it can create directories.
-    if let Some(first) = planned.first() {
-        first.target.check(context.output.json)?;
-    }
-    let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target))?;
+    check_targets(&planned, context.output.json)?;
+    let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
+    let seeing = seeing.map_err(Failure::before_payment)?;
     let recorder = context.recorder(&planned)?;
     let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
@@ -109,7 +108,7 @@ pub async fn save(
 ) -> Result<Saved, Failure> {
     let mut record = session.take_record(index);
     let saved = finish(context, task, target, record.as_mut(), interrupts).await;
-    saved.map_err(|failure| context.with_resume_command(failure, &target.words(), record.as_ref()))
+    saved.map_err(|failure| context.with_resume_command(failure, Some(target), record.as_ref()))
 }
 
 /// Waits for the picture, saves it, and records the end in the history.

@@ -110,6 +110,16 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Checks that the pictures can be saved where they are meant to go, so that none is paid for in
+/// vain.
+pub fn check_targets(planned: &[Planned], json: bool) -> Result<(), Failure> {
+    let mut targets = planned.iter().map(|planned| &planned.target);
+    // All of them are in one directory.
+    let checked = targets.clone().next().map_or(Ok(()), |first| first.check(json));
+    let checked = checked.and_then(|()| targets.try_for_each(Target::check_name));
+    checked.map_err(Failure::before_payment)
+}
+
 /// Whether a place can hold a picture in addition to those with these names.
 fn holds_another(place: &Place, names: &mut HashSet<PathBuf>) -> bool {
     match place {

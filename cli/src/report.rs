@@ -39,7 +39,9 @@ pub fn to_people(failure: &Failure) -> String {
         add(&format!("\n{} ", paint.text(ADVICE, "advice:")), advice);
     }
     if let Some(command) = &failure.resume_command {
-        add(&format!("\n{}\n  ", paint.text(ADVICE, "resume it with:")), command);
+        // A batch is resumed, too.
+        let paid = failure.task.as_ref().map_or("", |_| "the task is paid for; ");
+        add(&format!("\n{paid}{}\n  ", paint.text(ADVICE, "resume it with:")), command);
     }
     text
 }

@@ -26,6 +26,16 @@ pub fn printable_lines(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
+/// Quotes a word for a POSIX shell.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Complete JSON on one line, with the characters escaped that [`one_line`] replaces.
 pub fn json_line(value: &Value) -> String {
     let json = value.to_string();
@@ -76,5 +86,13 @@ mod tests {
         assert!(!line.chars().any(is_unsafe), "{line}");
         assert!(line.contains("é🦊"), "{line}");
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
+    }
+
+    #[test]
+    fn words_survive_the_shell() {
+        assert_eq!(quoted("fox.png"), "fox.png");
+        assert_eq!(quoted("a fox.png"), "'a fox.png'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
     }
 }

@@ -9,8 +9,17 @@ use tokio::{
 };
 
 use crate::{
-    context::Context, exit::Exit, failure::Failure, interrupt::Interrupts, make::save,
-    output::task_json, plan::Planned, seeing::Seeing, session::Session, submission, target::Saved,
+    context::Context,
+    exit::Exit,
+    failure::{Failure, Left},
+    interrupt::Interrupts,
+    make::save,
+    output::task_json,
+    plan::Planned,
+    seeing::Seeing,
+    session::Session,
+    submission,
+    target::Saved,
 };
 use imagekiln::{ErrorKind, Request, Task};
 
@@ -142,8 +151,8 @@ struct Tally {
     saved: usize,
     /// The exit codes of the pictures that were not saved.
     exits: Vec<Exit>,
-    /// The number of pictures that were not saved and whose tasks continue.
-    continuing: usize,
+    /// What is left to do for the pictures that were not saved.
+    left: Left,
     /// The number of pictures that an interruption left out.
     left_out: usize,
     /// Whether no more pictures are submitted, because they would fail for the same reason.
@@ -156,13 +165,13 @@ impl Tally {
     fn fail(&mut self, failure: &Failure) {
         self.exits.push(failure.exit);
         self.left_out += usize::from(failure.is_harmless_interruption() && failure.task.is_none());
-        self.continuing += usize::from(failure.leaves_a_picture_to_fetch());
+        self.left.add(failure);
         self.stops |= failure.task.is_none() && failure.kind != ErrorKind::Validation.as_str();
     }
 
-    /// The outcome of the command. `left` pictures were not submitted.
-    fn outcome(self, left: usize, interrupts: &Interrupts) -> Result<(), Failure> {
-        let Self { all, saved, exits, continuing, left_out, unprinted, .. } = self;
+    /// The outcome of the command. `unreached` pictures were not submitted.
+    fn outcome(self, unreached: usize, interrupts: &Interrupts) -> Result<(), Failure> {
+        let Self { all, saved, exits, left, left_out, unprinted, .. } = self;
         if saved == all {
             return unprinted.map_or(Ok(()), Err);
         }
@@ -172,16 +181,11 @@ impl Tally {
             Some(exit) => *exit,
             None => Exit::Other,
         };
-        let mut advice = Vec::new();
-        match continuing {
-            0 => {}
-            1 => advice.push("`kiln resume` saves the one whose task continues".to_owned()),
-            _ => advice.push(format!("`kiln resume` saves the {continuing} whose tasks continue")),
-        }
-        match left + left_out {
+        let mut advice = left.advice();
+        match unreached + left_out {
             0 => {}
             1 => advice.push("1 was not submitted and cost nothing".to_owned()),
-            left => advice.push(format!("{left} were not submitted and cost nothing")),
+            count => advice.push(format!("{count} were not submitted and cost nothing")),
         }
         let failure =
             Failure::not_saved(exit, format!("{} of {all} pictures were not saved", all - saved));

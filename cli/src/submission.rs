@@ -3,7 +3,10 @@
 use std::pin::pin;
 
 use crate::{
-    context::Context, directory::STATE_DIR_VARIABLE, failure::Failure, interrupt::Interrupts,
+    context::Context,
+    directory::STATE_DIR_VARIABLE,
+    failure::{Failure, settle},
+    interrupt::Interrupts,
     session::Session,
 };
 use imagekiln::{Billing, Error, Request, Task};
@@ -33,7 +36,7 @@ pub async fn submit(
     };
     let task = outcome.map_err(|error| match interrupts.happened() && was_refused(&error) {
         true => Failure::not_submitted(),
-        false => explained(error.into(), session, index),
+        false => context.with_resume_command(explained(error.into(), session, index), None, None),
     })?;
     drop(spinner);
     context.output.submitted(&task);
@@ -54,7 +57,7 @@ fn abandoned(session: &Session, index: usize) -> Failure {
 /// Adds what the history has to do with the failure.
 fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
     let Some(recorder) = session.recorder() else { return failure };
-    if failure.kind == "journal" {
+    if failure.kind == "journal" && failure.task.is_none() {
         let directory = recorder.directory().display();
         failure.message = format!("could not record the submission in {directory}");
         return failure.advise(format!(
@@ -63,9 +66,10 @@ fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
     }
     match session.take_record(index).filter(|_| failure.billing_unknown) {
         Some(record) => {
+            failure.number = Some(record.number);
             let advice = failure.advice.take().map(|advice| advice + "; ").unwrap_or_default();
-            let number = record.number;
-            failure.advise(format!("{advice}`kiln history` lists the submission as @{number}"))
+            let id = failure.task.as_ref().map(|task| task.id().to_owned());
+            failure.advise(advice + &settle(&[format!("@{}", record.number)], id.as_deref()))
         }
         None => failure,
     }

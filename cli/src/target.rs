@@ -7,20 +7,25 @@ mod place;
 mod staged;
 
 use std::{
+    error::Error as _,
     ffi::OsStr,
     fs,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
 
-use tempfile::NamedTempFile;
-
 use self::staged::Staged;
 pub use self::{
     pattern::{Known, Pattern},
     place::Place,
 };
-use crate::{failure::Failure, sanitize::one_line};
+use crate::{
+    failure::{
+        Failure, Remedy,
+        remedy::{here_if_empty, probe},
+    },
+    sanitize::one_line,
+};
 use imagekiln::{ErrorKind, FileKind, OutputFormat, Picture};
 
 /// Where and how the picture is saved.
@@ -48,7 +53,7 @@ pub struct Saved {
 impl Target {
     /// The target that `--output` names.
     pub fn of(output: Option<&OsStr>, overwrite: bool, mkdir: bool) -> Result<Self, Failure> {
-        Ok(Self { place: Place::of(output, mkdir)?, overwrite, mkdir })
+        Ok(Self { place: Place::of(output)?, overwrite, mkdir })
     }
 
     /// The same target, for a picture of which this is known.
@@ -79,31 +84,29 @@ impl Target {
         output.into_iter().flatten().chain(flags).collect()
     }
 
-    /// Checks that a picture can be saved there, so that none is paid for in vain. Creates missing
-    /// directories, if the user wants that.
+    /// Checks that a picture can be saved there. Creates missing directories, if the user wants
+    /// that.
     pub fn check(&self, json: bool) -> Result<(), Failure> {
         let directory = match &self.place {
             Place::Named(directory) => here_if_empty(directory),
             Place::Pattern(pattern) => here_if_empty(&pattern.directory),
-            Place::File(path) => {
-                if path.file_name().is_none() || ends_with_separator(path.as_os_str()) {
-                    return Err(Failure::usage(format!("{} is not a file name", path.display()))
-                        .advise("nothing was sent; pass --mkdir to create the directory"));
-                }
-                directory_of(path)
+            Place::File(path) if path.file_name().is_none() => {
+                return Err(Failure::usage(format!("{} is not a file name", path.display()))
+                    .remedied_by(Remedy::Elsewhere));
             }
-            Place::Special(_) => return Ok(()),
+            Place::File(path) => directory_of(path),
             Place::Stdout if json => {
                 return Err(Failure::usage("--json and --output - both use standard output")
-                    .advise("nothing was sent; pass a file to --output"));
+                    .remedied_by(Remedy::Elsewhere));
             }
             Place::Stdout if io::stdout().is_terminal() => {
                 return Err(Failure::usage(
                     "could not write a picture to standard output: it is a terminal",
                 )
-                .advise("nothing was sent; redirect it to a file, or pass a file to --output"));
+                .advise("redirect it to a file, or pass a file to --output")
+                .remedied_by(Remedy::Elsewhere));
             }
-            Place::Stdout => return Ok(()),
+            Place::Special(_) | Place::Stdout => return Ok(()),
         };
         self.check_directory(directory)
     }
@@ -111,17 +114,29 @@ impl Target {
     fn check_directory(&self, directory: &Path) -> Result<(), Failure> {
         let created = if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) };
         // The picture is written to a temporary file next to its target, so try that.
-        let tried = created.and_then(|()| NamedTempFile::new_in(directory).map(drop));
+        let tried = created.and_then(|()| probe(directory));
         tried.map_err(|error| {
             // An error of the directory itself is clearer than that of the temporary file.
             let error = fs::metadata(directory).err().unwrap_or_else(|| error.kind().into());
-            let advice = match error.kind() {
-                io::ErrorKind::NotFound if !self.mkdir => "pass --mkdir to create the directory",
-                _ => "pass another --output",
-            };
-            let problem = format!("could not write a picture to {}", directory.display());
-            Failure::file(problem, error).advise(format!("nothing was sent or charged; {advice}"))
+            let remedy = Remedy::of(error.kind(), directory);
+            not_a_target(directory, error).remedied_by(remedy)
         })
+    }
+
+    /// Checks the name of the picture as far as it is known, in a directory that exists. After the
+    /// payment, a name that is too long is shortened instead.
+    pub fn check_name(&self) -> Result<(), Failure> {
+        let path = match &self.place {
+            Place::File(path) => path.clone(),
+            Place::Pattern(pattern) => pattern.longest_path(),
+            Place::Named(_) | Place::Special(_) | Place::Stdout => return Ok(()),
+        };
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(not_a_target(&path, error).remedied_by(Remedy::Elsewhere))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a file whose ending is that of a format that no model produces.
@@ -153,19 +168,21 @@ impl Target {
         match &self.place {
             Place::File(path) => self.save(picture, path).await,
             Place::Named(directory) => {
-                let staged = download(picture, directory, directory).await?;
+                let staged = self.download(picture, directory, directory).await?;
                 let (kind, bytes) = (staged.kind, staged.bytes);
                 let extension = kind.map_or("picture", FileKind::extension);
                 let names = names::of_task(picture.task(), directory, extension);
                 let taken = blocking(move || staged.take_name(names)).await;
-                let path = taken.map_err(|error| unwritable(picture, directory, error))?;
+                let path =
+                    taken.map_err(|error| unwritable(picture, directory, directory, error))?;
                 Ok(Saved { path: Some(path), kind, bytes, notes: Vec::new() })
             }
             Place::Pattern(pattern) => {
-                let staged = download(picture, &pattern.directory, &pattern.directory).await?;
+                let staged = self.download(picture, &pattern.directory, &pattern.directory).await?;
                 let path = pattern.path(picture.task(), staged.kind);
-                fs::create_dir_all(directory_of(&path))
-                    .map_err(|error| unwritable(picture, &path, error))?;
+                let directory = directory_of(&path);
+                fs::create_dir_all(directory)
+                    .map_err(|error| unwritable(picture, &path, directory, error))?;
                 self.place(picture, staged, &path, &path).await
             }
             Place::Special(path) => {
@@ -185,8 +202,34 @@ impl Target {
         // A link stays, and the file behind it is replaced.
         let behind = if self.overwrite { fs::canonicalize(given).ok() } else { None };
         let wanted = behind.as_deref().unwrap_or(given);
-        let staged = download(picture, directory_of(wanted), given).await?;
+        let staged = self.download(picture, directory_of(wanted), given).await?;
         self.place(picture, staged, wanted, given).await
+    }
+
+    /// Downloads the picture to the directory of its target, which may have disappeared since the
+    /// check. Errors name the target.
+    async fn download(
+        &self,
+        picture: &Picture,
+        directory: &Path,
+        target: &Path,
+    ) -> Result<Staged, Failure> {
+        let directory = here_if_empty(directory);
+        let created = if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) };
+        let file = created.and_then(|()| staged::temporary(directory));
+        let file = file.map_err(|error| unwritable(picture, target, directory, error))?;
+        Staged::download(picture, file).await.map_err(|error| {
+            let of_file = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+            match of_file.filter(|_| error.kind() == ErrorKind::File).map(io::Error::kind) {
+                None => Failure::from(&error),
+                Some(kind) => {
+                    let mut failure = Failure::from(&error);
+                    failure.message = not_written(picture, target);
+                    failure.advice = None;
+                    failure.remedied_by(Remedy::of(kind, directory))
+                }
+            }
+        })
     }
 
     /// Gives the picture the wanted name, or the next one that fits and is free. `given` is the
@@ -204,14 +247,20 @@ impl Target {
         if let Some(kind) = kind.filter(|_| fitting != wanted) {
             notes.push(format!("the picture is {kind}, so its ending is .{}", kind.extension()));
         }
-        let place = fitting.clone();
-        let placed = match self.overwrite {
-            true => blocking(move || staged.replace(place)).await,
-            false => blocking(move || staged.take_name(names::numbered(place))).await,
+        let allowed = names::allowed(fitting.clone());
+        if allowed != fitting {
+            notes.push(format!("the name is too long, so it became {}", allowed.display()));
+        }
+        let place = allowed.clone();
+        let placed = if self.overwrite {
+            blocking(move || staged.replace(place)).await
+        } else {
+            blocking(move || staged.take_name(names::numbered(place))).await
         };
-        let path = placed.map_err(|error| unwritable(picture, given, error))?;
-        if path != fitting {
-            let (taken, path) = (fitting.display(), path.display());
+        let path =
+            placed.map_err(|error| unwritable(picture, given, directory_of(&allowed), error))?;
+        if path != allowed {
+            let (taken, path) = (allowed.display(), path.display());
             notes.push(format!(
                 "{taken} exists, so the picture is saved as {path}; --overwrite replaces files"
             ));
@@ -221,21 +270,13 @@ impl Target {
     }
 }
 
-/// Downloads the picture to the directory of its target. Errors name the target.
-async fn download(picture: &Picture, directory: &Path, target: &Path) -> Result<Staged, Failure> {
-    let file = staged::temporary(directory).map_err(|error| unwritable(picture, target, error))?;
-    Staged::download(picture, file).await.map_err(|error| {
-        let is_of_file = error.kind() == ErrorKind::File;
-        let mut failure = Failure::from(error);
-        if is_of_file {
-            failure.message = not_written(picture, target);
-        }
-        failure
-    })
+fn not_a_target(path: &Path, error: io::Error) -> Failure {
+    Failure::file(format!("could not write a picture to {}", path.display()), error)
 }
 
-fn unwritable(picture: &Picture, target: &Path, error: io::Error) -> Failure {
-    Failure::file(not_written(picture, target), error).about(picture.task())
+fn unwritable(picture: &Picture, target: &Path, directory: &Path, error: io::Error) -> Failure {
+    let remedy = Remedy::of(error.kind(), directory);
+    Failure::file(not_written(picture, target), error).about(picture.task()).remedied_by(remedy)
 }
 
 fn not_written(picture: &Picture, target: &Path) -> String {
@@ -258,7 +299,10 @@ async fn write_to<W: Write>(
         out.flush()
     });
     written.await.map(|()| length).map_err(|error| {
-        Failure::file(format!("could not write to {what}"), error).about(picture.task())
+        let id = one_line(picture.task().id());
+        Failure::file(format!("could not write to {what} (task {id})"), error)
+            .about(picture.task())
+            .remedied_by(Remedy::Elsewhere)
     })
 }
 
@@ -272,10 +316,7 @@ fn directory_of(path: &Path) -> &Path {
     here_if_empty(path.parent().unwrap_or(path))
 }
 
-fn here_if_empty(directory: &Path) -> &Path {
-    if directory.as_os_str().is_empty() { Path::new(".") } else { directory }
-}
-
-fn ends_with_separator(path: &OsStr) -> bool {
+/// Whether the path can only be that of a directory.
+pub fn ends_with_separator(path: &OsStr) -> bool {
     path.as_encoded_bytes().last().is_some_and(|last| std::path::is_separator(char::from(*last)))
 }

@@ -34,7 +34,13 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
 }
 
 async fn open(world: &mut World) -> Result<Batch> {
-    let ledger = Ledger::open(world.path("ledger.db")).await?;
+    // The tasks of a run that was dropped need a moment to close the ledger.
+    let ledger = loop {
+        match Ledger::open(world.path("ledger.db")).await {
+            Err(error) if error.kind() == ErrorKind::Locked => tokio::task::yield_now().await,
+            opened => break opened?,
+        }
+    };
     let batch = Batch::open(world.client(), ledger)?.save_to(world.path("pictures"));
     Ok(batch.max_active(3))
 }

@@ -110,7 +110,8 @@ async fn program(
         }
         Err(error) => return vec![error.to_string()],
     }
-    let submitted = match directory.records().await {
+    // The other process may have taken over the records of this one.
+    let submitted = match Directory::list(directory.path()) {
         Ok(records) => records,
         Err(error) => return vec![error.to_string()],
     };

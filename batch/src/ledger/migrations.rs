@@ -24,10 +24,12 @@ macro_rules! scripts {
     };
 }
 
-const SQLITE: &[Script] = scripts!("sqlite": (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"));
+const SQLITE: &[Script] =
+    scripts!("sqlite": (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"));
 
 #[cfg(feature = "postgres")]
-const POSTGRES: &[Script] = scripts!("postgres": (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"));
+const POSTGRES: &[Script] =
+    scripts!("postgres": (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"));
 
 pub(super) async fn sqlite() -> Result<Migrator, MigrateError> {
     Migrator::new(Embedded(SQLITE)).await

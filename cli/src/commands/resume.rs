@@ -10,7 +10,7 @@ use tokio::{task::JoinSet, time::sleep};
 use crate::{
     context::Context,
     exit::Exit,
-    failure::Failure,
+    failure::{Failure, Left, settle},
     history::{Claim, Record, Store, list, unreadable},
     interrupt::Interrupts,
     make,
@@ -52,22 +52,36 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let all = unfinished.len();
     let (tasks, unknown): (Vec<_>, Vec<_>) =
         unfinished.into_iter().partition(|record| record.entry.task.is_some());
-    let mut failed = Vec::new();
+    let mut outcome = Outcome::default();
     if !tasks.is_empty() {
-        failed = finish_all(context, &seeing, tasks).await?;
+        finish_all(context, &seeing, tasks, &mut outcome).await?;
     }
     for record in &unknown {
-        let failure = lost(record);
-        context.output.not_saved(record.number, &failure);
-        failed.push(failure.exit);
+        outcome.fail(context, record.number, &lost(record));
     }
-    match failed.first() {
-        None => Ok(()),
-        Some(exit) => {
-            let message = format!("{} of {all} submissions have no picture", failed.len());
-            Err(Failure::resume(*exit, message)
-                .advise("`kiln task list` shows those that are left; run `kiln resume` again"))
-        }
+    let Some(exit) = outcome.exits.first() else { return outcome.problem.map_or(Ok(()), Err) };
+    let message = format!("{} of {all} submissions have no picture", outcome.exits.len());
+    let failure = Failure::resume(*exit, message);
+    let advice = outcome.left.advice();
+    Err(if advice.is_empty() { failure } else { failure.advise(advice.join("; ")) })
+}
+
+/// What became of the unfinished submissions.
+#[derive(Default)]
+struct Outcome {
+    /// The exit codes of those without a picture.
+    exits: Vec<Exit>,
+    left: Left,
+    /// The first problem that is not that of a submission.
+    problem: Option<Failure>,
+}
+
+impl Outcome {
+    /// Reports a submission without a picture.
+    fn fail(&mut self, context: &Context, number: u64, failure: &Failure) {
+        context.output.not_saved(number, failure);
+        self.exits.push(failure.exit);
+        self.left.add(failure);
     }
 }
 
@@ -102,12 +116,13 @@ async fn claim(store: &Store, number: u64) -> Result<Option<Claim>, Failure> {
     Ok(None)
 }
 
-/// Waits for all tasks at once. Returns the exit codes of those without a picture.
+/// Waits for all tasks at once.
 async fn finish_all(
     context: &Context,
     seeing: &Seeing,
     records: Vec<Record>,
-) -> Result<Vec<Exit>, Failure> {
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
     let session = Session::open(context).await?;
     let interrupts = Interrupts::listen()?;
     let spinner = context.output.spin(format!("tasks to wait for: {}", records.len()));
@@ -117,26 +132,23 @@ async fn finish_all(
         let task = session.client.task(reference);
         waits.spawn(finish(context.without_spinner(), task, record, interrupts.clone()));
     }
-    let mut failed = Vec::new();
-    let mut unprinted = None;
     while let Some(ended) = waits.join_next().await {
-        let (task, number, saved) =
-            ended.map_err(|error| Failure::other("could not wait for a task", &error))?;
-        match saved {
-            // The other pictures matter more than the path of this one.
-            Ok(saved) => {
+        // The other pictures matter more than the path of one, or a wait that broke.
+        let problem = match ended {
+            Ok((task, _, Ok(saved))) => {
                 let about = json!({ "task": reference_json(task.reference()) });
-                let printed = seeing.present(context, &saved, &task, about).await;
-                unprinted = unprinted.or(printed.err());
+                seeing.present(context, &saved, &task, about).await.err()
             }
-            Err(failure) => {
-                context.output.not_saved(number, &failure);
-                failed.push(failure.exit);
+            Ok((_, number, Err(failure))) => {
+                outcome.fail(context, number, &failure);
+                None
             }
-        }
+            Err(error) => Some(Failure::other("could not wait for a task", &error)),
+        };
+        outcome.problem = outcome.problem.take().or(problem);
     }
     drop(spinner);
-    unprinted.map_or(Ok(failed), Err)
+    Ok(())
 }
 
 async fn finish(
@@ -148,9 +160,9 @@ async fn finish(
     let target = record.entry.destination.target();
     let saved = match target.check(context.output.json) {
         Ok(()) => make::finish(&context, &task, &target, Some(&mut record), &interrupts).await,
-        Err(failure) => Err(failure),
+        Err(failure) => Err(failure.after_payment(task.reference())),
     };
-    let saved = saved.map_err(|failure| context.with_resume_command(failure, &[], Some(&record)));
+    let saved = saved.map_err(|failure| context.with_resume_command(failure, None, Some(&record)));
     (task, record.number, saved)
 }
 
@@ -158,15 +170,16 @@ async fn finish(
 fn lost(record: &Record) -> Failure {
     let entry = &record.entry;
     let (model, time, number) = (entry.intent.operation(), list::time(entry), record.number);
-    Failure::billing_unknown(
+    let mut failure = Failure::billing_unknown(
         "unknown",
         format!(
             "the response to the submission to {model} at {time} UTC was lost: it is unknown \
              whether a task was created and charged"
         ),
-    )
-    .advise(format!(
-        "it is not sent again; check your usage with the service, then run `kiln task dismiss \
-         @{number}`"
+    );
+    failure.number = Some(number);
+    failure.advise(format!(
+        "it is not sent again; check your usage with the service: {}",
+        settle(&[format!("@{number}")], None)
     ))
 }

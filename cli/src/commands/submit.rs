@@ -12,7 +12,7 @@ use crate::{
     interrupt::Interrupts,
     make,
     output::{line_on_stdout, task_json},
-    plan::{Planned, plan},
+    plan::{Planned, check_targets, plan},
     preview,
     session::Session,
     submission,
@@ -48,12 +48,12 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     if preview::is_wanted(matches) {
         return preview::print(context, &planned);
     }
+    // After the dry run, because it can create directories.
+    check_targets(&planned, context.output.json)?;
     let recorder = context.recorder(&planned)?;
-    let Some(Planned { request, target, .. }) = planned.pop() else {
+    let Some(Planned { request, .. }) = planned.pop() else {
         return Err(Failure::usage("nothing to submit"));
     };
-    // After the dry run, because it can create directories.
-    target.check(context.output.json)?;
     let session = Session::recorded(context, recorder).await?;
     let interrupts = Interrupts::listen()?;
     let task = submission::submit(context, &session, (0, request), &interrupts).await?;
@@ -77,5 +77,5 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Ok(()) if interrupts.happened() => Failure::interrupted(reference),
         Ok(()) => return Ok(()),
     };
-    Err(context.with_resume_command(failure, &[], record.as_ref()))
+    Err(context.with_resume_command(failure, None, record.as_ref()))
 }

@@ -1,7 +1,8 @@
 //! `kiln task status|wait|save REF`: resumes a task that was submitted before, here or elsewhere.
-//! `kiln task list|dismiss`: the unfinished ones.
+//! `kiln task list|dismiss|resolve`: the unfinished ones.
 
 mod reference;
+mod resolve;
 mod unfinished;
 
 use std::time::UNIX_EPOCH;
@@ -64,6 +65,7 @@ pub fn command() -> Command {
                         .num_args(1..)
                         .help("@last, @ and a number of `kiln history`, an id or its beginning"),
                 ),
+            resolve::command(),
         ])
 }
 
@@ -81,6 +83,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
                  and `kiln task`",
             ));
         }
+        resolve::NAME => return resolve::execute(context, matches).await,
         _ => {}
     }
     let given = matches.get_one::<String>("ref").map(String::as_str).unwrap_or_default();
@@ -98,12 +101,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 async fn status(context: &Context, task: &Task, record: Option<Record>) -> Result<(), Failure> {
     let update = task.poll().await?;
     let status = update.status();
-    let end = match status {
-        TaskStatus::Error => Some(End::Failed),
-        TaskStatus::RequestModerated | TaskStatus::ContentModerated => Some(End::Moderated),
-        _ => None,
-    };
-    record_end(record, end);
+    record_end(record, end_of(status));
     context.output.result(
         || format!("{}: {status}", task.id()),
         || json!({ "id": task.id(), "status": status.as_str(), "final": status.is_final() }),
@@ -116,7 +114,7 @@ async fn wait_for(context: &Context, task: &Task, record: Option<Record>) -> Res
         Ok(picture) => picture,
         Err(failure) => {
             let end = End::of_failure(failure.kind);
-            let failure = context.with_resume_command(failure, &[], record.as_ref());
+            let failure = context.with_resume_command(failure, None, record.as_ref());
             record_end(record, end);
             return Err(failure);
         }
@@ -133,6 +131,15 @@ async fn wait_for(context: &Context, task: &Task, record: Option<Record>) -> Res
             })
         },
     )
+}
+
+/// The end that a status means, if there will be no picture.
+fn end_of(status: &TaskStatus) -> Option<End> {
+    match status {
+        TaskStatus::Error => Some(End::Failed),
+        TaskStatus::RequestModerated | TaskStatus::ContentModerated => Some(End::Moderated),
+        _ => None,
+    }
 }
 
 /// Records the end of a task, unless its picture was saved before.
@@ -159,16 +166,21 @@ async fn save(
         Some(target) => target,
         None => filled(make::target(context, matches)?, task)?,
     };
-    target.check(context.output.json)?;
-    let seeing = Seeing::of(context, matches, Some(&target))?;
+    let with_command = |failure, record: Option<&Record>| {
+        context.with_resume_command(failure, Some(&target), record)
+    };
+    let seeing = target
+        .check(context.output.json)
+        .and_then(|()| Seeing::of(context, matches, Some(&target)))
+        .map_err(|failure| {
+            with_command(failure.after_payment(task.reference()), record.as_ref())
+        })?;
     if let Some(record) = record.as_mut().filter(|_| has_output) {
         record.redirect(Destination::of(&target));
     }
     let interrupts = Interrupts::listen()?;
     let saved = make::finish(context, task, &target, record.as_mut(), &interrupts).await;
-    let saved = saved.map_err(|failure| {
-        context.with_resume_command(failure, &target.words(), record.as_ref())
-    })?;
+    let saved = saved.map_err(|failure| with_command(failure, record.as_ref()))?;
     let about = json!({ "task": reference_json(task.reference()) });
     seeing.present(context, &saved, task, about).await
 }

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::target::{Pattern, Place, Target};
+use crate::target::{Pattern, Place, Target, ends_with_separator};
 use imagekiln_batch::Template;
 
 /// A path. Not every path is valid Unicode.
@@ -60,11 +60,13 @@ impl Destination {
         // Without a working directory, relative paths stay relative.
         let directory = env::current_dir().unwrap_or_default();
         let (path, template) = match &target.place {
-            Place::File(path) | Place::Named(path) => (Some(path), None),
-            Place::Pattern(pattern) => (Some(&pattern.directory), Some(&pattern.template)),
+            Place::File(path) => (Some(path.clone()), None),
+            Place::Named(path) if path.as_os_str().is_empty() => (None, None),
+            // The separator at the end says that it is a directory, even if it disappears.
+            Place::Named(path) => (Some(path.join("")), None),
+            Place::Pattern(pattern) => (Some(pattern.directory.clone()), Some(&pattern.template)),
             Place::Special(_) | Place::Stdout => (None, None),
         };
-        let path = path.filter(|path| template.is_some() || !path.as_os_str().is_empty());
         Self {
             output: path.map(|path| directory.join(path).as_path().into()),
             directory: directory.as_path().into(),
@@ -72,6 +74,15 @@ impl Destination {
             overwrite: target.overwrite,
             mkdir: target.mkdir,
         }
+    }
+
+    /// Whether a later command saves the picture where this target does.
+    pub fn is_for(&self, target: &Target) -> bool {
+        let other = Self::of(target);
+        let options = |destination: &Self| (destination.overwrite, destination.mkdir);
+        // Paths are the same with and without a separator at the end.
+        self.output().is_some_and(|output| Some(output) == other.output())
+            && options(self) == options(&other)
     }
 
     /// The absolute path of `--output`, if a later command can save the picture there. It may have
@@ -83,11 +94,13 @@ impl Destination {
 
     /// Where to save the picture now.
     pub fn target(&self) -> Target {
-        let path = relative(self.output.as_ref().unwrap_or(&self.directory).path());
+        let path = self.output.as_ref().unwrap_or(&self.directory).path();
+        let is_directory = ends_with_separator(path.as_os_str());
+        let path = relative(path);
         let template = self.template.as_deref().and_then(|text| Template::parse(text).ok());
         let place = match (&self.output, template) {
             (Some(_), Some(template)) => Place::Pattern(Pattern { directory: path, template }),
-            (Some(_), None) if !path.as_os_str().is_empty() => Place::at(&path, self.mkdir),
+            (Some(_), None) if !is_directory && !path.as_os_str().is_empty() => Place::at(&path),
             _ => Place::Named(path),
         };
         Target { place, overwrite: self.overwrite, mkdir: self.mkdir }

@@ -52,9 +52,7 @@ impl Seeing {
     ) -> Result<Self, Failure> {
         let (shows, opens) = (matches.get_flag(SHOW), matches.get_flag(OPEN));
         let flag = if shows { "--show" } else { "--open" };
-        let refused = |problem: String, advice: &str| {
-            Err(Failure::usage(problem).advise(format!("nothing was sent; {advice}")))
-        };
+        let refused = |problem: String, advice: &str| Err(Failure::usage(problem).advise(advice));
         let is_file =
             target.is_none_or(|target| !matches!(target.place, Place::Stdout | Place::Special(_)));
         if (shows || opens) && !is_file {
@@ -114,7 +112,11 @@ impl Seeing {
         if self.opens {
             desktop::open(output, path).await;
         }
-        printed
+        printed.map_err(|failure| {
+            failure
+                .after_payment(task.reference())
+                .advise(format!("the picture is paid for and saved: {}", path.display()))
+        })
     }
 }
 

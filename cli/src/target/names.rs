@@ -1,20 +1,57 @@
 //! The names of pictures.
 
 use std::{
-    ffi::OsString,
-    iter,
+    ffi::{OsStr, OsString},
+    fs, io, iter,
     path::{Path, PathBuf},
 };
 
+use sha2::{Digest as _, Sha256};
+
 use imagekiln::TaskRef;
 
-/// `fox.png`, `fox-2.png`, `fox-3.png` and so on.
+/// The lengths to which a name that is too long is cut, in bytes. Some file systems allow 143. The
+/// last one is shorter than the name of the temporary file that was just created there.
+const SHORTENED: [usize; 2] = [120, 24];
+
+/// The longest ending that a shortened name keeps, with its dot.
+const LONGEST_ENDING: usize = 8;
+
+/// The path if the file system allows it, or else one with a shorter name.
+pub fn allowed(path: PathBuf) -> PathBuf {
+    let is_too_long = |path: &Path| {
+        let error = fs::symlink_metadata(path).err();
+        error.is_some_and(|error| error.kind() == io::ErrorKind::InvalidFilename)
+    };
+    if !is_too_long(&path) {
+        return path;
+    }
+    let Some(name) = path.file_name() else { return path };
+    let shorter = SHORTENED.map(|longest| path.with_file_name(shortened(name, longest)));
+    shorter.into_iter().find(|path| !is_too_long(path)).unwrap_or(path)
+}
+
+/// The beginning and the ending of a name. The hash between them keeps different names different.
+fn shortened(name: &OsStr, longest: usize) -> String {
+    let hash = Sha256::digest(name.as_encoded_bytes());
+    let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let name = name.to_string_lossy();
+    let (stem, ending) = match name.rfind('.') {
+        Some(dot) if dot > 0 && name.len() - dot <= LONGEST_ENDING => name.split_at(dot),
+        _ => (&*name, ""),
+    };
+    let room = longest.saturating_sub(hash.len() + ending.len() + 1);
+    let end = (0..=room.min(stem.len())).rev().find(|end| stem.is_char_boundary(*end));
+    format!("{}-{hash}{ending}", &stem[..end.unwrap_or_default()])
+}
+
+/// `fox.png`, `fox-2.png`, `fox-3.png` and so on, shortened if they are too long.
 pub fn numbered(path: PathBuf) -> impl Iterator<Item = PathBuf> + use<> {
     let others = (2u32..).map({
         let path = path.clone();
         move |number| path.with_file_name(with_number(&path, number))
     });
-    iter::once(path).chain(others)
+    iter::once(path).chain(others).map(allowed)
 }
 
 fn with_number(path: &Path, number: u32) -> OsString {
@@ -34,7 +71,7 @@ pub fn of_task(
     extension: &str,
 ) -> impl Iterator<Item = PathBuf> + use<> {
     let path = |id| directory.join(format!("{}.{extension}", stem(task, id)));
-    iter::once(path(Id::Short)).chain(numbered(path(Id::Whole)))
+    iter::once(allowed(path(Id::Short))).chain(numbered(path(Id::Whole)))
 }
 
 enum Id {
@@ -78,6 +115,30 @@ mod tests {
         );
         assert_eq!(named("{base_model}-finetuned", "x"), "base_model--finetuned-x");
         assert_eq!(stem(&TaskRef::new("é/", "http://localhost/", None), Id::Whole), "picture-");
+    }
+
+    #[test]
+    fn shortened_names_keep_their_ending_and_differ() {
+        let name = |end: &str| format!("{}{end}", "é".repeat(200));
+        let short = |name: &str, longest| shortened(OsStr::new(name), longest);
+        for longest in SHORTENED {
+            let [one, two] = [name("1.png"), name("2.png")].map(|name| short(&name, longest));
+            assert!(one.len() <= longest && one.starts_with('é') && one.ends_with(".png"), "{one}");
+            assert_ne!(one, two);
+        }
+        assert!(short(&format!(".{}", "x".repeat(300)), 24).starts_with(".xxx"));
+        assert_eq!(short(&format!("a.{}", "x".repeat(300)), 24).len(), 24);
+    }
+
+    #[test]
+    fn names_that_the_file_system_allows_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let fox = directory.path().join("fox.png");
+        assert_eq!(allowed(fox.clone()), fox);
+        let long = directory.path().join("x".repeat(300));
+        let name = allowed(long).file_name().unwrap().to_owned();
+        assert_eq!(name.len(), SHORTENED[0]);
+        fs::write(directory.path().join(name), "").unwrap();
     }
 
     #[test]

@@ -9,6 +9,9 @@ use imagekiln_batch::{Template, TemplateFields};
 /// The fields, for messages. `{name}` is for the jobs of a batch.
 const FIELDS: &str = "{index}, {seed}, {model}, {id}, {slug} and {ext}";
 
+/// More characters than a template keeps of an id.
+const LONGEST_ID: usize = 200;
+
 /// A directory, and the name of a picture in it, which may contain more directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
@@ -84,6 +87,13 @@ impl Pattern {
         self.directory.join(self.template.render(&fields))
     }
 
+    /// The longest path that a picture can get, if the pattern was [filled](Self::filled).
+    pub fn longest_path(&self) -> PathBuf {
+        let (id, ext) = ("x".repeat(LONGEST_ID), "picture");
+        let fields = TemplateFields { id: &id, ext, ..TemplateFields::default() };
+        self.directory.join(self.template.render(&fields))
+    }
+
     /// The path with its fields, as `--output` would name it.
     pub fn shown(&self) -> PathBuf {
         self.directory.join(self.template.to_string())
@@ -112,8 +122,12 @@ mod tests {
         for (given, filled, path) in [
             ("fox-{seed}.{ext}", "fox-7.{ext}", "fox-7.jpg"),
             ("../a/{slug}/{index:03}.png", "../a/a-red-fox/003.png", "../a/a-red-fox/003.png"),
-            ("/tmp/{model}-{id}", "/tmp/gen-tools-deblur-v1-{id}", "/tmp/gen-tools-deblur-v1-x-y"),
-            ("{{{id}}}.png", "{{{id}}}.png", "{x-y}.png"),
+            (
+                "/tmp/{model}-{id}",
+                "/tmp/gen-tools-deblur-v1-{id}",
+                "/tmp/gen-tools-deblur-v1-x-y-bd3c9047",
+            ),
+            ("{{{id}}}.png", "{{{id}}}.png", "{x-y-bd3c9047}.png"),
         ] {
             let pattern = Pattern::parse(given).unwrap().filled(KNOWN).unwrap();
             assert_eq!(pattern.shown(), Path::new(filled));

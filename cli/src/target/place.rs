@@ -26,29 +26,27 @@ pub enum Place {
 impl Place {
     /// The place that `--output` names. A brace begins a field, except in the path of an existing
     /// directory.
-    pub fn of(output: Option<&OsStr>, mkdir: bool) -> Result<Self, Failure> {
+    pub fn of(output: Option<&OsStr>) -> Result<Self, Failure> {
         let Some(output) = output else { return Ok(Self::Named(PathBuf::new())) };
         if output == "-" {
             return Ok(Self::Stdout);
         }
         let path = Path::new(output);
         match output.to_str().filter(|text| text.contains('{') && !path.is_dir()) {
-            None => Ok(Self::at(path, mkdir)),
+            None => Ok(Self::at(path)),
             Some(text) => {
                 let pattern = Pattern::parse(text)?;
-                Ok(pattern.plain().map_or(Self::Pattern(pattern), |path| Self::at(&path, mkdir)))
+                Ok(pattern.plain().map_or(Self::Pattern(pattern), |path| Self::at(&path)))
             }
         }
     }
 
-    /// What a path names.
-    pub fn at(path: &Path, mkdir: bool) -> Self {
+    /// What a path names. A separator at its end makes it a directory, which may not exist yet.
+    pub fn at(path: &Path) -> Self {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Self::Named(path.to_owned()),
             Ok(metadata) if !metadata.is_file() => Self::Special(path.to_owned()),
-            Err(_) if mkdir && super::ends_with_separator(path.as_os_str()) => {
-                Self::Named(path.to_owned())
-            }
+            _ if super::ends_with_separator(path.as_os_str()) => Self::Named(path.to_owned()),
             _ => Self::File(path.to_owned()),
         }
     }

@@ -1,5 +1,7 @@
 //! Runs the program against a real simulator or a scripted server.
 
+#[cfg(unix)]
+mod advice;
 mod batch;
 mod bench;
 mod book;
@@ -24,6 +26,7 @@ mod opening;
 mod paying;
 mod readme;
 mod recording;
+mod resolving;
 #[cfg(unix)]
 mod resuming;
 #[cfg(unix)]

@@ -233,3 +233,56 @@ fn an_unwritable_target_is_reported_before_anything_is_paid() {
     }
     assert_eq!(bench.simulator.counts(), Default::default());
 }
+
+#[test]
+fn names_that_are_too_long_are_refused_before_the_payment() {
+    let bench = Bench::new();
+    let long = format!("{}.png", "x".repeat(300));
+    let deep = format!("{}/fox.png", "y/".repeat(2100));
+    for words in [
+        with(&["generate", "a fox", "-o", &long]),
+        with(&["generate", "a fox", "-o", &deep, "--mkdir"]),
+    ] {
+        let refused = bench.run(&words).fails(1).stderr;
+        assert!(refused.contains("advice: nothing was sent; pass another --output\n"), "{refused}");
+    }
+    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", &long]).fails(1);
+    // A file where the directory of the second picture would be.
+    bench.place.write("2", "");
+    bench.run(&with(&["generate", "a fox", "-n", "2", "-o", "{index}/fox.png"])).fails(1);
+    assert_eq!(bench.simulator.counts(), Default::default());
+}
+
+#[test]
+fn names_that_become_too_long_are_shortened() {
+    let bench = Bench::new();
+    // The next free name has two more characters, and the ending of another format one more.
+    let longest = format!("{}.png", "x".repeat(251));
+    let paths: Vec<_> = (0..3)
+        .map(|_| {
+            bench.run(&with(&["generate", "a fox", "-o", &longest])).ok().text().trim().to_owned()
+        })
+        .collect();
+    assert_eq!(paths[0], longest);
+    assert!(paths[1].len() < 255 && paths[2].len() < 255 && paths[1] != paths[2], "{paths:?}");
+    let webp = with(&["generate", "a fox", "-o", &longest, "--output-format", "webp"]);
+    let saved = bench.run(&webp).ok();
+    assert!(saved.text().ends_with(".webp\n"), "{}", saved.text());
+    assert!(saved.stderr.contains("the name is too long, so it became xxx"), "{}", saved.stderr);
+    // A name for a task that is paid for already.
+    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    let long = "y".repeat(300) + ".jpg";
+    let saved = bench.run(&["task", "save", "@last", "-o", &long]).ok().text();
+    assert!(saved.starts_with("yyy") && saved.ends_with(".jpg\n"), "{saved}");
+    assert_eq!(bench.place.files().len(), 5);
+}
+
+#[test]
+fn different_tasks_never_replace_each_other_in_a_template() {
+    let bench = Bench::new();
+    let output = "x".repeat(200) + "{id}.png";
+    for _ in 0..2 {
+        bench.run(&with(&["generate", "a fox", "-o", &output, "--overwrite"])).ok();
+    }
+    assert_eq!(bench.place.files().len(), 2);
+}

@@ -9,10 +9,10 @@ use super::{
     select,
 };
 use crate::{
-    context::{Context, quoted},
+    context::Context,
     failure::Failure,
     json,
-    sanitize::{one_line, printable},
+    sanitize::{one_line, printable, quoted},
 };
 use imagekiln_batch::{JobStatus, Report, State};
 

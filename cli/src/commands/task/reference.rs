@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     context::Context,
-    failure::Failure,
+    failure::{Failure, settle},
     history::{Entry, Record, Store, find},
     json,
     session::Session,
@@ -77,12 +77,9 @@ fn find_by_number(store: Option<&Store>, given: &str) -> Result<Option<Named>, F
 }
 
 fn without_task(number: u64) -> Failure {
-    Failure::usage(format!("submission @{number} has no task: its response was lost")).advise(
-        format!(
-            "check your usage with the service, then run `kiln task dismiss @{number}` to remove \
-             it from the list"
-        ),
-    )
+    let problem = format!("submission @{number} has no task: its response was lost");
+    let settled = settle(&[format!("@{number}")], None);
+    Failure::usage(problem).advise(format!("check your usage with the service: {settled}"))
 }
 
 fn read(store: Option<&Store>, given: &str) -> Result<Named, Failure> {

@@ -25,7 +25,8 @@ pub fn list(context: &Context) -> Result<(), Failure> {
     if has("unknown") {
         hints.push(
             "unknown submissions may have been charged: check your usage with the service, then \
-             run\n  kiln task dismiss @NUMBER",
+             run\n  kiln task resolve @NUMBER ID\nif it shows the task, otherwise\n  kiln task \
+             dismiss @NUMBER",
         );
     }
     list::print(context.output, &lines, &hints.join("\n"))
@@ -42,7 +43,7 @@ pub fn dismiss(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     Ok(())
 }
 
-fn unfinished(context: &Context, store: &Store, given: &str) -> Result<Record, Failure> {
+pub fn unfinished(context: &Context, store: &Store, given: &str) -> Result<Record, Failure> {
     let found = match find::by_number(store, given)? {
         Some(found) => Some(found),
         None => find::by_prefix(store, given)?,

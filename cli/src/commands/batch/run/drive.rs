@@ -63,7 +63,7 @@ pub async fn drive(
         }
     };
     for task in &unrecorded {
-        context.output.unrecorded(task, &context.resume_command(task, &[]));
+        context.output.unrecorded(task, &context.save_command(task));
     }
     let report = match ledger.report().await {
         Ok(report) => report,

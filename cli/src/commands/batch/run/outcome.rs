@@ -4,9 +4,10 @@ use clap::{ArgMatches, Id, parser::ValueSource};
 
 use super::{super::place::Place, drive::Ended, webhooks};
 use crate::{
-    context::{Context, quoted},
+    context::Context,
     exit::Exit,
     failure::{FOREIGN, Failure},
+    sanitize::quoted,
 };
 use imagekiln_batch::{Report, State};
 

@@ -1,0 +1,125 @@
+//! `kiln task resolve`: a person finds the task of a submission whose response was lost.
+
+use serde_json::json;
+
+use crate::{
+    bench::{Bench, Outcome, kind_of},
+    history::history,
+};
+
+const FOX: [&str; 6] = ["generate", "a fox", "--width", "64", "--height", "64"];
+
+fn fox<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    FOX.iter().chain(more).copied().collect()
+}
+
+/// A task that is ready at once.
+fn submit(bench: &Bench) {
+    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+}
+
+/// The arguments of a command in backticks.
+fn advised<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
+    let at = text.find(&format!("`{start}")).unwrap_or_else(|| panic!("{start}: {text}"));
+    text[at + 1..].split('`').next().unwrap().split(' ').skip(1).collect()
+}
+
+/// A submission whose response was lost, and the id of its task, which a person finds.
+fn lost(bench: &Bench, words: &[&str]) -> String {
+    bench.simulator.faults().add("reply-lost@submission:1x").unwrap();
+    bench.run(words).fails(8);
+    let tasks = bench.simulator.tasks();
+    tasks.into_iter().max_by_key(|task| task.accepted_at).unwrap().id
+}
+
+#[test]
+fn a_resume_with_only_unknown_submissions_does_not_advise_itself() {
+    let bench = Bench::new();
+    lost(&bench, &fox(&["-o", "fox.png"]));
+    let said = bench.run(&["resume"]).fails(8).stderr;
+    let (_, last) = said.split_once("error: 1 of 1 submissions have no picture\n").unwrap();
+    assert!(!last.contains("kiln resume"), "{last}");
+    bench.run(&advised(last, "kiln task dismiss")).ok();
+    assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
+}
+
+#[test]
+fn a_task_that_a_person_found_is_saved() {
+    let bench = Bench::new();
+    bench.simulator.faults().add("reply-lost@submission:1x").unwrap();
+    let said = bench.run(&fox(&["-o", "fox.png"])).fails(8).stderr;
+    let id = bench.simulator.tasks()[0].id.clone();
+    let resolve = advised(&said, "kiln task resolve");
+    let resolve: Vec<&str> =
+        resolve.into_iter().map(|word| if word == "ID" { &id } else { word }).collect();
+    let outcome = bench.run(&resolve).ok().text();
+    assert_eq!(outcome, format!("@1: task {id} is Ready; `kiln task save @1` saves its picture\n"));
+    assert_eq!(bench.run(&["resume"]).ok().text(), "fox.png\n");
+    kind_of(&bench.place.read("fox.png"));
+    let line = &history(&bench)[0];
+    assert_eq!((&line["id"], &line["state"]), (&json!(id), &json!("saved")));
+    assert_eq!(bench.simulator.counts().accepted, 1);
+}
+
+#[test]
+fn a_found_task_of_a_regional_model_is_polled_in_its_region() {
+    let bench = Bench::new();
+    let words =
+        ["run", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "fox-style", "-o", "fox.png"];
+    let id = lost(&bench, &words);
+    let json = bench.run(&["task", "resolve", "@last", &id, "--json"]).ok().json();
+    assert_eq!(json, json!({ "number": 1, "id": id, "status": "Ready" }));
+    bench.run(&["task", "save", "@1"]).ok();
+    assert_eq!(bench.place.files(), ["fox.png"]);
+}
+
+#[test]
+fn an_id_that_is_not_that_of_the_task_is_refused() {
+    let bench = Bench::new();
+    submit(&bench);
+    let other = bench.simulator.tasks()[0].id.clone();
+    let id = lost(&bench, &fox(&["-o", "fox.png"]));
+    for (words, code, problem) in [
+        (["@2", "unheard-of"], 4, "the service does not know the task unheard-of"),
+        (["@2", &other], 2, "submission @1 has the task"),
+        (["@2", " "], 2, "the id is empty"),
+        (["@1", &id], 2, "submission @1 has a task"),
+        (["@3", &id], 2, "the history has no submission @3"),
+        (["fox", &id], 2, "the history has no task fox"),
+    ] {
+        let refused = bench.run(&[&["task", "resolve"], &words[..]].concat()).fails(code).stderr;
+        assert!(refused.contains(problem), "{refused}");
+    }
+    bench.run(&["--simulate", "task", "resolve", "@2", &id]).fails(2);
+    let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
+    assert_eq!(states, ["unknown", "unfinished"]);
+
+    // Without a poll that succeeds, nothing is recorded.
+    let mut command = bench.kiln(&["task", "resolve", "@2", &id]);
+    command.env("IMAGEKILN_API_KEY", "A-WRONG-KEY");
+    Outcome::of(command.output().unwrap()).fails(3);
+    assert_eq!(history(&bench)[0]["id"], json!(null));
+    bench.run(&["task", "dismiss", "@2"]).ok();
+    let refused = bench.run(&["task", "resolve", "@2", &id]).fails(2).stderr;
+    assert!(refused.contains("submission @2 is finished: dismissed"), "{refused}");
+}
+
+/// The response has an id, which may be that of the task.
+#[test]
+fn an_id_in_a_failed_response_is_offered() {
+    let body = json!({ "id": "a1", "detail": "internal error" });
+    let failed = crate::errors::scripted(&fox(&[]), |server| server.next().respond(500, &body));
+    let said = failed.fails(8).stderr;
+    assert_eq!(advised(&said, "kiln task resolve"), ["task", "resolve", "@1", "a1"], "{said}");
+}
+
+/// A task that ended without a picture is recorded with its end.
+#[test]
+fn a_found_task_that_failed_is_finished() {
+    let bench = Bench::new();
+    let words = ["generate", "[[error]]", "--width", "64", "--height", "64"];
+    let id = lost(&bench, &words);
+    bench.run(&["task", "resolve", "@1", &id]).ok();
+    assert_eq!(history(&bench)[0]["state"], "failed");
+    assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
+}
