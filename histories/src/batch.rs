@@ -3,10 +3,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result, ensure};
+use imagekiln::DELIVERY_VALIDITY;
 use imagekiln_batch::{Batch, ErrorKind, Job, Ledger, Resolution, State};
 use tokio::time::{sleep, timeout};
 
-use crate::world::{Wanted, World};
+use crate::world::{End, Wanted, World};
 
 /// The runs without faults in which everything must come to its end.
 const CALM_RUNS: usize = 4;
@@ -29,6 +30,7 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
     for _ in 0..CALM_RUNS {
         decide(world).await?;
         run(world, &wanted, None).await?;
+        sleep(DELIVERY_VALIDITY).await;
     }
     settle(world, &wanted).await
 }
@@ -64,6 +66,15 @@ async fn run(world: &mut World, wanted: &[Wanted], death: Option<Duration>) -> R
     }
     // Nothing of this process is left when the next one begins.
     batch.client().drain(LONGEST).await.context("submissions never ended")?;
+    for job in batch.ledger().jobs().await? {
+        let end = match job.state {
+            State::Failed | State::Moderated => End::Failed,
+            State::Expired => End::Expired,
+            _ => continue,
+        };
+        let wanted = wanted.iter().find(|wanted| wanted.name == job.name);
+        world.expect_proof(wanted.context("a job of something else")?, &end)?;
+    }
     Ok(())
 }
 

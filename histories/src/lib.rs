@@ -16,7 +16,14 @@ mod journal;
 mod program;
 mod world;
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
 
 pub use self::world::Totals;
 use self::world::World;
@@ -55,6 +62,31 @@ pub fn live(seed: u64) -> Result<Totals, Broken> {
         let totals = world.totals;
         lived.map(|()| totals).map_err(|error| broken(seed, world.story, error))
     })
+}
+
+/// Lives the histories of consecutive seeds on all processors, as long as `goes_on` says so of the
+/// next seed. Returns how many, and those that broke a promise.
+pub fn live_many(from: u64, goes_on: impl Fn(u64) -> bool + Sync) -> (Totals, Vec<Broken>) {
+    let next = AtomicU64::new(from);
+    let results = Mutex::new((Totals::default(), Vec::new()));
+    let live_some = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if !goes_on(seed) {
+                return;
+            }
+            let lived = live(seed);
+            let (totals, broken) = &mut *results.lock().unwrap_or_else(PoisonError::into_inner);
+            totals.histories += 1;
+            match lived {
+                Ok(lived) => *totals += lived,
+                Err(history) => broken.push(history),
+            }
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(live_some))));
+    results.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn broken(seed: u64, story: Vec<String>, error: anyhow::Error) -> Broken {

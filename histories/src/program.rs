@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use imagekiln::{
-    Client, Error, Task, TaskRef, Unfinished,
+    Client, DELIVERY_VALIDITY, Error, Task, TaskRef, TaskStatus, Unfinished,
     journal::{Directory, Record, State},
 };
 use tokio::{
@@ -18,11 +18,14 @@ use tokio::{
 
 use crate::{
     journal::Mortal,
-    world::{Wanted, World},
+    world::{End, Wanted, World},
 };
 
 /// Longer than all limits of the client together.
 const LONGEST: Duration = Duration::from_secs(3600);
+
+/// How long a submission waits for a slot. Some faults keep a task active for as long as they last.
+const SLOT_DEADLINE: Duration = Duration::from_secs(600);
 
 /// The runs without faults in which everything must come to its end.
 const CALM_RUNS: usize = 4;
@@ -44,6 +47,7 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
     for _ in 0..CALM_RUNS {
         decide(world).await?;
         run(world, &wanted, None, 0.0).await?;
+        sleep(DELIVERY_VALIDITY).await;
     }
     settle(world, &wanted)
 }
@@ -62,7 +66,8 @@ async fn run(
     for process in 0..processes {
         let directory = Directory::open_keeping(world.path("journal"), 1000)?;
         let journal = Mortal::new(directory.clone(), world.random.fork(), failures);
-        let client = world.client().journal(journal.clone()).max_active_tasks(3).build()?;
+        let client = world.client().journal(journal.clone()).max_active_tasks(3);
+        let client = client.submit_deadline(SLOT_DEADLINE).build()?;
         let own = wanted.iter().enumerate().filter(|(at, _)| at % processes == process);
         let own: Vec<Wanted> = own.map(|(_, wanted)| wanted.clone()).collect();
         let pictures = world.path("pictures");
@@ -87,6 +92,21 @@ async fn run(
         world.totals.killed += u64::from(was_killed);
         world.tell(format!("process {process}: killed {was_killed}, {ended:?}"));
         orphans.context("submissions never ended")?;
+    }
+    expect_proofs(world, wanted)
+}
+
+fn expect_proofs(world: &World, wanted: &[Wanted]) -> Result<()> {
+    for listed in Directory::list(world.path("journal"))? {
+        let end = match listed.record.state() {
+            State::Failed(TaskStatus::TaskNotFound) => End::NotFound,
+            State::Failed(_) => End::Failed,
+            State::Expired => End::Expired,
+            _ => continue,
+        };
+        let label = listed.record.intent().label();
+        let wanted = wanted.iter().find(|wanted| label == Some(&wanted.name));
+        world.expect_proof(wanted.context("a record of something else")?, &end)?;
     }
     Ok(())
 }

@@ -289,13 +289,13 @@ impl Record {
             TaskStatus::InProgress(_) => self.not_found_at = None,
             TaskStatus::Ready => {
                 self.not_found_at = None;
-                self.ready_at.get_or_insert(seconds(at));
+                self.ready_at = first(self.ready_at, at);
                 self.state = State::Ready;
             }
             // The poll may have gone to a part of the service that does not know the task yet.
             TaskStatus::TaskNotFound => {
-                let first = *self.not_found_at.get_or_insert(seconds(at));
-                if has_passed(first, NOT_FOUND_PROOF, at) {
+                self.not_found_at = first(self.not_found_at, at);
+                if self.not_found_at.is_some_and(|since| has_passed(since, NOT_FOUND_PROOF, at)) {
                     self.state = State::Failed(status.clone());
                 }
             }
@@ -306,6 +306,11 @@ impl Record {
 
 fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Returns the earlier time: the clock may have been set back since the other one.
+fn first(known: Option<u64>, at: SystemTime) -> Option<u64> {
+    Some(known.map_or(seconds(at), |known| known.min(seconds(at))))
 }
 
 /// Whether `at` is at least this long after a time in seconds since the Unix epoch.

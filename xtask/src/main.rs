@@ -12,6 +12,7 @@ mod diff;
 mod exercise;
 mod fuzz;
 mod generators;
+mod histories;
 mod interface;
 mod kill_test;
 #[cfg(test)]
@@ -51,6 +52,7 @@ enum Command {
     Session(session::Arguments),
     Size(size::Arguments),
     Bench(bench::Arguments),
+    Histories(histories::Arguments),
     KillTest(kill_test::Arguments),
     StaticBinary(static_binary::Arguments),
     Windows(windows::Arguments),
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Command::Session(arguments) => session::run(&arguments),
         Command::Size(arguments) => size::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Histories(arguments) => histories::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
         Command::StaticBinary(arguments) => static_binary::run(&arguments),
         Command::Windows(arguments) => windows::run(&arguments),

@@ -108,7 +108,9 @@ fn table() -> String {
     for (step, proof, steps) in steps() {
         let ends = records().into_iter().map(|mut record| {
             let before = name(record.state());
-            steps.iter().for_each(|step| drop(record.advance(step)));
+            for step in &steps {
+                record.advance(step);
+            }
             let after = name(record.state());
             if after == before { "" } else { after }
         });

@@ -1,0 +1,35 @@
+//! `cargo xtask histories`: random lives of paid pictures, under faults.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{
+    process::{cargo, exit_code, status},
+    repository,
+};
+
+/// Lives histories of paid pictures with random faults, deaths and decisions, compares each with the
+/// simulator's account, and adds them to `histories/record.tsv`
+#[derive(Args)]
+pub struct Arguments {
+    /// How long to live histories; the next call continues
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    /// Live the history of this seed only, and print its story if it breaks a promise
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let mut command = cargo(&repository::root()?, &["run", "--quiet", "--profile=bench"]);
+    command.args(["--package", "imagekiln-histories", "--"]);
+    match arguments.seed {
+        Some(seed) => command.arg(format!("--seed={seed}")),
+        None => command
+            .arg(format!("--minutes={}", arguments.minutes))
+            .arg("--record=histories/record.tsv"),
+    };
+    Ok(exit_code(status(&mut command)?))
+}
