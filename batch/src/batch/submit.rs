@@ -8,6 +8,7 @@ use tokio::sync::MutexGuard;
 use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, State, Template, TemplateFields,
+    digest::sha256,
     ledger::{Admission, Claim, Ticket},
 };
 
@@ -19,8 +20,9 @@ impl Worker {
     pub(super) async fn submit(&self, job: &mut Claim, request: Request) -> Result<Task, End> {
         self.check_target(job).await?;
         let _alone = self.admit(job).await?;
+        let digest = request.to_json().ok().map(|json| sha256(json.as_bytes()));
         let (request, token) = self.with_callback(request)?;
-        let ticket = Ticket { job: job.id, worker: job.worker, token };
+        let ticket = Ticket { job: job.id, worker: job.worker, token, request: digest };
         let origin = ticket.origin(&job.status.name);
         match self.client.submit_for(request, origin).await {
             Ok(task) => {

@@ -30,32 +30,43 @@ impl Fixture {
         let simulator = Simulator::start(Config { faults, ..Config::default() }).await.unwrap();
         let directory = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
-        let client = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
-        let jobs = (0..JOBS).map(|number| {
-            let request = Gen2Pro::new(format!("fox {number}")).width(64).height(64);
-            Job::new(number.to_string(), format!("{number}.jpg"), request)
-        });
-        let batch = Batch::open(client, ledger.clone()).unwrap();
-        let batch = batch.save_to(directory.path().join("pictures")).jobs(jobs);
+        let batch = batch(&simulator, &directory, &ledger);
         Self { simulator, directory, ledger, batch }
     }
 
-    /// Every task that was charged is in the ledger or in the error, and no job can be submitted
-    /// again.
+    /// Every task that was charged is in the ledger or in the error. The next process has all of
+    /// them in the ledger, and saves their pictures.
     async fn compare(self, error: &Error) {
         let tasks: HashSet<_> = error.tasks().iter().map(|task| task.id().to_owned()).collect();
         assert_eq!(tasks.len(), error.tasks().len(), "each task occurs once");
         assert!(tasks.len() > 1 && error.may_have_been_billed(), "{tasks:?} {error}");
         drop((self.ledger, self.batch));
-        let ledger = Ledger::open(self.directory.path().join("ledger.db")).await.unwrap();
-        let jobs = ledger.jobs().await.unwrap();
-        let recorded: HashSet<_> = jobs.iter().filter_map(|job| job.task_id.clone()).collect();
-        assert!(recorded.is_disjoint(&tasks));
+        let path = self.directory.path().join("ledger.db");
+        let before = recorded(&Ledger::open_read_only(&path).await.unwrap()).await;
+        assert!(before.is_disjoint(&tasks));
         let charged: HashSet<_> = self.simulator.tasks().into_iter().map(|task| task.id).collect();
-        assert_eq!((charged.len() as u64, &recorded | &tasks), (JOBS, charged));
-        let count = |state| jobs.iter().filter(|job| job.state == state).count();
-        assert_eq!((count(State::Unknown), count(State::Queued)), (tasks.len(), 0));
+        assert_eq!((charged.len() as u64, &(&before | &tasks)), (JOBS, &charged));
+        let ledger = Ledger::open(path).await.unwrap();
+        assert_eq!(recorded(&ledger).await, charged);
+        let mut batch = batch(&self.simulator, &self.directory, &ledger);
+        assert_eq!(batch.run().await.unwrap().count(State::Saved), JOBS);
+        assert_eq!(self.simulator.counts().accepted, JOBS);
     }
+}
+
+/// The ids of the tasks that a ledger contains.
+async fn recorded(ledger: &Ledger) -> HashSet<String> {
+    ledger.jobs().await.unwrap().into_iter().filter_map(|job| job.task_id).collect()
+}
+
+fn batch(simulator: &Simulator, directory: &TempDir, ledger: &Ledger) -> Batch {
+    let client = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
+    let jobs = (0..JOBS).map(|number| {
+        let request = Gen2Pro::new(format!("fox {number}")).width(64).height(64);
+        Job::new(number.to_string(), format!("{number}.jpg"), request)
+    });
+    let batch = Batch::open(client, ledger.clone()).unwrap();
+    batch.save_to(directory.path().join("pictures")).jobs(jobs)
 }
 
 /// Makes the ledger fail when the service has accepted all jobs.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use imagekiln::{Address, Request, TaskRef};
+use serde_json::json;
 
 use super::{
     Ledger,
@@ -26,6 +27,10 @@ impl Ledger {
     /// and its request, and the picture is unchanged. Returns these jobs. Add the jobs to the
     /// ledger first.
     ///
+    /// If the ledger has lost tasks that its acceptance log knows, their jobs become
+    /// [`Submitted`](State::Submitted), and are also returned. The tasks of jobs that the ledger
+    /// does not have with the same request only count for the budget.
+    ///
     /// Tasks that the other ledger has paid for and whose pictures are not saved are not found: the
     /// next run pays for their jobs again.
     ///
@@ -45,6 +50,7 @@ impl Ledger {
                 adopted.push(self.existing(&description.job).await?);
             }
         }
+        adopted.extend(self.restore_lost(true).await?);
         self.accept_output(&output).await?;
         Ok(adopted)
     }
@@ -108,9 +114,16 @@ impl Found {
         let (job, now): (i64, _) = (row.get("id")?, database.now().await?);
         if row.get::<Option<i64>>("submission")?.is_none() {
             let open = "INSERT INTO submissions (intent_id, intent, operation, job, state, sent_at)
-                VALUES ($1, '{}', $2, $3, 'open', $4)";
-            let intent = format!("adopted {job} {}", self.task_id);
-            let values = [(&intent).into(), self.operation.into(), job.into(), now.into()];
+                VALUES ($1, $2, $3, $4, 'open', $5)";
+            let id = format!("adopted {job} {}", self.task_id);
+            let intent = json!({ "id": &id, "operation": self.operation, "at": now / 1000 });
+            let values = [
+                (&id).into(),
+                (&intent.to_string()).into(),
+                self.operation.into(),
+                job.into(),
+                now.into(),
+            ];
             database.execute(open, values).await?;
         }
         let settle = "UPDATE submissions SET state = 'settled', task_id = $1, task = $2, cost = $3,

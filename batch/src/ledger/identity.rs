@@ -43,32 +43,47 @@ impl Ledger {
     /// Fails with kind [`Foreign`](ErrorKind::Foreign) if this ledger may not know everything that
     /// was paid for: its file was copied, or the output knows another ledger or more submissions.
     pub(crate) async fn check_output(&self, output: &Output) -> Result<(), Error> {
+        let lost = self.take_logged().await?;
+        let problem = match self.problem(output).await? {
+            Some(problem) => problem,
+            None if lost.is_empty() => return Ok(()),
+            None => {
+                format!("has lost submissions: its acceptance log knows {} more tasks", lost.len())
+            }
+        };
+        let message = format!(
+            "the ledger {} {problem}; nothing was submitted: adopt the output, or pay again",
+            self.name()
+        );
+        let tasks = lost.iter().filter_map(|record| record.task().cloned()).collect();
+        Err(Error::new(ErrorKind::Foreign, message).with_unrecorded(tasks, false))
+    }
+
+    /// Returns why this ledger may not know everything that was paid for.
+    async fn problem(&self, output: &Output) -> Result<Option<String>, Error> {
         let identity = self.identity().await?;
         let here = output.location("");
         if let (Some(known), Some(file)) = (&identity.file, self.file())
             && *known != file
         {
-            return Err(
-                self.foreign("was copied or moved; the other file may have paid for its jobs")
-            );
+            let problem = "was copied or moved; the other file may have paid for its jobs";
+            return Ok(Some(problem.to_owned()));
         }
-        let Some(marker) = Marker::read(output).await? else { return Ok(()) };
-        match marker.submissions_of(&identity.id) {
-            None => {
-                Err(self
-                    .foreign(&format!("has paid for no picture at {here}, but another one has")))
-            }
-            Some(marked) if marked > identity.submissions => Err(self.foreign(&format!(
+        let Some(marker) = Marker::read(output).await? else { return Ok(None) };
+        Ok(match marker.submissions_of(&identity.id) {
+            None => Some(format!("has paid for no picture at {here}, but another one has")),
+            Some(marked) if marked > identity.submissions => Some(format!(
                 "has lost submissions: it contains {}, and the marker at {here} knows {marked}",
                 identity.submissions
-            ))),
-            Some(_) => Ok(()),
-        }
+            )),
+            Some(_) => None,
+        })
     }
 
     /// Makes the ledger one that may submit jobs for this output, because a person decided so.
     pub(crate) async fn accept_output(&self, output: &Output) -> Result<(), Error> {
         self.set_file("file IS NOT NULL").await?;
+        self.restore_lost(false).await?;
         let identity = self.identity().await?;
         Marker::write(output, &identity.id, identity.submissions).await
     }
@@ -85,6 +100,12 @@ impl Ledger {
         Marker::write(&marking.output, &identity.id, identity.submissions).await?;
         *marked = Some(identity.submissions);
         Ok(())
+    }
+
+    /// Returns the random id of the ledger.
+    #[cfg(feature = "postgres")]
+    pub(super) async fn id(&self) -> Result<String, Error> {
+        Ok(self.identity().await?.id)
     }
 
     async fn identity(&self) -> Result<Identity, Error> {
@@ -106,14 +127,6 @@ impl Ledger {
             Ok(())
         })
         .await
-    }
-
-    fn foreign(&self, problem: &str) -> Error {
-        let message = format!(
-            "the ledger {} {problem}; nothing was submitted: adopt the output, or pay again",
-            self.name()
-        );
-        Error::new(ErrorKind::Foreign, message)
     }
 
     /// Describes the file of the ledger. A copy has another description, and a file that was

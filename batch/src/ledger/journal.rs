@@ -11,7 +11,7 @@ use super::{
     exactly_one,
     limits::{Admission, LimitReached, Limits, admission},
     ticket::Ticket,
-    workers::lease_lost,
+    workers::{LocalWorker, lease_lost},
 };
 use crate::{Error, ErrorKind, State};
 
@@ -19,21 +19,14 @@ impl Journal for Ledger {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
         let worker =
             Ticket::of(intent).map(|ticket| self.local(ticket.worker).ok_or_else(lease_lost));
-        let written = intent.clone();
         Box::pin(async move {
             let worker = worker.transpose()?;
-            let limits = worker.as_ref().map(|worker| worker.limits);
-            let intend =
-                async move |database: &mut Database| intend(database, &written, limits).await;
-            if let Some(limit) = self.transaction(intend).await? {
-                return Err(JournalError::Refused(limit.into()));
+            self.log_intent(intent).await?;
+            let recorded = self.record_intent(intent, worker).await;
+            if recorded.is_err() {
+                self.log_step(intent.id(), &Step::NotBilled).await;
             }
-            let Some(worker) = worker else { return Ok(()) };
-            if let Err(error) = self.mark(&worker.marking).await {
-                self.advance(intent.id(), &Step::NotBilled).await?;
-                return Err(error.into());
-            }
-            Ok(())
+            recorded
         })
     }
 
@@ -48,11 +41,19 @@ impl Journal for Ledger {
     }
 
     fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
-        let (submission, step) = (submission.to_owned(), step.clone());
         Box::pin(async move {
+            // The log has reserved the space, and the database may be full.
+            if let Step::Accepted(_) | Step::NotBilled = step {
+                self.log_step(submission, step).await;
+            }
+            let (written, taken) = (submission.to_owned(), step.clone());
             let advance =
-                async move |database: &mut Database| advance(database, &submission, &step).await;
-            Ok(self.transaction(advance).await?)
+                async move |database: &mut Database| advance(database, &written, &taken).await;
+            self.transaction(advance).await?;
+            if let Step::Accepted(_) = step {
+                self.log_step(submission, &Step::Settled).await;
+            }
+            Ok(())
         })
     }
 
@@ -73,6 +74,28 @@ impl Journal for Ledger {
             }
             Ok(records)
         })
+    }
+}
+
+impl Ledger {
+    /// Records the intent in the database, and then at the output.
+    async fn record_intent(
+        &self,
+        intent: &Intent,
+        worker: Option<LocalWorker>,
+    ) -> Result<(), JournalError> {
+        let limits = worker.as_ref().map(|worker| worker.limits);
+        let written = intent.clone();
+        let intend = async move |database: &mut Database| intend(database, &written, limits).await;
+        if let Some(limit) = self.transaction(intend).await? {
+            return Err(JournalError::Refused(limit.into()));
+        }
+        let Some(worker) = worker else { return Ok(()) };
+        if let Err(error) = self.mark(&worker.marking).await {
+            self.advance(intent.id(), &Step::NotBilled).await?;
+            return Err(error.into());
+        }
+        Ok(())
     }
 }
 
@@ -268,7 +291,7 @@ async fn complete(database: &mut Database, submission: i64, task: &TaskRef) -> R
     Ok(())
 }
 
-async fn withdraw(database: &mut Database, intent_id: &str) -> Result<(), Error> {
+pub(super) async fn withdraw(database: &mut Database, intent_id: &str) -> Result<(), Error> {
     database.lock().await?;
     let open = match submission(database, intent_id).await? {
         Some(known) if known.state == "withdrawn" => return Ok(()),

@@ -1,5 +1,6 @@
 //! The ledger: a database that contains every job, every submission and every worker.
 
+mod acceptances;
 mod adopt;
 #[cfg(feature = "webhook")]
 mod callbacks;
@@ -26,9 +27,10 @@ use std::{
     collections::HashMap,
     fmt,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+use imagekiln::journal::Directory;
 use tokio::sync::{self, watch};
 
 pub(crate) use self::claims::{Claim, Demand};
@@ -65,6 +67,7 @@ struct Inner {
     workers: Mutex<HashMap<i64, LocalWorker>>,
     /// Changes when this process adds a job or makes one claimable.
     changes: watch::Sender<()>,
+    acceptances: OnceLock<Directory>,
     /// Dropped after the connection.
     source: Source,
 }
@@ -75,6 +78,10 @@ impl Ledger {
     /// - Only the user of the process can read the file (mode 0600).
     /// - Only one process can open the ledger. The file `PATH.lock` is locked while it is open.
     ///   Other processes can still [read](Self::open_read_only) it.
+    /// - The directory `PATH.acceptances` has the acceptance log. Each task is written there before
+    ///   it is written to the ledger, in space that was reserved before the submission was sent. The
+    ///   ledger records tasks of the log that it does not contain when it is opened, or run. If it
+    ///   has lost them, it is [`Foreign`](ErrorKind::Foreign).
     /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
     ///   network filesystems.
     ///
@@ -86,10 +93,14 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
     ///   written by a later version. The file is not changed.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let ledger = Self::with(Source::File(LockedFile::open(path.as_ref())?)).await?;
+        let file = LockedFile::open(path.as_ref())?;
+        let mut acceptances = file.path.clone().into_os_string();
+        acceptances.push(".acceptances");
+        let ledger = Self::with(Source::File(file)).await?;
         // The lock proves that the processes of all earlier workers ended.
         ledger.end_all_workers().await?;
         ledger.note_file().await?;
+        ledger.open_acceptances(acceptances.into()).await?;
         Ok(ledger)
     }
 
@@ -115,6 +126,22 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Adds an acceptance log to a ledger in PostgreSQL, in case the server fails after the service
+    /// accepted a submission, or is restored from a backup. [`open`](Self::open) says what it does;
+    /// a ledger in a file has one already.
+    ///
+    /// `directory` is on a disk of this machine, and can be shared with other processes and ledgers.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the directory cannot be written, or the ledger has an
+    /// acceptance log already.
+    #[cfg(feature = "postgres")]
+    pub async fn with_acceptance_log(self, directory: impl AsRef<Path>) -> Result<Self, Error> {
+        self.open_acceptances(directory.as_ref().join(self.id().await?)).await?;
+        Ok(self)
+    }
+
     async fn with(source: Source) -> Result<Self, Error> {
         let database = source.connect().await.map_err(|error| {
             if error.is::<NoLedger>() {
@@ -133,6 +160,7 @@ impl Ledger {
             database: Arc::new(sync::Mutex::new(Some(database))),
             workers: Mutex::default(),
             changes: watch::Sender::new(()),
+            acceptances: OnceLock::new(),
             source,
         })))
     }

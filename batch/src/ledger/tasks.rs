@@ -1,7 +1,7 @@
 //! Tasks that are known from elsewhere than the response to their submission: from a webhook, or
 //! because a person found them.
 
-use imagekiln::{Client, Task, TaskRef, find_operation};
+use imagekiln::{Client, Task, TaskRef, find_operation, journal::Step};
 
 use super::{
     Ledger,
@@ -77,7 +77,13 @@ impl Ledger {
     ///
     /// Fails with kind [`State`](ErrorKind::State) if the task belongs to another submission.
     pub(crate) async fn adopt(&self, lost: &Lost, task: &TaskRef) -> Result<(), Error> {
-        let (intent_id, task) = (lost.intent_id.clone(), task.clone());
+        self.record_task(&lost.intent_id, task).await?;
+        self.log_step(&lost.intent_id, &Step::Settled).await;
+        Ok(())
+    }
+
+    pub(super) async fn record_task(&self, intent_id: &str, task: &TaskRef) -> Result<(), Error> {
+        let (intent_id, task) = (intent_id.to_owned(), task.clone());
         self.transaction(async move |database| {
             database.lock().await?;
             let other = "SELECT 1 AS found FROM submissions WHERE task_id = $1 AND intent_id <> $2";

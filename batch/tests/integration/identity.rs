@@ -1,11 +1,11 @@
 //! Ledgers that may not know everything that was paid for.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
-use imagekiln_batch::{Error, ErrorKind, Ledger, State};
+use imagekiln_batch::{Error, ErrorKind, State};
 use imagekiln_testbed::Trial;
 
-use crate::support::{Backend, Fixture, MARKER, both, job, jobs, open, sqlite, state};
+use crate::support::{Backend, Fixture, MARKER, both, closed, job, jobs, open, sqlite, state};
 
 pub fn tests() -> Vec<Trial> {
     let files = [
@@ -65,8 +65,9 @@ async fn a_person_can_pay_again(backend: Backend) {
 async fn paid_jobs_are_continued_at_a_foreign_output(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    fixture.simulator.faults().add("spurious-not-found@poll:once").unwrap();
+    fixture.simulator.faults().add("spurious-not-found@poll:always").unwrap();
     fixture.batch(&ledger).jobs([job("paid", "a fox")]).run().await.unwrap();
+    fixture.simulator.faults().clear();
     assert_eq!(state(&ledger, "paid").await, State::Submitted);
     let marker = r#"{"version":1,"ledgers":[{"id":"another","submissions":7}]}"#;
     fs::write(fixture.output().join(MARKER), marker).unwrap();
@@ -102,16 +103,6 @@ async fn changed_pictures_are_not_adopted(backend: Backend) {
     second.add([job("0", "fox 0"), job("1", "another fox")]).await.unwrap();
     assert!(second.adopt_output(fixture.output()).await.unwrap().is_empty());
     assert_eq!(second.report().await.unwrap().count(State::Queued), 2);
-}
-
-/// Closes a ledger, and returns its file, which then contains everything.
-async fn closed(fixture: &Fixture, ledger: Ledger) -> PathBuf {
-    drop(ledger);
-    let file = PathBuf::from(fixture.ledger_name());
-    while file.with_extension("db-wal").exists() {
-        tokio::task::yield_now().await;
-    }
-    file
 }
 
 async fn a_copied_ledger_pays_for_nothing() {

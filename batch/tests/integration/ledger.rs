@@ -1,6 +1,9 @@
 //! The file of a ledger, and the jobs that it accepts.
 
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use imagekiln::types::Gen2Pro;
 use imagekiln_batch::{Error, ErrorKind, Job, Ledger, State};
@@ -52,13 +55,18 @@ async fn only_the_user_can_read_the_files() {
     let (directory, ledger) = new_ledger().await;
     ledger.add([job("fox", "a red fox")]).await.unwrap();
     let mut names = Vec::new();
-    for file in fs::read_dir(directory.path()).unwrap() {
-        let file = file.unwrap();
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
-        names.push(file.file_name().into_string().unwrap());
+    for file in files(directory.path()) {
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file:?}");
+        names.push(file.strip_prefix(directory.path()).unwrap().to_str().unwrap().to_owned());
     }
     names.sort();
-    assert_eq!(names, ["ledger.db", "ledger.db-shm", "ledger.db-wal", "ledger.db.lock"]);
+    let database = ["ledger.db", "ledger.db-shm", "ledger.db-wal"];
+    let log = ["log-1.jsonl", "log-1.lock", "numbers"];
+    let log = log.map(|file| format!("ledger.db.acceptances/{file}"));
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let expected: Vec<_> = database.into_iter().chain(log.iter().map(String::as_str)).collect();
+    assert_eq!(names, [&expected[..], &["ledger.db.lock"]].concat());
 }
 
 async fn a_file_that_is_not_a_ledger_is_not_changed() {
@@ -124,12 +132,18 @@ async fn all_jobs_are_added_or_none(backend: Backend) {
     assert_eq!(ledger.jobs().await.unwrap().len(), 1);
 }
 
+/// The files in a directory and in those below it.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
 async fn secrets_are_not_in_the_ledger() {
     let (directory, ledger) = new_ledger().await;
     let request = Gen2Pro::new("a red fox").webhook_secret("whsec-0123456789");
     ledger.add([Job::new("fox", "fox.jpg", request)]).await.unwrap();
-    for file in fs::read_dir(directory.path()).unwrap() {
-        let bytes = fs::read(file.unwrap().path()).unwrap();
+    for file in files(directory.path()) {
+        let bytes = fs::read(file).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("whsec-0123456789"));
     }
 }

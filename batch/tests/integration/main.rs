@@ -1,5 +1,6 @@
 //! The ledger and the batch over real HTTP, against the simulator, on SQLite and on PostgreSQL.
 
+mod acceptances;
 mod budget;
 mod commits;
 mod examples;
@@ -22,6 +23,7 @@ fn main() {
         return killed::run_child();
     }
     let tests = [
+        acceptances::tests(),
         budget::tests(),
         commits::tests(),
         examples::tests(),

@@ -232,6 +232,16 @@ pub async fn open(name: &str) -> Ledger {
     panic!("the ledger is still open");
 }
 
+/// Closes a ledger, and returns its file, which then contains everything.
+pub async fn closed(fixture: &Fixture, ledger: Ledger) -> PathBuf {
+    drop(ledger);
+    let file = PathBuf::from(fixture.ledger_name());
+    while file.with_extension("db-wal").exists() {
+        tokio::task::yield_now().await;
+    }
+    file
+}
+
 /// A small job with this prompt. Its target is the name with the extension `.jpg`.
 pub fn job(name: &str, prompt: &str) -> Job {
     Job::new(name, format!("{name}.jpg"), Gen2Pro::new(prompt).width(64).height(64))

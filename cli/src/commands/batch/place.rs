@@ -8,6 +8,8 @@ use std::{
 use clap::{Arg, ArgMatches, ValueHint};
 use reqwest::Url;
 
+#[cfg(feature = "postgres")]
+use crate::directory;
 use crate::failure::Failure;
 use imagekiln_batch::{Error, ErrorKind, Ledger};
 
@@ -199,7 +201,12 @@ impl fmt::Debug for ServerUrl {
 
 #[cfg(feature = "postgres")]
 async fn connect(url: &str) -> Result<Ledger, Failure> {
-    Ok(Ledger::connect(url).await?)
+    let ledger = Ledger::connect(url).await?;
+    // Without a home directory, the server alone knows the tasks.
+    match directory::state() {
+        Some(state) => Ok(ledger.with_acceptance_log(state.join("acceptances")).await?),
+        None => Ok(ledger),
+    }
 }
 
 #[cfg(feature = "postgres")]

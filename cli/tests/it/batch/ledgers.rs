@@ -61,10 +61,10 @@ fn a_removed_ledger_pays_again_only_if_a_person_says_so() {
     let prompts = ["a fox", "a wolf"];
     run(&bench, &prompts, &[]).ok();
     std::fs::remove_file(bench.place.path("pictures/.kiln-batch.db")).unwrap();
-    let refused = run(&bench, &[&prompts[..], &["an owl"]].concat(), &[]).fails(1);
+    let refused = run(&bench, &[&prompts[..], &["an owl"]].concat(), &[]).fails(8);
     let pictures = bench.place.path("pictures");
     assert_shown!("foreign", refused.stderr.replace(pictures.to_str().unwrap(), "/PICTURES"));
-    let error = run(&bench, &prompts, &["--json"]).fails(1).error();
+    let error = run(&bench, &prompts, &["--json"]).fails(8).error();
     assert_eq!((&error["kind"], &error["resume"]), (&"foreign".into(), &serde_json::Value::Null));
     assert_eq!(bench.simulator.counts().accepted, 2);
     let adopted = bench.run(&["batch", "adopt", "--output", "pictures"]).ok().text();
