@@ -114,10 +114,7 @@ impl Ledger {
     pub(super) async fn restore_lost(&self, continues: bool) -> Result<Vec<JobStatus>, Error> {
         let mut continued = Vec::new();
         for record in self.take_logged().await? {
-            let name = match continues {
-                true => self.job_of(&record).await?,
-                false => None,
-            };
+            let name = if continues { self.job_of(&record).await? } else { None };
             let restored = Restored::new(&record, name.clone())?;
             let work = async move |database: &mut Database| restored.write(database).await;
             if self.transaction(work).await?

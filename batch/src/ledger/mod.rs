@@ -79,9 +79,9 @@ impl Ledger {
     /// - Only one process can open the ledger. The file `PATH.lock` is locked while it is open.
     ///   Other processes can still [read](Self::open_read_only) it.
     /// - The directory `PATH.acceptances` has the acceptance log. Each task is written there before
-    ///   it is written to the ledger, in space that was reserved before the submission was sent. The
-    ///   ledger records tasks of the log that it does not contain when it is opened, or run. If it
-    ///   has lost them, it is [`Foreign`](ErrorKind::Foreign).
+    ///   it is written to the ledger, in space that was reserved before the submission was sent.
+    ///   When the ledger is opened, and when a batch runs, it records the tasks of the log that it
+    ///   could not record before. A ledger that has lost tasks is [`Foreign`](ErrorKind::Foreign).
     /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
     ///   network filesystems.
     ///
@@ -130,7 +130,7 @@ impl Ledger {
     /// accepted a submission, or is restored from a backup. [`open`](Self::open) says what it does;
     /// a ledger in a file has one already.
     ///
-    /// `directory` is on a disk of this machine, and can be shared with other processes and ledgers.
+    /// `directory` is on a disk of this machine. Other processes and ledgers can share it.
     ///
     /// # Errors
     ///

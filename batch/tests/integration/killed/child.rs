@@ -4,8 +4,9 @@ use std::{
     env, io,
     net::TcpListener,
     os::fd::AsFd as _,
+    path::Path,
     process::{Command, Stdio},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use axum::{
@@ -27,6 +28,7 @@ const SERVICE: &str = "IMAGEKILN_TEST_SERVICE";
 const KEY: &str = "IMAGEKILN_TEST_KEY";
 const JOBS: &str = "IMAGEKILN_TEST_JOBS";
 const MAX_ACTIVE: &str = "IMAGEKILN_TEST_MAX_ACTIVE";
+const CLOCK: &str = "IMAGEKILN_TEST_CLOCK";
 
 /// Short, because the tests wait until it expires. A busy machine must be able to renew it.
 const LEASE: Duration = Duration::from_secs(2);
@@ -47,16 +49,25 @@ pub fn is_child() -> bool {
     env::var_os(LEDGER).is_some()
 }
 
+/// How a worker is started.
+pub struct Start {
+    pub jobs: u64,
+    pub max_active: usize,
+    /// How many seconds the wall clock of the process is ahead.
+    pub ahead: u64,
+}
+
 /// Starts a worker that receives webhooks at the listener.
-pub fn start(fixture: &Fixture, listener: &TcpListener, jobs: u64, max_active: usize) -> Process {
+pub fn start(fixture: &Fixture, listener: &TcpListener, start: &Start) -> Process {
     let mut command = Command::new(env::current_exe().unwrap());
     command
         .env(LEDGER, fixture.ledger_name())
         .env(DIRECTORY, fixture.output())
         .env(SERVICE, fixture.simulator.base_url())
         .env(KEY, fixture.simulator.api_key())
-        .env(JOBS, jobs.to_string())
-        .env(MAX_ACTIVE, max_active.to_string())
+        .env(JOBS, start.jobs.to_string())
+        .env(MAX_ACTIVE, start.max_active.to_string())
+        .env(CLOCK, start.ahead.to_string())
         .stdin(Stdio::from(std::os::fd::OwnedFd::from(listener.try_clone().unwrap())))
         .stdout(Stdio::null());
     Process::start(&mut command)
@@ -67,7 +78,9 @@ pub fn run_child() {
     let variable = |name: &str| env::var(name).unwrap();
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let listener = TcpListener::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
+        let ahead = Duration::from_secs(variable(CLOCK).parse().unwrap());
         let client = Client::builder().api_key(variable(KEY)).base_url(variable(SERVICE));
+        let client = client.wall_clock(move || now_and(ahead));
         let ledger = connect(&variable(LEDGER)).await;
         let batch = Batch::open(client.webhook_secret(SECRET), ledger).unwrap();
         let url = callback_url(&listener);
@@ -85,6 +98,11 @@ pub fn run_child() {
     });
 }
 
+#[expect(clippy::disallowed_methods, reason = "this clock is the one that is injected")]
+fn now_and(ahead: Duration) -> SystemTime {
+    SystemTime::now() + ahead
+}
+
 /// Opens the ledger, even while its server restarts: a supervisor would start the process again.
 async fn connect(name: &str) -> Ledger {
     if !name.starts_with("postgres://") {
@@ -92,11 +110,18 @@ async fn connect(name: &str) -> Ledger {
     }
     for _ in 0..CONNECTIONS {
         match Ledger::connect(name).await {
-            Ok(ledger) => return ledger,
+            Ok(ledger) => return with_acceptance_log(ledger).await,
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
     panic!("could not connect to the ledger");
+}
+
+/// All workers share the directory, as if they ran on one machine.
+async fn with_acceptance_log(ledger: Ledger) -> Ledger {
+    let output = env::var(DIRECTORY).unwrap();
+    let log = Path::new(&output).with_file_name("acceptances");
+    ledger.with_acceptance_log(log).await.unwrap()
 }
 
 fn jobs(count: u64) -> impl Iterator<Item = Job> {

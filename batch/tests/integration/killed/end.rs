@@ -76,6 +76,8 @@ impl Scenario {
         let jobs = ledger.jobs().await.unwrap();
         let saved = jobs_in(&ledger, State::Saved).await;
         let failed = jobs_in(&ledger, State::Failed).await;
+        let given_up: Vec<_> = jobs.iter().filter(|job| is_given_up(job, &billed)).collect();
+        assert!(given_up.is_empty(), "given up without proof: {given_up:?}");
         assert_eq!((jobs.len(), billed.len()), (self.sizes.jobs as usize, jobs.len()));
         assert_eq!(saved.len() + failed.len(), jobs.len(), "{}", ledger.report().await.unwrap());
         for job in &failed {
@@ -94,17 +96,26 @@ impl Scenario {
         assert_eq!(self.fixture.files(), [count, count, 0], "pictures, descriptions, others");
         println!(
             "kill-test {name:<8} {:>5} jobs {:>3} kills {:>3} restarts {count:>5} saved \
-             {found:>3} found by webhooks {:>3} resolved {:>3} failed {:>8.2} credits {:>4} s",
+             {found:>3} found by webhooks {:>3} resolved {:>3} failed {:>3} given up without proof \
+             {:>8.2} credits {:>4} s",
             self.sizes.jobs,
             self.kills,
             self.starts - 1,
             self.resolved,
             failed.len(),
+            given_up.len(),
             self.fixture.charged(),
             self.started_at.elapsed().as_secs(),
         );
         Found { by_workers: found - self.passed_on.min(found) }
     }
+}
+
+/// Whether a job has ended without its picture, although its task is known and the service has the
+/// picture. A person may have given up a job without a task.
+fn is_given_up(job: &JobStatus, billed: &HashMap<String, TaskView>) -> bool {
+    let has_ended = matches!(job.state, State::Failed | State::Moderated | State::Expired);
+    has_ended && job.task_id.is_some() && billed[&job.name].status == "Ready"
 }
 
 async fn jobs_in(ledger: &Ledger, state: State) -> Vec<JobStatus> {

@@ -15,12 +15,14 @@ use crate::support::Fixture;
 
 /// As for a single worker, but without lost responses: the service may still process the task of an
 /// unknown job, which does not count as active. Kills during slow responses lose some.
-const FAULTS: [&str; 8] = [
+const FAULTS: [&str; 10] = [
     "error-before@submission:0.05",
     "rate-limited@submission:0.01",
     "slow-headers@submission=0.2:0.5",
     "html-502@poll:0.1",
+    "spurious-not-found:0.03",
     "truncated:0.1",
+    "early-expiry:0.05",
     "webhook-late=1:0.1",
     "webhook-forged:0.1",
     "webhook-duplicate:0.1",

@@ -17,14 +17,16 @@ use self::scenario::Scenario;
 use crate::support::Backend;
 
 /// What a single worker has to cope with.
-const FAULTS: [&str; 10] = [
+const FAULTS: [&str; 12] = [
     "reply-lost:0.1",
     "error-after:0.05",
     "error-before@submission:0.05",
     "rate-limited@submission:0.01",
     "slow-headers@submission=0.1:0.1",
     "html-502@poll:0.1",
+    "spurious-not-found:0.03",
     "truncated:0.1",
+    "early-expiry:0.05",
     "webhook-late=1:0.1",
     "webhook-forged:0.1",
     "webhook-duplicate:0.1",

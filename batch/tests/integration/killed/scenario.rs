@@ -5,11 +5,19 @@ use std::{net::TcpListener, time::Duration};
 use imagekiln_simulator::{Config, WebhookSettings};
 use tokio::time::Instant;
 
-use super::{child, process::Process, sizes::Sizes};
+use super::{
+    child::{self, Start},
+    process::Process,
+    sizes::Sizes,
+};
 use crate::support::{Backend, Fixture};
 
 /// The longest time between reaching a number of accepted jobs and the kill, in microseconds.
 const LONGEST_DELAY: u64 = 100_000;
+
+/// The longest jump of the wall clock between two processes, in seconds. The proofs that a picture
+/// is gone need ten minutes of this clock, so a longer jump could make one too early.
+const LONGEST_JUMP: u64 = 300;
 
 pub struct Scenario {
     pub fixture: Fixture,
@@ -50,8 +58,12 @@ impl Scenario {
 
     pub fn start(&mut self) -> Process {
         self.starts += 1;
-        let max_active = self.sizes.max_active();
-        child::start(&self.fixture, &self.listener, self.sizes.jobs, max_active)
+        let start = Start {
+            jobs: self.sizes.jobs,
+            max_active: self.sizes.max_active(),
+            ahead: self.random.u64(..LONGEST_JUMP),
+        };
+        child::start(&self.fixture, &self.listener, &start)
     }
 
     pub fn kill(&mut self, process: Process) {
