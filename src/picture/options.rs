@@ -14,11 +14,18 @@ pub struct SaveOptions {
     pub(super) permissions: Option<Permissions>,
     pub(super) follow_symlinks: bool,
     pub(super) overwrite: bool,
+    pub(super) closes_record: bool,
 }
 
 impl Default for SaveOptions {
     fn default() -> Self {
-        Self { check: true, permissions: None, follow_symlinks: true, overwrite: true }
+        Self {
+            check: true,
+            permissions: None,
+            follow_symlinks: true,
+            overwrite: true,
+            closes_record: true,
+        }
     }
 }
 
@@ -56,6 +63,16 @@ impl SaveOptions {
     /// it is created during the download.
     pub fn overwrite(mut self, on: bool) -> Self {
         self.overwrite = on;
+        self
+    }
+
+    /// Sets whether saving closes the record of the submission in the
+    /// [journal](crate::journal). The default is `true`.
+    ///
+    /// If `false`, the file is not the final one, for example because the program still renames it.
+    /// The program applies [`Step::Saved`](crate::journal::Step::Saved) itself.
+    pub fn closes_record(mut self, on: bool) -> Self {
+        self.closes_record = on;
         self
     }
 }

@@ -127,9 +127,11 @@ impl Picture {
         let saved = spans::run_download(&self.task, saving).await?;
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
         metrics::picture_saved(&self.task);
-        // The path is that of this process; the next one may have another working directory.
-        let path = std::path::absolute(&saved.path).unwrap_or_else(|_| saved.path.clone());
-        self.client.note(&self.task, &Step::Saved { path, bytes: saved.bytes }).await;
+        if options.closes_record {
+            // The path is that of this process; the next one may have another working directory.
+            let path = std::path::absolute(&saved.path).unwrap_or_else(|_| saved.path.clone());
+            self.client.note(&self.task, &Step::Saved { path, bytes: saved.bytes }).await;
+        }
         Ok(saved)
     }
 

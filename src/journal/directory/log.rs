@@ -1,7 +1,7 @@
 //! The log of a process: locked, written in place over zeros, flushed, and compacted.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
@@ -23,6 +23,9 @@ const AHEAD: u64 = 64 * 1024;
 
 /// The minimum number of lines for compaction.
 const MIN_LINES: usize = 1_000;
+
+/// How many logs a process leaves alone because they have open records, before it uses one of them.
+const MAX_SPARED: u32 = 8;
 
 /// How often a lock is tried that [`list`] may hold for a moment.
 const LOCK_ATTEMPTS: u32 = 20;
@@ -67,16 +70,15 @@ struct Changed {
 }
 
 impl Log {
-    /// Opens the first log that no process has open, or creates one.
+    /// Opens the first log that no process has open and that has no open records, or creates one.
+    ///
+    /// A process that never asks for open records must not keep others from continuing them.
     pub(super) fn open(directory: &Path, closed: usize) -> io::Result<Self> {
         create_private(directory)?;
         let directory = fs::canonicalize(directory)?;
+        let all = all(&directory)?;
         let (index, lock) = (1..)
-            .find_map(|index| match lock(&directory, index) {
-                Ok(Some(lock)) => Some(Ok((index, lock))),
-                Ok(None) => None,
-                Err(error) => Some(Err(error)),
-            })
+            .find_map(|index| free(&directory, index, &all).transpose())
             .ok_or(io::ErrorKind::QuotaExceeded)??;
         let path = log_path(&directory, index);
         let mut log = Self {
@@ -87,7 +89,7 @@ impl Log {
             content: Content::default(),
             numbers: HashMap::new(),
             next: Numbers::open(&directory)?,
-            floor: highest_number(&directory)?,
+            floor: all.records.last_key_value().map_or(0, |(number, _)| *number),
             closed,
             is_broken: false,
             _lock: lock,
@@ -96,6 +98,11 @@ impl Log {
         };
         log.read()?;
         flush_directory(&log.directory)?;
+        // Another process may have included a record, and closed it.
+        let records = all.records.into_iter();
+        let known = records.filter(|(_, record)| log.numbers.contains_key(record.intent().id()));
+        let known: Vec<_> = known.collect();
+        log.add(known, Vec::new())?;
         log.compact_if_worthwhile()?;
         Ok(log)
     }
@@ -311,9 +318,11 @@ impl Log {
         Ok(())
     }
 
-    /// Adds records of another store.
+    /// Adds records of another store. Later submissions get higher numbers.
     pub(super) fn include(&mut self, records: Vec<(u64, Record)>) -> io::Result<()> {
-        self.add(records, Vec::new())
+        self.add(records, Vec::new())?;
+        let highest = self.content.records.last_key_value().map_or(0, |(number, _)| *number);
+        self.next.give(0, highest).map(drop)
     }
 
     fn add(
@@ -401,36 +410,44 @@ impl Log {
 
 /// Returns the records of all logs, newest first.
 pub(super) fn list(directory: &Path) -> io::Result<Vec<Listed>> {
-    let mut content = Content::default();
-    let mut is_in_use = HashMap::new();
-    // Twice, because a process may move records from a log that is read later to one that was read
-    // before.
-    for _ in 0..2 {
-        for index in indices(directory)? {
-            let is_locked = shared_lock(directory, index)?.is_none();
-            for (number, record) in read_log(directory, index)?.records {
-                if is_locked {
-                    is_in_use.insert(record.intent().id().to_owned(), true);
-                }
-                content.add(number, record);
-            }
+    let mut is_in_use = HashSet::new();
+    for index in indices(directory)? {
+        if shared_lock(directory, index)?.is_none() {
+            let records = read_log(directory, index)?.records;
+            is_in_use.extend(records.values().map(|record| record.intent().id().to_owned()));
         }
     }
-    let listed = content.records.into_iter().rev().map(|(number, record)| Listed {
+    let listed = all(directory)?.records.into_iter().rev().map(|(number, record)| Listed {
         number,
-        is_in_use: is_in_use.contains_key(record.intent().id()),
+        is_in_use: is_in_use.contains(record.intent().id()),
         record,
     });
     Ok(listed.collect())
 }
 
-fn highest_number(directory: &Path) -> io::Result<u64> {
-    let mut highest = 0;
-    for index in indices(directory)? {
-        let content = read_log(directory, index)?;
-        highest = highest.max(content.records.last_key_value().map_or(0, |(number, _)| *number));
+/// Returns the latest state of the records of all logs.
+fn all(directory: &Path) -> io::Result<Content> {
+    let mut content = Content::default();
+    // Twice, because a process may move records from a log that is read later to one that was read
+    // before.
+    for _ in 0..2 {
+        for index in indices(directory)? {
+            for (number, record) in read_log(directory, index)?.records {
+                content.add(number, record);
+            }
+        }
     }
-    Ok(highest)
+    Ok(content)
+}
+
+/// Returns the index and the lock of a log for a new process, or `None` if it should use another
+/// one.
+fn free(directory: &Path, index: u32, all: &Content) -> io::Result<Option<(u32, File)>> {
+    let Some(lock) = lock(directory, index)? else { return Ok(None) };
+    let is_open = |number| all.records.get(number).is_some_and(|one| !one.state().is_closed());
+    let log = read_log(directory, index)?;
+    let is_spared = index <= MAX_SPARED && log.records.keys().any(is_open);
+    Ok((!is_spared).then_some((index, lock)))
 }
 
 fn read_log(directory: &Path, index: u32) -> io::Result<Content> {

@@ -117,7 +117,7 @@ impl Directory {
     }
 
     /// Adds records of another store, or of another process that has the directory open, so that
-    /// this process can change them.
+    /// this process can change them. Submissions that follow get larger numbers.
     ///
     /// # Errors
     ///

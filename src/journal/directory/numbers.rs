@@ -18,7 +18,7 @@ impl Numbers {
         Ok(Self(private().read(true).write(true).create(true).truncate(false).open(path)?))
     }
 
-    /// Returns the first of `count` new numbers, which are larger than `floor`.
+    /// Returns the first of `count` new numbers. They and all later ones are larger than `floor`.
     pub(super) fn give(&mut self, count: u64, floor: u64) -> io::Result<u64> {
         self.0.lock()?;
         let given = self.give_locked(count, floor);
@@ -34,7 +34,7 @@ impl Numbers {
         let last: u64 = text.trim().parse().unwrap_or_default();
         let first = last.max(floor).saturating_add(1);
         self.0.seek(SeekFrom::Start(0))?;
-        self.0.write_all(format!("{:020}\n", first.saturating_add(count - 1)).as_bytes())?;
+        self.0.write_all(format!("{:020}\n", (first - 1).saturating_add(count)).as_bytes())?;
         Ok(first)
     }
 }

@@ -12,7 +12,7 @@ use crate::support::{
     settle,
 };
 use imagekiln::{
-    Client, ErrorKind, TaskRef, Unfinished,
+    Client, ErrorKind, SaveOptions, TaskRef, Unfinished,
     journal::{Directory, Origin, State},
 };
 
@@ -132,6 +132,18 @@ async fn a_submission_in_flight_is_not_unknown() {
     let _ = done(submission).await.unwrap().unwrap();
     assert_eq!(fixture.unfinished(&client).await, ["t1"]);
     settle().await;
+}
+
+#[tokio::test]
+async fn a_picture_under_a_temporary_name_leaves_its_record_open() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
+    let task = client.task(fixture.submit(&client, "t1").await);
+    fixture.service.reply(samples::ready(&fixture.service)).reply(Reply::png(samples::PNG));
+    let options = SaveOptions::default().closes_record(false);
+    let path = fixture.directory.path().join("fox.part");
+    task.wait().await.unwrap().save_with(path, options).await.unwrap();
+    assert_eq!(fixture.unfinished(&client).await, ["t1"]);
 }
 
 #[tokio::test]
