@@ -102,7 +102,10 @@ impl Log {
         let records = all.records.into_iter();
         let known = records.filter(|(_, record)| log.numbers.contains_key(record.intent().id()));
         let known: Vec<_> = known.collect();
-        log.add(known, Vec::new())?;
+        if let Err(error) = log.add(known, Vec::new()) {
+            // The disk may be full. What is left to do costs nothing to find out again.
+            tracing::warn!(%error, "could not bring a log of the journal up to date");
+        }
         log.compact_if_worthwhile()?;
         Ok(log)
     }
@@ -412,7 +415,7 @@ impl Log {
 pub(super) fn list(directory: &Path) -> io::Result<Vec<Listed>> {
     let mut is_in_use = HashSet::new();
     for index in indices(directory)? {
-        if shared_lock(directory, index)?.is_none() {
+        if is_locked(directory, index)? {
             let records = read_log(directory, index)?.records;
             is_in_use.extend(records.values().map(|record| record.intent().id().to_owned()));
         }
@@ -480,14 +483,14 @@ fn log_path(directory: &Path, index: u32) -> PathBuf {
     directory.join(format!("log-{index}.jsonl"))
 }
 
-fn lock_file(directory: &Path, index: u32) -> io::Result<File> {
-    let path = directory.join(format!("log-{index}.lock"));
-    private().write(true).create(true).truncate(false).open(path)
+fn lock_path(directory: &Path, index: u32) -> PathBuf {
+    directory.join(format!("log-{index}.lock"))
 }
 
 /// Returns the lock of a log, or `None` if a process has it.
 fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
-    let file = lock_file(directory, index)?;
+    let path = lock_path(directory, index);
+    let file = private().write(true).create(true).truncate(false).open(path)?;
     for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
@@ -498,12 +501,16 @@ fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Returns a lock that other readers can have at the same time, or `None` if a process writes.
-fn shared_lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
-    let file = lock_file(directory, index)?;
-    match file.try_lock_shared() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
+/// Whether a process has the log. Creates nothing.
+fn is_locked(directory: &Path, index: u32) -> io::Result<bool> {
+    let lock = match File::open(lock_path(directory, index)) {
+        Ok(file) => file.try_lock_shared(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match lock {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(without_locks(&error)),
     }
 }

@@ -155,7 +155,6 @@ async fn an_included_record_keeps_its_number_and_its_latest_state() {
     let second = Directory::open(other.path()).unwrap();
     second.include(vec![(7, record.clone())]).await.unwrap();
     second.advance(record.intent().id(), &Step::Settled).await.unwrap();
-    drop(second);
     let state = |listed: Listed| (listed.number, listed.record.state().clone());
     let states = Directory::list(other.path()).unwrap().into_iter().map(state);
     assert_eq!(states.collect::<Vec<_>>(), [(8, State::Accepted), (7, State::Settled)]);
@@ -164,6 +163,7 @@ async fn an_included_record_keeps_its_number_and_its_latest_state() {
     let again = Directory::open(other.path()).unwrap();
     let states = again.records().await.unwrap().into_iter().map(state);
     assert!(states.collect::<Vec<_>>().contains(&(7, State::Settled)));
+    drop(second);
 }
 
 #[tokio::test]
