@@ -1,6 +1,6 @@
 //! Files that people edit, copy and share.
 
-use imagekiln::recording::Recording;
+use imagekiln::{fuzzing::read_log, recording::Recording};
 use imagekiln_cli::fuzzing;
 
 use crate::exchange::SECRET;
@@ -12,10 +12,32 @@ pub fn recording(data: &[u8]) {
     assert_eq!(serde_json::from_str::<Recording>(&text).expect("a recording"), recording);
 }
 
-/// A submission of the history has the same state after it was written, and is written as before.
+/// A submission of the history, or of an old one, has the same state after it was written, and is
+/// written as before.
 pub fn history(data: &[u8]) {
     let Some((state, text)) = fuzzing::history(data) else { return };
     assert_eq!(fuzzing::history(&text), Some((state, text)));
+}
+
+/// A log has the same records after a compaction. If a write is interrupted anywhere, all complete
+/// lines before it are still read, whether zeros follow or nothing.
+pub fn journal(data: &[u8]) {
+    let read = read_log(data);
+    assert!(read.complete <= data.len());
+    let complete = read_log(&data[..read.complete]);
+    assert_eq!((&complete.records, complete.complete), (&read.records, read.complete));
+    let compacted = &read.compacted;
+    let again = read_log(compacted);
+    assert_eq!((&again.records, again.complete), (&read.records, compacted.len()));
+    assert_eq!(again.compacted, *compacted);
+    let cut = data.len() * 7919 % (compacted.len() + 1);
+    let written = &compacted[..cut];
+    let lines = written.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    for torn in [written.to_vec(), [written, &[0; 8]].concat(), [written, b"\0{}\n"].concat()] {
+        let torn = read_log(&torn);
+        assert_eq!(torn.complete, lines);
+        assert_eq!(torn.records, read.records[..torn.records.len()]);
+    }
 }
 
 /// An error of `config.toml` names a line of it, has no control characters, and does not quote a

@@ -9,7 +9,6 @@ mod exchange;
 mod files;
 mod images;
 mod jobs;
-mod journal;
 mod outputs;
 mod pictures;
 mod requests;
@@ -23,10 +22,9 @@ mod webhook;
 pub use self::{
     contract::contract,
     delivery::{delivery, hosts},
-    files::{config_file, history, recording},
+    files::{config_file, history, journal, recording},
     images::base64_text,
     jobs::job_file,
-    journal::journal,
     outputs::{output, template},
     pictures::{decoded_picture, picture, video},
     requests::stored_request,
