@@ -5,7 +5,7 @@ use std::{env, ffi::OsString, time::Duration};
 use crate::{
     args::globals::Globals,
     failure::{Failure, Remedy},
-    history::{Destination, Origin, Record, Recorder, Store},
+    history::{Destination, Entry, History, Kept},
     output::Output,
     output::reference_json,
     plan::Planned,
@@ -55,16 +55,15 @@ impl Context {
         if flags.is_empty() { self.settings.list(name) } else { flags.to_vec() }
     }
 
-    /// What records submissions in the history. `None` if they are not to be recorded.
-    pub fn recorder(&self, planned: &[Planned]) -> Result<Option<Recorder>, Failure> {
+    /// Opens the history for these submissions. `None` if they are not to be recorded.
+    pub async fn history(&self, planned: &[Planned]) -> Result<Option<History>, Failure> {
         if !self.records()? {
             return Ok(None);
         }
-        let origins = planned.iter().map(|planned| Origin {
-            prompt: planned.prompt().map(str::to_owned),
-            destination: Destination::of(&planned.target),
+        let kept = planned.iter().enumerate().map(|(index, planned)| {
+            Kept::new(planned.prompt(), Destination::of(&planned.target), index)
         });
-        Ok(Some(Recorder::new(Store::locate()?, self.output, origins.collect())))
+        Ok(Some(History::open(self.output, kept.collect()).await?))
     }
 
     /// Whether this command writes to the history. Simulated tasks end with their command.
@@ -87,20 +86,20 @@ impl Context {
         &self,
         mut failure: Failure,
         target: Option<&Target>,
-        record: Option<&Record>,
+        entry: Option<&Entry>,
     ) -> Failure {
-        let record = record.filter(|record| record.is_written());
+        let entry = entry.filter(|entry| entry.record.task().is_some());
         let is_not_found = failure.kind == ErrorKind::TaskNotFound.as_str();
         // An id that is not in the history may be misspelled.
-        if !failure.leaves_a_picture_to_fetch() || is_not_found && record.is_none() {
+        if !failure.leaves_a_picture_to_fetch() || is_not_found && entry.is_none() {
             return failure;
         }
         let Some(task) = failure.task.as_ref() else { return failure };
         if self.globals.simulate {
             return failure.advise("the task disappeared with the in-process simulator");
         }
-        failure.resume_command = Some(self.resume_command(&failure, task, target, record));
-        failure.number = record.map(|record| record.number);
+        failure.resume_command = Some(self.resume_command(&failure, task, target, entry));
+        failure.number = entry.map(|entry| entry.number);
         if let Some(number) = failure.number.filter(|_| is_not_found) {
             return failure.advise(format!(
                 "the service may find it later; `kiln task dismiss @{number}` gives it up"
@@ -117,14 +116,14 @@ impl Context {
         failure: &Failure,
         task: &TaskRef,
         target: Option<&Target>,
-        record: Option<&Record>,
+        entry: Option<&Entry>,
     ) -> String {
-        let reference = match record {
-            Some(record) => format!("@{}", record.number),
+        let reference = match entry {
+            Some(entry) => format!("@{}", entry.number),
             None => short_reference(task),
         };
         let is_known =
-            |target: &&Target| record.is_some_and(|record| record.entry.destination.is_for(target));
+            |target: &&Target| entry.is_some_and(|entry| entry.kept.destination.is_for(target));
         let options = target.filter(|target| !is_known(target)).map(Target::words);
         let options = options.unwrap_or_default();
         let options = match failure.remedy {

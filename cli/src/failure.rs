@@ -125,12 +125,6 @@ impl Failure {
         Self::new(ErrorKind::TaskNotFound.as_str(), Exit::TaskFailed, message)
     }
 
-    /// The task of a submission is not in the history.
-    pub fn not_recorded(number: u64) -> Self {
-        let message = format!("could not add the task of submission @{number} to the history");
-        Self::new("file", Exit::Other, message)
-    }
-
     /// The user interrupted a command whose task is known.
     pub fn interrupted(task: &TaskRef) -> Self {
         let message = format!("interrupted (task {})", one_line(task.id()));

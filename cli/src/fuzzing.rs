@@ -53,11 +53,13 @@ pub fn config(text: &str) -> Result<(), String> {
         .map_err(|failure| report::to_people(&failure).to_string())
 }
 
-/// Reads a submission of the history. Returns its state and its file as it is written again.
+/// Reads a submission of the history, or a file of an earlier version. Returns its state, and its
+/// record as it is written.
 pub fn history(file: &[u8]) -> Option<(&'static str, Vec<u8>)> {
-    let entry: history::Entry = serde_json::from_slice(file).ok()?;
-    entry.destination.target();
-    Some((entry.state(false), serde_json::to_vec(&entry).ok()?))
+    let record = serde_json::from_slice(file).or_else(|_| history::record_of(file)).ok()?;
+    let entry = history::Entry::new(1, record, false);
+    entry.kept.destination.target();
+    Some((entry.state(), serde_json::to_vec(&entry.record).ok()?))
 }
 
 /// The first 100 characters of a text, without control characters.

@@ -9,7 +9,6 @@ use crate::{
     args::request,
     context::Context,
     failure::Failure,
-    history::{End, Record, destination::absolute},
     interrupt::Interrupts,
     output::task_json,
     plan::{Planned, check_targets, plan},
@@ -85,12 +84,13 @@ pub async fn make(
     check_targets(&planned, context.output.json)?;
     let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
     let seeing = seeing.map_err(Failure::before_payment)?;
-    let recorder = context.recorder(&planned)?;
-    let session = Session::recorded(context, recorder).await?;
+    let session = Session::recorded(context, context.history(&planned).await?).await?;
     let interrupts = Interrupts::listen()?;
     match <[Planned; 1]>::try_from(planned) {
         Ok([Planned { request, target, .. }]) => {
-            let task = submit(context, &session, (0, request), &interrupts).await?;
+            let task = submit(context, &session, (0, request), &interrupts).await;
+            let task =
+                task.map_err(|failure| context.with_resume_command(failure, Some(&target), None))?;
             let saved = save(context, &session, (0, &task), &target, &interrupts).await?;
             seeing.present(context, &saved, &task, json!({ "task": task_json(&task) })).await
         }
@@ -106,32 +106,26 @@ pub async fn save(
     target: &Target,
     interrupts: &Interrupts,
 ) -> Result<Saved, Failure> {
-    let mut record = session.take_record(index);
-    let saved = finish(context, task, target, record.as_mut(), interrupts).await;
-    saved.map_err(|failure| context.with_resume_command(failure, Some(target), record.as_ref()))
+    let saved = finish(context, session, task, target, interrupts).await;
+    saved.map_err(|failure| {
+        context.with_resume_command(failure, Some(target), session.submission(index).as_ref())
+    })
 }
 
-/// Waits for the picture, saves it, and records the end in the history.
+/// Waits for the picture, saves it, and records that in the history.
 pub async fn finish(
     context: &Context,
+    session: &Session,
     task: &Task,
     target: &Target,
-    record: Option<&mut Record>,
     interrupts: &Interrupts,
 ) -> Result<Saved, Failure> {
-    let saved = async {
-        let picture = wait(context, task, interrupts).await?;
-        receive(context, target, &picture, interrupts).await
-    };
-    let saved = saved.await;
-    let end = match &saved {
-        Ok(saved) => Some(End::Saved { path: saved.path.as_deref().map(absolute) }),
-        Err(failure) => End::of_failure(failure.kind),
-    };
-    if let (Some(record), Some(end)) = (record, end) {
-        record.end(end);
+    let picture = wait(context, task, interrupts).await?;
+    let saved = receive(context, target, &picture, interrupts).await?;
+    if let Some(history) = &session.history {
+        history.saved(task.reference(), &saved).await;
     }
-    saved
+    Ok(saved)
 }
 
 /// Downloads the picture to its target, unless the user interrupts.

@@ -1,24 +1,23 @@
 //! The client of a command: connected to the service that the settings name, or to an in-process
 //! simulator.
 
-use std::sync::Arc;
-
 use crate::{
     context::Context,
     failure::Failure,
-    history::{Record, Recorder},
+    history::{Entry, History},
     record::Directory,
     retries::Retries,
     settings::names::{DELIVERY_HOSTS, POLLING_HOSTS},
     tls,
 };
-use imagekiln::{Client, ClientBuilder};
+use imagekiln::{Client, ClientBuilder, Error, Request, Task};
 use imagekiln_simulator::{Config, Simulator, StartError};
 
 /// A client, its journal, and its simulator if it runs in this process.
 pub struct Session {
     pub client: Client,
-    recorder: Option<Arc<Recorder>>,
+    /// `None` if nothing is to be recorded.
+    pub history: Option<History>,
     _simulator: Option<Simulator>,
 }
 
@@ -28,26 +27,28 @@ impl Session {
         Self::recorded(context, None).await
     }
 
-    /// Creates the client of a command that submits, which `recorder` adds to the history; nothing
-    /// is sent.
-    pub async fn recorded(context: &Context, recorder: Option<Recorder>) -> Result<Self, Failure> {
+    /// Creates a client whose journal is the history; nothing is sent.
+    pub async fn recorded(context: &Context, history: Option<History>) -> Result<Self, Failure> {
         let (builder, simulator) = client(context).await?;
         let builder = builder.middleware(Retries::new(context.output));
-        let recorder = recorder.map(Arc::new);
-        let builder = match &recorder {
-            Some(recorder) => builder.journal(Arc::clone(recorder)),
+        let builder = match &history {
+            Some(history) => builder.journal(history.journal()),
             None => builder,
         };
-        Ok(Self { client: builder.build()?, recorder, _simulator: simulator })
+        Ok(Self { client: builder.build()?, history, _simulator: simulator })
     }
 
-    pub fn recorder(&self) -> Option<&Recorder> {
-        self.recorder.as_deref()
+    /// Submits the request of a picture of this command.
+    pub async fn submit(&self, index: usize, request: Request) -> Result<Task, Error> {
+        match &self.history {
+            Some(history) => self.client.submit_for(request, history.origin(index)).await,
+            None => self.client.submit(request).await,
+        }
     }
 
-    /// The record of a submission, if there is a history.
-    pub fn take_record(&self, label: usize) -> Option<Record> {
-        self.recorder()?.take(label)
+    /// The last submission for a picture of this command, if there is a history.
+    pub fn submission(&self, index: usize) -> Option<Entry> {
+        self.history.as_ref()?.submission(index)
     }
 }
 

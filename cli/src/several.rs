@@ -91,7 +91,9 @@ async fn picture(
 ) -> (usize, Result<(Task, Saved), Failure>) {
     let outcome = async {
         let submission = (index, planned.request);
-        let task = submit(&context, &session, submission, &interrupts).await?;
+        let task = submit(&context, &session, submission, &interrupts).await;
+        let task = task
+            .map_err(|failure| context.with_resume_command(failure, Some(&planned.target), None))?;
         let saved = save(&context, &session, (index, &task), &planned.target, &interrupts).await?;
         Ok((task, saved))
     };

@@ -7,9 +7,10 @@ use crate::{
     directory::STATE_DIR_VARIABLE,
     failure::{Failure, settle},
     interrupt::Interrupts,
+    sanitize::one_line,
     session::Session,
 };
-use imagekiln::{Billing, Error, Request, Task};
+use imagekiln::{Billing, Error, ErrorKind, Request, Task};
 
 /// Submits a request and reports the task. The task is returned even if the user interrupted in the
 /// meantime; the caller checks [`Interrupts::happened`]. `index` is that of the planned picture.
@@ -20,7 +21,7 @@ pub async fn submit(
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
     let spinner = context.output.spin(format!("submitting to {}", request.operation()));
-    let mut posting = pin!(session.client.submit_for(request, index.to_string()));
+    let mut posting = pin!(session.submit(index, request));
     let outcome = tokio::select! {
         outcome = &mut posting => outcome,
         () = interrupts.first() => {
@@ -56,20 +57,25 @@ fn abandoned(session: &Session, index: usize) -> Failure {
 
 /// Adds what the history has to do with the failure.
 fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
-    let Some(recorder) = session.recorder() else { return failure };
-    if failure.kind == "journal" && failure.task.is_none() {
-        let directory = recorder.directory().display();
+    let Some(history) = &session.history else { return failure };
+    if failure.kind == ErrorKind::Journal.as_str() {
+        let directory = history.path().display();
+        if let Some(task) = &failure.task {
+            let id = one_line(task.id());
+            failure.message = format!("task {id} is paid for, but not recorded in {directory}");
+            return failure.advise("the task continues; its picture can still be saved");
+        }
         failure.message = format!("could not record the submission in {directory}");
         return failure.advise(format!(
             "nothing was sent; set {STATE_DIR_VARIABLE} to another directory, or pass --no-history"
         ));
     }
-    match session.take_record(index).filter(|_| failure.billing_unknown) {
-        Some(record) => {
-            failure.number = Some(record.number);
+    match history.submission(index).filter(|_| failure.billing_unknown) {
+        Some(entry) => {
+            failure.number = Some(entry.number);
             let advice = failure.advice.take().map(|advice| advice + "; ").unwrap_or_default();
             let id = failure.task.as_ref().map(|task| task.id().to_owned());
-            failure.advise(advice + &settle(&[format!("@{}", record.number)], id.as_deref()))
+            failure.advise(advice + &settle(&[format!("@{}", entry.number)], id.as_deref()))
         }
         None => failure,
     }

@@ -5,7 +5,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use crate::{
     context::Context,
     failure::Failure,
-    history::{Store, list},
+    history::{self, list},
 };
 
 pub const NAME: &str = "history";
@@ -35,10 +35,11 @@ pub fn command() -> Command {
 
 pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let limit = matches.get_one::<u32>("limit").copied().unwrap_or(LIMIT) as usize;
-    let lines = list::lines(&Store::locate()?, context.output, limit, |_| true)?;
-    if lines.is_empty() {
+    let mut entries = history::read(Some(context.output))?;
+    entries.truncate(limit);
+    if entries.is_empty() {
         context.output.note("the history is empty");
         return Ok(());
     }
-    list::print(context.output, &lines, "")
+    list::print(context.output, &entries, "")
 }

@@ -1,17 +1,17 @@
 //! `kiln resume`: waits for every unfinished task, and saves its picture to where it was meant to
 //! go.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
 use serde_json::json;
-use tokio::{task::JoinSet, time::sleep};
+use tokio::task::JoinSet;
 
 use crate::{
     context::Context,
     exit::Exit,
     failure::{Failure, Left, settle},
-    history::{Claim, Record, Store, list, unreadable},
+    history::{self, Entry, History, list},
     interrupt::Interrupts,
     make,
     output::reference_json,
@@ -22,11 +22,6 @@ use crate::{
 use imagekiln::Task;
 
 pub const NAME: &str = "resume";
-
-/// How often, and after which pause, a claim is tried again: `kiln history` holds each one for a
-/// moment.
-const ATTEMPTS: usize = 5;
-const PAUSE: Duration = Duration::from_millis(20);
 
 pub fn command() -> Command {
     Command::new(NAME)
@@ -44,20 +39,20 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
             .advise("remove --simulate"));
     }
     let seeing = Seeing::of(context, matches, None)?;
-    let unfinished = claim_all(context).await?;
+    let (history, unfinished) = unfinished(context).await?;
     if unfinished.is_empty() {
         context.output.note("nothing is unfinished");
         return Ok(());
     }
     let all = unfinished.len();
     let (tasks, unknown): (Vec<_>, Vec<_>) =
-        unfinished.into_iter().partition(|record| record.entry.task.is_some());
+        unfinished.into_iter().partition(|entry: &Entry| entry.record.task().is_some());
     let mut outcome = Outcome::default();
     if !tasks.is_empty() {
-        finish_all(context, &seeing, tasks, &mut outcome).await?;
+        finish_all(context, history, &seeing, tasks, &mut outcome).await?;
     }
-    for record in &unknown {
-        outcome.fail(context, record.number, &lost(record));
+    for entry in &unknown {
+        outcome.fail(context, entry.number, &lost(entry));
     }
     let Some(exit) = outcome.exits.first() else { return outcome.problem.map_or(Ok(()), Err) };
     let message = format!("{} of {all} submissions have no picture", outcome.exits.len());
@@ -86,51 +81,40 @@ impl Outcome {
 }
 
 /// The unfinished submissions that no other process works on, oldest first.
-async fn claim_all(context: &Context) -> Result<Vec<Record>, Failure> {
-    let store = Store::locate()?;
-    let lines = list::lines(&store, context.output, usize::MAX, |entry| entry.end.is_none())?;
-    let mut records = Vec::new();
-    for line in lines.into_iter().rev() {
-        let number = line.number;
-        let Some(claim) = claim(&store, number).await? else {
-            context.output.note(&format!("another command is waiting for @{number}"));
-            continue;
-        };
-        // The process that had the claim before may have finished the submission.
-        let Ok(entry) = store.read(number) else { continue };
-        if entry.end.is_none() {
-            let found = (number, entry);
-            records.push(Record::existing(&store, context.output, found, Some(claim)));
-        }
+async fn unfinished(context: &Context) -> Result<(Option<History>, Vec<Entry>), Failure> {
+    let mut entries = history::read(Some(context.output))?;
+    entries.retain(|entry| !entry.is_finished());
+    entries.reverse();
+    let is_left =
+        |number| context.output.note(&format!("another command is waiting for @{number}"));
+    let (in_use, entries): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(|entry| entry.is_in_use);
+    in_use.iter().for_each(|entry| is_left(entry.number));
+    if entries.is_empty() || !context.records()? {
+        return Ok((None, entries));
     }
-    Ok(records)
-}
-
-async fn claim(store: &Store, number: u64) -> Result<Option<Claim>, Failure> {
-    for _ in 1..ATTEMPTS {
-        if let Some(claim) = store.claim(number).map_err(|error| unreadable(store, error))? {
-            return Ok(Some(claim));
-        }
-        sleep(PAUSE).await;
-    }
-    Ok(None)
+    let history = History::open(context.output, Vec::new()).await?;
+    let (entries, others) = history.take_over(entries).await?;
+    others.into_iter().for_each(is_left);
+    Ok((Some(history), entries))
 }
 
 /// Waits for all tasks at once.
 async fn finish_all(
     context: &Context,
+    history: Option<History>,
     seeing: &Seeing,
-    records: Vec<Record>,
+    entries: Vec<Entry>,
     outcome: &mut Outcome,
 ) -> Result<(), Failure> {
-    let session = Session::open(context).await?;
+    let session = Arc::new(Session::recorded(context, history).await?);
     let interrupts = Interrupts::listen()?;
-    let spinner = context.output.spin(format!("tasks to wait for: {}", records.len()));
+    let spinner = context.output.spin(format!("tasks to wait for: {}", entries.len()));
     let mut waits = JoinSet::new();
-    for record in records {
-        let Some(reference) = record.entry.task.clone() else { continue };
-        let task = session.client.task(reference);
-        waits.spawn(finish(context.without_spinner(), task, record, interrupts.clone()));
+    for entry in entries {
+        let Some(task) = session.client.task_of_record(&entry.record) else { continue };
+        let (context, session) = (context.without_spinner(), Arc::clone(&session));
+        waits.spawn(finish(context, session, task, entry, interrupts.clone()));
     }
     while let Some(ended) = waits.join_next().await {
         // The other pictures matter more than the path of one, or a wait that broke.
@@ -153,23 +137,24 @@ async fn finish_all(
 
 async fn finish(
     context: Context,
+    session: Arc<Session>,
     task: Task,
-    mut record: Record,
+    entry: Entry,
     interrupts: Interrupts,
 ) -> (Task, u64, Result<Saved, Failure>) {
-    let target = record.entry.destination.target();
+    let target = entry.kept.destination.target();
     let saved = match target.check(context.output.json) {
-        Ok(()) => make::finish(&context, &task, &target, Some(&mut record), &interrupts).await,
+        Ok(()) => make::finish(&context, &session, &task, &target, &interrupts).await,
         Err(failure) => Err(failure.after_payment(task.reference())),
     };
-    let saved = saved.map_err(|failure| context.with_resume_command(failure, None, Some(&record)));
-    (task, record.number, saved)
+    let saved = saved.map_err(|failure| context.with_resume_command(failure, None, Some(&entry)));
+    (task, entry.number, saved)
 }
 
 /// The report about a submission without a response.
-fn lost(record: &Record) -> Failure {
-    let entry = &record.entry;
-    let (model, time, number) = (entry.intent.operation(), list::time(entry), record.number);
+fn lost(entry: &Entry) -> Failure {
+    let model = entry.record.intent().operation();
+    let (time, number) = (list::time(entry), entry.number);
     let mut failure = Failure::billing_unknown(
         "unknown",
         format!(

@@ -8,7 +8,6 @@ use crate::{
     args::{model, size},
     context::Context,
     failure::Failure,
-    history::Record,
     interrupt::Interrupts,
     make,
     output::{line_on_stdout, task_json},
@@ -50,16 +49,14 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     }
     // After the dry run, because it can create directories.
     check_targets(&planned, context.output.json)?;
-    let recorder = context.recorder(&planned)?;
-    let Some(Planned { request, .. }) = planned.pop() else {
+    let history = context.history(&planned).await?;
+    let Some(Planned { request, target, .. }) = planned.pop() else {
         return Err(Failure::usage("nothing to submit"));
     };
-    let session = Session::recorded(context, recorder).await?;
+    let session = Session::recorded(context, history).await?;
     let interrupts = Interrupts::listen()?;
-    let task = submission::submit(context, &session, (0, request), &interrupts).await?;
-    // Another command may claim the task as soon as it is printed.
-    let mut record = session.take_record(0);
-    record.iter_mut().for_each(Record::release);
+    let task = submission::submit(context, &session, (0, request), &interrupts).await;
+    let task = task.map_err(|failure| context.with_resume_command(failure, Some(&target), None))?;
     if context.globals.simulate {
         context.output.warning(
             "the task disappears with the in-process simulator; use `kiln simulate` to run one \
@@ -77,5 +74,5 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Ok(()) if interrupts.happened() => Failure::interrupted(reference),
         Ok(()) => return Ok(()),
     };
-    Err(context.with_resume_command(failure, None, record.as_ref()))
+    Err(context.with_resume_command(failure, None, session.submission(0).as_ref()))
 }

@@ -10,12 +10,11 @@ use std::time::UNIX_EPOCH;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
-use self::reference::Found;
 use crate::{
     completion::values::{self, Submissions},
     context::Context,
     failure::Failure,
-    history::{Destination, End, Record},
+    history::Entry,
     interrupt::Interrupts,
     make,
     output::reference_json,
@@ -24,7 +23,7 @@ use crate::{
     target::{Known, Target},
     wait::wait,
 };
-use imagekiln::{Task, TaskStatus};
+use imagekiln::{Task, journal::State};
 
 pub const NAME: &str = "task";
 
@@ -75,7 +74,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         .ok_or_else(|| Failure::usage("use `kiln task status`, `wait` or `save`"))?;
     match action {
         "list" => return unfinished::list(context),
-        "dismiss" => return unfinished::dismiss(context, matches),
+        "dismiss" => return unfinished::dismiss(context, matches).await,
         _ if context.globals.simulate => {
             let problem = "an in-process simulator has no tasks of earlier commands";
             return Err(Failure::usage(problem).advise(
@@ -88,37 +87,28 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     }
     let given = matches.get_one::<String>("ref").map(String::as_str).unwrap_or_default();
     let found = reference::find(context, given)?;
-    let session = Session::open(context).await?;
+    let session = found.session(context).await?;
     let task = found.task(&session)?;
-    let Found { record, .. } = found;
     match action {
-        "status" => status(context, &task, record).await,
-        "wait" => wait_for(context, &task, record).await,
-        _ => save(context, &task, record, matches).await,
+        "status" => status(context, &task).await,
+        "wait" => wait_for(context, &task, found.entry()).await,
+        _ => save(context, &session, (&task, found.entry()), matches).await,
     }
 }
 
-async fn status(context: &Context, task: &Task, record: Option<Record>) -> Result<(), Failure> {
+async fn status(context: &Context, task: &Task) -> Result<(), Failure> {
     let update = task.poll().await?;
     let status = update.status();
-    record_end(record, end_of(status));
     context.output.result(
         || format!("{}: {status}", task.id()),
         || json!({ "id": task.id(), "status": status.as_str(), "final": status.is_final() }),
     )
 }
 
-async fn wait_for(context: &Context, task: &Task, record: Option<Record>) -> Result<(), Failure> {
+async fn wait_for(context: &Context, task: &Task, entry: Option<&Entry>) -> Result<(), Failure> {
     let interrupts = Interrupts::listen()?;
-    let picture = match wait(context, task, &interrupts).await {
-        Ok(picture) => picture,
-        Err(failure) => {
-            let end = End::of_failure(failure.kind);
-            let failure = context.with_resume_command(failure, None, record.as_ref());
-            record_end(record, end);
-            return Err(failure);
-        }
-    };
+    let picture = wait(context, task, &interrupts).await;
+    let picture = picture.map_err(|failure| context.with_resume_command(failure, None, entry))?;
     let expires_at =
         picture.expires_at().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
     context.output.result(
@@ -133,54 +123,27 @@ async fn wait_for(context: &Context, task: &Task, record: Option<Record>) -> Res
     )
 }
 
-/// The end that a status means, if there will be no picture.
-fn end_of(status: &TaskStatus) -> Option<End> {
-    match status {
-        TaskStatus::Error => Some(End::Failed),
-        TaskStatus::RequestModerated | TaskStatus::ContentModerated => Some(End::Moderated),
-        _ => None,
-    }
-}
-
-/// Records the end of a task, unless its picture was saved before.
-fn record_end(record: Option<Record>, end: Option<End>) {
-    if let (Some(mut record), Some(end)) = (record, end)
-        && record.entry.end.is_none()
-    {
-        record.end(end);
-    }
-}
-
 async fn save(
     context: &Context,
-    task: &Task,
-    record: Option<Record>,
+    session: &Session,
+    (task, entry): (&Task, Option<&Entry>),
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
     let has_output = matches.contains_id(make::OUTPUT);
-    // The history keeps where the picture was saved first.
-    let mut record = record.filter(|record| !matches!(record.entry.end, Some(End::Saved { .. })));
-    let remembered =
-        record.as_ref().filter(|_| !has_output).and_then(|record| remembered(record, matches));
-    let target = match remembered {
+    let is_saved = |entry: &Entry| matches!(entry.record.state(), State::Saved { .. });
+    let unsaved = entry.filter(|entry| !has_output && !is_saved(entry));
+    let target = match unsaved.and_then(|entry| remembered(entry, matches)) {
         Some(target) => target,
         None => filled(make::target(context, matches)?, task)?,
     };
-    let with_command = |failure, record: Option<&Record>| {
-        context.with_resume_command(failure, Some(&target), record)
-    };
+    let with_command = |failure| context.with_resume_command(failure, Some(&target), entry);
     let seeing = target
         .check(context.output.json)
         .and_then(|()| Seeing::of(context, matches, Some(&target)))
-        .map_err(|failure| {
-            with_command(failure.after_payment(task.reference()), record.as_ref())
-        })?;
-    if let Some(record) = record.as_mut().filter(|_| has_output) {
-        record.redirect(Destination::of(&target));
-    }
+        .map_err(|failure| with_command(failure.after_payment(task.reference())))?;
     let interrupts = Interrupts::listen()?;
-    let saved = make::finish(context, task, &target, record.as_mut(), &interrupts).await;
-    let saved = saved.map_err(|failure| with_command(failure, record.as_ref()))?;
+    let saved = make::finish(context, session, task, &target, &interrupts).await;
+    let saved = saved.map_err(with_command)?;
     let about = json!({ "task": reference_json(task.reference()) });
     seeing.present(context, &saved, task, about).await
 }
@@ -192,8 +155,8 @@ fn filled(target: Target, task: &Task) -> Result<Target, Failure> {
 }
 
 /// The target that the submission of the task named.
-fn remembered(record: &Record, matches: &ArgMatches) -> Option<Target> {
-    let destination = &record.entry.destination;
+fn remembered(entry: &Entry, matches: &ArgMatches) -> Option<Target> {
+    let destination = &entry.kept.destination;
     destination.output()?;
     let target = destination.target();
     let [overwrite, mkdir] = make::flags(matches);

@@ -8,13 +8,13 @@ use clap_complete::engine::{
 
 use crate::{
     args::model,
-    history::{Entry, Store},
+    history::{self, Entry},
     sanitize::printable,
     settings,
 };
 use imagekiln::Operation;
 
-/// How many submissions are read, from the newest. Reading all of them takes too long.
+/// How many submissions are candidates, from the newest.
 const RECENT: usize = 200;
 
 /// The number of characters of a prompt in the help of a submission.
@@ -44,24 +44,20 @@ pub fn submissions(which: Submissions) -> ArgValueCompleter {
 }
 
 fn of_history(which: Submissions, current: &str) -> Vec<CompletionCandidate> {
-    let Ok(store) = Store::locate() else { return Vec::new() };
-    let numbers = store.numbers().unwrap_or_default();
-    let last = numbers.first().copied();
-    // A number narrows down which files are read.
+    let entries = history::read(None).unwrap_or_default();
+    let last = entries.first().map(|entry| entry.number);
     let digits = current.strip_prefix('@').filter(|rest| rest.parse::<u64>().is_ok());
-    let is_typed = |number: &u64| number.to_string().starts_with(digits.unwrap_or_default());
-    let entries = numbers.into_iter().filter(is_typed).take(RECENT);
-    let entries = entries.filter_map(|number| Some((number, store.read(number).ok()?)));
-    let entries = entries.filter(|(_, entry)| match which {
-        Submissions::Any | Submissions::UnfinishedFirst => entry.task.is_some(),
-        Submissions::Unfinished => entry.end.is_none(),
+    let is_typed =
+        |entry: &&Entry| entry.number.to_string().starts_with(digits.unwrap_or_default());
+    let entries = entries.iter().filter(is_typed).filter(|entry| match which {
+        Submissions::Any | Submissions::UnfinishedFirst => entry.record.task().is_some(),
+        Submissions::Unfinished => !entry.is_finished(),
     });
     let mut candidates = Vec::new();
-    for (number, entry) in entries {
-        let is_hidden = matches!(which, Submissions::UnfinishedFirst) && entry.end.is_some();
-        let names = names(number, last, &entry, current);
-        candidates.extend(names.into_iter().map(|name| {
-            CompletionCandidate::new(name).help(Some(describe(&entry).into())).hide(is_hidden)
+    for entry in entries.take(RECENT) {
+        let is_hidden = matches!(which, Submissions::UnfinishedFirst) && entry.is_finished();
+        candidates.extend(names(last, entry, current).into_iter().map(|name| {
+            CompletionCandidate::new(name).help(Some(describe(entry).into())).hide(is_hidden)
         }));
     }
     candidates
@@ -69,20 +65,21 @@ fn of_history(which: Submissions, current: &str) -> Vec<CompletionCandidate> {
 
 /// The names of a submission that begin with `current`. Its id is not among them unless the user
 /// begins to type it.
-fn names(number: u64, last: Option<u64>, entry: &Entry, current: &str) -> Vec<String> {
-    let id = entry.task.as_ref().filter(|_| !current.is_empty()).map(|task| task.id().to_owned());
-    let is_last = last == Some(number);
-    let names = is_last.then(|| "@last".to_owned()).into_iter().chain([format!("@{number}")]);
+fn names(last: Option<u64>, entry: &Entry, current: &str) -> Vec<String> {
+    let id = entry.record.task().filter(|_| !current.is_empty()).map(|task| task.id().to_owned());
+    let is_last = last == Some(entry.number);
+    let names =
+        is_last.then(|| "@last".to_owned()).into_iter().chain([format!("@{}", entry.number)]);
     names.chain(id).filter(|name| name.starts_with(current)).collect()
 }
 
 /// For example `unfinished, gen-2-pro: a red fox in the snow`.
 fn describe(entry: &Entry) -> String {
     let prompt: String =
-        entry.prompt.iter().flat_map(|text| text.chars()).take(PROMPT_LENGTH).collect();
+        entry.kept.prompt.iter().flat_map(|text| text.chars()).take(PROMPT_LENGTH).collect();
     let separator = if prompt.is_empty() { "" } else { ": " };
-    let operation = entry.intent.operation();
-    printable(&format!("{}, {operation}{separator}{prompt}", entry.state(false)))
+    let operation = entry.record.intent().operation();
+    printable(&format!("{}, {operation}{separator}{prompt}", entry.state()))
 }
 
 /// The names of all models.

@@ -28,6 +28,12 @@ impl From<&Path> for StoredPath {
     }
 }
 
+impl Default for StoredPath {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
 impl StoredPath {
     pub fn path(&self) -> &Path {
         match self {
@@ -38,7 +44,7 @@ impl StoredPath {
 }
 
 /// The options of a command that decide where its picture goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Destination {
     /// The working directory of the command.
     directory: StoredPath,
@@ -108,8 +114,8 @@ impl Destination {
 }
 
 /// A path that is valid in other working directories, too.
-pub fn absolute(path: &Path) -> StoredPath {
-    env::current_dir().unwrap_or_default().join(path).as_path().into()
+pub fn absolute(path: &Path) -> PathBuf {
+    env::current_dir().unwrap_or_default().join(path)
 }
 
 /// The path as people would type it: relative, if it is below the working directory.

@@ -1,132 +1,93 @@
-//! What is remembered of a submission.
+//! A submission in the history.
 
-use reqwest::Url;
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::destination::{Destination, StoredPath};
-use crate::json;
-use imagekiln::{TaskRef, journal::Intent};
+use super::destination::Destination;
+use imagekiln::{
+    TaskStatus,
+    journal::{Listed, Record, State},
+};
 
-/// The number of characters of a prompt that are remembered.
+/// The number of characters of a prompt that are kept.
 const PROMPT_LENGTH: usize = 200;
 
-/// A submission: written before it is sent, and again with its task and with its end.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Entry {
-    pub intent: Intent,
+/// The path of pictures that went to standard output.
+pub const STANDARD_OUTPUT: &str = "-";
+
+/// What the history keeps of the command line for a picture.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Kept {
     /// The beginning of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     pub destination: Destination,
-    /// Known once the service has responded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskRef>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<End>,
+    /// The index of the picture among those of the command.
+    #[serde(default)]
+    pub index: usize,
 }
 
-/// Why nothing more is to be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum End {
-    /// The picture was saved. There is no path if it went to standard output.
-    Saved {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<StoredPath>,
-    },
-    Failed,
-    Moderated,
-    /// The picture was not fetched in time.
-    Expired,
-    /// The user wants nothing more of it.
-    Dismissed,
-    /// Written by a later version.
-    #[serde(other)]
-    Other,
+impl Kept {
+    pub fn new(prompt: Option<&str>, destination: Destination, index: usize) -> Self {
+        let prompt = prompt.map(|prompt| prompt.chars().take(PROMPT_LENGTH).collect());
+        Self { prompt, destination, index }
+    }
 }
 
-impl End {
-    /// The end that a failure of this kind means, if the task can't be resumed.
-    pub fn of_failure(kind: &str) -> Option<Self> {
-        match kind {
-            "task_failed" => Some(Self::Failed),
-            "moderated" => Some(Self::Moderated),
-            "expired" => Some(Self::Expired),
-            _ => None,
-        }
+/// A submission with its number.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub number: u64,
+    pub record: Record,
+    pub kept: Kept,
+    /// Whether a process works on it.
+    pub is_in_use: bool,
+}
+
+impl From<Listed> for Entry {
+    fn from(listed: Listed) -> Self {
+        Self::new(listed.number, listed.record, listed.is_in_use)
     }
 }
 
 impl Entry {
-    pub fn new(intent: Intent, prompt: Option<&str>, destination: Destination) -> Self {
-        let prompt = prompt.map(|prompt| prompt.chars().take(PROMPT_LENGTH).collect());
-        Self { intent, prompt, destination, task: None, end: None }
+    pub fn new(number: u64, record: Record, is_in_use: bool) -> Self {
+        let kept = record.intent().context().unwrap_or_default();
+        Self { number, record, kept, is_in_use }
     }
 
-    /// Nothing more is to be done, so the reference needs no signed query.
-    pub fn end(&mut self, end: End) {
-        if let Some(task) = &self.task {
-            self.task = without_signature(task).or_else(|| self.task.clone());
-        }
-        self.end = Some(end);
+    /// The id of the submission.
+    pub fn submission(&self) -> &str {
+        self.record.intent().id()
     }
 
-    /// What became of the submission. `is_claimed`: another process works on it.
-    pub fn state(&self, is_claimed: bool) -> &'static str {
-        match (&self.end, &self.task, is_claimed) {
-            (Some(End::Saved { .. }), ..) => "saved",
-            (Some(End::Failed), ..) => "failed",
-            (Some(End::Moderated), ..) => "moderated",
-            (Some(End::Expired), ..) => "expired",
-            (Some(End::Dismissed), ..) => "dismissed",
-            (Some(End::Other), ..) => "ended",
-            (None, Some(_), true) => "waiting",
-            (None, Some(_), false) => "unfinished",
-            (None, None, true) => "submitting",
-            (None, None, false) => "unknown",
+    pub fn is_finished(&self) -> bool {
+        self.record.state().is_closed()
+    }
+
+    /// Where the picture is, if it was saved to a file.
+    pub fn saved_path(&self) -> Option<&Path> {
+        match self.record.state() {
+            State::Saved { path, .. } if path != Path::new(STANDARD_OUTPUT) => Some(path),
+            _ => None,
         }
     }
-}
 
-/// Removes everything from the query of the polling URL except the id.
-fn without_signature(task: &TaskRef) -> Option<TaskRef> {
-    let mut url = Url::parse(task.polling_url().reveal()).ok()?;
-    let id = url.query_pairs().find(|(name, _)| name == "id").map(|(_, id)| id.into_owned());
-    url.set_query(None);
-    url.set_fragment(None);
-    if let Some(id) = id {
-        url.query_pairs_mut().append_pair("id", &id);
-    }
-    let value = serde_json::to_value(task).ok()?;
-    let polling_url = Value::String(url.into());
-    serde_json::from_value(json::with(value, [("polling_url", polling_url)])).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_finished_entry_has_no_signature() {
-        let kept = |url: &str| {
-            let task = TaskRef::new("a1", url, Some("gen-2-pro".to_owned()));
-            let kept = without_signature(&task).unwrap();
-            assert_eq!((kept.id(), kept.operation()), ("a1", Some("gen-2-pro")));
-            kept.polling_url().reveal().to_owned()
-        };
-        let plain = "https://api.example.com/v1/get_result?id=a1";
-        assert_eq!(kept(plain), plain);
-        assert_eq!(kept(&format!("{plain}&signature=SECRET#SECRET")), plain);
-        assert_eq!(
-            kept("https://api.example.com/results/a1?token=SECRET"),
-            "https://api.example.com/results/a1"
-        );
-    }
-
-    #[test]
-    fn an_end_of_a_later_version_is_an_end() {
-        let end: End = serde_json::from_str(r#"{"kind":"archived","where":"x"}"#).unwrap();
-        assert_eq!(end, End::Other);
+    /// What became of the submission.
+    pub fn state(&self) -> &'static str {
+        use TaskStatus::{ContentModerated, RequestModerated};
+        match (self.record.state(), self.is_in_use) {
+            (State::Unknown, true) => "submitting",
+            (State::Unknown, false) => "unknown",
+            (State::Accepted | State::Ready, true) => "waiting",
+            (State::Accepted | State::Ready, false) => "unfinished",
+            (State::Saved { .. }, _) => "saved",
+            (State::Failed(RequestModerated | ContentModerated), _) => "moderated",
+            (State::Failed(_), _) => "failed",
+            (State::Expired, _) => "expired",
+            (State::Settled, _) => "dismissed",
+            _ => "ended",
+        }
     }
 }

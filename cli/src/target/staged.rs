@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::{PathPersistError, TempPath};
 
-use imagekiln::{Error, FileKind, Picture};
+use imagekiln::{Error, FileKind, Picture, SaveOptions};
 
 /// A picture in the directory in which it belongs. Dropping it deletes the file.
 pub struct Staged {
@@ -20,7 +20,9 @@ pub struct Staged {
 impl Staged {
     /// Downloads the picture to a file that [`temporary`] named.
     pub async fn download(picture: &Picture, file: TempPath) -> Result<Self, Error> {
-        let saved = picture.save(&file).await?;
+        // The record stays open until the file has its own name.
+        let options = SaveOptions::default().closes_record(false);
+        let saved = picture.save_with(&file, options).await?;
         Ok(Self { file, kind: saved.kind, bytes: saved.bytes })
     }
 

@@ -100,7 +100,7 @@ fn json_output_describes_the_picture() {
     let task = json!({
         "id": id, "polling_url": polling_url, "operation": "gen-2-pro", "region": "global",
         "cost": result["task"]["cost"], "submitted_at": result["task"]["submitted_at"],
-        "input_mp": 0.0, "output_mp": 0.0,
+        "submission": result["task"]["submission"], "input_mp": 0.0, "output_mp": 0.0,
     });
     let bytes = bench.place.read("fox.png").len();
     let picture = json!({

@@ -21,6 +21,7 @@ mod keys;
 mod machine;
 mod mistakes;
 mod models;
+mod old_history;
 #[cfg(target_os = "linux")]
 mod opening;
 mod paying;

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::{
     bench::{AGES, Bench, Outcome, Place, kind_of},
     history::history,
-    running::Running,
+    running::{Running, resume_command},
     server::Server,
 };
 
@@ -200,22 +200,110 @@ fn a_simulated_resume_is_refused() {
     assert!(Place::new().run(&["resume", "--simulate"]).fails(2).stderr.contains("--simulate"));
 }
 
-/// The history fails while the response is on its way: the disk is full, for example.
+/// What is written to a removed file is lost, so the command must not say that it is recorded.
 #[test]
-fn a_history_that_fails_after_the_submission_loses_no_picture() {
+fn a_history_that_is_removed_during_a_submission_loses_no_picture() {
     let (place, server) = (Place::new(), Server::new());
     let mut command = place.kiln(&fox(&["--output", "fox.png"]));
-    let mut run = Running::start(server.point(&mut command));
+    let run = Running::start(server.point(&mut command));
     let post = server.next();
     fs::remove_dir_all(place.history()).unwrap();
-    fs::write(place.history(), "").unwrap();
     let url = format!("{}/v1/get_result?id=a1", server.url());
     post.respond(200, &json!({ "id": "a1", "polling_url": url, "cost": 3 }));
-    run.until("warning: could not write the history");
-    run.until("submitted task a1");
-    run.interrupt();
     let (code, _, said) = run.end();
-    assert_eq!(code, 130, "{said}");
-    // The history does not have the task, so the command names all of it.
-    assert!(said.contains(r#"task save '{"id":"a1","#), "{said}");
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("error: task a1 is paid for, but not recorded in "), "{said}");
+    assert!(!said.contains("billing: unknown") && !said.contains("nothing was sent"), "{said}");
+    let command = resume_command(&said);
+    assert!(command.contains(r#"kiln task save '{"id":"a1","#), "{said}");
+    assert!(command.ends_with("--output fox.png"), "{said}");
+}
+
+/// The limit on the size of a file has the effect of a full disk.
+#[test]
+fn a_full_disk_loses_no_picture() {
+    let bench = Bench::new();
+    let words = "generate 'a fox' -n 60 --width 64 --height 64 --output .";
+    let limited =
+        bench.shell(&format!("trap '' XFSZ; ulimit -f 128; kiln {words} --json")).fails(1);
+    let accepted = bench.simulator.counts().accepted;
+    assert!((1..60).contains(&accepted), "{accepted} accepted");
+    assert_eq!(history(&bench).len() as u64, accepted);
+    let failures = limited.events();
+    let failures: Vec<_> = failures.iter().filter(|event| event["event"] == "not_saved").collect();
+    assert!(!failures.is_empty());
+    for failure in failures {
+        let advice = failure["advice"].as_str().unwrap();
+        assert!(failure["task"].is_null() && advice.contains("nothing was sent"), "{failure}");
+    }
+    bench.run(&["resume"]).ok();
+    assert!(history(&bench).iter().all(|line| line["state"] == "saved"));
+    assert_eq!(bench.simulator.counts().accepted, accepted);
+}
+
+#[test]
+fn a_picture_that_did_not_get_its_name_is_unfinished() {
+    let bench = Bench::new();
+    bench.place.write("a-fox", "a file");
+    let failed = bench.run(&fox(&["--output", "{slug}/fox.{ext}"])).fails(1);
+    assert!(failed.stderr.contains("task save @1"), "{}", failed.stderr);
+    assert_eq!(bench.place.files(), ["a-fox"]);
+    assert_eq!(history(&bench)[0]["state"], "unfinished");
+    fs::remove_file(bench.place.path("a-fox")).unwrap();
+    assert_eq!(bench.run(&["resume"]).ok().text(), "a-fox/fox.jpg\n");
+    assert_charged_once(&bench);
+}
+
+/// The log of the stopped process has an earlier state of the submission.
+#[test]
+fn a_task_that_another_command_waits_for_can_be_saved() {
+    let (bench, run) = waiting("fox.png");
+    run.signal("-STOP");
+    bench.simulator.clock().advance(AGES);
+    assert!(bench.run(&["task", "status", "@1"]).ok().text().ends_with(": Ready\n"));
+    assert_eq!(history(&bench)[0]["state"], "waiting");
+    assert_eq!(bench.run(&["task", "save", "@1"]).ok().text(), "fox.png\n");
+    assert_eq!(history(&bench)[0]["state"], "saved");
+    kill(run);
+    assert_eq!(history(&bench)[0]["state"], "saved");
+    assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
+    // The next command uses this log.
+    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
+    assert_eq!(states, ["unfinished", "saved"]);
+    assert_eq!(bench.simulator.counts().delivered, 1);
+}
+
+/// The log of the command that submitted the task has it, too, and nobody uses that log.
+#[test]
+fn a_task_that_is_being_saved_is_left_to_its_command() {
+    let bench = Bench::ready_after(AGES);
+    bench.simulator.clock().set_speed(0.0);
+    let words = ["--width", "64", "--height", "64", "--prompt", "a fox", "--output", "fox.png"];
+    bench.run(&[&["submit", "gen-2-pro"], &words[..]].concat()).ok();
+    let mut run = Running::start(&mut bench.kiln(&["-vv", "task", "save", "@1"]));
+    run.until("polled");
+    let resumed = bench.run(&["resume", "--deadline", "5"]).ok();
+    assert_eq!(resumed.stderr, "another command is waiting for @1\nnothing is unfinished\n");
+    bench.simulator.clock().advance(AGES);
+    assert_eq!(run.end().0, 0);
+    assert_eq!(
+        (bench.place.files(), bench.simulator.counts().delivered),
+        (vec!["fox.png".into()], 1)
+    );
+}
+
+/// A command that runs for long leaves what others have begun.
+#[test]
+fn a_command_does_not_keep_others_from_resuming_what_it_did_not_submit() {
+    let (bench, first) = waiting("first.png");
+    kill(first);
+    let mut second = Running::start(&mut bench.kiln(&fox(&["--output", "second.png"])));
+    second.until("submitted task");
+    second.signal("-STOP");
+    bench.simulator.clock().advance(AGES);
+    let resumed = bench.run(&["resume"]).ok();
+    assert_eq!(resumed.text(), "first.png\n");
+    assert!(resumed.stderr.contains("another command is waiting for @2"), "{}", resumed.stderr);
+    kill(second);
 }

@@ -19,7 +19,8 @@ fn submit_prints_the_task_on_one_line() {
         let polling_url = format!("{}/v1/get_result?id={id}", bench.simulator.base_url());
         let expected = json!({
             "id": id, "polling_url": polling_url, "operation": "gen-2-pro", "region": "global",
-            "cost": 3.0, "submitted_at": task["submitted_at"], "input_mp": 0.0, "output_mp": 0.0,
+            "cost": 3.0, "submitted_at": task["submitted_at"],
+            "submission": task["submission"], "input_mp": 0.0, "output_mp": 0.0,
         });
         assert_eq!(task, expected);
     }

@@ -31,7 +31,7 @@ pub fn settings(settings: &Settings) -> Check {
 pub fn directories(settings: &Settings) -> Vec<Check> {
     let stored = settings.stored().ok();
     let config = settings.directory().map(Path::to_owned);
-    let state = history::place::directory();
+    let state = history::directory();
     let keys = stored.as_ref().map(Stored::file);
     let private = keys.iter().flat_map(|key| [key.parent().unwrap_or(key), key]);
     let private: Vec<&Path> = private.collect();

@@ -9,7 +9,7 @@ use std::{
 use crate::{
     context::Context,
     failure::{Failure, settle},
-    history::{Entry, Record, Store, find},
+    history::{self, Entry, History, find},
     json,
     session::Session,
 };
@@ -22,58 +22,71 @@ const WHAT_TO_PASS: &str = "pass a file with the output of `kiln submit`, `-` fo
 enum Named {
     Whole(TaskRef),
     Id(String),
-    Recorded(u64, Box<Entry>),
+    Recorded(Box<Entry>),
 }
 
-/// A task and its record, if the history has one that this command may change.
+/// A task and its submission, if the history has it.
 pub struct Found {
     reference: Result<TaskRef, String>,
-    pub record: Option<Record>,
+    entry: Option<Entry>,
 }
 
 impl Found {
+    /// Opens the history, if this command is to record what becomes of the task.
+    pub async fn session(&self, context: &Context) -> Result<Session, Failure> {
+        let history = match self.entry() {
+            Some(entry) if context.records()? => {
+                let history = History::open(context.output, Vec::new()).await?;
+                // Another command may wait for the same task. Both may save it.
+                history.include(entry).await?;
+                Some(history)
+            }
+            _ => None,
+        };
+        Session::recorded(context, history).await
+    }
+
     pub fn task(&self, session: &Session) -> Result<Task, Failure> {
-        Ok(match &self.reference {
-            Ok(reference) => session.client.task(reference.clone()),
-            Err(id) => session.client.task_in(Region::Global, id)?,
+        let reference = match &self.reference {
+            Ok(reference) => reference.clone(),
+            Err(id) => return Ok(session.client.task_in(Region::Global, id)?),
+        };
+        let Some(entry) = &self.entry else { return Ok(session.client.task(reference)) };
+        let task = session.client.task(reference.of_submission(entry.submission()));
+        Ok(match entry.record.ready_at() {
+            Some(at) => task.ready_since(at),
+            None => task,
         })
+    }
+
+    pub fn entry(&self) -> Option<&Entry> {
+        self.entry.as_ref()
     }
 }
 
 /// Finds the task. Nothing is sent.
 pub fn find(context: &Context, given: &str) -> Result<Found, Failure> {
-    let store = Store::locate();
-    let named = match find_by_number(store.as_ref().ok(), given)? {
-        Some(named) => named,
-        None => read(store.as_ref().ok(), given)?,
+    let entries = match history::read(Some(context.output)) {
+        // A task that is named in another way can be polled without the history.
+        Err(_) if !given.starts_with('@') => Vec::new(),
+        entries => entries?,
     };
-    let by_id = |id: &str| find::by_id(store.as_ref().ok()?, id);
-    let (reference, recorded) = match named {
-        Named::Recorded(number, entry) => {
-            let reference = entry.task.clone().ok_or_else(|| without_task(number))?;
-            (Ok(reference), Some((number, *entry)))
+    let named = match find::by_number(&entries, given)? {
+        Some(entry) => Named::Recorded(Box::new(entry)),
+        None => read(&entries, given)?,
+    };
+    Ok(match named {
+        Named::Recorded(entry) => {
+            let task = entry.record.task().cloned();
+            let reference = task.ok_or_else(|| without_task(entry.number))?;
+            Found { reference: Ok(reference), entry: Some(*entry) }
         }
         Named::Whole(reference) => {
-            let recorded = by_id(reference.id());
-            (Ok(reference), recorded)
+            let entry = find::by_task(&entries, &reference);
+            Found { reference: Ok(reference), entry }
         }
-        Named::Id(id) => (Err(id), None),
-    };
-    let record = match (&store, recorded) {
-        (Ok(store), Some((number, entry))) if context.records()? => {
-            // Without a claim, another command waits for the same task. Both may save it.
-            let claim = store.claim(number).ok().flatten();
-            Some(Record::existing(store, context.output, (number, entry), claim))
-        }
-        _ => None,
-    };
-    Ok(Found { reference, record })
-}
-
-fn find_by_number(store: Option<&Store>, given: &str) -> Result<Option<Named>, Failure> {
-    let Some(store) = store else { return Ok(None) };
-    let found = find::by_number(store, given)?;
-    Ok(found.map(|(number, entry)| Named::Recorded(number, Box::new(entry))))
+        Named::Id(id) => Found { reference: Err(id), entry: None },
+    })
 }
 
 fn without_task(number: u64) -> Failure {
@@ -82,7 +95,7 @@ fn without_task(number: u64) -> Failure {
     Failure::usage(problem).advise(format!("check your usage with the service: {settled}"))
 }
 
-fn read(store: Option<&Store>, given: &str) -> Result<Named, Failure> {
+fn read(entries: &[Entry], given: &str) -> Result<Named, Failure> {
     let text = match given {
         blank if blank.trim().is_empty() => {
             return Err(Failure::usage("the task is empty").advise(WHAT_TO_PASS));
@@ -100,13 +113,13 @@ fn read(store: Option<&Store>, given: &str) -> Result<Named, Failure> {
             .map_err(|error| {
                 Failure::file(format!("could not read {path}"), error).advise(WHAT_TO_PASS)
             })?,
-        id => return by_id(store, id),
+        id => return by_id(entries, id),
     };
     let text = text.trim();
     match serde_json::from_str(text) {
         Ok(reference) => Ok(Named::Whole(reference)),
         // A file or a pipe may also contain a bare id.
-        Err(_) if is_bare_id(text) => by_id(store, text),
+        Err(_) if is_bare_id(text) => by_id(entries, text),
         Err(error) => {
             let problem = format!("could not parse the task: {}", json::without_value(&error));
             Err(Failure::usage(problem).advise(WHAT_TO_PASS))
@@ -115,10 +128,9 @@ fn read(store: Option<&Store>, given: &str) -> Result<Named, Failure> {
 }
 
 /// An id that the history does not have is polled at the base URL.
-fn by_id(store: Option<&Store>, id: &str) -> Result<Named, Failure> {
-    let found = store.map(|store| find::by_prefix(store, id)).transpose()?.flatten();
-    Ok(match found {
-        Some((number, entry)) => Named::Recorded(number, Box::new(entry)),
+fn by_id(entries: &[Entry], id: &str) -> Result<Named, Failure> {
+    Ok(match find::by_prefix(entries, id)? {
+        Some(entry) => Named::Recorded(Box::new(entry)),
         None => Named::Id(id.to_owned()),
     })
 }

@@ -3,16 +3,16 @@
 use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
 
-use super::{end_of, record_end, unfinished};
+use super::unfinished;
 use crate::{
     completion::values::{self, Submissions},
     context::Context,
     failure::Failure,
-    history::{Record, Store, find},
+    history::{self, Entry, History},
     sanitize::one_line,
     session::Session,
 };
-use imagekiln::{Region, Task, TaskStatus, find_operation};
+use imagekiln::ErrorKind;
 
 pub const NAME: &str = "resolve";
 
@@ -41,31 +41,31 @@ pub fn command() -> Command {
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let text = |name| matches.get_one::<String>(name).map(|text| text.trim()).unwrap_or_default();
     let (given, id) = (text("ref"), text(ID));
-    let store = Store::locate()?;
-    let mut record = unknown(context, &store, given)?;
-    let number = record.number;
+    let entries = history::read(Some(context.output))?;
+    let entry = unknown(&entries, given)?;
+    let number = entry.number;
     if id.is_empty() {
         return Err(Failure::usage("the id is empty").advise("pass the id of the task"));
     }
-    if let Some((other, _)) = find::by_id(&store, id) {
+    let has_task = |entry: &&Entry| entry.record.task().is_some_and(|task| task.id() == id);
+    if let Some(Entry { number: other, .. }) = entries.iter().find(has_task) {
         return Err(Failure::usage(format!("submission @{other} has the task {}", one_line(id)))
             .advise(format!("nothing was changed; pass the id of the task of @{number}")));
     }
-    let task = found(&Session::open(context).await?, &record, id)?;
-    let update = task.poll().await?;
+    let history = History::open(context.output, Vec::new()).await?;
+    history.include(&entry).await?;
+    let session = Session::recorded(context, Some(history)).await?;
+    let adopted = session.client.adopt(&entry.record, id).await;
     let id = one_line(id);
-    if *update.status() == TaskStatus::TaskNotFound {
-        return Err(Failure::unknown_task(&id).advise(format!(
+    let task = adopted.map_err(|error| match error.kind() {
+        ErrorKind::TaskNotFound => Failure::unknown_task(&id).advise(format!(
             "nothing was changed; check the id and the profile, or run `kiln task dismiss \
              @{number}`"
-        )));
-    }
-    record.accept(task.reference());
-    if !record.is_written() {
-        let failure = Failure::not_recorded(number).about(task.reference());
-        return Err(context.with_resume_command(failure, None, Some(&record)));
-    }
-    record_end(Some(record), end_of(update.status()));
+        )),
+        _ => Failure::from(error),
+    })?;
+    // Records a final status, too.
+    let update = task.poll().await?;
     let status = one_line(update.status().as_str());
     context.output.result(
         || {
@@ -78,24 +78,15 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 }
 
 /// The submission, which must have no task.
-fn unknown(context: &Context, store: &Store, given: &str) -> Result<Record, Failure> {
-    let record = unfinished::unfinished(context, store, given)?;
-    match &record.entry.task {
-        None => Ok(record),
+fn unknown(entries: &[Entry], given: &str) -> Result<Entry, Failure> {
+    let entry = unfinished::unfinished(entries, given)?;
+    match entry.record.task() {
+        None => Ok(entry),
         Some(task) => {
-            let (number, id) = (record.number, one_line(task.id()));
+            let (number, id) = (entry.number, one_line(task.id()));
             Err(Failure::usage(format!("submission @{number} has a task: {id}")).advise(format!(
                 "nothing was changed; `kiln task save @{number}` saves its picture"
             )))
         }
     }
-}
-
-/// The task with this id, as a task of the submission's model.
-fn found(session: &Session, record: &Record, id: &str) -> Result<Task, Failure> {
-    let client = &session.client;
-    Ok(match find_operation(record.entry.intent.operation()) {
-        Some(operation) => client.task_by_id(operation, id)?,
-        None => client.task_in(Region::Global, id)?,
-    })
 }

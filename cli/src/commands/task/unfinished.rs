@@ -5,19 +5,19 @@ use clap::ArgMatches;
 use crate::{
     context::Context,
     failure::Failure,
-    history::{End, Entry, Record, Store, find, list},
+    history::{self, Entry, History, find, list},
     sanitize::one_line,
 };
 
 /// Prints the unfinished submissions.
 pub fn list(context: &Context) -> Result<(), Failure> {
-    let is_unfinished = |entry: &Entry| entry.end.is_none();
-    let lines = list::lines(&Store::locate()?, context.output, usize::MAX, is_unfinished)?;
-    if lines.is_empty() {
+    let mut entries = history::read(Some(context.output))?;
+    entries.retain(|entry| !entry.is_finished());
+    if entries.is_empty() {
         context.output.note("nothing is unfinished");
         return Ok(());
     }
-    let has = |state| lines.iter().any(|line| line.state == state);
+    let has = |state| entries.iter().any(|entry| entry.state() == state);
     let mut hints = Vec::new();
     if has("unfinished") {
         hints.push("`kiln resume` waits for the unfinished tasks and saves their pictures");
@@ -29,39 +29,44 @@ pub fn list(context: &Context) -> Result<(), Failure> {
              dismiss @NUMBER",
         );
     }
-    list::print(context.output, &lines, &hints.join("\n"))
+    list::print(context.output, &entries, &hints.join("\n"))
 }
 
 /// Marks submissions as dismissed, all of them or none.
-pub fn dismiss(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let store = Store::locate()?;
+pub async fn dismiss(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let entries = history::read(Some(context.output))?;
     let given = matches.get_many::<String>("ref").into_iter().flatten();
-    let records = given.map(|given| unfinished(context, &store, given));
-    for mut record in records.collect::<Result<Vec<_>, _>>()? {
-        record.end(End::Dismissed);
+    let found: Vec<Entry> =
+        given.map(|given| unfinished(&entries, given)).collect::<Result<_, _>>()?;
+    let history = History::open(context.output, Vec::new()).await?;
+    for entry in &found {
+        history.include(entry).await?;
+    }
+    for entry in &found {
+        history.dismiss(entry).await?;
     }
     Ok(())
 }
 
-pub fn unfinished(context: &Context, store: &Store, given: &str) -> Result<Record, Failure> {
-    let found = match find::by_number(store, given)? {
+pub fn unfinished(entries: &[Entry], given: &str) -> Result<Entry, Failure> {
+    let found = match find::by_number(entries, given)? {
         Some(found) => Some(found),
-        None => find::by_prefix(store, given)?,
+        None => find::by_prefix(entries, given)?,
     };
-    let (number, entry) = found.ok_or_else(|| {
+    let entry = found.ok_or_else(|| {
         Failure::usage(format!("the history has no task {}", one_line(given)))
             .advise("`kiln task list` lists the unfinished submissions")
     })?;
-    if entry.end.is_some() {
-        let problem = format!("submission @{number} is finished: {}", entry.state(false));
+    let number = entry.number;
+    if entry.is_finished() {
+        let problem = format!("submission @{number} is finished: {}", entry.state());
         return Err(
             Failure::usage(problem).advise("`kiln task list` lists the unfinished submissions")
         );
     }
-    let claim = store.claim(number).map_err(|error| find::unreadable(store, error))?;
-    let claim = claim.ok_or_else(|| {
-        Failure::usage(format!("another command is waiting for @{number}"))
-            .advise("stop that command first")
-    })?;
-    Ok(Record::existing(store, context.output, (number, entry), Some(claim)))
+    if entry.is_in_use {
+        return Err(Failure::usage(format!("another command is waiting for @{number}"))
+            .advise("stop that command first"));
+    }
+    Ok(entry)
 }

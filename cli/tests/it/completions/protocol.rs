@@ -74,7 +74,7 @@ fn completion_writes_nothing_and_sends_nothing_and_shows_no_secrets() {
     let submit = ["submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
     bench.run(&submit).ok();
     bench.place.run_with_stdin(&["login"], b"sk-stored\n").ok();
-    let polling_url = std::fs::read_to_string(bench.place.history().join("1.json")).unwrap();
+    let polling_url = std::fs::read_to_string(bench.place.history().join("log-1.jsonl")).unwrap();
     assert!(polling_url.contains("polling_url"), "{polling_url}");
     let files = || {
         let files = std::fs::read_dir(bench.place.history()).unwrap();
@@ -82,7 +82,7 @@ fn completion_writes_nothing_and_sends_nothing_and_shows_no_secrets() {
         names.sort();
         names
     };
-    std::fs::remove_file(bench.place.history().join("1.lock")).unwrap();
+    std::fs::remove_file(bench.place.history().join("log-1.lock")).unwrap();
     let (before, requests) = (files(), bench.simulator.requests().len());
     for words in [
         &["task", "save", ""][..],

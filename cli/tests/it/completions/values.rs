@@ -31,7 +31,7 @@ fn submissions_are_offered_by_number_with_what_became_of_them() {
     assert_eq!(offered(place, &["task", "wait", "task."]), ["task.json"]);
     // A damaged file hides no other.
     std::fs::write(place.history().join("4.json"), "damaged").unwrap();
-    assert_eq!(offered(place, &["task", "save", ""]), ["@3", "@2"]);
+    assert_eq!(offered(place, &["task", "save", ""]), ["@last", "@3", "@2"]);
 }
 
 #[test]
