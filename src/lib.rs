@@ -107,7 +107,7 @@ pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
 pub use self::generated::types;
 #[doc(inline)]
 pub use self::generated::types::OutputFormat;
-pub use self::picture::{DELIVERY_VALIDITY, Picture, PictureStream, SaveOptions, Saved};
+pub use self::picture::{Picture, PictureStream, SaveOptions, Saved};
 pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     Preview, REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
@@ -115,6 +115,6 @@ pub use self::settings::{
 pub use self::task::{Answer, Task, Unfinished, Update, Updates, WaitOptions};
 pub use self::transport::retry::RetryPolicy;
 pub use self::values::{
-    Address, AspectRatio, AspectRatioError, Extra, FileKind, ImageInput, ImageSource,
-    ImageUrlError, Location, Region, TaskRef, TaskStatus, Violation, WebhookSecret,
+    Address, AspectRatio, AspectRatioError, DELIVERY_VALIDITY, Extra, FileKind, ImageInput,
+    ImageSource, ImageUrlError, Location, Region, TaskRef, TaskStatus, Violation, WebhookSecret,
 };

@@ -20,8 +20,8 @@ pub enum State {
     Failed,
     /// Moderation stopped the task.
     Moderated,
-    /// The delivery host refused a URL that a poll had returned ten minutes or more after the picture
-    /// was first ready.
+    /// The delivery host refused a URL that a poll had returned ten minutes or more after the
+    /// picture was first ready.
     Expired,
     /// The service may have accepted the submission. The job is not submitted again until a person
     /// [resolves](crate::Ledger::resolve) it.

@@ -53,10 +53,10 @@ impl Journal for Mortal {
     }
 
     fn permit(&self, _: &Intent) -> Result<(), JournalError> {
-        match self.is_dead() {
-            true => Err(JournalError::Refused("the process is dead".into())),
-            false => Ok(()),
+        if self.is_dead() {
+            return Err(JournalError::Refused("the process is dead".into()));
         }
+        Ok(())
     }
 
     fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {

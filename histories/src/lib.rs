@@ -55,9 +55,10 @@ pub fn live(seed: u64) -> Result<Totals, Broken> {
     let runtime = runtime.map_err(|error| broken(seed, Vec::new(), error.into()))?;
     runtime.block_on(async {
         let mut world = World::new(seed).await.map_err(|error| broken(seed, Vec::new(), error))?;
-        let lived = match world.random.bool() {
-            true => program::live(&mut world).await,
-            false => batch::live(&mut world).await,
+        let lived = if world.random.bool() {
+            program::live(&mut world).await
+        } else {
+            batch::live(&mut world).await
         };
         let totals = world.totals;
         lived.map(|()| totals).map_err(|error| broken(seed, world.story, error))

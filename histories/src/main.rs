@@ -69,9 +69,10 @@ fn next_seed(record: &PathBuf) -> Result<u64> {
 
 fn write(record: &PathBuf, from: u64, totals: &Totals, broken: usize) -> Result<()> {
     let Totals { histories, runs, killed, charged, saved, given_up, decisions } = totals;
-    let line = format!(
-        "{from}\t{histories}\t{broken}\t{runs}\t{killed}\t{charged}\t{saved}\t{given_up}\t{decisions}\n"
-    );
+    let broken = broken as u64;
+    let numbers =
+        [from, *histories, broken, *runs, *killed, *charged, *saved, *given_up, *decisions];
+    let line = numbers.map(|number| number.to_string()).join("\t") + "\n";
     OpenOptions::new().append(true).open(record)?.write_all(line.as_bytes())?;
     Ok(())
 }

@@ -107,7 +107,7 @@ pub(crate) struct World {
     had_jump: bool,
 }
 
-/// Why there is no picture, as a record says.
+/// Why a picture is given up, as a record says.
 #[derive(Debug, PartialEq)]
 pub(crate) enum End {
     Failed,
@@ -216,8 +216,8 @@ impl World {
         self.simulator.tasks().into_iter().filter(is_for).collect()
     }
 
-    /// Fails if a picture was given up without a proof. Only a clock that jumps may make ten minutes
-    /// shorter.
+    /// Fails if a picture was given up without a proof. Only a clock that jumps may shorten ten
+    /// minutes.
     pub(crate) fn expect_proof(&self, wanted: &Wanted, end: &End) -> Result<()> {
         let name = &wanted.name;
         let now = self.simulator.clock().now();

@@ -161,7 +161,8 @@ impl Client {
         Ok(self.of(self.inner.task_in(region, id)?))
     }
 
-    /// Returns the submissions in the journal that are not finished, oldest first, as [`crate::Client::resume`].
+    /// Returns the submissions in the journal that are not finished, oldest first, as
+    /// [`crate::Client::resume`].
     ///
     /// # Errors
     ///

@@ -132,7 +132,7 @@ pub enum State {
         /// The size of the file in bytes.
         bytes: u64,
     },
-    /// A poll returned this failure: there is no picture.
+    /// A poll returned this failure: there will be no picture.
     Failed(TaskStatus),
     /// The delivery host refused a URL that the service signed after the validity of the first one
     /// had ended: the picture is gone.

@@ -7,7 +7,6 @@ use tokio::time::{self, Instant};
 use super::{Picture, download::Download};
 use crate::{
     Error, ErrorKind, WaitOptions,
-    journal::Step,
     transport::{
         middleware::{Purpose, Retry},
         retry,
@@ -74,7 +73,7 @@ impl Attempts {
         let is_last = self.made >= self.most || self.left().is_zero();
         if let Failure::Refused(_) = &failure {
             let Picture { client, task, polled_at, .. } = &self.picture;
-            client.note(task, &Step::Refused { given_at: *polled_at }).await;
+            client.note_refused(task, *polled_at).await;
         }
         let (error, is_refusal) = match failure {
             // Not limited by the retries that all downloads share: those protect a host that is

@@ -13,10 +13,7 @@ mod refusal;
 mod save;
 mod stream;
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
-};
+use std::{fmt, time::SystemTime};
 
 use bytes::Bytes;
 
@@ -26,11 +23,7 @@ pub use self::options::SaveOptions;
 use self::part::Swept;
 pub use self::save::Saved;
 pub use self::stream::PictureStream;
-use crate::{Address, Client, Error, TaskRef, telemetry::spans};
-
-/// How long a delivery URL is valid, according to the limits of the contract.
-pub const DELIVERY_VALIDITY: Duration =
-    Duration::from_secs(crate::generated::DELIVERY_VALIDITY_SECONDS);
+use crate::{Address, Client, DELIVERY_VALIDITY, Error, TaskRef, telemetry::spans};
 
 /// The picture of a task with status `Ready`.
 ///

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use reqwest::{Response, StatusCode};
 use tokio::time;
 
-use super::{DELIVERY_VALIDITY, Picture, attempts::Failure};
-use crate::{Error, ErrorKind};
+use super::{Picture, attempts::Failure};
+use crate::{DELIVERY_VALIDITY, Error, ErrorKind};
 
 /// Limits for the body of an error response. Object stores send a few hundred bytes.
 const MAX_BODY: usize = 64 * 1024;

@@ -18,7 +18,6 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, FileKind,
-    journal::Step,
     telemetry::{metrics, spans},
 };
 
@@ -128,9 +127,7 @@ impl Picture {
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
         metrics::picture_saved(&self.task);
         if options.closes_record {
-            // The path is that of this process; the next one may have another working directory.
-            let path = std::path::absolute(&saved.path).unwrap_or_else(|_| saved.path.clone());
-            self.client.note(&self.task, &Step::Saved { path, bytes: saved.bytes }).await;
+            self.client.note_saved(&self.task, &saved.path, saved.bytes).await;
         }
         Ok(saved)
     }

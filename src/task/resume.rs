@@ -1,5 +1,7 @@
 //! Resumes and closes the records in the journal.
 
+use std::{path::Path, time::SystemTime};
+
 use super::{
     Task,
     poll::{PollError, poll},
@@ -133,9 +135,21 @@ impl Client {
         self.advance(record.intent().id(), &Step::Settled).await
     }
 
+    /// Records that the delivery host refused a URL, which a poll at this time had returned.
+    pub(crate) async fn note_refused(&self, task: &TaskRef, given_at: SystemTime) {
+        self.note(task, &Step::Refused { given_at }).await;
+    }
+
+    /// Records that the picture of a task is durable at a path.
+    pub(crate) async fn note_saved(&self, task: &TaskRef, path: &Path, bytes: u64) {
+        // The next process may have another working directory.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        self.note(task, &Step::Saved { path, bytes }).await;
+    }
+
     /// Records what happened to a task. A failure of the journal is only logged: the record stays
     /// open, and whoever resumes it finds out the same again.
-    pub(crate) async fn note(&self, task: &TaskRef, step: &Step) {
+    pub(super) async fn note(&self, task: &TaskRef, step: &Step) {
         let Some(submission) = task.submission() else { return };
         if let Err(error) = self.advance(submission, step).await {
             tracing::warn!(task_id = task.id(), %error, "could not write to the journal");

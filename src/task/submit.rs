@@ -53,8 +53,8 @@ impl Client {
         self.submit_in_span(request.into_request(), false, Origin::default()).await
     }
 
-    /// Submits a request like [`submit`](Self::submit), and says what for: a text, which becomes the
-    /// label, or a [`Origin`].
+    /// Submits a request like [`submit`](Self::submit), and says what for: a text, which becomes
+    /// the label, or an [`Origin`].
     ///
     /// The origin is written to the [journal](crate::journal) and never sent. After a crash,
     /// [`resume`](Self::resume) returns it. Without a journal it has no effect.

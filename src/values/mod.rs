@@ -19,6 +19,8 @@ pub(crate) mod web_url;
 mod webhook_secret;
 pub(crate) mod whole;
 
+use std::time::Duration;
+
 pub use self::address::Address;
 pub use self::aspect_ratio::{AspectRatio, AspectRatioError};
 pub use self::extra::Extra;
@@ -30,6 +32,10 @@ pub use self::task_status::TaskStatus;
 pub(crate) use self::text::{MAX_MESSAGE, MAX_NAME, one_line};
 pub use self::violation::{Location, Violation};
 pub use self::webhook_secret::WebhookSecret;
+
+/// How long a delivery URL is valid, according to the limits of the contract.
+pub const DELIVERY_VALIDITY: Duration =
+    Duration::from_secs(crate::generated::DELIVERY_VALIDITY_SECONDS);
 
 /// Printed in place of a secret.
 pub(crate) const REDACTED: &str = "[redacted]";

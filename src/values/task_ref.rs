@@ -83,8 +83,8 @@ impl TaskRef {
         self
     }
 
-    /// Removes everything from the query of the polling URL except the id: nothing polls the task any
-    /// more, so nothing needs a signature.
+    /// Removes everything from the query of the polling URL except the id, for a task that nothing
+    /// polls any longer.
     pub(crate) fn without_signature(mut self) -> Self {
         if let Ok(mut url) = self.polling_url.parse() {
             let id =
@@ -108,8 +108,8 @@ impl TaskRef {
         self
     }
 
-    /// Returns the id of the submission in the journal of the client that submitted the task. `None`
-    /// if that client had no journal.
+    /// Returns the id of the submission in the journal of the client that submitted the task.
+    /// `None` if that client had no journal.
     pub fn submission(&self) -> Option<&str> {
         self.submission.as_deref()
     }

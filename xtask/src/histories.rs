@@ -10,8 +10,8 @@ use crate::{
     repository,
 };
 
-/// Lives histories of paid pictures with random faults, deaths and decisions, compares each with the
-/// simulator's account, and adds them to `histories/record.tsv`
+/// Lives histories of paid pictures with random faults, deaths and decisions, compares each with
+/// the simulator's account, and adds them to `histories/record.tsv`
 #[derive(Args)]
 pub struct Arguments {
     /// How long to live histories; the next call continues

@@ -18,8 +18,8 @@ use crate::{
     output::Output,
 };
 
-/// The pauses before a task is polled again that the service did not find: a part of the service may
-/// not know it yet.
+/// The pauses before a task is polled again that the service did not find. A part of the service
+/// may not know it yet.
 const NOT_FOUND_PAUSES: [Duration; 4] = [
     Duration::from_secs(2),
     Duration::from_secs(4),

@@ -55,7 +55,7 @@ impl Content {
         // The machine stopped before the number that was given last was durable.
         let is_other = |known: &Record| known.intent().id() != record.intent().id();
         while self.records.get(&number).is_some_and(is_other) {
-            number = number.saturating_add(1);
+            number = number.wrapping_add(1);
         }
         let age = |record: &Record| (record.task().is_some(), record.state().rank());
         if self.records.get(&number).is_none_or(|known| age(known) <= age(&record)) {
@@ -71,4 +71,33 @@ pub(super) fn line(number: u64, record: &Record) -> serde_json::Result<Vec<u8>> 
     let mut line = serde_json::to_vec(&Line { number, record })?;
     line.push(b'\n');
     Ok(line)
+}
+
+#[cfg(feature = "__fuzzing")]
+pub(crate) mod fuzzing {
+    //! What the fuzz targets call of this module.
+
+    use super::{Content, line};
+    use crate::journal::Record;
+
+    /// What is read of a log.
+    #[derive(Debug)]
+    pub struct ReadLog {
+        /// The records with their numbers.
+        pub records: Vec<(u64, Record)>,
+        /// The length of all complete lines in bytes.
+        pub complete: usize,
+        /// The log after a compaction.
+        pub compacted: Vec<u8>,
+    }
+
+    /// Reads the content of a log.
+    pub fn read(text: &[u8]) -> ReadLog {
+        let content = Content::read(text);
+        let lines =
+            content.records.iter().filter_map(|(number, record)| line(*number, record).ok());
+        let compacted = content.unreadable.iter().cloned().chain(lines).flatten().collect();
+        let complete = content.length;
+        ReadLog { records: content.records.into_iter().collect(), complete, compacted }
+    }
 }

@@ -1,16 +1,16 @@
-//! The log of a process: locked, written in place over zeros, flushed, and compacted.
+//! The log of a process, and the records in all logs.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
 use super::{
-    Listed,
+    file::LogFile,
+    files::{Numbers, create_private, flush_directory, indices, is_locked, lock, log_path},
     lines::{Content, line},
-    numbers::Numbers,
 };
 use crate::journal::{Intent, Record, State, Step};
 
@@ -18,17 +18,23 @@ use crate::journal::{Intent, Record, State, Step};
 /// a long polling URL. A longer one may fail if the disk is full.
 const ROOM: u64 = 4 * 1024;
 
-/// How much space is written ahead at once, in bytes.
-const AHEAD: u64 = 64 * 1024;
-
 /// The minimum number of lines for compaction.
 const MIN_LINES: usize = 1_000;
 
 /// How many logs a process leaves alone because they have open records, before it uses one of them.
 const MAX_SPARED: u32 = 8;
 
-/// How often a lock is tried that [`list`] may hold for a moment.
-const LOCK_ATTEMPTS: u32 = 20;
+/// A record in a directory, as [`Directory::list`](super::Directory::list) returns it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The number of the submission in the directory, starting at 1.
+    pub number: u64,
+    /// What is known about the submission.
+    pub record: Record,
+    /// Whether a process that has the directory open works on it.
+    pub is_in_use: bool,
+}
 
 /// A change of a record.
 #[derive(Clone)]
@@ -41,12 +47,7 @@ pub(super) enum Change {
 /// The log of this process, and its records.
 pub(super) struct Log {
     directory: PathBuf,
-    path: PathBuf,
-    file: File,
-    /// The end of the last line. Behind it are zeros.
-    end: u64,
-    /// The end of the zeros, which is the length of the file.
-    written_ahead: u64,
+    file: LogFile,
     lines: usize,
     content: Content,
     /// The numbers of the records by the ids of their submissions.
@@ -56,8 +57,6 @@ pub(super) struct Log {
     floor: u64,
     /// The number of closed records that are kept.
     closed: usize,
-    /// Set if the file may have a part of a line before its end.
-    is_broken: bool,
     /// Held until the log is dropped, or the process ends.
     _lock: File,
 }
@@ -80,23 +79,19 @@ impl Log {
         let (index, lock) = (1..)
             .find_map(|index| free(&directory, index, &all).transpose())
             .ok_or(io::ErrorKind::QuotaExceeded)??;
-        let path = log_path(&directory, index);
+        let (file, text) = LogFile::open(log_path(&directory, index))?;
         let mut log = Self {
-            file: open_file(&path)?,
-            end: 0,
-            written_ahead: 0,
+            file,
             lines: 0,
             content: Content::default(),
             numbers: HashMap::new(),
             next: Numbers::open(&directory)?,
             floor: all.records.last_key_value().map_or(0, |(number, _)| *number),
             closed,
-            is_broken: false,
             _lock: lock,
-            path,
             directory,
         };
-        log.read()?;
+        log.read(&text)?;
         flush_directory(&log.directory)?;
         // Another process may have included a record, and closed it.
         let records = all.records.into_iter();
@@ -111,18 +106,14 @@ impl Log {
     }
 
     /// Reads the file, and cuts what follows its last complete line.
-    fn read(&mut self) -> io::Result<()> {
-        let mut text = Vec::new();
-        self.file.read_to_end(&mut text)?;
-        let content = Content::read(&text);
+    fn read(&mut self, text: &[u8]) -> io::Result<()> {
+        let content = Content::read(text);
         if !content.unreadable.is_empty() {
-            let (lines, path) = (content.unreadable.len(), self.path.display());
+            let (lines, path) = (content.unreadable.len(), self.file.path().display());
             tracing::warn!(lines, %path, "kept lines of the journal that could not be read");
         }
-        (self.end, self.lines) = (content.length as u64, content.lines);
-        self.file.set_len(self.end)?;
-        self.file.sync_all()?;
-        self.written_ahead = self.end;
+        self.file.cut(content.length as u64)?;
+        self.lines = content.lines;
         self.numbers = content.records.iter().map(by_submission).collect();
         self.content = content;
         Ok(())
@@ -172,13 +163,13 @@ impl Log {
         if changed.is_empty() {
             return Ok(());
         }
-        self.must_be_there()?;
+        self.file.must_be_there()?;
         let lines: Vec<u8> =
             changed.iter().flat_map(|changed| changed.line.iter().copied()).collect();
         // Only an acceptance may take the space that is kept for acceptances.
         let needs_room = changed.iter().any(|changed| changed.record.state() != &State::Accepted);
         self.write_ahead(lines.len() as u64, &changed, needs_room)?;
-        self.append(&lines)?;
+        self.file.append(&lines)?;
         self.lines += changed.len();
         for Changed { number, record, .. } in changed {
             self.numbers.insert(record.intent().id().to_owned(), number);
@@ -228,25 +219,6 @@ impl Log {
         changed.collect()
     }
 
-    /// Fails if the log was removed or replaced: what is written to it would be lost.
-    fn must_be_there(&self) -> io::Result<()> {
-        if self.is_broken {
-            return Err(io::Error::other("an earlier write failed and could not be undone"));
-        }
-        let is_same = fs::metadata(&self.path).and_then(|there| {
-            let here = self.file.metadata()?;
-            Ok(is_same_file(&there, &here))
-        });
-        match is_same {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(io::Error::other("the journal was replaced while it was open")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(io::Error::new(error.kind(), "the journal was removed while it was open"))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// Makes sure that there are zeros for `length` bytes, and for the acceptance of each open
     /// submission, which `changed` may add.
     fn write_ahead(
@@ -255,7 +227,7 @@ impl Log {
         changed: &[Changed],
         needs_room: bool,
     ) -> io::Result<()> {
-        let mut wanted = self.end + length;
+        let mut wanted = length;
         if needs_room {
             let staged = |number: &u64| changed.iter().find(|changed| changed.number == *number);
             let kept = self.content.records.iter().filter(|(number, _)| staged(number).is_none());
@@ -265,58 +237,25 @@ impl Log {
             let longest = changed.iter().map(|changed| changed.line.len()).max().unwrap_or(0);
             wanted += open * (ROOM + longest as u64);
         }
-        if wanted <= self.written_ahead {
-            return Ok(());
-        }
-        self.write_zeros(wanted.next_multiple_of(AHEAD)).or_else(|_| self.write_zeros(wanted))
-    }
-
-    fn write_zeros(&mut self, until: u64) -> io::Result<()> {
-        let zeros = vec![0; usize::try_from(until - self.written_ahead).map_err(io::Error::other)?];
-        self.file.seek(SeekFrom::Start(self.written_ahead))?;
-        let written = self.file.write_all(&zeros).and_then(|()| self.file.sync_data());
-        match written {
-            Ok(()) => self.written_ahead = until,
-            Err(_) => self.file.set_len(self.written_ahead)?,
-        }
-        written
-    }
-
-    /// Writes lines behind the last one. They are durable when this method returns.
-    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.end))?;
-        let written = self.file.write_all(lines).and_then(|()| self.file.sync_data());
-        if let Err(error) = written {
-            let zeros = vec![0; lines.len()];
-            let undone = self.file.seek(SeekFrom::Start(self.end));
-            let undone = undone.and_then(|_| self.file.write_all(&zeros));
-            self.is_broken = undone.and_then(|()| self.file.sync_data()).is_err();
-            return Err(error);
-        }
-        self.end += lines.len() as u64;
-        self.written_ahead = self.written_ahead.max(self.end);
-        Ok(())
+        self.file.write_ahead(wanted)
     }
 
     /// Moves the records of processes that have ended to this log.
     pub(super) fn take_over(&mut self) -> io::Result<()> {
         for index in indices(&self.directory)? {
             let path = log_path(&self.directory, index);
-            if path == self.path {
+            if path == self.file.path() {
                 continue;
             }
             let Some(_lock) = lock(&self.directory, index)? else { continue };
-            let mut file = open_file(&path)?;
-            let mut text = Vec::new();
-            file.read_to_end(&mut text)?;
+            let (mut file, text) = LogFile::open(path)?;
             if text.is_empty() {
                 continue;
             }
             let Content { records, unreadable, .. } = Content::read(&text);
             self.add(records, unreadable)?;
             // They are durable in this log.
-            file.set_len(0)?;
-            file.sync_all()?;
+            file.cut(0)?;
         }
         Ok(())
     }
@@ -333,7 +272,7 @@ impl Log {
         records: impl IntoIterator<Item = (u64, Record)>,
         unreadable: Vec<Vec<u8>>,
     ) -> io::Result<()> {
-        self.must_be_there()?;
+        self.file.must_be_there()?;
         let mut lines = unreadable.concat();
         let mut content = Content { records: self.content.records.clone(), ..Content::default() };
         let mut count = unreadable.len();
@@ -350,7 +289,7 @@ impl Log {
             return Ok(());
         }
         self.write_ahead(lines.len() as u64, &[], true)?;
-        self.append(&lines)?;
+        self.file.append(&lines)?;
         self.lines += count;
         self.content.records = content.records;
         self.content.unreadable.extend(unreadable);
@@ -382,32 +321,9 @@ impl Log {
         for (number, record) in &self.content.records {
             text.extend(line(*number, record)?);
         }
-        self.replace(&text)?;
+        self.file.replace(&text)?;
         self.lines = kept;
         Ok(())
-    }
-
-    fn replace(&mut self, text: &[u8]) -> io::Result<()> {
-        let new = self.path.with_extension("new");
-        // Left behind if a process was killed at this point.
-        let _ = fs::remove_file(&new);
-        let mut file = private().read(true).write(true).create_new(true).open(&new)?;
-        let room = vec![0; usize::try_from(self.written_ahead - self.end).unwrap_or_default()];
-        file.write_all(text)?;
-        file.write_all(&room)?;
-        file.sync_all()?;
-        // Windows may refuse to replace a file that is open.
-        self.file = file;
-        if let Err(error) = fs::rename(&new, &self.path) {
-            match open_file(&self.path) {
-                Ok(file) => self.file = file,
-                Err(_) => self.is_broken = true,
-            }
-            return Err(error);
-        }
-        self.end = text.len() as u64;
-        self.written_ahead = (text.len() + room.len()) as u64;
-        flush_directory(&self.directory)
     }
 }
 
@@ -461,65 +377,6 @@ fn read_log(directory: &Path, index: u32) -> io::Result<Content> {
     }
 }
 
-/// Returns the numbers of the logs in a directory, which may not exist.
-fn indices(directory: &Path) -> io::Result<Vec<u32>> {
-    let files = match fs::read_dir(directory) {
-        Ok(files) => files,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut indices = Vec::new();
-    for file in files {
-        let name = file?.file_name();
-        let index =
-            name.to_str().and_then(|name| name.strip_prefix("log-")?.strip_suffix(".jsonl"));
-        indices.extend(index.and_then(|index| index.parse::<u32>().ok()));
-    }
-    indices.sort_unstable();
-    Ok(indices)
-}
-
-fn log_path(directory: &Path, index: u32) -> PathBuf {
-    directory.join(format!("log-{index}.jsonl"))
-}
-
-fn lock_path(directory: &Path, index: u32) -> PathBuf {
-    directory.join(format!("log-{index}.lock"))
-}
-
-/// Returns the lock of a log, or `None` if a process has it.
-fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
-    let path = lock_path(directory, index);
-    let file = private().write(true).create(true).truncate(false).open(path)?;
-    for _ in 0..LOCK_ATTEMPTS {
-        match file.try_lock() {
-            Ok(()) => return Ok(Some(file)),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-            Err(TryLockError::Error(error)) => return Err(without_locks(&error)),
-        }
-    }
-    Ok(None)
-}
-
-/// Whether a process has the log. Creates nothing.
-fn is_locked(directory: &Path, index: u32) -> io::Result<bool> {
-    let lock = match File::open(lock_path(directory, index)) {
-        Ok(file) => file.try_lock_shared(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    match lock {
-        Ok(()) => Ok(false),
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => Err(without_locks(&error)),
-    }
-}
-
-fn without_locks(error: &io::Error) -> io::Error {
-    let message = format!("the file system does not lock files: {error}");
-    io::Error::new(io::ErrorKind::Unsupported, message)
-}
-
 fn by_submission((number, record): (&u64, &Record)) -> (String, u64) {
     (record.intent().id().to_owned(), *number)
 }
@@ -530,43 +387,4 @@ fn missing() -> io::Error {
 
 fn again(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), error.to_string())
-}
-
-fn open_file(path: &Path) -> io::Result<File> {
-    private().read(true).write(true).create(true).truncate(false).open(path)
-}
-
-/// Options for files that other users cannot read.
-pub(super) fn private() -> OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-/// Creates a directory that other users cannot read, and those above it.
-fn create_private(directory: &Path) -> io::Result<()> {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(directory)
-}
-
-#[cfg(unix)]
-fn is_same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-/// Windows does not remove or replace a file that is open.
-#[cfg(not(unix))]
-fn is_same_file(_: &fs::Metadata, _: &fs::Metadata) -> bool {
-    true
-}
-
-/// Makes a new name in a directory durable.
-fn flush_directory(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }

@@ -1,10 +1,9 @@
 //! A journal in a directory, for several processes at once.
 
-#[cfg(feature = "__fuzzing")]
-pub(crate) mod fuzzing;
+mod file;
+mod files;
 mod lines;
 mod log;
-mod numbers;
 
 use std::{
     fmt, io,
@@ -12,6 +11,9 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+#[cfg(feature = "__fuzzing")]
+pub(crate) use self::lines::fuzzing;
+pub use self::log::Listed;
 use self::log::{Change, Log};
 use super::{Intent, Journal, JournalFuture, Record, Step};
 use crate::{Error, ErrorKind};
@@ -22,8 +24,8 @@ use crate::{Error, ErrorKind};
 ///   own, and continues the records of processes that have ended.
 /// - Every write is flushed to disk. Writes that wait at the same time share one flush.
 /// - Before a submission is sent, the space for its task is written to disk, so a disk that fills
-///   up afterwards loses nothing. On copy-on-write file systems such as Btrfs and ZFS, written space
-///   is no promise: leave some space free there.
+///   up afterwards loses nothing. Copy-on-write file systems such as Btrfs and ZFS do not keep
+///   written space: leave some space free there.
 /// - Only the user of the process can read the files (mode 0600), because polling URLs may be
 ///   signed. They contain no keys, secrets or prompts, unless the program puts them into a
 ///   [`Origin`](super::Origin).
@@ -44,18 +46,6 @@ struct Inner {
 struct Queued {
     change: Change,
     outcome: Arc<OnceLock<io::Result<()>>>,
-}
-
-/// A record in a directory, as [`Directory::list`] returns it.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Listed {
-    /// The number of the submission in the directory, starting at 1.
-    pub number: u64,
-    /// What is known about the submission.
-    pub record: Record,
-    /// Whether a process that has the directory open works on it.
-    pub is_in_use: bool,
 }
 
 impl Directory {

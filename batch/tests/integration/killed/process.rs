@@ -6,11 +6,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 pub struct Process {
     child: Child,
+    is_suspended: bool,
 }
 
 impl Process {
     pub fn start(command: &mut Command) -> Self {
-        Self { child: command.spawn().unwrap() }
+        Self { child: command.spawn().unwrap(), is_suspended: false }
     }
 
     pub fn id(&self) -> u32 {
@@ -28,6 +29,11 @@ impl Process {
         }
     }
 
+    /// Whether the process runs and is not suspended.
+    pub fn is_active(&mut self) -> bool {
+        !self.is_suspended && self.is_running()
+    }
+
     /// Kills the process, and returns whether it was running.
     pub fn kill(mut self) -> bool {
         let was_running = self.is_running();
@@ -39,10 +45,12 @@ impl Process {
     /// Suspends the process until [`resume`](Self::resume), if it still runs.
     pub fn suspend(&mut self) {
         self.signal(Signal::STOP);
+        self.is_suspended = true;
     }
 
     pub fn resume(&mut self) {
         self.signal(Signal::CONT);
+        self.is_suspended = false;
     }
 
     fn signal(&mut self, signal: Signal) {

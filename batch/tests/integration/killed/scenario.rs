@@ -70,12 +70,13 @@ impl Scenario {
         self.kills += u64::from(process.kill());
     }
 
-    /// Waits until this kill is due. Returns `false` if all processes ended before.
+    /// Waits until this kill is due. Returns `false` if all processes ended before,
+    /// or are suspended: unknown jobs may leave too few that are accepted.
     pub async fn reach(&mut self, kill: u64, processes: &mut [&mut Process]) -> bool {
         let accepted = kill * self.sizes.jobs / (self.sizes.kills + 1);
         let delay = Duration::from_micros(self.random.u64(..LONGEST_DELAY));
         while self.fixture.accepted() < accepted {
-            if !processes.iter_mut().any(|process| process.is_running()) {
+            if !processes.iter_mut().any(|process| process.is_active()) {
                 return false;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;

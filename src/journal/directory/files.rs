@@ -1,0 +1,139 @@
+//! The files of a directory: the names of logs, their locks, and the numbers of submissions.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+};
+
+/// How often a lock is tried that a reader may hold for a moment.
+const LOCK_ATTEMPTS: u32 = 20;
+
+/// Gives the next numbers. The file has the one that was given last, as text of a fixed length, so
+/// that a full disk can be written.
+pub(super) struct Numbers(File);
+
+impl Numbers {
+    pub(super) fn open(directory: &Path) -> io::Result<Self> {
+        let path = directory.join("numbers");
+        Ok(Self(private().read(true).write(true).create(true).truncate(false).open(path)?))
+    }
+
+    /// Returns the first of `count` new numbers. They and all later ones are larger than `floor`.
+    pub(super) fn give(&mut self, count: u64, floor: u64) -> io::Result<u64> {
+        self.0.lock()?;
+        let given = self.give_locked(count, floor);
+        self.0.unlock()?;
+        given
+    }
+
+    fn give_locked(&mut self, count: u64, floor: u64) -> io::Result<u64> {
+        let mut text = String::new();
+        self.0.seek(SeekFrom::Start(0))?;
+        // A file that is damaged counts as new.
+        let _ = self.0.read_to_string(&mut text);
+        let last: u64 = text.trim().parse().unwrap_or_default();
+        let first = last.max(floor).saturating_add(1);
+        self.0.seek(SeekFrom::Start(0))?;
+        self.0.write_all(format!("{:020}\n", (first - 1).saturating_add(count)).as_bytes())?;
+        Ok(first)
+    }
+}
+
+/// Returns the numbers of the logs in a directory, which may not exist.
+pub(super) fn indices(directory: &Path) -> io::Result<Vec<u32>> {
+    let files = match fs::read_dir(directory) {
+        Ok(files) => files,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut indices = Vec::new();
+    for file in files {
+        let name = file?.file_name();
+        let index =
+            name.to_str().and_then(|name| name.strip_prefix("log-")?.strip_suffix(".jsonl"));
+        indices.extend(index.and_then(|index| index.parse::<u32>().ok()));
+    }
+    indices.sort_unstable();
+    Ok(indices)
+}
+
+pub(super) fn log_path(directory: &Path, index: u32) -> PathBuf {
+    directory.join(format!("log-{index}.jsonl"))
+}
+
+fn lock_path(directory: &Path, index: u32) -> PathBuf {
+    directory.join(format!("log-{index}.lock"))
+}
+
+/// Returns the lock of a log, or `None` if a process has it.
+pub(super) fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
+    let path = lock_path(directory, index);
+    let file = private().write(true).create(true).truncate(false).open(path)?;
+    for _ in 0..LOCK_ATTEMPTS {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            Err(TryLockError::Error(error)) => return Err(without_locks(&error)),
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a process has the log. Creates nothing.
+pub(super) fn is_locked(directory: &Path, index: u32) -> io::Result<bool> {
+    let lock = match File::open(lock_path(directory, index)) {
+        Ok(file) => file.try_lock_shared(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match lock {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(without_locks(&error)),
+    }
+}
+
+fn without_locks(error: &io::Error) -> io::Error {
+    let message = format!("the file system does not lock files: {error}");
+    io::Error::new(io::ErrorKind::Unsupported, message)
+}
+
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    private().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Options for files that other users cannot read.
+fn private() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Creates a directory that other users cannot read, and those above it.
+pub(super) fn create_private(directory: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(directory)
+}
+
+#[cfg(unix)]
+pub(super) fn is_same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Windows does not remove or replace a file that is open.
+#[cfg(not(unix))]
+pub(super) fn is_same_file(_: &fs::Metadata, _: &fs::Metadata) -> bool {
+    true
+}
+
+/// Makes a new name in a directory durable.
+pub(super) fn flush_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+}
