@@ -250,7 +250,7 @@ fn exit_of(kind: ErrorKind) -> Exit {
         ErrorKind::Moderated => Exit::Moderated,
         ErrorKind::Deadline => Exit::Deadline,
         ErrorKind::Webhook => Exit::WebhookRefused,
-        ErrorKind::File | ErrorKind::Journal => Exit::Other,
+        ErrorKind::File | ErrorKind::Journal | ErrorKind::Refused => Exit::Other,
         _ => Exit::Network,
     }
 }
