@@ -265,11 +265,13 @@ impl Record {
             {
                 self.state = State::Expired;
             }
-            // A picture is a picture, even if the task seemed to be lost.
+            // A saved picture is one even if it was given up before.
             (
-                State::Accepted | State::Ready | State::Failed(_) | State::Expired,
+                State::Accepted | State::Ready | State::Failed(_) | State::Expired | State::Settled,
                 Step::Saved { path, bytes },
-            ) => self.state = State::Saved { path: path.clone(), bytes: *bytes },
+            ) if self.task.is_some() => {
+                self.state = State::Saved { path: path.clone(), bytes: *bytes };
+            }
             _ => {}
         }
         if self.state.is_closed() && !before.state.is_closed() {

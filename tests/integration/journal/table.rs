@@ -125,6 +125,15 @@ fn the_table_is_the_one_in_the_documentation() {
     assert!(page.contains(&table()), "ARCHITECTURE.md needs this table:\n{}", table());
 }
 
+#[test]
+fn a_picture_that_is_saved_after_its_task_was_settled_is_saved() {
+    let mut record = record();
+    for step in [accepted(), Step::Settled, saved()] {
+        assert!(record.advance(&step), "{step:?}");
+    }
+    assert_eq!(name(record.state()), "saved");
+}
+
 fn any_step() -> impl Strategy<Value = Step> {
     let at = || (0..2_000_u64).prop_map(Duration::from_secs);
     let status = prop_oneof![
