@@ -88,7 +88,7 @@ fn steps() -> Vec<(&'static str, &'static str, Vec<Step>)> {
         ),
         (
             "a refused delivery",
-            "nothing",
+            "no proof",
             vec![refused(DELIVERY_VALIDITY - Duration::from_secs(1))],
         ),
         (
