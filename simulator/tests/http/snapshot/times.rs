@@ -1,19 +1,26 @@
 //! Times are relative to the moment of the snapshot.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{config, small};
 use crate::bench::Bench;
 
+/// Another simulator, whose clock has just started.
+async fn restored(document: &Value) -> Bench {
+    let bench = Bench::with(config()).await;
+    assert_eq!(bench.restore(document).await.status, 200);
+    bench
+}
+
 #[tokio::test]
 async fn what_is_left_of_a_task_is_left_after_the_restore() {
-    let first = Bench::at_noon(config()).await;
+    let first = Bench::with(config()).await;
     first.advance(1000.0);
     let task = first.submit("/v1/gen-2-flex", &small("a")).await;
     let training = first.submit("/v1/finetune", &json!({ "name": "trained" })).await;
     first.advance(4.5);
     let document = first.snapshot().await;
-    let second = Bench::at_noon(config()).await;
+    let second = Bench::with(config()).await;
     for other_time in [0.0, 5000.0] {
         second.advance(other_time);
         assert_eq!(second.restore(&document).await.status, 200);
@@ -33,14 +40,14 @@ async fn what_is_left_of_a_task_is_left_after_the_restore() {
 
 #[tokio::test]
 async fn delivery_urls_stay_valid_for_as_long_as_before() {
-    let first = Bench::at_noon(config()).await;
+    let first = Bench::with(config()).await;
     let task = first.submit("/v1/gen-2-flex", &small("a")).await;
     first.advance(9.0);
     let sample = first.sample(&task).await;
     first.advance(590.0);
     let document = first.snapshot().await;
     // Its clock is younger than the task.
-    let second = Bench::restored(config(), &document).await;
+    let second = restored(&document).await;
     let here = |url: &str| url.replace(first.sim.base_url(), second.sim.base_url());
     let poll = async || second.get(&here(task["polling_url"].as_str().unwrap())).await.json();
     let sample_now = poll().await["result"]["sample"].as_str().unwrap().to_owned();
@@ -50,7 +57,7 @@ async fn delivery_urls_stay_valid_for_as_long_as_before() {
     assert_eq!(second.fetch(&sample_now).await.status, 200);
     second.advance(3.0);
     assert_eq!(second.fetch(&sample_now).await.status, 403, "it expires as it would have");
-    let third = Bench::restored(config(), &second.snapshot().await).await;
+    let third = restored(&second.snapshot().await).await;
     let url = task["polling_url"].as_str().unwrap();
     let poll = third.get(&url.replace(first.sim.base_url(), third.sim.base_url())).await.json();
     let sample = poll["result"]["sample"].as_str().unwrap().to_owned();
