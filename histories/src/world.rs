@@ -45,6 +45,9 @@ const FAULTS: [&str; 19] = [
 /// Two of these ten minutes apart prove that a task is gone, so only one run of a history has them.
 const NOT_FOUND: &str = "spurious-not-found@poll";
 
+/// How far apart two polls that do not find a task must be to prove that it is gone.
+const NOT_FOUND_PROOF: Duration = Duration::from_secs(600);
+
 /// The time at which each history begins, in seconds since the Unix epoch.
 const BEGIN: u64 = 1_800_000_000;
 
@@ -103,7 +106,8 @@ pub(crate) struct World {
     started: Instant,
     /// Seconds that the wall clock is ahead of tokio's clock.
     ahead: Arc<AtomicU64>,
-    had_not_found: bool,
+    /// When the service began not to find tasks.
+    not_found_since: Option<Instant>,
     had_jump: bool,
 }
 
@@ -128,7 +132,7 @@ impl World {
             folder: tempfile::tempdir()?,
             started: Instant::now(),
             ahead: Arc::new(AtomicU64::new(24 * 3600)),
-            had_not_found: false,
+            not_found_since: None,
             had_jump: false,
         })
     }
@@ -176,8 +180,11 @@ impl World {
         self.simulator.faults().clear();
         for _ in 0..self.random.usize(0..5) {
             let fault = FAULTS[self.random.usize(0..FAULTS.len())];
-            if fault == NOT_FOUND && std::mem::replace(&mut self.had_not_found, true) {
-                continue;
+            if fault == NOT_FOUND {
+                if self.not_found_since.is_some() {
+                    continue;
+                }
+                self.not_found_since = Some(Instant::now());
             }
             let often = ["0.1", "0.4", "0.9", "always"][self.random.usize(0..4)];
             let fault = format!("{fault}:{often}");
@@ -222,9 +229,12 @@ impl World {
         let name = &wanted.name;
         let now = self.simulator.clock().now();
         let is_past = |task: &TaskView| now >= task.final_at + DELIVERY_VALIDITY;
+        // A batch does not say that a task was not found.
+        let is_missing =
+            self.not_found_since.is_some_and(|since| since.elapsed() >= NOT_FOUND_PROOF);
         let is_proved = match end {
-            End::Failed => wanted.fails,
-            End::NotFound => false,
+            End::Failed => wanted.fails || is_missing,
+            End::NotFound => is_missing,
             End::Expired => self.had_jump || self.charged(name).iter().all(is_past),
         };
         ensure!(is_proved, "{name} is given up without a proof: {end:?}");
