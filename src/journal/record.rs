@@ -33,7 +33,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Creates a origin with a label in the words of the program, for example the name of a job.
+    /// Creates an origin with a label in the words of the program, for example the name of a job.
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: Some(label.into()), ..Self::default() }
     }
