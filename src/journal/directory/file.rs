@@ -2,11 +2,12 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    io::{self, Read as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use super::files::{flush_directory, is_same_file, open_file};
+use super::{disk::Disk, files::is_same_file};
 
 /// How much space is written ahead at once, in bytes.
 const AHEAD: u64 = 64 * 1024;
@@ -14,22 +15,26 @@ const AHEAD: u64 = 64 * 1024;
 pub(super) struct LogFile {
     path: PathBuf,
     file: File,
+    disk: Arc<dyn Disk>,
     /// The end of the last line. Behind it are zeros.
     end: u64,
     /// The end of the zeros, which is the length of the file.
     written_ahead: u64,
     /// Set if the file may have a part of a line before its end.
     is_broken: bool,
+    /// Set if the file may lose its name if the machine stops.
+    is_renamed: bool,
 }
 
 impl LogFile {
     /// Opens a file, and returns what it contains.
-    pub(super) fn open(path: PathBuf) -> io::Result<(Self, Vec<u8>)> {
-        let mut file = open_file(&path)?;
+    pub(super) fn open(path: PathBuf, disk: Arc<dyn Disk>) -> io::Result<(Self, Vec<u8>)> {
+        let mut file = disk.open(&path)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
-        let length = text.len() as u64;
-        Ok((Self { path, file, end: length, written_ahead: length, is_broken: false }, text))
+        let (end, written_ahead) = (text.len() as u64, text.len() as u64);
+        let (is_broken, is_renamed) = (false, false);
+        Ok((Self { path, file, disk, end, written_ahead, is_broken, is_renamed }, text))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -38,8 +43,8 @@ impl LogFile {
 
     /// Removes what follows the last complete line.
     pub(super) fn cut(&mut self, end: u64) -> io::Result<()> {
-        self.file.set_len(end)?;
-        self.file.sync_all()?;
+        self.disk.set_len(&self.file, &self.path, end)?;
+        self.sync()?;
         (self.end, self.written_ahead) = (end, end);
         Ok(())
     }
@@ -74,24 +79,24 @@ impl LogFile {
 
     fn write_zeros(&mut self, until: u64) -> io::Result<()> {
         let zeros = vec![0; usize::try_from(until - self.written_ahead).map_err(io::Error::other)?];
-        self.file.seek(SeekFrom::Start(self.written_ahead))?;
-        let written = self.file.write_all(&zeros).and_then(|()| self.file.sync_data());
+        let written = self.write(self.written_ahead, &zeros).and_then(|()| self.sync());
         match written {
             Ok(()) => self.written_ahead = until,
-            Err(_) => self.file.set_len(self.written_ahead)?,
+            Err(_) => self.disk.set_len(&self.file, &self.path, self.written_ahead)?,
         }
         written
     }
 
     /// Writes lines behind the last one. They are durable when this method returns.
     pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.end))?;
-        let written = self.file.write_all(lines).and_then(|()| self.file.sync_data());
+        if self.is_renamed {
+            self.sync_name()?;
+        }
+        let written = self.write(self.end, lines).and_then(|()| self.sync());
         if let Err(error) = written {
             let zeros = vec![0; lines.len()];
-            let undone = self.file.seek(SeekFrom::Start(self.end));
-            let undone = undone.and_then(|_| self.file.write_all(&zeros));
-            self.is_broken = undone.and_then(|()| self.file.sync_data()).is_err();
+            let undone = self.write(self.end, &zeros).and_then(|()| self.sync());
+            self.is_broken = undone.is_err();
             return Err(error);
         }
         self.end += lines.len() as u64;
@@ -102,17 +107,16 @@ impl LogFile {
     /// Replaces the content by `text`, and keeps the space behind it.
     pub(super) fn replace(&mut self, text: &[u8]) -> io::Result<()> {
         let new = self.path.with_extension("new");
-        // Left behind if a process was killed at this point.
-        let _ = fs::remove_file(&new);
-        let mut file = open_file(&new)?;
+        let file = self.disk.open(&new)?;
         let room = vec![0; usize::try_from(self.written_ahead - self.end).unwrap_or_default()];
-        file.write_all(text)?;
-        file.write_all(&room)?;
-        file.sync_all()?;
+        // Another process may have been killed at this point.
+        self.disk.set_len(&file, &new, 0)?;
+        self.disk.write(&file, &new, 0, &[text, &room].concat())?;
+        self.disk.sync(&file, &new)?;
         // Windows may refuse to replace a file that is open.
         self.file = file;
-        if let Err(error) = fs::rename(&new, &self.path) {
-            match open_file(&self.path) {
+        if let Err(error) = self.disk.rename(&new, &self.path) {
+            match self.disk.open(&self.path) {
                 Ok(file) => self.file = file,
                 Err(_) => self.is_broken = true,
             }
@@ -120,6 +124,64 @@ impl LogFile {
         }
         self.end = text.len() as u64;
         self.written_ahead = (text.len() + room.len()) as u64;
-        flush_directory(self.path.parent().unwrap_or(&self.path))
+        self.is_renamed = true;
+        self.sync_name()
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.disk.write(&self.file, &self.path, at, bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.disk.sync(&self.file, &self.path)
+    }
+
+    /// Makes the name of a new file durable, and with it all lines that follow.
+    fn sync_name(&mut self) -> io::Result<()> {
+        self.disk.sync_names(self.path.parent().unwrap_or(&self.path))?;
+        self.is_renamed = false;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        path::Path,
+        sync::{
+            Arc,
+            atomic::{AtomicU32, Ordering},
+        },
+    };
+
+    use super::{Disk, LogFile};
+
+    /// Fails to make names durable the first time.
+    #[derive(Default)]
+    struct Failing {
+        attempts: AtomicU32,
+    }
+
+    impl Disk for Failing {
+        fn sync_names(&self, _: &Path) -> io::Result<()> {
+            match self.attempts.fetch_add(1, Ordering::Relaxed) {
+                0 => Err(io::ErrorKind::Other.into()),
+                _ => Ok(()),
+            }
+        }
+    }
+
+    /// A crash could bring back the file from before the compaction.
+    #[test]
+    fn a_line_is_not_durable_before_the_name_of_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = Arc::new(Failing::default());
+        let path = directory.path().join("log-1.jsonl");
+        let (mut file, _) = LogFile::open(path, Arc::clone(&disk) as _).unwrap();
+        file.append(b"one\n").unwrap();
+        file.replace(b"one\n").unwrap_err();
+        file.append(b"two\n").unwrap();
+        assert_eq!(disk.attempts.load(Ordering::Relaxed), 2);
     }
 }

@@ -2,40 +2,47 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    io::{self, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
+    sync::Arc,
 };
+
+use super::disk::Disk;
 
 /// How often a lock is tried that a reader may hold for a moment.
 const LOCK_ATTEMPTS: u32 = 20;
 
 /// Gives the next numbers. The file has the one that was given last, as text of a fixed length, so
 /// that a full disk can be written.
-pub(super) struct Numbers(File);
+pub(super) struct Numbers {
+    path: PathBuf,
+    file: File,
+    disk: Arc<dyn Disk>,
+}
 
 impl Numbers {
-    pub(super) fn open(directory: &Path) -> io::Result<Self> {
+    pub(super) fn open(directory: &Path, disk: Arc<dyn Disk>) -> io::Result<Self> {
         let path = directory.join("numbers");
-        Ok(Self(private().read(true).write(true).create(true).truncate(false).open(path)?))
+        Ok(Self { file: disk.open(&path)?, path, disk })
     }
 
     /// Returns the first of `count` new numbers. They and all later ones are larger than `floor`.
     pub(super) fn give(&mut self, count: u64, floor: u64) -> io::Result<u64> {
-        self.0.lock()?;
+        self.file.lock()?;
         let given = self.give_locked(count, floor);
-        self.0.unlock()?;
+        self.file.unlock()?;
         given
     }
 
     fn give_locked(&mut self, count: u64, floor: u64) -> io::Result<u64> {
         let mut text = String::new();
-        self.0.seek(SeekFrom::Start(0))?;
+        self.file.seek(SeekFrom::Start(0))?;
         // A file that is damaged counts as new.
-        let _ = self.0.read_to_string(&mut text);
+        let _ = self.file.read_to_string(&mut text);
         let last: u64 = text.trim().parse().unwrap_or_default();
         let first = last.max(floor).saturating_add(1);
-        self.0.seek(SeekFrom::Start(0))?;
-        self.0.write_all(format!("{:020}\n", (first - 1).saturating_add(count)).as_bytes())?;
+        let text = format!("{:020}\n", (first - 1).saturating_add(count));
+        self.disk.write(&self.file, &self.path, 0, text.as_bytes())?;
         Ok(first)
     }
 }
@@ -99,12 +106,8 @@ fn without_locks(error: &io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, message)
 }
 
-pub(super) fn open_file(path: &Path) -> io::Result<File> {
-    private().read(true).write(true).create(true).truncate(false).open(path)
-}
-
 /// Options for files that other users cannot read.
-fn private() -> OpenOptions {
+pub(super) fn private() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -131,9 +134,4 @@ pub(super) fn is_same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
 #[cfg(not(unix))]
 pub(super) fn is_same_file(_: &fs::Metadata, _: &fs::Metadata) -> bool {
     true
-}
-
-/// Makes a new name in a directory durable.
-pub(super) fn flush_directory(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }

@@ -5,11 +5,13 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
+    disk::Disk,
     file::LogFile,
-    files::{Numbers, create_private, flush_directory, indices, is_locked, lock, log_path},
+    files::{Numbers, create_private, indices, is_locked, lock, log_path},
     lines::{Content, line},
 };
 use crate::journal::{Intent, Record, State, Step};
@@ -47,6 +49,7 @@ pub(super) enum Change {
 /// The log of this process, and its records.
 pub(super) struct Log {
     directory: PathBuf,
+    disk: Arc<dyn Disk>,
     file: LogFile,
     lines: usize,
     content: Content,
@@ -72,27 +75,28 @@ impl Log {
     /// Opens the first log that no process has open and that has no open records, or creates one.
     ///
     /// A process that never asks for open records must not keep others from continuing them.
-    pub(super) fn open(directory: &Path, closed: usize) -> io::Result<Self> {
+    pub(super) fn open(directory: &Path, closed: usize, disk: Arc<dyn Disk>) -> io::Result<Self> {
         create_private(directory)?;
         let directory = fs::canonicalize(directory)?;
         let all = all(&directory)?;
         let (index, lock) = (1..)
             .find_map(|index| free(&directory, index, &all).transpose())
             .ok_or(io::ErrorKind::QuotaExceeded)??;
-        let (file, text) = LogFile::open(log_path(&directory, index))?;
+        let (file, text) = LogFile::open(log_path(&directory, index), Arc::clone(&disk))?;
         let mut log = Self {
             file,
             lines: 0,
             content: Content::default(),
             numbers: HashMap::new(),
-            next: Numbers::open(&directory)?,
+            next: Numbers::open(&directory, Arc::clone(&disk))?,
             floor: all.records.last_key_value().map_or(0, |(number, _)| *number),
             closed,
             _lock: lock,
+            disk,
             directory,
         };
         log.read(&text)?;
-        flush_directory(&log.directory)?;
+        log.disk.sync_names(&log.directory)?;
         // Another process may have included a record, and closed it.
         let records = all.records.into_iter();
         let known = records.filter(|(_, record)| log.numbers.contains_key(record.intent().id()));
@@ -248,7 +252,7 @@ impl Log {
                 continue;
             }
             let Some(_lock) = lock(&self.directory, index)? else { continue };
-            let (mut file, text) = LogFile::open(path)?;
+            let (mut file, text) = LogFile::open(path, Arc::clone(&self.disk))?;
             if text.is_empty() {
                 continue;
             }

@@ -1,5 +1,6 @@
 //! A journal in a directory, for several processes at once.
 
+mod disk;
 mod file;
 mod files;
 mod lines;
@@ -12,9 +13,29 @@ use std::{
 };
 
 #[cfg(feature = "__fuzzing")]
-pub(crate) use self::lines::fuzzing;
+pub(crate) mod fuzzing {
+    //! What the fuzz targets and the histories call of this module.
+
+    use std::{path::Path, sync::Arc};
+
+    use super::Directory;
+    pub use super::{
+        disk::Disk,
+        lines::fuzzing::{ReadLog, read},
+    };
+    use crate::Error;
+
+    /// Opens a directory on a disk of the caller.
+    pub fn open(path: &Path, closed: usize, disk: Arc<dyn Disk>) -> Result<Directory, Error> {
+        Directory::open_on(path, closed, disk)
+    }
+}
+
 pub use self::log::Listed;
-use self::log::{Change, Log};
+use self::{
+    disk::{Disk, System},
+    log::{Change, Log},
+};
 use super::{Intent, Journal, JournalFuture, Record, Step};
 use crate::{Error, ErrorKind};
 
@@ -68,8 +89,11 @@ impl Directory {
     ///
     /// The same errors as [`open`](Self::open).
     pub fn open_keeping(path: impl AsRef<Path>, closed: usize) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let log = Log::open(path, closed).map_err(|error| unusable(path, error))?;
+        Self::open_on(path.as_ref(), closed, Arc::new(System))
+    }
+
+    fn open_on(path: &Path, closed: usize, disk: Arc<dyn Disk>) -> Result<Self, Error> {
+        let log = Log::open(path, closed, disk).map_err(|error| unusable(path, error))?;
         let (queue, log) = (Mutex::default(), Mutex::new(log));
         Ok(Self(Arc::new(Inner { path: path.to_owned(), queue, log })))
     }
