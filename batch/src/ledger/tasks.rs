@@ -78,7 +78,10 @@ impl Ledger {
     /// Fails with kind [`State`](ErrorKind::State) if the task belongs to another submission.
     pub(crate) async fn adopt(&self, lost: &Lost, task: &TaskRef) -> Result<(), Error> {
         self.record_task(&lost.intent_id, task).await?;
-        self.log_step(&lost.intent_id, &Step::Settled).await;
+        // The log keeps the task, in case the ledger loses it.
+        for step in [Step::Accepted(task.clone()), Step::Settled] {
+            self.log_step(&lost.intent_id, &step).await;
+        }
         Ok(())
     }
 

@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
         sqlite(an_ordinary_run_leaves_no_open_record),
         sqlite(what_only_the_log_knows_to_be_unbilled_is_queued_again),
         sqlite(what_a_removed_write_ahead_log_contained_is_named),
+        sqlite(what_a_person_found_is_named_if_the_ledger_loses_it),
         sqlite(a_person_can_pay_again_for_what_was_lost),
         postgres,
     ]
@@ -105,6 +106,28 @@ async fn what_a_removed_write_ahead_log_contained_is_named() {
     fs::rename(fixture.output().join("2.jpg"), fixture.output().join("other.jpg")).unwrap();
     assert_eq!(batch.run().await.unwrap().count(State::Saved), 4);
     assert_eq!(fixture.accepted(), 5);
+}
+
+async fn what_a_person_found_is_named_if_the_ledger_loses_it() {
+    let fixture = Fixture::new(Backend::Sqlite).await;
+    closed(&fixture, fixture.ledger().await).await;
+    let file = fs::read(fixture.ledger_name()).unwrap();
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).jobs([job("fox", "a [[reply-lost]] fox")]);
+    batch.run().await.unwrap();
+    let task = fixture.simulator.tasks()[0].id.clone();
+    batch.resolve_with_task("fox", &task).await.unwrap();
+    drop(batch);
+    fs::write(closed(&fixture, ledger).await, file).unwrap();
+
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).jobs([job("fox", "a [[reply-lost]] fox")]);
+    let error = batch.run().await.unwrap_err();
+    assert_eq!((error.kind(), error.tasks()[0].id()), (ErrorKind::Foreign, &*task), "{error}");
+    let adopted = ledger.adopt_output(fixture.output()).await.unwrap();
+    assert_eq!((&*adopted[0].name, adopted[0].state), ("fox", State::Submitted));
+    assert_eq!(batch.run().await.unwrap().count(State::Saved), 1);
+    assert_eq!(fixture.accepted(), 1);
 }
 
 async fn a_person_can_pay_again_for_what_was_lost() {
