@@ -1,10 +1,26 @@
-//! The door of the fuzz targets: readers of settings and of a ledger's text, without the ledger.
+//! The door of the fuzz targets and of the histories: readers of settings and of a ledger's text,
+//! and the faults of a ledger.
 //!
 //! Not part of the interface. Programs can't rely on anything here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::{Error, output::OutputTarget};
+use imagekiln::journal::Directory;
+
+use crate::{Error, Ledger, output::OutputTarget};
+
+/// Opens a ledger with an acceptance log that `open` opens. It keeps a number of closed records.
+pub async fn open_ledger(
+    path: &Path,
+    open: impl FnOnce(PathBuf, usize) -> Result<Directory, imagekiln::Error> + Send + 'static,
+) -> Result<Ledger, Error> {
+    Ledger::open_logging(path, Box::new(open)).await
+}
+
+/// Runs a pragma of SQLite on the connection of a ledger, for example to make it fail.
+pub async fn pragma(ledger: &Ledger, pragma: &str) -> Result<(), Error> {
+    ledger.pragma(pragma).await
+}
 
 /// Where pictures are saved.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,26 @@
 //! A batch over a ledger in SQLite.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    future::pending,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, ensure};
-use imagekiln::DELIVERY_VALIDITY;
-use imagekiln_batch::{Batch, ErrorKind, Job, Ledger, Resolution, State};
-use tokio::time::{sleep, timeout};
+use imagekiln::{DELIVERY_VALIDITY, fuzzing::open_directory};
+use imagekiln_batch::{
+    Batch, Error, ErrorKind, Job, JobStatus, Ledger, Resolution, State,
+    fuzzing::{open_ledger, pragma},
+};
+use tokio::{task::yield_now, time::sleep};
 
-use crate::world::{End, Wanted, World};
+use crate::{
+    process::{Failing, Process},
+    world::{End, Wanted, World},
+};
 
 /// The runs without faults in which everything must come to its end.
 const CALM_RUNS: usize = 4;
@@ -15,72 +28,167 @@ const CALM_RUNS: usize = 4;
 /// Longer than all limits of the client together.
 const LONGEST: Duration = Duration::from_secs(3600);
 
+/// Makes the database full, or read-only, and undoes it.
+const FULL: [&str; 2] = ["max_page_count = 1", "max_page_count = 1073741823"];
+const READ_ONLY: [&str; 2] = ["query_only = TRUE", "query_only = FALSE"];
+
+/// The ledger of a history.
+struct Life {
+    wanted: Vec<Wanted>,
+    /// Whether the disk of the acceptance log never failed, so that it knows every task.
+    log_is_whole: bool,
+    /// Whether there is a copy of the ledger at an earlier moment.
+    has_copy: bool,
+}
+
 pub(crate) async fn live(world: &mut World) -> Result<()> {
-    let wanted = world.wanted();
-    world.tell(format!("a batch of {} jobs", wanted.len()));
-    for _ in 0..world.random.usize(1..=4) {
-        world.change_weather()?;
-        let death = world.death();
-        run(world, &wanted, death).await?;
+    let mut life = Life { wanted: world.wanted(), log_is_whole: true, has_copy: false };
+    world.tell(format!("a batch of {} jobs", life.wanted.len()));
+    for number in world.runs() {
+        world.change_weather(number)?;
+        run(world, &mut life).await?;
         if world.random.bool() {
             decide(world).await?;
+        }
+        if world.random.u8(0..3) == 0 && life.has_copy && world.has("lost ledgers") {
+            lose_ledger(world, &mut life).await?;
+        } else if world.random.u8(0..3) == 0 {
+            copy_ledger(world, &mut life)?;
         }
     }
     world.calm();
     for _ in 0..CALM_RUNS {
         decide(world).await?;
-        run(world, &wanted, None).await?;
+        run(world, &mut life).await?;
         sleep(DELIVERY_VALIDITY).await;
     }
-    settle(world, &wanted).await
+    settle(world, &life.wanted).await
 }
 
-async fn open(world: &mut World) -> Result<Batch> {
-    // The tasks of a run that was dropped need a moment to close the ledger.
-    let ledger = loop {
-        match Ledger::open(world.path("ledger.db")).await {
-            Err(error) if error.kind() == ErrorKind::Locked => tokio::task::yield_now().await,
-            opened => break opened?,
-        }
-    };
-    let batch = Batch::open(world.client(), ledger)?.save_to(world.path("pictures"));
+async fn open(world: &mut World, process: &Arc<Process>) -> Result<Batch, Error> {
+    let path = world.path("ledger.db");
+    let disk = Arc::clone(process);
+    let ledger = open_ledger(&path, |path, closed| open_directory(&path, closed, disk)).await?;
+    let batch = Batch::open(world.client_of(process), ledger)?.save_to(world.path("pictures"));
     Ok(batch.max_active(3))
 }
 
-async fn run(world: &mut World, wanted: &[Wanted], death: Option<Duration>) -> Result<()> {
-    let mut batch = open(world).await?;
-    let jobs = wanted
-        .iter()
-        .map(|wanted| Job::new(&wanted.name, format!("{}.jpg", wanted.name), wanted.request()));
-    batch = batch.jobs(jobs);
+async fn open_healthy(world: &mut World) -> Result<Batch> {
+    let process = world.healthy_process();
+    Ok(open(world, &process).await?)
+}
+
+/// Returns the jobs of a ledger that no process has open.
+async fn jobs(world: &World) -> Result<Vec<JobStatus>> {
+    // The tasks of a run that was dropped need a moment to close the ledger.
+    let lock = File::create(world.path("ledger.db.lock"))?;
+    while lock.try_lock().is_err() {
+        yield_now().await;
+    }
+    lock.unlock()?;
+    match Ledger::open_read_only(world.path("ledger.db")).await {
+        Err(error) if error.kind() == ErrorKind::Missing => Ok(Vec::new()),
+        ledger => Ok(ledger?.jobs().await?),
+    }
+}
+
+async fn run(world: &mut World, life: &mut Life) -> Result<()> {
+    let (processes, crashes) = world.processes(1, true);
+    let process = &processes[0];
+    let disk = process.trouble.disk;
+    life.log_is_whole &= disk.is_none_or(|(failing, ..)| failing == Failing::Full);
+    let charged = world.charged_ids();
     world.totals.runs += 1;
-    let ended = match death {
-        Some(death) => timeout(death, batch.run()).await,
-        None => Ok(batch.run().await),
+    let mut batch = match open(world, process).await {
+        Ok(batch) => batch,
+        Err(error) => {
+            ensure!(disk.is_some(), "could not open the ledger: {error}");
+            world.tell(format!("run: {error}"));
+            return Ok(());
+        }
     };
-    world.totals.killed += u64::from(ended.is_err());
+    let job =
+        |wanted: &Wanted| Job::new(&wanted.name, format!("{}.jpg", wanted.name), wanted.request());
+    batch = batch.jobs(life.wanted.iter().map(job));
+    let ledger = batch.ledger().clone();
+    let failing = fail_ledger(world, ledger.clone());
+    let ended = tokio::select! {
+        ended = batch.run() => Some(ended),
+        () = failing => None,
+        () = process.death() => None,
+    };
+    let mut known = BTreeSet::new();
     match &ended {
-        Err(_) => world.tell(format!("run: stopped after {death:?}")),
-        Ok(Err(error)) => world.tell(format!("run: {error}")),
-        Ok(Ok(report)) => world.tell(format!("run: {report:?}")),
+        None => {
+            world.totals.killed += 1;
+            // What still runs of this process cannot write.
+            pragma(&ledger, READ_ONLY[0]).await?;
+            process.die();
+            if world.random.bool() && world.has("lost ledgers") {
+                // Without the write-ahead log.
+                fs::copy(world.path("ledger.db"), world.path("copy.db"))?;
+                life.has_copy = true;
+            }
+            world.tell("run: killed");
+        }
+        Some(Err(error)) => {
+            known.extend(error.tasks().iter().map(|task| task.id().to_owned()));
+            world.tell(format!("run: {error}, unrecorded: {known:?}"));
+        }
+        Some(Ok(report)) => world.tell(format!("run: {report:?}")),
     }
     // Nothing of this process is left when the next one begins.
     batch.client().drain(LONGEST).await.context("submissions never ended")?;
-    for job in batch.ledger().jobs().await? {
+    drop((batch, ledger));
+    if crashes && ended.is_none() {
+        world.machine.crash(&mut world.stream("crash"))?;
+    }
+    let jobs = jobs(world).await?;
+    if ended.is_some() {
+        known.extend(jobs.iter().filter_map(|job| job.task_id.clone()));
+        world.expect_known(&charged, process.accepted(), &known)?;
+    }
+    expect_proofs(world, life, &jobs)
+}
+
+fn expect_proofs(world: &World, life: &Life, jobs: &[JobStatus]) -> Result<()> {
+    for job in jobs {
         let end = match job.state {
             State::Failed | State::Moderated => End::Failed,
             State::Expired => End::Expired,
             _ => continue,
         };
-        let wanted = wanted.iter().find(|wanted| wanted.name == job.name);
+        let wanted = life.wanted.iter().find(|wanted| wanted.name == job.name);
         world.expect_proof(wanted.context("a job of something else")?, &end)?;
     }
     Ok(())
 }
 
+/// Makes the database fail for a while, in some runs. Never returns.
+fn fail_ledger(world: &mut World, ledger: Ledger) -> impl Future<Output = ()> + use<> {
+    let mut random = world.stream("ledger");
+    let fails = random.u8(0..3) == 0 && world.has("ledger faults");
+    let [fail, undo] = if random.bool() { FULL } else { READ_ONLY };
+    let after = Duration::from_secs_f64(random.f64().powi(3) * 60.0);
+    let lasts = Duration::from_secs_f64(random.f64().powi(3) * 600.0);
+    if fails {
+        world.tell(format!("{fail} after {after:?} for {lasts:?}"));
+    }
+    async move {
+        if fails {
+            sleep(after).await;
+            // The run ends if the connection does.
+            let _ = pragma(&ledger, fail).await;
+            sleep(lasts).await;
+            let _ = pragma(&ledger, undo).await;
+        }
+        pending().await
+    }
+}
+
 /// A person looks up each unknown submission in the account of the service.
 async fn decide(world: &mut World) -> Result<()> {
-    let batch = open(world).await?;
+    let batch = open_healthy(world).await?;
     for job in batch.ledger().jobs().await? {
         if job.state != State::Unknown {
             continue;
@@ -102,9 +210,67 @@ async fn decide(world: &mut World) -> Result<()> {
     Ok(())
 }
 
+fn copy_ledger(world: &mut World, life: &mut Life) -> Result<()> {
+    if world.path("ledger.db").exists() {
+        fs::copy(world.path("ledger.db"), world.path("copy.db"))?;
+        life.has_copy = true;
+        world.tell("the ledger is copied");
+    }
+    Ok(())
+}
+
+/// Replaces the ledger by its copy. If it has lost what was paid for, the next run submits nothing,
+/// and a person adopts the output.
+async fn lose_ledger(world: &mut World, life: &mut Life) -> Result<()> {
+    let before = jobs(world).await?;
+    let is_open = |job: &JobStatus| matches!(job.state, State::Unknown | State::Submitting);
+    if !life.log_is_whole || before.iter().any(is_open) {
+        // Nobody but the service knows the tasks that would be lost.
+        return Ok(());
+    }
+    let (copy, ledger) = (world.path("copy.db"), world.path("ledger.db"));
+    let moves = world.random.bool();
+    if moves {
+        fs::copy(&copy, world.path("moved.db"))?;
+        fs::rename(world.path("moved.db"), &ledger)?;
+    } else {
+        fs::copy(&copy, &ledger)?;
+    }
+    for file in ["ledger.db-wal", "ledger.db-shm"] {
+        let _ = fs::remove_file(world.path(file));
+    }
+    let paid = unpaid(world, &jobs(world).await?);
+    world.tell(format!("the ledger is replaced, moved {moves}; it has lost {paid:?}"));
+    let charged = world.charged_ids();
+    let mut batch = open_healthy(world).await?;
+    let job =
+        |wanted: &Wanted| Job::new(&wanted.name, format!("{}.jpg", wanted.name), wanted.request());
+    batch = batch.jobs(life.wanted.iter().map(job));
+    let ended = batch.run().await;
+    world.tell(format!("run: {:?}", ended.as_ref().map_err(ToString::to_string)));
+    let is_refused = ended.is_err_and(|error| error.kind() == ErrorKind::Foreign);
+    ensure!(is_refused || paid.is_empty(), "a ledger that lost {paid:?} is accepted");
+    if is_refused {
+        ensure!(world.charged_ids() == charged, "a ledger that is refused has submitted jobs");
+        batch.ledger().adopt_output(world.path("pictures")).await?;
+        let jobs = batch.ledger().jobs().await?;
+        let paid = unpaid(world, &jobs);
+        ensure!(paid.is_empty(), "{paid:?} would be paid for again after the output was adopted");
+    }
+    Ok(())
+}
+
+/// Returns the names of the pictures that were paid for, and of which a ledger does not know it.
+fn unpaid(world: &World, jobs: &[JobStatus]) -> Vec<String> {
+    let names: BTreeSet<String> =
+        world.simulator.tasks().iter().filter_map(World::name_of).collect();
+    let knows = |name: &str| jobs.iter().any(|job| job.name == *name && job.state != State::Queued);
+    names.into_iter().filter(|name| !knows(name)).collect()
+}
+
 /// Compares the jobs and the files with the account.
 async fn settle(world: &mut World, wanted: &[Wanted]) -> Result<()> {
-    let jobs = open(world).await?.ledger().jobs().await?;
+    let jobs = jobs(world).await?;
     for job in &jobs {
         world.tell(format!("{}: {} {:?}", job.name, job.state, job.reason));
     }

@@ -3,17 +3,24 @@
 //! A history is a random program that wants some pictures, over the SDK with a
 //! [`Directory`](imagekiln::journal::Directory) or over a batch with a ledger in SQLite. It runs
 //! several times against the simulator while responses are lost, late or forged, deliveries are
-//! refused, the journal can't be written, clocks jump, and the program dies at any moment. Between
+//! refused, disks fail, clocks jump, and the program dies at any moment. Between
 //! the runs, a person decides about what is unknown. At last everything works again, and the
 //! simulator's account decides: each picture is paid for once, and each that was paid for is saved,
 //! or failed for a reason that a poll has confirmed.
+//!
+//! The faults are at every seam: the network and the service (the simulator), the disk below the
+//! directory and the acceptance log (`disk.rs`), the database (pragmas, and files that come back
+//! from an earlier moment), the hooks of the program, and clocks. A history that breaks a promise is
+//! lived again without some of its parts, as long as it still does.
 //!
 //! Everything of a history runs in one thread on a paused clock, so a seed nearly always tells the
 //! same story. The operating system still decides when bytes on loopback arrive.
 
 mod batch;
-mod journal;
+mod disk;
+mod process;
 mod program;
+mod shrink;
 mod world;
 
 use std::{
@@ -48,13 +55,19 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Lives the history of a seed.
+/// Lives the history of a seed. One that breaks a promise is shortened.
 pub fn live(seed: u64) -> Result<Totals, Broken> {
+    live_without(seed, &[]).map_err(shrink::shrink)
+}
+
+/// Lives the history of a seed without some of its parts.
+fn live_without(seed: u64, without: &[String]) -> Result<Totals, Broken> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().start_paused(true).build();
     let runtime = runtime.map_err(|error| broken(seed, Vec::new(), error.into()))?;
     runtime.block_on(async {
-        let mut world = World::new(seed).await.map_err(|error| broken(seed, Vec::new(), error))?;
+        let world = World::new(seed, without).await;
+        let mut world = world.map_err(|error| broken(seed, Vec::new(), error))?;
         let lived = if world.random.bool() {
             program::live(&mut world).await
         } else {

@@ -1,23 +1,23 @@
 //! A program over the SDK with a directory as its journal: the one of the guide, with faults.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fs,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::{Context, Result, ensure};
 use imagekiln::{
-    Client, DELIVERY_VALIDITY, Error, Task, TaskRef, TaskStatus, Unfinished,
+    Billing, Client, DELIVERY_VALIDITY, Error, ErrorKind, Task, TaskRef, TaskStatus, Unfinished,
+    fuzzing::open_directory,
     journal::{Directory, Record, State},
 };
-use tokio::{
-    task::JoinSet,
-    time::{sleep, timeout},
-};
+use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    journal::Mortal,
+    process::{Failing, Hooked, Process},
     world::{End, Wanted, World},
 };
 
@@ -30,15 +30,27 @@ const SLOT_DEADLINE: Duration = Duration::from_secs(600);
 /// The runs without faults in which everything must come to its end.
 const CALM_RUNS: usize = 4;
 
+/// A line of a record that is closed, and not about a picture. With so many, the next lines make a
+/// process compact its log.
+const OLD_LINE: &str = concat!(
+    r#"{"number":1,"record":{"intent":{"id":"0","operation":"gen-2-pro","at":0},"#,
+    r#""state":"settled"}}"#,
+    "\n"
+);
+const OLD_LINES: usize = 985;
+
 pub(crate) async fn live(world: &mut World) -> Result<()> {
-    std::fs::create_dir(world.path("pictures"))?;
+    fs::create_dir(world.path("pictures"))?;
     let wanted = world.wanted();
     world.tell(format!("a program that wants {} pictures", wanted.len()));
-    for _ in 0..world.random.usize(1..=4) {
-        world.change_weather()?;
-        let death = world.death();
-        let failures = [0.0, 0.0, 0.1, 0.5][world.random.usize(0..4)];
-        run(world, &wanted, death, failures).await?;
+    if world.stream("old log").u8(0..4) == 0 {
+        world.tell("the journal has an old log");
+        fs::create_dir(world.path("journal"))?;
+        fs::write(world.path("journal").join("log-1.jsonl"), OLD_LINE.repeat(OLD_LINES))?;
+    }
+    for number in world.runs() {
+        world.change_weather(number)?;
+        run(world, &wanted).await?;
         if world.random.bool() {
             decide(world).await?;
         }
@@ -46,54 +58,107 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
     world.calm();
     for _ in 0..CALM_RUNS {
         decide(world).await?;
-        run(world, &wanted, None, 0.0).await?;
+        run(world, &wanted).await?;
         sleep(DELIVERY_VALIDITY).await;
     }
     settle(world, &wanted)
 }
 
+/// What a program printed before it ended.
+#[derive(Default)]
+struct Printed {
+    /// The ids of accepted tasks.
+    tasks: BTreeSet<String>,
+    errors: Vec<Error>,
+}
+
 /// A process: it continues what was unfinished, and submits what was never submitted. In some
 /// histories, a second one shares the directory, and wants the other half of the pictures.
-async fn run(
-    world: &mut World,
-    wanted: &[Wanted],
-    death: Option<Duration>,
-    failures: f64,
-) -> Result<()> {
-    let processes = world.random.usize(1..=2);
-    world.tell(format!("run: {processes} processes, death {death:?}, failing writes {failures}"));
+async fn run(world: &mut World, wanted: &[Wanted]) -> Result<()> {
+    let count = world.random.usize(1..=2);
+    let count = if world.has("second process") { count } else { 1 };
+    let (processes, crashes) = world.processes(count, false);
+    let charged = world.charged_ids();
     let mut running = JoinSet::new();
-    for process in 0..processes {
-        let directory = Directory::open_keeping(world.path("journal"), 1000)?;
-        let journal = Mortal::new(directory.clone(), world.random.fork(), failures);
-        let client = world.client().journal(journal.clone()).max_active_tasks(3);
-        let client = client.submit_deadline(SLOT_DEADLINE).build()?;
-        let own = wanted.iter().enumerate().filter(|(at, _)| at % processes == process);
+    for (number, process) in processes.iter().enumerate() {
+        let client = world.client_of(process).max_active_tasks(3).submit_deadline(SLOT_DEADLINE);
+        let own = wanted.iter().enumerate().filter(|(at, _)| at % count == number);
         let own: Vec<Wanted> = own.map(|(_, wanted)| wanted.clone()).collect();
-        let pictures = world.path("pictures");
+        let (pictures, journal) = (world.path("pictures"), world.path("journal"));
+        let process = Arc::clone(process);
         world.totals.runs += 1;
         running.spawn(async move {
-            let program = program(&client, &directory, own, &pictures);
-            let ended = match death {
-                Some(death) => timeout(death, program).await,
-                None => Ok(program.await),
+            let printed = Mutex::default();
+            let Some(client) = open(client, &journal, &process, &printed) else {
+                return Ok((number, printed, Vec::new()));
             };
-            let was_killed = ended.is_err();
-            if was_killed {
-                journal.die();
+            tokio::select! {
+                () = program(&client, &journal, own, &pictures, &printed) => {}
+                () = process.death() => process.die(),
             }
             // Nothing of this process is left when the next one begins.
-            let orphans = client.drain(LONGEST).await;
-            (process, was_killed, ended.ok(), orphans)
+            client.drain(LONGEST).await.map(|orphans| (number, printed, orphans))
         });
     }
+    let (mut printed, mut known) = (BTreeSet::new(), BTreeSet::new());
     while let Some(ended) = running.join_next().await {
-        let (process, was_killed, ended, orphans) = ended?;
+        let (number, told, orphans) = ended?.context("submissions never ended")?;
+        let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let process = &processes[number];
+        let was_killed = process.is_dead();
         world.totals.killed += u64::from(was_killed);
-        world.tell(format!("process {process}: killed {was_killed}, {ended:?}"));
-        orphans.context("submissions never ended")?;
+        let errors = told.errors.iter().map(|error| format!(" {error};")).collect::<String>();
+        world.tell(format!("process {number}: killed {was_killed}, {:?}{errors}", told.tasks));
+        let unrecorded = told.errors.iter().filter_map(accepted).collect::<Vec<_>>();
+        if let Some((Failing::Full, ..)) = process.trouble.disk
+            && process.trouble.hooks == 0.0
+            && !was_killed
+        {
+            ensure!(unrecorded.is_empty(), "a full disk lost acceptances: {unrecorded:?}");
+        }
+        known.extend(unrecorded);
+        known.extend(orphans.iter().map(|task| task.id().to_owned()));
+        printed.extend(told.tasks);
+    }
+    if crashes && processes[0].is_dead() {
+        world.machine.crash(&mut world.stream("crash"))?;
+    }
+    let records = Directory::list(world.path("journal"))?;
+    let recorded: BTreeSet<String> =
+        records.iter().filter_map(|listed| Some(listed.record.task()?.id().to_owned())).collect();
+    ensure!(printed.is_subset(&recorded), "the journal forgot tasks of {printed:?}: {recorded:?}");
+    if processes.iter().all(|process| !process.is_dead()) {
+        known.extend(recorded);
+        let accepted = processes.iter().map(|process| process.accepted()).sum();
+        world.expect_known(&charged, accepted, &known)?;
     }
     expect_proofs(world, wanted)
+}
+
+/// Opens the directory. Its disk may fail.
+fn open(
+    client: imagekiln::ClientBuilder,
+    journal: &Path,
+    process: &Arc<Process>,
+    printed: &Mutex<Printed>,
+) -> Option<Client> {
+    let opened = open_directory(journal, 1000, Arc::clone(process) as _).and_then(|directory| {
+        let process = Arc::clone(process);
+        client.journal(Hooked { directory, process }).build()
+    });
+    opened.map_err(|error| print(printed, error)).ok()
+}
+
+fn print(printed: &Mutex<Printed>, error: Error) {
+    printed.lock().unwrap_or_else(PoisonError::into_inner).errors.push(error);
+}
+
+/// Returns the id of a task that the journal could not record.
+fn accepted(error: &Error) -> Option<String> {
+    match (error.kind(), error.billing()) {
+        (ErrorKind::Journal, Billing::Accepted(task)) => Some(task.id().to_owned()),
+        _ => None,
+    }
 }
 
 fn expect_proofs(world: &World, wanted: &[Wanted]) -> Result<()> {
@@ -111,14 +176,13 @@ fn expect_proofs(world: &World, wanted: &[Wanted]) -> Result<()> {
     Ok(())
 }
 
-/// Returns what the program printed: the pictures, and the errors.
 async fn program(
     client: &Client,
-    directory: &Directory,
+    journal: &Path,
     wanted: Vec<Wanted>,
     pictures: &Path,
-) -> Vec<String> {
-    let mut printed = Vec::new();
+    printed: &Mutex<Printed>,
+) {
     let mut saving = JoinSet::new();
     match client.resume().await {
         Ok(unfinished) => {
@@ -128,12 +192,12 @@ async fn program(
                 }
             }
         }
-        Err(error) => return vec![error.to_string()],
+        Err(error) => return print(printed, error),
     }
     // The other process may have taken over the records of this one.
-    let submitted = match Directory::list(directory.path()) {
+    let submitted = match Directory::list(journal) {
         Ok(records) => records,
-        Err(error) => return vec![error.to_string()],
+        Err(error) => return print(printed, error),
     };
     let submitted = submitted.iter().filter(|listed| was_submitted(&listed.record));
     let submitted: HashSet<_> =
@@ -141,15 +205,18 @@ async fn program(
     for wanted in wanted.iter().filter(|wanted| !submitted.contains(&wanted.name)) {
         match client.submit_for(wanted.request(), &*wanted.name).await {
             Ok(task) => {
+                let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+                printed.tasks.insert(task.id().to_owned());
                 saving.spawn(save(task, pictures.join(format!("{}.jpg", wanted.name))));
             }
-            Err(error) => printed.push(format!("{}: {error}", wanted.name)),
+            Err(error) => print(printed, error),
         }
     }
     while let Some(saved) = saving.join_next().await {
-        printed.extend(saved.ok().and_then(Result::err).map(|error| error.to_string()));
+        if let Ok(Err(error)) = saved {
+            print(printed, error);
+        }
     }
-    printed
 }
 
 /// A submission that a person called not billed is sent again.
@@ -171,8 +238,8 @@ async fn save(task: Task, path: PathBuf) -> Result<(), Error> {
 
 /// A person looks up each unknown submission in the account of the service.
 async fn decide(world: &mut World) -> Result<()> {
-    let client = world.client().journal(Directory::open_keeping(world.path("journal"), 1000)?);
-    let client = client.build()?;
+    let journal = open_directory(&world.path("journal"), 1000, world.healthy_process())?;
+    let client = world.client().journal(journal).build()?;
     for unfinished in client.resume().await? {
         let Unfinished::Unknown(record) = unfinished else { continue };
         let name = record.intent().label().context("a submission without a label")?.to_owned();

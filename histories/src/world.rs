@@ -2,9 +2,9 @@
 //! at the end.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ops::AddAssign,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -19,8 +19,17 @@ use imagekiln_simulator::{Config, Simulator, TaskView};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
+use crate::{
+    disk::Machine,
+    process::{Death, Failing, Life, Process, Trouble, Watching},
+};
+
+/// The largest numbers of runs with faults, and of pictures.
+pub(crate) const RUNS: usize = 4;
+pub(crate) const PICTURES: usize = 6;
+
 /// The faults of the network and of the service. Each run has some of them, at random.
-const FAULTS: [&str; 19] = [
+pub(crate) const FAULTS: [&str; 19] = [
     "error-before@submission",
     "error-after@submission",
     "html-502@submission",
@@ -99,9 +108,17 @@ impl Wanted {
 
 pub(crate) struct World {
     pub(crate) simulator: Simulator,
+    /// The choices of the program and of the person in this run.
     pub(crate) random: Rng,
     pub(crate) story: Vec<String>,
     pub(crate) totals: Totals,
+    pub(crate) machine: Arc<Machine>,
+    seed: u64,
+    /// The parts that are left out.
+    without: Vec<String>,
+    /// The number of this run.
+    run: u64,
+    is_calm: bool,
     folder: TempDir,
     started: Instant,
     /// Seconds that the wall clock is ahead of tokio's clock.
@@ -120,21 +137,39 @@ pub(crate) enum End {
 }
 
 impl World {
-    pub(crate) async fn new(seed: u64) -> Result<Self> {
-        let mut random = Rng::with_seed(seed);
-        let ready_after = Duration::from_millis(random.u64(0..20_000));
+    pub(crate) async fn new(seed: u64, without: &[String]) -> Result<Self> {
+        let ready_after = Duration::from_millis(stream(seed, "service", 0).u64(0..20_000));
         let config = Config { seed: Some(seed.into()), ready_after, ..Config::default() };
+        // Nothing has to survive a crash of this machine.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         Ok(Self {
             simulator: Simulator::start(config).await?,
-            random,
+            random: stream(seed, "program", 0),
             story: Vec::new(),
             totals: Totals::default(),
-            folder: tempfile::tempdir()?,
+            machine: Arc::default(),
+            seed,
+            without: without.to_owned(),
+            run: 0,
+            is_calm: false,
+            folder: tempfile::tempdir_in(folder)?,
             started: Instant::now(),
             ahead: Arc::new(AtomicU64::new(24 * 3600)),
             not_found_since: None,
             had_jump: false,
         })
+    }
+
+    /// Returns the random numbers for a part of this run. They are independent of other parts and
+    /// of other runs, so that a history stays the same if some of them are left out.
+    pub(crate) fn stream(&self, part: &str) -> Rng {
+        stream(self.seed, part, self.run)
+    }
+
+    /// Whether the history has a part now, such as a fault.
+    pub(crate) fn has(&self, part: &str) -> bool {
+        !self.is_calm && !self.without.iter().any(|without| without == part)
     }
 
     pub(crate) fn tell(&mut self, line: impl Into<String>) {
@@ -146,7 +181,11 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// A client in a new process.
+    /// A client in a process.
+    pub(crate) fn client_of(&mut self, process: &Arc<Process>) -> ClientBuilder {
+        self.client().middleware(Watching(Arc::clone(process)))
+    }
+
     pub(crate) fn client(&mut self) -> ClientBuilder {
         let (started, ahead) = (self.started, Arc::clone(&self.ahead));
         Client::builder()
@@ -161,39 +200,47 @@ impl World {
 
     /// Chooses some pictures. The names are in the prompts, so that the account can find them.
     pub(crate) fn wanted(&mut self) -> Vec<Wanted> {
-        let count = self.random.usize(1..=6);
-        (1..=count).map(|number| self.picture(number)).collect()
+        let mut random = self.stream("pictures");
+        let numbers = 1..=random.usize(1..=PICTURES);
+        let wanted = numbers.map(|number| (number, picture(&mut random, number)));
+        wanted
+            .filter(|(number, _)| self.has(&format!("picture {number}")))
+            .map(|(_, wanted)| wanted)
+            .collect()
     }
 
-    fn picture(&mut self, number: usize) -> Wanted {
-        let end = match self.random.u8(0..10) {
-            0 => " [[error]]",
-            1 => " [[content-moderated]]",
-            _ => "",
-        };
-        let name = format!("fox-{number}");
-        Wanted { prompt: format!("{name}.{end}"), name, fails: !end.is_empty() }
+    /// Returns the numbers of the runs with faults.
+    pub(crate) fn runs(&mut self) -> Vec<u64> {
+        let numbers = 1..=self.random.u64(1..=RUNS as u64);
+        numbers.filter(|number| self.has(&format!("run {number}"))).collect()
     }
 
-    /// Changes the faults for the next run, and may let the wall clock jump.
-    pub(crate) fn change_weather(&mut self) -> Result<()> {
+    /// Changes the faults for a run, and may let the wall clock jump.
+    pub(crate) fn change_weather(&mut self, run: u64) -> Result<()> {
+        self.run = run;
+        self.random = self.stream("program");
         self.simulator.faults().clear();
-        for _ in 0..self.random.usize(0..5) {
-            let fault = FAULTS[self.random.usize(0..FAULTS.len())];
+        let mut random = self.stream("service");
+        for _ in 0..random.usize(0..5) {
+            let fault = FAULTS[random.usize(0..FAULTS.len())];
+            let often = ["0.1", "0.4", "0.9", "always"][random.usize(0..4)];
+            if !self.has(fault) {
+                continue;
+            }
             if fault == NOT_FOUND {
                 if self.not_found_since.is_some() {
                     continue;
                 }
                 self.not_found_since = Some(Instant::now());
             }
-            let often = ["0.1", "0.4", "0.9", "always"][self.random.usize(0..4)];
             let fault = format!("{fault}:{often}");
             self.simulator.faults().add(&fault).context(fault.clone())?;
             self.tell(format!("fault {fault}"));
         }
-        if self.random.u8(0..4) == 0 {
+        let mut random = self.stream("clock");
+        if random.u8(0..4) == 0 && self.has("clock jumps") {
             // Also into the past: the clock begins a day ahead.
-            let ahead = self.random.u64(0..48 * 3600);
+            let ahead = random.u64(0..48 * 3600);
             self.ahead.store(ahead, Ordering::Relaxed);
             self.had_jump = true;
             self.tell(format!("the wall clock is {ahead} s ahead"));
@@ -203,24 +250,83 @@ impl World {
 
     pub(crate) fn calm(&mut self) {
         self.simulator.faults().clear();
+        self.is_calm = true;
+        self.run = 0;
         self.tell("no more faults");
     }
 
-    /// Returns when the next run dies, if it does.
-    pub(crate) fn death(&mut self) -> Option<Duration> {
-        let dies = self.random.u8(0..3) > 0;
+    /// Starts the processes of a run on this machine. Returns whether the machine crashes.
+    pub(crate) fn processes(&mut self, count: usize, dies_late: bool) -> (Vec<Arc<Process>>, bool) {
+        let mut random = self.stream("deaths");
+        let crashes = random.bool() && self.has("crashes");
+        let death = self.death(&mut random);
+        let shared = Arc::<Life>::default();
+        let mut processes = Vec::new();
+        for number in 0..count {
+            let life = if crashes { Arc::clone(&shared) } else { Arc::default() };
+            let mut random = stream(self.seed, "trouble", self.run * 2 + number as u64);
+            let death = if crashes || number == 0 { death } else { self.death(&mut random) };
+            let disk = self.failing_disk(&mut random);
+            let hooks = [0.0, 0.0, 0.0, 0.02, 0.2][random.usize(0..5)];
+            let hooks = if self.has("hooks") { hooks } else { 0.0 };
+            let trouble = Trouble { death, disk, hooks, dies_late };
+            if !self.is_calm {
+                self.tell(format!("process {number}: crashes {crashes}, {trouble:?}"));
+            }
+            processes.push(Process::new(Arc::clone(&self.machine), life, trouble, random));
+        }
+        (processes, crashes)
+    }
+
+    /// A process in which nothing fails.
+    pub(crate) fn healthy_process(&self) -> Arc<Process> {
+        let random = self.stream("healthy");
+        Process::new(Arc::clone(&self.machine), Arc::default(), Trouble::default(), random)
+    }
+
+    fn failing_disk(&self, random: &mut Rng) -> Option<(Failing, u32, f64)> {
+        let failing = [Failing::Full, Failing::ReadOnly, Failing::Broken][random.usize(0..3)];
+        let (after, often) = (random.u32(0..40), [0.1, 0.5, 1.0][random.usize(0..3)]);
+        (random.u8(0..3) == 0 && self.has("disk faults")).then_some((failing, after, often))
+    }
+
+    /// Returns when a process dies, if it does.
+    fn death(&self, random: &mut Rng) -> Option<Death> {
+        let dies = random.u8(0..3) > 0;
         // Most of a run happens in its first seconds.
-        let seconds = self.random.f64().powi(3) * 90.0;
-        dies.then(|| Duration::from_secs_f64(seconds))
+        let after = Duration::from_secs_f64(random.f64().powi(3) * 90.0);
+        let at = Death::At(random.u32(0..100));
+        let death = if random.bool() { Death::After(after) } else { at };
+        (dies && self.has("deaths")).then_some(death)
+    }
+
+    /// Returns the ids of all tasks that the simulator charged.
+    pub(crate) fn charged_ids(&self) -> BTreeSet<String> {
+        self.simulator.tasks().into_iter().map(|task| task.id).collect()
+    }
+
+    /// Fails if a response that arrived in a run that was not killed named a task of which nobody
+    /// knows. `before` are those that were charged before the run.
+    pub(crate) fn expect_known(
+        &self,
+        before: &BTreeSet<String>,
+        accepted: usize,
+        known: &BTreeSet<String>,
+    ) -> Result<()> {
+        let new = self.charged_ids().difference(before).filter(|id| known.contains(*id)).count();
+        ensure!(new >= accepted, "{accepted} tasks were accepted, and {new} of them are known");
+        Ok(())
     }
 
     /// Returns the tasks that the simulator charged for a picture.
     pub(crate) fn charged(&self, name: &str) -> Vec<TaskView> {
-        let is_for = |task: &TaskView| {
-            let prompt = task.request["prompt"].as_str().unwrap_or_default();
-            prompt.split('.').next() == Some(name)
-        };
+        let is_for = |task: &TaskView| Self::name_of(task).as_deref() == Some(name);
         self.simulator.tasks().into_iter().filter(is_for).collect()
+    }
+
+    /// Returns the name of the picture that a task is for.
+    pub(crate) fn name_of(task: &TaskView) -> Option<String> {
+        Some(task.request["prompt"].as_str()?.split('.').next()?.to_owned())
     }
 
     /// Fails if a picture was given up without a proof. Only a clock that jumps may shorten ten
@@ -275,4 +381,21 @@ impl World {
         ensure!(names.values().all(|count| *count == 1), "the history has a picture twice");
         Ok(())
     }
+}
+
+fn picture(random: &mut Rng, number: usize) -> Wanted {
+    let end = match random.u8(0..10) {
+        0 => " [[error]]",
+        1 => " [[content-moderated]]",
+        _ => "",
+    };
+    let name = format!("fox-{number}");
+    Wanted { prompt: format!("{name}.{end}"), name, fails: !end.is_empty() }
+}
+
+/// Returns the random numbers for a part of a run.
+fn stream(seed: u64, part: &str, run: u64) -> Rng {
+    let part = part.bytes().fold(run, |hash, byte| hash.wrapping_mul(31) + u64::from(byte));
+    // Neighbouring seeds must not have neighbouring parts.
+    Rng::with_seed(Rng::with_seed(seed).u64(..).wrapping_add(part))
 }

@@ -74,7 +74,7 @@ async fn fail_when_accepted(simulator: &Simulator, ledger: &Ledger, pragma: &str
     while simulator.counts().accepted < JOBS {
         time::sleep(Duration::from_millis(5)).await;
     }
-    ledger.pragma(pragma).await;
+    ledger.pragma(pragma).await.unwrap();
 }
 
 #[tokio::test]

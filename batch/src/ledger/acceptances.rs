@@ -17,6 +17,10 @@ use crate::{Error, ErrorKind, JobStatus, digest::sha256};
 /// the write-ahead log of SQLite has.
 const CLOSED: usize = 250;
 
+/// Opens a directory that keeps a number of closed records.
+pub(crate) type OpenLog =
+    Box<dyn FnOnce(PathBuf, usize) -> Result<Directory, imagekiln::Error> + Send>;
+
 /// What the database knows about a record of the log.
 enum Known {
     Nothing,
@@ -29,8 +33,12 @@ enum Known {
 impl Ledger {
     /// Opens the log in a directory, and takes over what the database could not record. No
     /// submission of this process may be in flight.
-    pub(super) async fn open_acceptances(&self, directory: PathBuf) -> Result<(), Error> {
-        let open = move || Directory::open_keeping(directory, CLOSED);
+    pub(super) async fn open_acceptances(
+        &self,
+        directory: PathBuf,
+        open: OpenLog,
+    ) -> Result<(), Error> {
+        let open = move || open(directory, CLOSED);
         let opened = tokio::task::spawn_blocking(open).await.map_err(unusable)?;
         if self.0.acceptances.set(opened.map_err(unusable)?).is_err() {
             let message = "the ledger has an acceptance log already";

@@ -33,6 +33,7 @@ use std::{
 use imagekiln::journal::Directory;
 use tokio::sync::{self, watch};
 
+pub(crate) use self::acceptances::OpenLog;
 pub(crate) use self::claims::{Claim, Demand};
 pub(crate) use self::identity::Marking;
 pub(crate) use self::limits::{Admission, LimitReached, Limits};
@@ -93,14 +94,19 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
     ///   written by a later version. The file is not changed.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let file = LockedFile::open(path.as_ref())?;
+        Self::open_logging(path.as_ref(), Box::new(Directory::open_keeping)).await
+    }
+
+    /// Opens the ledger with an acceptance log that `open` opens.
+    pub(crate) async fn open_logging(path: &Path, open: OpenLog) -> Result<Self, Error> {
+        let file = LockedFile::open(path)?;
         let mut acceptances = file.path.clone().into_os_string();
         acceptances.push(".acceptances");
         let ledger = Self::with(Source::File(file)).await?;
         // The lock proves that the processes of all earlier workers ended.
         ledger.end_all_workers().await?;
         ledger.note_file().await?;
-        ledger.open_acceptances(acceptances.into()).await?;
+        ledger.open_acceptances(acceptances.into(), open).await?;
         Ok(ledger)
     }
 
@@ -138,7 +144,8 @@ impl Ledger {
     /// acceptance log already.
     #[cfg(feature = "postgres")]
     pub async fn with_acceptance_log(self, directory: impl AsRef<Path>) -> Result<Self, Error> {
-        self.open_acceptances(directory.as_ref().join(self.id().await?)).await?;
+        let directory = directory.as_ref().join(self.id().await?);
+        self.open_acceptances(directory, Box::new(Directory::open_keeping)).await?;
         Ok(self)
     }
 
@@ -166,10 +173,15 @@ impl Ledger {
     }
 
     /// Runs a pragma of SQLite on the connection of the ledger.
-    #[cfg(test)]
-    pub(crate) async fn pragma(&self, pragma: &str) {
-        let mut database = self.0.database.lock().await;
-        database.as_mut().unwrap().rows(&format!("PRAGMA {pragma}"), []).await.unwrap();
+    #[cfg(any(test, feature = "__fuzzing"))]
+    pub(crate) async fn pragma(&self, pragma: &str) -> Result<(), Error> {
+        let mut database = Arc::clone(&self.0.database).lock_owned().await;
+        let (runtime, pragma) = (tokio::runtime::Handle::current(), format!("PRAGMA {pragma}"));
+        let run = move || match &mut *database {
+            Some(database) => runtime.block_on(database.rows(&pragma, [])).map(drop),
+            None => Ok(()),
+        };
+        Ok(tokio::task::spawn_blocking(run).await.unwrap_or(Err(sqlx::Error::WorkerCrashed))?)
     }
 
     fn name(&self) -> String {
