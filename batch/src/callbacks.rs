@@ -5,10 +5,14 @@ mod router;
 
 use std::{sync::Arc, time::Duration};
 
-use imagekiln::{Client, Task, TaskStatus, webhook::Event};
+use imagekiln::{
+    Client, Task, TaskStatus,
+    journal::{Record, Step},
+    webhook::Event,
+};
 use tokio::time;
 
-use crate::{Error, ErrorKind, Ledger, ledger::Lost};
+use crate::{Error, ErrorKind, Ledger, ledger::task_of};
 
 /// The number of polls for a task that the service does not find, and the pause before the second
 /// one. Polls may lag behind webhooks.
@@ -45,25 +49,28 @@ impl Callbacks {
     ///   the task exists. Nothing was changed; handle the event again later.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be read or written.
     pub async fn receive(&self, token: &str, event: &Event) -> Result<(), Error> {
-        let called_back = self.ledger.called_back(token).await?.ok_or_else(|| {
+        let record = self.ledger.called_back(token).await?.ok_or_else(|| {
             let message = "no submission of the ledger has the token of the webhook";
             Error::new(ErrorKind::State, message)
         })?;
-        if let Some(task) = &called_back.task {
-            let confirmed = self.client.confirm(event, task).await;
-            return confirmed.map(drop).map_err(unconfirmed);
+        match record.task() {
+            // Nobody waits for it.
+            Some(_) if record.state().is_closed() => Ok(()),
+            Some(task) => self.client.confirm(event, task).await.map(drop).map_err(unconfirmed),
+            None => {
+                let task = self.confirmed(&record, event).await?;
+                tracing::info!(task_id = task.id(), "a webhook found the task of a lost response");
+                self.ledger.decide(&record, Step::Accepted(task.reference().clone())).await
+            }
         }
-        let task = self.confirmed(&called_back.lost, event).await?;
-        tracing::info!(task_id = task.id(), "a webhook found the task of a lost response");
-        self.ledger.adopt(&called_back.lost, task.reference()).await
     }
 
     /// Returns the task that the event names, if the service knows it.
-    async fn confirmed(&self, lost: &Lost, event: &Event) -> Result<Task, Error> {
+    async fn confirmed(&self, lost: &Record, event: &Event) -> Result<Task, Error> {
         let id = event.task_id().ok_or_else(|| {
             Error::new(ErrorKind::Client, "the webhook contains no task id; nothing was changed")
         })?;
-        let task = lost.task(&self.client, id)?;
+        let task = task_of(&self.client, lost, id)?;
         for attempt in 1..=MAX_POLLS {
             match self.client.confirm(event, task.reference()).await {
                 Ok(update) if *update.status() != TaskStatus::TaskNotFound => return Ok(task),

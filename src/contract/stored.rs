@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::{
     field_value::FieldValue,
@@ -11,8 +12,9 @@ use super::{
     request::Request,
     similar::hint,
     validate::invalid,
+    webhook::URL,
 };
-use crate::{Error, ErrorKind, ImageInput, Violation};
+use crate::{Error, ErrorKind, ImageInput, Violation, values::identity::hex};
 
 /// The field that is never stored, because it is a secret.
 const SECRET: &str = "webhook_secret";
@@ -68,6 +70,28 @@ impl Request {
     /// Kind [`Validation`](ErrorKind::Validation): a field is set twice or has a value that JSON
     /// cannot represent, or a path is not valid Unicode.
     pub fn to_json(&self) -> Result<String, Error> {
+        serde_json::to_string(&self.stored()?).map_err(unwritable)
+    }
+
+    /// Returns the SHA-256 digest of the [stored form](Self::to_json) in lowercase hexadecimal. It
+    /// does not depend on the webhook URL, which may be another one for each submission.
+    ///
+    /// The [journal](crate::journal) contains it, so a program can tell which of its requests a
+    /// submission was for.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`to_json`](Self::to_json).
+    pub fn digest(&self) -> Result<String, Error> {
+        let mut stored = self.stored()?;
+        for values in [&mut stored.fields, &mut stored.extra] {
+            values.remove(URL);
+        }
+        let json = serde_json::to_string(&stored).map_err(unwritable)?;
+        Ok(hex(Sha256::new().chain_update(json)))
+    }
+
+    fn stored(&self) -> Result<Stored, Error> {
         self.validate_form()?;
         let mut stored = Stored {
             operation: self.operation.name.to_owned(),
@@ -91,7 +115,7 @@ impl Request {
             })?;
             place.insert(name.clone(), value);
         }
-        serde_json::to_string(&stored).map_err(unwritable)
+        Ok(stored)
     }
 
     /// Reads a request from JSON in the form that [`to_json`](Self::to_json) writes. Does not

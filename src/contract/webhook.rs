@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{field_value::FieldValue, request::Request};
 use crate::{Address, WebhookSecret};
 
-const URL: &str = "webhook_url";
+pub(super) const URL: &str = "webhook_url";
 const SECRET: &str = "webhook_secret";
 
 /// Webhook fields of the contract, for requests that do not set them.

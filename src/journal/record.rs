@@ -30,6 +30,9 @@ pub struct Origin {
     target: Option<StoredPath>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     context: Value,
+    /// The digest of the request, which the client sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_sha256: Option<String>,
 }
 
 impl Origin {
@@ -49,6 +52,10 @@ impl Origin {
     pub fn context(mut self, value: &impl Serialize) -> Self {
         self.context = serde_json::to_value(value).unwrap_or_default();
         self
+    }
+
+    pub(crate) fn of_request(self, sha256: Option<String>) -> Self {
+        Self { request_sha256: sha256, ..self }
     }
 }
 
@@ -106,6 +113,12 @@ impl Intent {
         self.origin.target.as_ref().map(|path| &*path.0)
     }
 
+    /// Returns the [digest](crate::Request::digest) of the request. `None` if the request has no
+    /// stored form, or if an earlier version wrote the record.
+    pub fn request_sha256(&self) -> Option<&str> {
+        self.origin.request_sha256.as_deref()
+    }
+
     /// Returns the value of the program; see [`Origin::context`]. `None` if there is none, or if
     /// it is not a `T`.
     pub fn context<T: DeserializeOwned>(&self) -> Option<T> {
@@ -131,6 +144,9 @@ pub enum State {
         path: PathBuf,
         /// The size of the file in bytes.
         bytes: u64,
+        /// The SHA-256 digest of the file in lowercase hexadecimal, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sha256: Option<String>,
     },
     /// A poll returned this failure: there will be no picture.
     Failed(TaskStatus),
@@ -190,6 +206,8 @@ pub enum Step {
         path: PathBuf,
         /// The size of the file in bytes.
         bytes: u64,
+        /// The SHA-256 digest of the file in lowercase hexadecimal, if it is known.
+        sha256: Option<String>,
     },
     /// A person, or the program, needs nothing more.
     Settled,
@@ -254,6 +272,10 @@ impl Record {
                 self.task = Some(task.clone().of_submission(self.intent.id()));
                 self.state = State::Accepted;
             }
+            // A webhook or a person found the task, and the response says what it costs.
+            (_, Step::Accepted(task)) => {
+                self.task = self.task.take().map(|known| known.completed_by(task));
+            }
             (State::Unknown | State::Accepted | State::Ready, Step::Settled) => {
                 self.state = State::Settled;
             }
@@ -268,9 +290,10 @@ impl Record {
             // A saved picture is one even if it was given up before.
             (
                 State::Accepted | State::Ready | State::Failed(_) | State::Expired | State::Settled,
-                Step::Saved { path, bytes },
+                Step::Saved { path, bytes, sha256 },
             ) if self.task.is_some() => {
-                self.state = State::Saved { path: path.clone(), bytes: *bytes };
+                let (path, sha256) = (path.clone(), sha256.clone());
+                self.state = State::Saved { path, bytes: *bytes, sha256 };
             }
             _ => {}
         }

@@ -7,10 +7,12 @@ use std::{
 };
 
 use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
 use tempfile::{NamedTempFile, PersistError};
 use tokio::sync::mpsc;
 
 use super::{SaveOptions, Swept, part};
+use crate::values::identity::hex;
 
 /// The maximum number of links to follow, as on Linux.
 const MAX_LINKS: u32 = 40;
@@ -75,13 +77,16 @@ impl Place {
 }
 
 impl Part {
-    /// Writes chunks until the channel closes. The channel also closes if the download fails or its
-    /// future is dropped; only a complete download continues with [`finish`](Self::finish).
-    pub(super) fn write(&mut self, mut chunks: mpsc::Receiver<Bytes>) -> io::Result<()> {
+    /// Writes chunks until the channel closes, and returns their SHA-256 digest. The channel also
+    /// closes if the download fails or its future is dropped; only a complete download continues
+    /// with [`finish`](Self::finish).
+    pub(super) fn write(&mut self, mut chunks: mpsc::Receiver<Bytes>) -> io::Result<String> {
+        let mut hash = Sha256::new();
         while let Some(chunk) = chunks.blocking_recv() {
+            hash.update(&chunk);
             self.file.write_all(&chunk)?;
         }
-        Ok(())
+        Ok(hex(hash))
     }
 
     /// Flushes the file and renames it to its destination.

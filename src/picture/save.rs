@@ -36,6 +36,8 @@ pub struct Saved {
     pub kind: Option<FileKind>,
     /// The size of the file in bytes.
     pub bytes: u64,
+    /// The SHA-256 digest of the file in lowercase hexadecimal.
+    pub sha256: String,
 }
 
 /// The destination of a save.
@@ -127,7 +129,7 @@ impl Picture {
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
         metrics::picture_saved(&self.task);
         if options.closes_record {
-            self.client.note_saved(&self.task, &saved.path, saved.bytes).await;
+            self.client.note_saved(&self.task, &saved).await;
         }
         Ok(saved)
     }
@@ -153,11 +155,11 @@ impl Picture {
         .map_err(unwritable)?;
         let mut download = attempts.open().await?;
         let (chunks, received) = mpsc::channel(AHEAD);
-        let writing = blocking(move || part.write(received).map(|()| part));
+        let writing = blocking(move || part.write(received).map(|sha256| (part, sha256)));
         let downloaded = send_chunks(&mut download, chunks).await;
         // Awaited even after an error, so that a program that exits on it leaves no temporary file
         // behind.
-        let part = writing.await.map_err(unwritable)?;
+        let (part, sha256) = writing.await.map_err(unwritable)?;
         downloaded?;
         let kind = if options.check { Some(download.check()?) } else { download.kind() };
         let names = file_stems(&self.task).map(move |stem| match kind {
@@ -170,7 +172,7 @@ impl Picture {
             Target::In(_) => part.finish_as(names),
         });
         let path = finishing.await.map_err(unwritable)?;
-        Ok(Saved { path, kind, bytes: download.received() })
+        Ok(Saved { path, kind, bytes: download.received(), sha256 })
     }
 
     fn unwritable(&self, path: &Path, error: io::Error) -> Failure {

@@ -1,13 +1,13 @@
 //! Resumes and closes the records in the journal.
 
-use std::{path::Path, time::SystemTime};
+use std::time::SystemTime;
 
 use super::{
     Task,
     poll::{PollError, poll},
 };
 use crate::{
-    Client, Error, ErrorKind, TaskRef, TaskStatus, find_operation,
+    Client, Error, ErrorKind, Saved, TaskRef, TaskStatus, find_operation,
     journal::{self, JournalError, Record, Step},
 };
 
@@ -140,11 +140,12 @@ impl Client {
         self.note(task, &Step::Refused { given_at }).await;
     }
 
-    /// Records that the picture of a task is durable at a path.
-    pub(crate) async fn note_saved(&self, task: &TaskRef, path: &Path, bytes: u64) {
+    /// Records that the picture of a task is durable.
+    pub(crate) async fn note_saved(&self, task: &TaskRef, saved: &Saved) {
+        let Saved { path, bytes, sha256, .. } = saved;
         // The next process may have another working directory.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        self.note(task, &Step::Saved { path, bytes }).await;
+        self.note(task, &Step::Saved { path, bytes: *bytes, sha256: Some(sha256.clone()) }).await;
     }
 
     /// Records what happened to a task. A failure of the journal is only logged: the record stays

@@ -117,7 +117,7 @@ impl Client {
         }
         let base = self.base_of(operation)?;
         self.tasks().settings.webhook.fill(&mut request);
-        let (request, plan) = self.prepare(request).await?;
+        let (request, plan, origin) = self.prepare(request, origin).await?;
         let deadline = Deadline::new(self.tasks().settings.submit_deadline);
         let slot = match waits_for_slot {
             true => deadline.limit(self.slot()).await.unwrap_or_else(|| Err(deadline.no_slot())),
@@ -157,19 +157,27 @@ impl Client {
     }
 
     /// Validates the request and plans its body.
-    async fn prepare(&self, request: Request) -> Result<(Request, Arc<BodyPlan>), Error> {
-        let validation = self.tasks().settings.validation;
+    async fn prepare(&self, request: Request, origin: Origin) -> Result<Prepared, Error> {
+        let settings = &self.tasks().settings;
+        let (validation, is_journaled) = (settings.validation, settings.journal.is_some());
+        let is_heavy = request.is_heavy();
+        let prepare = move || {
+            let (request, plan) = prepare(request, validation)?;
+            let digest = is_journaled.then(|| request.digest().ok()).flatten();
+            Ok((request, plan, origin.of_request(digest)))
+        };
         // A hop to another thread costs more than the rest of a small submission.
-        if !request.is_heavy() {
-            return prepare(request, validation);
+        if !is_heavy {
+            return prepare();
         }
-        tokio::task::spawn_blocking(move || prepare(request, validation)).await.unwrap_or_else(
-            |error| {
-                Err(Error::new(ErrorKind::File, "could not prepare the request").with_source(error))
-            },
-        )
+        tokio::task::spawn_blocking(prepare).await.unwrap_or_else(|error| {
+            Err(Error::new(ErrorKind::File, "could not prepare the request").with_source(error))
+        })
     }
 }
+
+/// A request, its body, and what it is for.
+type Prepared = (Request, Arc<BodyPlan>, Origin);
 
 fn prepare(request: Request, validation: bool) -> Result<(Request, Arc<BodyPlan>), Error> {
     match validation {

@@ -39,7 +39,14 @@ pub(crate) fn short_hash(texts: &[&str]) -> String {
         hash.update((text.len() as u64).to_be_bytes());
         hash.update(text);
     }
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let mut digest = hex(hash);
+    digest.truncate(16);
+    digest
+}
+
+/// Returns the digest in lowercase hexadecimal.
+pub(crate) fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

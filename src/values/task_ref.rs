@@ -78,6 +78,14 @@ impl TaskRef {
         self
     }
 
+    /// Adds the cost that another reference to the same task knows.
+    pub(crate) fn completed_by(self, other: &Self) -> Self {
+        if self.cost.is_some() || self.id != other.id {
+            return self;
+        }
+        Self { cost: other.cost, ..self }
+    }
+
     pub(crate) fn submitted(mut self, at: SystemTime) -> Self {
         self.submitted_at = at.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
         self

@@ -40,7 +40,7 @@ impl Fleet {
         if workers.is_empty() {
             return Ok(());
         }
-        unrecorded.drain(client, ledger).await.map_err(|error| {
+        unrecorded.drain(client).await.map_err(|error| {
             Error::new(ErrorKind::Client, "submissions of an earlier run are still in flight")
                 .with_source(error)
         })?;
@@ -89,15 +89,13 @@ impl Batch {
                 output: output.clone(),
                 sinks: self.sinks.clone(),
                 unrecorded: self.unrecorded.clone(),
-                limits: self.limits,
-                callback_url: self.settings.callback_url.clone(),
-                callback_patience: self.settings.callback_patience,
+                settings: self.settings.clone(),
                 receivers: Arc::downgrade(&self.receivers),
                 stopped: stopped.clone(),
                 admission: Mutex::default(),
                 marking: Arc::clone(&marking),
             });
-            workers.spawn(run(worker, self.settings.clone(), self.unretired.clone()));
+            workers.spawn(run(worker, self.unretired.clone()));
         }
         workers
     }
@@ -136,13 +134,14 @@ impl Batch {
 type Workers = JoinSet<Result<bool, Error>>;
 
 /// Runs a worker, and continues as a new worker whenever it loses its lease.
-async fn run(worker: Arc<Worker>, settings: Settings, fleet: Fleet) -> Result<bool, Error> {
+async fn run(worker: Arc<Worker>, fleet: Fleet) -> Result<bool, Error> {
     let mut lost_a_lease = false;
     loop {
         let marking = Arc::clone(&worker.marking);
-        let number = worker.ledger.register(settings.lease, worker.limits, marking).await?;
+        let Settings { lease, limits, .. } = worker.settings;
+        let number = worker.ledger.register(lease, limits, marking).await?;
         fleet.add(number);
-        match Run::new(Arc::clone(&worker), number, &settings).finish().await {
+        match Run::new(Arc::clone(&worker), number).finish().await {
             Err(error) if error.kind() == ErrorKind::Lease => {
                 tracing::warn!(%error, "continuing as a new worker");
                 lost_a_lease = true;

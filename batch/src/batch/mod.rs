@@ -63,7 +63,6 @@ pub struct Batch {
     client: Client,
     ledger: Ledger,
     jobs: Vec<Job>,
-    limits: Limits,
     output: PathBuf,
     sinks: Sinks,
     settings: Settings,
@@ -79,6 +78,7 @@ pub struct Batch {
 /// How the workers of a batch run.
 #[derive(Debug, Clone)]
 struct Settings {
+    limits: Limits,
     workers: usize,
     lease: Duration,
     waits_for_jobs: bool,
@@ -103,10 +103,10 @@ impl Batch {
             client,
             ledger,
             jobs: Vec::new(),
-            limits: Limits { max_active: 24, budget: None, price: None },
             output: PathBuf::from("."),
             sinks: Sinks::default(),
             settings: Settings {
+                limits: Limits { max_active: 24, budget: None, price: None },
                 workers: 1,
                 lease: Duration::from_secs(30),
                 waits_for_jobs: false,
@@ -136,7 +136,7 @@ impl Batch {
     /// been saved. Slow downloads or a slow disk therefore slow down the submissions. An
     /// [`Unknown`](crate::State::Unknown) job is not active, although the service may process it.
     pub fn max_active(mut self, jobs: usize) -> Self {
-        self.limits.max_active = jobs.max(1);
+        self.settings.limits.max_active = jobs.max(1);
         self
     }
 
@@ -156,14 +156,14 @@ impl Batch {
     /// - responses contain no cost: such operations run one job at a time, and are not counted;
     /// - responses are lost, and webhooks find their tasks, before any price is known.
     pub fn budget(mut self, credits: f64) -> Self {
-        self.limits.budget = Some(credits);
+        self.settings.limits.budget = Some(credits);
         self
     }
 
     /// Sets the price in credits of a job whose operation has no known cost in the ledger. Only
     /// [`budget`](Self::budget) uses it.
     pub fn price(mut self, credits: f64) -> Self {
-        self.limits.price = Some(credits);
+        self.settings.limits.price = Some(credits);
         self
     }
 
@@ -300,7 +300,6 @@ impl fmt::Debug for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch")
             .field("ledger", &self.ledger)
-            .field("limits", &self.limits)
             .field("output", &self.output)
             .field("settings", &self.settings)
             .finish_non_exhaustive()

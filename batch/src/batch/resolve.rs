@@ -1,9 +1,9 @@
 //! Returns a task that a person found to its job.
 
-use imagekiln::TaskStatus;
+use imagekiln::{TaskStatus, journal::Step};
 
 use super::Batch;
-use crate::{Error, ErrorKind, JobStatus};
+use crate::{Error, ErrorKind, JobStatus, ledger::task_of};
 
 impl Batch {
     /// Records the task of a job whose response was lost, and returns the new status of the job:
@@ -23,9 +23,8 @@ impl Batch {
     /// - [`Client`](ErrorKind::Client): the poll failed, or the service does not know the task.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn resolve_with_task(&self, name: &str, task_id: &str) -> Result<JobStatus, Error> {
-        let (client, ledger) = (self.client.clone(), self.ledger.clone());
-        let lost = ledger.lost(name).await?;
-        let task = lost.task(&client, task_id)?;
+        let lost = self.ledger.lost(name).await?;
+        let task = task_of(&self.client, &lost, task_id)?;
         let update = task.poll().await.map_err(|error| {
             Error::new(ErrorKind::Client, "could not poll the task; nothing was changed")
                 .with_source(error)
@@ -34,7 +33,7 @@ impl Batch {
             let message = format!("the service does not know the task {task_id}; check its id");
             return Err(Error::new(ErrorKind::Client, message));
         }
-        ledger.adopt(&lost, task.reference()).await?;
-        ledger.existing(name).await
+        self.ledger.decide(&lost, Step::Accepted(task.reference().clone())).await?;
+        self.ledger.existing(name).await
     }
 }

@@ -4,7 +4,6 @@ use std::{
     collections::{HashSet, VecDeque},
     panic,
     sync::Arc,
-    time::Duration,
 };
 
 use tokio::{
@@ -14,7 +13,6 @@ use tokio::{
 };
 
 use super::{
-    Settings,
     pause::Pause,
     worker::{End, Worker},
 };
@@ -33,9 +31,6 @@ pub(super) struct Run {
     worker: Arc<Worker>,
     /// The number of the worker.
     number: i64,
-    lease: Duration,
-    waits_for_jobs: bool,
-    submits: bool,
     /// Claimed jobs; paid ones first.
     queue: VecDeque<Claim>,
     active: JoinSet<Ended>,
@@ -62,14 +57,11 @@ struct Ended {
 }
 
 impl Run {
-    pub(super) fn new(worker: Arc<Worker>, number: i64, settings: &Settings) -> Self {
+    pub(super) fn new(worker: Arc<Worker>, number: i64) -> Self {
         Self {
             changes: worker.ledger.changes(),
             worker,
             number,
-            lease: settings.lease,
-            waits_for_jobs: settings.waits_for_jobs && settings.submits,
-            submits: settings.submits,
             queue: VecDeque::new(),
             active: JoinSet::new(),
             claims: 0,
@@ -85,7 +77,7 @@ impl Run {
     /// another worker has taken over the jobs. After any other error, the active jobs continue to
     /// their end.
     pub(super) async fn finish(mut self) -> Result<(), Error> {
-        let mut renewals = time::interval(self.lease / RENEWALS);
+        let mut renewals = time::interval(self.worker.settings.lease / RENEWALS);
         renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             match self.step(&mut renewals).await {
@@ -133,12 +125,15 @@ impl Run {
 
     /// Whether jobs may be submitted now.
     fn may_submit(&self) -> bool {
-        self.submits && self.stopped_by.is_none() && !self.is_stopping() && !self.pause.is_on()
+        self.worker.settings.submits
+            && self.stopped_by.is_none()
+            && !self.is_stopping()
+            && !self.pause.is_on()
     }
 
     /// Renews the lease, and looks for what other workers have left.
     async fn renew(&mut self) -> Result<(), Error> {
-        self.worker.ledger.renew(self.number, self.lease).await?;
+        self.worker.ledger.renew(self.number, self.worker.settings.lease).await?;
         self.worker.ledger.take_over().await?;
         // Jobs of other workers may have ended.
         self.blocked.clear();
@@ -148,12 +143,12 @@ impl Run {
 
     async fn start_jobs(&mut self) -> Result<(), Error> {
         loop {
-            while self.active.len() < self.worker.limits.max_active
+            while self.active.len() < self.worker.settings.limits.max_active
                 && let Some(job) = self.next()
             {
                 self.start(job);
             }
-            let free = self.worker.limits.max_active - self.active.len();
+            let free = self.worker.settings.limits.max_active - self.active.len();
             if free == 0 || !self.may_have_jobs || self.is_stopping() {
                 return Ok(());
             }
@@ -200,9 +195,10 @@ impl Run {
         if self.stopped_by.is_some() || self.is_stopping() {
             return Ok(true);
         }
+        let waits = self.worker.settings.waits_for_jobs && self.worker.settings.submits;
         // In this order: a webhook turns an unknown job into one that can be claimed.
         Ok(!self.pause.is_on()
-            && !self.waits_for_jobs
+            && !waits
             && !self.worker.expects_callbacks().await?
             && !self.worker.ledger.has_more_jobs(self.number).await?)
     }

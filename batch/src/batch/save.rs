@@ -3,15 +3,15 @@
 use std::{future::poll_fn, pin::pin, time::Duration};
 
 use futures_core::Stream as _;
-use imagekiln::{ErrorKind as Kind, FileKind, Picture, Request, Task, TaskRef};
+use imagekiln::{ErrorKind as Kind, FileKind, Picture, Task};
 use tokio::time;
 
 use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, State, Template, TemplateFields,
-    ledger::Claim,
+    ledger::{Change, Claim},
     output::{Output, SaveError, SavedPicture, beside},
-    provenance::{Provenance, Times},
+    provenance::Provenance,
     stored_request::StoredRequest,
 };
 
@@ -38,9 +38,7 @@ impl Worker {
     pub(super) async fn was_saved(&self, job: &mut Claim) -> Result<bool, Error> {
         let Some(place) = self.announced(job)? else { return Ok(false) };
         let Some(saved) = place.output.find(&place.key).await? else { return Ok(false) };
-        let open = self.ledger.open_job(job.id).await?;
-        let Some(task) = open.task() else { return Ok(false) };
-        self.finish(job, &open.request, task, &place, &saved).await?;
+        self.finish(job, &place, &saved).await?;
         Ok(true)
     }
 
@@ -51,9 +49,8 @@ impl Worker {
         task: &Task,
         mut picture: Picture,
     ) -> Result<(), End> {
-        let mut place = None;
         for attempt in 1.. {
-            let error = match self.try_save(job, &picture, &mut place).await {
+            let error = match self.try_save(job, &picture).await {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
@@ -64,27 +61,26 @@ impl Worker {
         Ok(())
     }
 
-    async fn try_save(
-        &self,
-        job: &mut Claim,
-        picture: &Picture,
-        place: &mut Option<Place>,
-    ) -> Result<(), SaveError> {
-        let place = match place {
+    /// Announces the place of the picture before it saves it there. Takes another one if a job has
+    /// announced it already, or if something else is there.
+    async fn try_save(&self, job: &mut Claim, picture: &Picture) -> Result<(), SaveError> {
+        let announced = self.announced(job)?;
+        let mut is_announced = announced.is_some();
+        let mut place = match announced {
             Some(place) => place,
-            None => place.insert(self.announce(job, picture).await?),
+            None => self.free_place(job, picture).await?,
         };
-        let mut names = 1;
-        let saved = loop {
-            match place.output.save(&place.key, picture).await {
-                Err(SaveError::Exists) if names < MAX_NAMES => names += 1,
-                saved => break saved?,
+        for _ in 0..MAX_NAMES {
+            if is_announced || self.announce(job, &place).await? {
+                match place.output.save(&place.key, picture).await {
+                    Err(SaveError::Exists) => {}
+                    saved => return Ok(self.finish(job, &place, &saved?).await?),
+                }
             }
+            is_announced = false;
             place.key = beside(&place.key, picture.task().id());
-            self.set_ready(job, place, picture.task()).await?;
-        };
-        let request = self.ledger.open_job(job.id).await?.request;
-        Ok(self.finish(job, &request, picture.task(), place, &saved).await?)
+        }
+        Err(SaveError::Exists)
     }
 
     /// Records why the picture was not saved. Returns if another attempt may succeed.
@@ -120,37 +116,25 @@ impl Worker {
         Ok(Some(Place { output, key }))
     }
 
-    /// Makes the job ready, and returns the place for its picture.
-    async fn announce(&self, job: &mut Claim, picture: &Picture) -> Result<Place, SaveError> {
-        if let Some(place) = self.announced(job)? {
-            return Ok(place);
-        }
+    /// Returns a place at which nothing is yet.
+    async fn free_place(&self, job: &Claim, picture: &Picture) -> Result<Place, SaveError> {
         let target = self.key(job, picture).await?;
         self.output.prepare(&target).await?;
         let key = match self.output.exists(&target).await? {
             true => beside(&target, picture.task().id()),
             false => target,
         };
-        let mut place = Place { output: self.output.clone(), key };
-        self.set_ready(job, &mut place, picture.task()).await?;
-        self.sinks.changed(&job.status);
-        Ok(place)
+        Ok(Place { output: self.output.clone(), key })
     }
 
-    /// Announces the place of the picture, or another one if a job has announced it already.
-    async fn set_ready(
-        &self,
-        job: &mut Claim,
-        place: &mut Place,
-        task: &TaskRef,
-    ) -> Result<(), SaveError> {
-        for _ in 0..MAX_NAMES {
-            if self.ledger.set_ready(job, place.output.location(&place.key)).await? {
-                return Ok(());
-            }
-            place.key = beside(&place.key, task.id());
+    /// Makes the job ready. Returns `false` if another job has announced this place.
+    async fn announce(&self, job: &mut Claim, place: &Place) -> Result<bool, Error> {
+        let was_ready = job.status.state == State::Ready;
+        let is_ready = self.ledger.set_ready(job, place.output.location(&place.key)).await?;
+        if is_ready && !was_ready {
+            self.sinks.changed(&job.status);
         }
-        Err(SaveError::Exists)
+        Ok(is_ready)
     }
 
     /// Describes the saved picture, and records that it is saved. If the run is interrupted in
@@ -158,27 +142,15 @@ impl Worker {
     async fn finish(
         &self,
         job: &mut Claim,
-        request: &Request,
-        task: &TaskRef,
         place: &Place,
         saved: &SavedPicture,
     ) -> Result<(), Error> {
-        let times = Times {
-            added: Some(job.status.added_at),
-            submitted: job.status.submitted_at.or(task.submitted_at()),
-            ready: job.status.ready_at,
-            saved: None,
-        };
-        let provenance = Provenance {
-            job: &job.status.name,
-            request,
-            task_id: task.id(),
-            credits: task.cost(),
-            times,
-            picture: saved,
-        };
+        let (request, _) = self.ledger.open_job(job).await?;
+        let provenance = Provenance { job: &job.status, request: &request, picture: saved };
         place.output.write_beside(&place.key, &provenance.to_json()?).await?;
-        self.set_state(job, State::Saved, None).await
+        self.ledger.change(job, Change::Saved(saved.clone())).await?;
+        self.sinks.changed(&job.status);
+        Ok(())
     }
 
     /// Returns the key for a picture.
@@ -187,7 +159,7 @@ impl Worker {
         if template.is_plain() {
             return Ok(template.render(&TemplateFields::default()));
         }
-        let request = self.ledger.open_job(job.id).await?.request;
+        let (request, _) = self.ledger.open_job(job).await?;
         let stored = StoredRequest::new(&request).map_err(SaveError::Client)?;
         let ext = match template.has_extension_field() {
             true => extension(picture).await.map_err(SaveError::Client)?,

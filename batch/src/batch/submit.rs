@@ -8,7 +8,6 @@ use tokio::sync::MutexGuard;
 use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, State, Template, TemplateFields,
-    digest::sha256,
     ledger::{Admission, Claim, Ticket},
 };
 
@@ -20,13 +19,12 @@ impl Worker {
     pub(super) async fn submit(&self, job: &mut Claim, request: Request) -> Result<Task, End> {
         self.check_target(job).await?;
         let _alone = self.admit(job).await?;
-        let digest = request.to_json().ok().map(|json| sha256(json.as_bytes()));
         let (request, token) = self.with_callback(request)?;
-        let ticket = Ticket { job: job.id, worker: job.worker, token, request: digest };
+        let ticket = Ticket { job: job.id, worker: job.worker, token };
         let origin = ticket.origin(&job.status.name);
         match self.client.submit_for(request, origin).await {
             Ok(task) => {
-                self.submitted(job, &task);
+                self.submitted(job).await?;
                 Ok(task)
             }
             Err(error) => self.submission_failed(job, error).await,
@@ -52,7 +50,7 @@ impl Worker {
     /// Gives the request a webhook URL of its own, if the batch has callbacks, the operation has
     /// webhooks, and the request does not have a URL already.
     fn with_callback(&self, request: Request) -> Result<(Request, Option<String>), Error> {
-        let Some(url) = &self.callback_url else { return Ok((request, None)) };
+        let Some(url) = &self.settings.callback_url else { return Ok((request, None)) };
         if request.operation().field(WEBHOOK_URL).is_none() || request.has_field(WEBHOOK_URL) {
             return Ok((request, None));
         }
@@ -61,13 +59,11 @@ impl Worker {
         Ok((request.field(WEBHOOK_URL, url), Some(token)))
     }
 
-    /// Notes what the journal has written.
-    fn submitted(&self, job: &mut Claim, task: &Task) {
-        job.status.state = State::Submitted;
-        job.status.reason = None;
-        job.status.task_id = Some(task.id().to_owned());
-        job.status.credits = task.reference().cost();
+    /// Reports what the journal has written.
+    async fn submitted(&self, job: &mut Claim) -> Result<(), Error> {
+        self.ledger.refresh(job).await?;
         self.sinks.changed(&job.status);
+        Ok(())
     }
 
     /// Waits until the limits allow the job. While the returned guard exists, this worker submits
@@ -77,7 +73,7 @@ impl Worker {
         if self.is_stopping() {
             return Err(End::NotNow);
         }
-        match self.ledger.admission(&job.status.operation, self.limits).await? {
+        match self.ledger.admission(&job.status.operation, self.settings.limits).await? {
             Admission::Allowed => Ok(None),
             Admission::Alone => Ok(Some(guard)),
             Admission::Refused(limit) => Err(End::Limit(limit)),
@@ -129,26 +125,25 @@ impl Worker {
     }
 
     async fn unknown(&self, job: &mut Claim, error: imagekiln::Error) -> Result<Task, End> {
-        job.status.state = State::Submitting;
         // After the deadline of `submit`, the submission continues without its caller.
         if error.kind() == Kind::Deadline {
-            let drained = self.unrecorded.drain(&self.client, &self.ledger).await;
+            let drained = self.unrecorded.drain(&self.client).await;
             drained.map_err(|error| stop(job, "could not end the submission", error))?;
         }
-        let unknown = self.ledger.set_unknown(job, &error.to_string()).await;
-        // Whoever took over the job has made it unknown.
-        if unknown.as_ref().is_err_and(|error| error.kind() != ErrorKind::Lease) {
-            self.unrecorded.unknown();
-        }
-        match unknown? {
-            Some(task) => {
-                let task = self.client.task(task);
-                self.submitted(job, &task);
+        job.status.state = State::Submitting;
+        match self.set_state(job, State::Unknown, Some(&error.to_string())).await {
+            Ok(()) => Err(End::Finished),
+            // A webhook may have found the task, or another worker has taken over the job.
+            Err(lost) if lost.kind() == ErrorKind::Lease => {
+                let (_, record) = self.ledger.open_job(job).await?;
+                let task = record.and_then(|record| self.client.task_of_record(&record));
+                let task = task.ok_or(lost)?;
+                self.submitted(job).await?;
                 Ok(task)
             }
-            None => {
-                self.sinks.changed(&job.status);
-                Err(End::Finished)
+            Err(error) => {
+                self.unrecorded.unknown();
+                Err(error.into())
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use imagekiln::{Client, TaskRef};
 
 use super::LONGEST_SUBMISSION;
-use crate::{Error, ErrorKind, Ledger};
+use crate::{Error, ErrorKind};
 
 /// Shared by the workers of a batch. It survives a run that is dropped.
 #[derive(Clone, Default)]
@@ -38,16 +38,11 @@ impl Unrecorded {
 
     /// Waits until no submission is in flight. Keeps the tasks whose callers are gone, unless the
     /// ledger contains them.
-    pub(super) async fn drain(
-        &self,
-        client: &Client,
-        ledger: &Ledger,
-    ) -> Result<(), imagekiln::Error> {
+    pub(super) async fn drain(&self, client: &Client) -> Result<(), imagekiln::Error> {
         let orphans = client.drain(LONGEST_SUBMISSION).await.inspect_err(|_| self.unknown())?;
-        for task in orphans {
-            if !ledger.has_recorded(&task).await.unwrap_or(false) {
-                self.accepted(&task);
-            }
+        // The journal of the client has connected those that it has recorded.
+        for task in orphans.iter().filter(|task| task.submission().is_none()) {
+            self.accepted(task);
         }
         Ok(())
     }

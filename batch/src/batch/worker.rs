@@ -5,16 +5,16 @@ use std::{
     time::Duration,
 };
 
-use imagekiln::{Client, Picture, Task, TaskStatus, journal::Record};
+use imagekiln::{Client, Picture, Task};
 use tokio::{
     sync::{Mutex, watch},
     time,
 };
 
-use super::{events::Sinks, unrecorded::Unrecorded};
+use super::{Settings, events::Sinks, unrecorded::Unrecorded};
 use crate::{
     Error, ErrorKind, Ledger, State,
-    ledger::{Claim, LimitReached, Limits, Marking},
+    ledger::{Change, Claim, LimitReached, Marking},
     output::Output,
 };
 
@@ -33,9 +33,7 @@ pub(super) struct Worker {
     pub(super) output: Output,
     pub(super) sinks: Sinks,
     pub(super) unrecorded: Unrecorded,
-    pub(super) limits: Limits,
-    pub(super) callback_url: Option<String>,
-    pub(super) callback_patience: Duration,
+    pub(super) settings: Settings,
     /// Shared by the batch and its receivers of webhooks.
     pub(super) receivers: Weak<()>,
     /// Changes to `true` when the run should submit no more jobs.
@@ -75,7 +73,7 @@ impl Worker {
     /// Whether this process may receive a webhook that finds the task of an unknown job.
     pub(super) async fn expects_callbacks(&self) -> Result<bool, Error> {
         let receives = self.receivers.strong_count() > 1;
-        Ok(receives && self.ledger.may_be_called_back(self.callback_patience).await?)
+        Ok(receives && self.ledger.may_be_called_back(self.settings.callback_patience).await?)
     }
 
     /// Continues the job. The same code starts new jobs and resumes interrupted ones.
@@ -92,12 +90,12 @@ impl Worker {
         }
         // Does not hold the request while it waits for the task.
         let task = {
-            let Some(open) = self.ledger.claimed_job(job).await? else {
+            let Some((request, record)) = self.ledger.claimed_job(job).await? else {
                 return Err(End::Finished);
             };
-            match open.record.as_ref().and_then(|record| self.client.task_of_record(record)) {
+            match record.and_then(|record| self.client.task_of_record(&record)) {
                 Some(task) => task,
-                None => self.submit(job, open.request).await?,
+                None => self.submit(job, request).await?,
             }
         };
         let picture = self.wait(job, &task).await?;
@@ -136,16 +134,8 @@ impl Worker {
         job: &mut Claim,
         error: &imagekiln::Error,
     ) -> Result<bool, Error> {
-        use imagekiln::journal::State as Life;
-        let record = self.ledger.open_job(job.id).await?.record;
-        let state = match record.as_ref().map(Record::state) {
-            Some(Life::Failed(TaskStatus::RequestModerated | TaskStatus::ContentModerated)) => {
-                State::Moderated
-            }
-            Some(Life::Failed(_)) => State::Failed,
-            Some(Life::Expired) => State::Expired,
-            _ => job.status.state,
-        };
+        self.ledger.refresh(job).await?;
+        let state = job.status.state;
         self.set_state(job, state, Some(&error.to_string())).await?;
         Ok(matches!(state, State::Moderated | State::Failed | State::Expired))
     }
@@ -157,7 +147,8 @@ impl Worker {
         state: State,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        self.ledger.set_state(job, state, reason).await?;
+        let change = Change::State(state, reason.map(str::to_owned));
+        self.ledger.change(job, change).await?;
         self.sinks.changed(&job.status);
         Ok(())
     }

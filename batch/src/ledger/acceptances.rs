@@ -3,15 +3,13 @@
 
 use std::path::PathBuf;
 
-use imagekiln::journal::{Directory, Intent, Journal as _, JournalError, Record, State, Step};
-
-use super::{
-    Ledger,
-    database::{Database, Value},
-    journal::withdraw,
-    ticket::Ticket,
+use imagekiln::{
+    Request,
+    journal::{Directory, Intent, Journal as _, JournalError, Record, State, Step},
 };
-use crate::{Error, ErrorKind, JobStatus, digest::sha256};
+
+use super::{Ledger, database::Database, jobs::find_jobs, records::Submission, resolve::has_task};
+use crate::{Error, ErrorKind, JobStatus};
 
 /// The number of closed records that are kept, to notice that the database has lost them: more than
 /// the write-ahead log of SQLite has.
@@ -20,15 +18,6 @@ const CLOSED: usize = 250;
 /// Opens a directory that keeps a number of closed records.
 pub(crate) type OpenLog =
     Box<dyn FnOnce(PathBuf, usize) -> Result<Directory, imagekiln::Error> + Send>;
-
-/// What the database knows about a record of the log.
-enum Known {
-    Nothing,
-    /// The state of the submission.
-    Submission(String),
-    /// Another submission has the task, because its picture was adopted.
-    Task,
-}
 
 impl Ledger {
     /// Opens the log in a directory, and takes over what the database could not record. No
@@ -74,46 +63,13 @@ impl Ledger {
     /// Takes over what the log knows and the database could not record. Returns the records with
     /// tasks of which the database knows nothing: it has lost them.
     pub(super) async fn take_logged(&self) -> Result<Vec<Record>, Error> {
-        let mut lost = Vec::new();
-        for (record, known) in self.logged().await? {
-            let taken = match (&known, record.state()) {
-                (Known::Nothing, _) if record.task().is_some() => {
-                    lost.push(record);
-                    continue;
-                }
-                (Known::Submission(_), State::Accepted) => self.take_task(&record).await,
-                (Known::Submission(state), State::NotBilled) if state == "open" => {
-                    self.take_withdrawal(&record).await
-                }
-                (Known::Task, State::Accepted) => Ok(()),
-                _ => continue,
-            };
-            let submission = record.intent().id();
-            match taken {
-                Ok(()) => self.log_step(submission, &Step::Settled).await,
-                // For example, a person decided that it was not billed, and its job was submitted
-                // again.
-                Err(error) if error.kind() == ErrorKind::State => {
-                    let task = record.task().map(imagekiln::TaskRef::id);
-                    tracing::warn!(%error, submission, task, "a logged submission has no place");
-                }
-                Err(error) => return Err(error),
-            }
+        let records = self.log_records().await?;
+        let take = async move |database: &mut Database| take(database, &records).await;
+        let (taken, lost) = self.transaction(take).await?;
+        for submission in taken {
+            self.log_step(&submission, &Step::Settled).await;
         }
         Ok(lost)
-    }
-
-    async fn take_task(&self, record: &Record) -> Result<(), Error> {
-        match record.task() {
-            Some(task) => self.record_task(record.intent().id(), task).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn take_withdrawal(&self, record: &Record) -> Result<(), Error> {
-        let submission = record.intent().id().to_owned();
-        let work = async move |database: &mut Database| withdraw(database, &submission).await;
-        self.transaction(work).await
     }
 
     /// Makes the database know what it has lost, so that a person decides about it once. If
@@ -122,44 +78,12 @@ impl Ledger {
     pub(super) async fn restore_lost(&self, continues: bool) -> Result<Vec<JobStatus>, Error> {
         let mut continued = Vec::new();
         for record in self.take_logged().await? {
-            let name = if continues { self.job_of(&record).await? } else { None };
-            let restored = Restored::new(&record, name.clone())?;
-            let work = async move |database: &mut Database| restored.write(database).await;
-            if self.transaction(work).await?
-                && let Some(name) = name
-            {
-                continued.push(self.existing(&name).await?);
-            }
+            let restore =
+                async move |database: &mut Database| restore(database, &record, continues).await;
+            continued.extend(self.transaction(restore).await?);
         }
         self.0.changes.send_replace(());
         Ok(continued)
-    }
-
-    /// Returns the name of the job that a submission was for, if the ledger has it with the same
-    /// request.
-    async fn job_of(&self, record: &Record) -> Result<Option<String>, Error> {
-        let intent = record.intent();
-        let digest = Ticket::of(intent).and_then(|ticket| ticket.request);
-        let (Some(name), Some(digest)) = (intent.label(), digest) else { return Ok(None) };
-        let Some(request) = self.request(name).await? else { return Ok(None) };
-        let is_same = request.to_json().is_ok_and(|json| sha256(json.as_bytes()) == digest);
-        Ok(is_same.then(|| name.to_owned()))
-    }
-
-    /// Returns the records of the log with what the database knows about them.
-    async fn logged(&self) -> Result<Vec<(Record, Known)>, Error> {
-        let records = self.log_records().await?;
-        if records.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.transaction(async move |database| {
-            let mut logged = Vec::new();
-            for record in &records {
-                logged.push((record.clone(), known(database, record).await?));
-            }
-            Ok(logged)
-        })
-        .await
     }
 
     /// Returns the records of this process and of those that have ended.
@@ -170,83 +94,79 @@ impl Ledger {
     }
 }
 
-async fn known(database: &mut Database, record: &Record) -> Result<Known, Error> {
-    let find = "SELECT state FROM submissions WHERE intent_id = $1";
-    if let Some(row) = database.row(find, [record.intent().id().into()]).await? {
-        return Ok(Known::Submission(row.get("state")?));
+/// Returns the ids of the submissions that the database now knows as the log does, and the records
+/// with tasks of which it knows nothing.
+async fn take(
+    database: &mut Database,
+    records: &[Record],
+) -> Result<(Vec<String>, Vec<Record>), Error> {
+    database.lock().await?;
+    let (mut taken, mut lost) = (Vec::new(), Vec::new());
+    for record in records {
+        let submission = record.intent().id();
+        let task = record.task();
+        let known = Submission::find_one(database, "s.intent_id = $1", submission).await?;
+        let step = match (record.state(), task) {
+            (State::Accepted, Some(task)) => Some(Step::Accepted(task.clone())),
+            (State::NotBilled, _) => Some(Step::NotBilled),
+            _ => None,
+        };
+        let done = match (known, step, task) {
+            (Some(mut known), Some(step), _) => known.decide(database, &step).await,
+            (None, step, Some(task)) => {
+                let is_adopted = has_task(database, task.id()).await?;
+                if !is_adopted {
+                    lost.push(record.clone());
+                }
+                if step.is_none() || !is_adopted {
+                    continue;
+                }
+                Ok(())
+            }
+            _ => continue,
+        };
+        match done {
+            Ok(()) => taken.push(submission.to_owned()),
+            // For example, a person decided that it was not billed, and its job was submitted
+            // again.
+            Err(error) if error.kind() == ErrorKind::State => {
+                let task = task.map(imagekiln::TaskRef::id);
+                tracing::warn!(%error, submission, task, "a logged submission has no place");
+            }
+            Err(error) => return Err(error),
+        }
     }
-    let Some(task) = record.task() else { return Ok(Known::Nothing) };
-    let find = "SELECT 1 AS found FROM submissions WHERE task_id = $1";
-    Ok(match database.row(find, [task.id().into()]).await? {
-        Some(_) => Known::Task,
-        None => Known::Nothing,
-    })
+    Ok((taken, lost))
 }
 
-/// A submission that the database has lost.
-struct Restored {
-    intent_id: String,
-    operation: String,
-    intent: String,
-    task_id: String,
-    task: String,
-    cost: Option<f64>,
-    /// The name of the job that continues.
-    job: Option<String>,
-}
-
-impl Restored {
-    fn new(record: &Record, job: Option<String>) -> Result<Self, Error> {
-        let failed = |error| {
-            Error::new(ErrorKind::Ledger, "could not write a lost submission").with_source(error)
-        };
-        let (intent, task) = (record.intent(), record.task());
-        Ok(Self {
-            intent_id: intent.id().to_owned(),
-            operation: intent.operation().to_owned(),
-            intent: serde_json::to_string(intent).map_err(failed)?,
-            task_id: task.map(imagekiln::TaskRef::id).unwrap_or_default().to_owned(),
-            task: serde_json::to_string(&task).map_err(failed)?,
-            cost: task.and_then(imagekiln::TaskRef::cost),
-            job,
-        })
+/// Writes a submission that the database has lost. Returns the status of its job if that continues.
+async fn restore(
+    database: &mut Database,
+    record: &Record,
+    continues: bool,
+) -> Result<Option<JobStatus>, Error> {
+    database.lock().await?;
+    let intent = record.intent();
+    let (name, digest) = (intent.label().unwrap_or_default(), intent.request_sha256());
+    let find = "SELECT id, request FROM jobs WHERE name = $1 AND state = 'queued'";
+    let job = database.row::<(i64, String)>(find, [name.into()]).await?;
+    let job = job.filter(|(_, request)| {
+        let found = Request::from_json(request).and_then(|request| request.digest());
+        continues && digest.is_some() && found.ok().as_deref() == digest
+    });
+    let job = job.map(|(id, _)| id);
+    let known = Submission::find_one(database, "s.intent_id = $1", intent.id()).await?;
+    if let (None, Some(task)) = (known, record.task()) {
+        let mut submission = Submission::insert(database, intent, job, None).await?;
+        submission.advance(database, &Step::Accepted(task.clone())).await?;
+        if job.is_none() {
+            submission.advance(database, &Step::Settled).await?;
+        }
     }
-
-    /// Returns whether the job continues.
-    async fn write(&self, database: &mut Database) -> Result<bool, Error> {
-        database.lock().await?;
-        let now = database.now().await?;
-        let find = "SELECT id FROM jobs WHERE name = $1 AND state = 'queued'";
-        let job = match &self.job {
-            Some(name) => database.row(find, [name.into()]).await?,
-            None => None,
-        };
-        let job = job.map(|row| row.get::<i64>("id")).transpose()?;
-        let state = if job.is_some() { "accepted" } else { "settled" };
-        let insert = format!(
-            "INSERT INTO submissions (intent_id, intent, operation, job, state, task_id, task,
-                 cost, sent_at, accepted_at)
-             VALUES ($1, $2, $3, $4, '{state}', $5, $6, $7, $8, $8)
-             ON CONFLICT (intent_id) DO NOTHING"
-        );
-        let values: [Value; 8] = [
-            (&self.intent_id).into(),
-            (&self.intent).into(),
-            (&self.operation).into(),
-            job.into(),
-            (&self.task_id).into(),
-            (&self.task).into(),
-            self.cost.into(),
-            now.into(),
-        ];
-        database.execute(&insert, values).await?;
-        let submit = "UPDATE jobs SET state = 'submitted', reason = NULL, worker = NULL,
-            left_after = NULL, changed_at = $1,
-            submission = (SELECT id FROM submissions WHERE intent_id = $2)
-            WHERE id = $3 AND state = 'queued'";
-        let values = [now.into(), (&self.intent_id).into(), job.into()];
-        Ok(database.execute(submit, values).await? == 1)
-    }
+    // The transaction may run twice.
+    let restored = "s.intent_id = $1 AND j.state = 'submitted'";
+    let restored = find_jobs(database, restored, [intent.id().into()]).await?.pop();
+    Ok(restored.map(|job| job.status))
 }
 
 fn unusable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {

@@ -2,20 +2,19 @@
 
 use std::path::PathBuf;
 
-use imagekiln::{Address, Request, TaskRef};
-use serde_json::json;
-
-use super::{
-    Ledger,
-    database::{Database, Value},
+use imagekiln::{
+    TaskRef,
+    journal::{Intent, Step},
 };
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Ledger, database::Database, records::Submission, steps::Change};
 use crate::{
-    Error, JobStatus,
-    output::{Output, OutputTarget},
+    Error, ErrorKind, JobStatus, State,
+    output::{Output, OutputTarget, SavedPicture},
     provenance::Description,
 };
-#[cfg(doc)]
-use crate::{ErrorKind, State};
 
 impl Ledger {
     /// Makes this the ledger of an output that another ledger has paid for, or of which this one
@@ -43,11 +42,8 @@ impl Ledger {
         let mut adopted = Vec::new();
         for key in output.described().await? {
             let described = output.description(&key).await?;
-            let Some(description) = described.as_deref().and_then(Description::parse) else {
-                continue;
-            };
-            if self.adopt_picture(&output, &key, &description).await? {
-                adopted.push(self.existing(&description.job).await?);
+            if let Some(description) = described.as_deref().and_then(Description::parse) {
+                adopted.extend(self.adopt_picture(&output, &key, description).await?);
             }
         }
         adopted.extend(self.restore_lost(true).await?);
@@ -55,86 +51,62 @@ impl Ledger {
         Ok(adopted)
     }
 
-    /// Returns whether a job became saved.
+    /// Returns the status of the job if it became saved.
     async fn adopt_picture(
         &self,
         output: &Output,
         key: &str,
-        description: &Description,
-    ) -> Result<bool, Error> {
-        let Some(request) = self.request(&description.job).await? else { return Ok(false) };
-        if !description.is_of(&request)
-            || output
-                .find(key)
-                .await?
-                .is_none_or(|found| found.sha256 != description.picture.sha256)
-        {
-            return Ok(false);
-        }
-        let found = Found::new(output.location(key), description, &request)?;
+        description: Description,
+    ) -> Result<Option<JobStatus>, Error> {
+        let Some(request) = self.request(&description.job).await? else { return Ok(None) };
+        let found = output.find(key).await?.filter(|_| description.is_of(&request));
+        let found = found.filter(|found| found.sha256 == description.picture.sha256);
+        let Some(picture) = found else { return Ok(None) };
+        let operation = request.operation().name;
         self.transaction(async move |database| {
-            database.lock().await?;
-            found.record(database).await
+            adopt(database, &description, operation, &picture).await
         })
         .await
     }
 }
 
-/// A saved picture of a job.
-struct Found {
-    job: String,
-    location: String,
-    operation: &'static str,
-    task_id: String,
-    /// The reference of the task as JSON. Its polling URL is not known.
-    task: String,
-    cost: Option<f64>,
+/// Makes the job saved, unless the ledger has the task or the place already.
+async fn adopt(
+    database: &mut Database,
+    description: &Description,
+    operation: &str,
+    picture: &SavedPicture,
+) -> Result<Option<JobStatus>, Error> {
+    let Description { job: name, task_id, credits, .. } = description;
+    database.lock().await?;
+    let find = "SELECT id, submission FROM jobs
+        WHERE name = $1 AND state IN ('queued', 'unknown')
+        AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))
+        AND NOT EXISTS (SELECT 1 FROM submissions WHERE task_id = $3)";
+    let values = [name.into(), (&picture.location).into(), task_id.into()];
+    let Some((job, submission)) = database.row::<(i64, Option<i64>)>(find, values).await? else {
+        return Ok(None);
+    };
+    let known = Submission::find_one(database, "s.id = $1", submission).await?;
+    let mut submission = match known {
+        Some(known) => known,
+        None => {
+            let (id, at) = (format!("adopted {job} {task_id}"), database.now().await? / 1000);
+            let intent: Intent =
+                built(json!({"id": id, "operation": operation, "at": at, "label": name}))?;
+            Submission::insert(database, &intent, Some(job), None).await?
+        }
+    };
+    // Its polling URL is not known.
+    let task: TaskRef =
+        built(json!({"id": task_id, "polling_url": "", "operation": operation, "cost": credits}))?;
+    submission.advance(database, &Step::Accepted(task)).await?;
+    let change = Change::Saved(picture.clone());
+    change.write(database, job, None, State::Submitted).await.map(Some)
 }
 
-impl Found {
-    fn new(location: String, description: &Description, request: &Request) -> Result<Self, Error> {
-        let operation = request.operation().name;
-        let unknown = Address::from(String::new());
-        let task = TaskRef::new(&*description.task_id, unknown, Some(operation.to_owned()));
-        let task = serde_json::to_string(&task).map_err(|error| {
-            Error::new(crate::ErrorKind::Ledger, "could not write the task").with_source(error)
-        })?;
-        let (job, task_id) = (description.job.clone(), description.task_id.clone());
-        Ok(Self { job, location, operation, task_id, task, cost: description.credits })
-    }
-
-    /// Makes the job saved, unless the ledger has the task or the place already.
-    async fn record(&self, database: &mut Database) -> Result<bool, Error> {
-        let find = "SELECT id, submission FROM jobs
-            WHERE name = $1 AND state IN ('queued', 'unknown')
-            AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))
-            AND NOT EXISTS (SELECT 1 FROM submissions WHERE task_id = $3)";
-        let values = [(&self.job).into(), (&self.location).into(), (&self.task_id).into()];
-        let Some(row) = database.row(find, values).await? else { return Ok(false) };
-        let (job, now): (i64, _) = (row.get("id")?, database.now().await?);
-        if row.get::<Option<i64>>("submission")?.is_none() {
-            let open = "INSERT INTO submissions (intent_id, intent, operation, job, state, sent_at)
-                VALUES ($1, $2, $3, $4, 'open', $5)";
-            let id = format!("adopted {job} {}", self.task_id);
-            let intent = json!({ "id": &id, "operation": self.operation, "at": now / 1000 });
-            let values = [
-                (&id).into(),
-                (&intent.to_string()).into(),
-                self.operation.into(),
-                job.into(),
-                now.into(),
-            ];
-            database.execute(open, values).await?;
-        }
-        let settle = "UPDATE submissions SET state = 'settled', task_id = $1, task = $2, cost = $3,
-            accepted_at = $4 WHERE job = $5 AND state = 'open'";
-        let task: [Value; 5] =
-            [(&self.task_id).into(), (&self.task).into(), self.cost.into(), now.into(), job.into()];
-        database.execute(settle, task).await?;
-        let saved = "UPDATE jobs SET state = 'saved', reason = NULL, worker = NULL, location = $1,
-            submission = (SELECT id FROM submissions WHERE job = $2 AND task_id = $3),
-            ready_at = $4, changed_at = $4 WHERE id = $2";
-        let values = [(&self.location).into(), job.into(), (&self.task_id).into(), now.into()];
-        Ok(database.execute(saved, values).await? == 1)
-    }
+fn built<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
+    serde_json::from_value(value).map_err(|error| {
+        Error::new(ErrorKind::Ledger, "could not describe the task").with_source(error)
+    })
 }

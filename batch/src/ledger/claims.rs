@@ -2,8 +2,8 @@
 
 use super::{
     Ledger,
-    database::{Database, Row, Value},
-    jobs::{STATUS, status_of},
+    database::{Database, Value},
+    jobs::find_jobs,
 };
 use crate::{Error, JobStatus, State};
 
@@ -106,10 +106,8 @@ async fn claim(
 }
 
 async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {
-    let sql = format!("{STATUS} WHERE j.worker = $1 AND j.claim = $2 ORDER BY j.id");
-    let rows = database.rows(&sql, [demand.worker.into(), demand.number.into()]).await?;
-    let claim = |row: &Row| {
-        Ok(Claim { id: row.get("id")?, worker: demand.worker, status: status_of(row)? })
-    };
-    rows.iter().map(claim).collect()
+    let (worker, number) = (demand.worker, demand.number);
+    let claimed = "j.worker = $1 AND j.claim = $2 ORDER BY j.id";
+    let jobs = find_jobs(database, claimed, [worker.into(), number.into()]).await?;
+    Ok(jobs.into_iter().map(|job| Claim { id: job.id, worker, status: job.status }).collect())
 }

@@ -1,13 +1,12 @@
 //! The connection to the database. The statements of the ledger run on SQLite and on PostgreSQL
 //! without a change.
 
+use sqlx::{
+    Arguments as _, Encode, FromRow, Sqlite, SqliteConnection, Type, query_as_with, query_with,
+    sqlite::SqliteRow,
+};
 #[cfg(feature = "postgres")]
 use sqlx::{PgConnection, Postgres, postgres::PgRow};
-use sqlx::{
-    Sqlite, SqliteConnection,
-    query::Query,
-    sqlite::{SqliteArguments, SqliteRow},
-};
 
 /// Serializes the transactions that decide about limits and claims in PostgreSQL: "IKLB".
 #[cfg(feature = "postgres")]
@@ -27,10 +26,22 @@ pub(super) enum Value {
     Text(Option<String>),
 }
 
-pub(super) enum Row {
-    Sqlite(SqliteRow),
-    #[cfg(feature = "postgres")]
-    Postgres(PgRow),
+/// The columns of a row as a tuple.
+#[cfg(not(feature = "postgres"))]
+pub(super) trait Columns: for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
+#[cfg(not(feature = "postgres"))]
+impl<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin> Columns for T {}
+
+/// The columns of a row as a tuple.
+#[cfg(feature = "postgres")]
+pub(super) trait Columns:
+    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
+{
+}
+#[cfg(feature = "postgres")]
+impl<T> Columns for T where
+    T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
+{
 }
 
 impl Database {
@@ -41,42 +52,63 @@ impl Database {
         values: impl IntoIterator<Item = Value>,
     ) -> sqlx::Result<u64> {
         Ok(match self {
-            Self::Sqlite(connection) => {
-                sqlite(sql, values).execute(connection).await?.rows_affected()
-            }
+            Self::Sqlite(connection) => query_with(sql, arguments::<Sqlite>(values)?)
+                .execute(connection)
+                .await?
+                .rows_affected(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(connection) => {
-                postgres(sql, values).execute(connection).await?.rows_affected()
-            }
+            Self::Postgres(connection) => query_with(sql, arguments::<Postgres>(values)?)
+                .execute(connection)
+                .await?
+                .rows_affected(),
         })
     }
 
     /// Runs a statement, and returns its rows.
-    pub(super) async fn rows(
+    pub(super) async fn rows<T: Columns>(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
-    ) -> sqlx::Result<Vec<Row>> {
-        Ok(match self {
+    ) -> sqlx::Result<Vec<T>> {
+        match self {
             Self::Sqlite(connection) => {
-                let rows = sqlite(sql, values).fetch_all(connection).await?;
-                rows.into_iter().map(Row::Sqlite).collect()
+                query_as_with(sql, arguments::<Sqlite>(values)?).fetch_all(connection).await
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(connection) => {
-                let rows = postgres(sql, values).fetch_all(connection).await?;
-                rows.into_iter().map(Row::Postgres).collect()
+                query_as_with(sql, arguments::<Postgres>(values)?).fetch_all(connection).await
             }
-        })
+        }
     }
 
-    /// Runs a statement, and returns its first row.
-    pub(super) async fn row(
+    /// Runs a statement, and returns its first row, if there is one.
+    pub(super) async fn row<T: Columns>(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
-    ) -> sqlx::Result<Option<Row>> {
+    ) -> sqlx::Result<Option<T>> {
         Ok(self.rows(sql, values).await?.into_iter().next())
+    }
+
+    /// Runs a statement, and returns its only value.
+    pub(super) async fn value<T>(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> sqlx::Result<T>
+    where
+        (T,): Columns,
+    {
+        self.row::<(T,)>(sql, values).await?.map(|row| row.0).ok_or(sqlx::Error::RowNotFound)
+    }
+
+    /// Runs a statement, and returns whether it has rows.
+    pub(super) async fn finds(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> sqlx::Result<bool> {
+        Ok(self.row::<()>(sql, values).await?.is_some())
     }
 
     pub(super) async fn begin(&mut self) -> sqlx::Result<()> {
@@ -98,8 +130,18 @@ impl Database {
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
-                self.rows("SELECT pg_advisory_xact_lock($1)", [LOCK.into()]).await.map(drop)
+                self.rows::<()>("SELECT pg_advisory_xact_lock($1)", [LOCK.into()]).await.map(drop)
             }
+        }
+    }
+
+    /// Returns the end of a query of submissions `s` that nobody else may change until the end of
+    /// this transaction.
+    pub(super) fn for_update(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => " FOR UPDATE OF s",
         }
     }
 
@@ -113,30 +155,28 @@ impl Database {
                 "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now"
             }
         };
-        self.row(now, []).await?.ok_or(sqlx::Error::RowNotFound)?.get("now")
+        self.value(now, []).await
     }
 }
 
-type SqliteQuery<'q> = Query<'q, Sqlite, SqliteArguments<'q>>;
-
-fn sqlite(sql: &str, values: impl IntoIterator<Item = Value>) -> SqliteQuery<'_> {
-    values.into_iter().fold(sqlx::query(sql), |query, value| match value {
-        Value::Integer(value) => query.bind(value),
-        Value::Real(value) => query.bind(value),
-        Value::Text(value) => query.bind(value),
-    })
-}
-
-#[cfg(feature = "postgres")]
-type PostgresQuery<'q> = Query<'q, Postgres, sqlx::postgres::PgArguments>;
-
-#[cfg(feature = "postgres")]
-fn postgres(sql: &str, values: impl IntoIterator<Item = Value>) -> PostgresQuery<'_> {
-    values.into_iter().fold(sqlx::query(sql), |query, value| match value {
-        Value::Integer(value) => query.bind(value),
-        Value::Real(value) => query.bind(value),
-        Value::Text(value) => query.bind(value),
-    })
+fn arguments<'q, DB: sqlx::Database>(
+    values: impl IntoIterator<Item = Value>,
+) -> sqlx::Result<DB::Arguments<'q>>
+where
+    Option<i64>: Encode<'q, DB> + Type<DB> + 'q,
+    Option<f64>: Encode<'q, DB> + Type<DB> + 'q,
+    Option<String>: Encode<'q, DB> + Type<DB> + 'q,
+{
+    let mut arguments = DB::Arguments::default();
+    for value in values {
+        match value {
+            Value::Integer(value) => arguments.add(value),
+            Value::Real(value) => arguments.add(value),
+            Value::Text(value) => arguments.add(value),
+        }
+        .map_err(sqlx::Error::Encode)?;
+    }
+    Ok(arguments)
 }
 
 impl From<i64> for Value {
@@ -172,37 +212,5 @@ impl From<&String> for Value {
 impl From<Option<String>> for Value {
     fn from(value: Option<String>) -> Self {
         Self::Text(value)
-    }
-}
-
-/// A type of the columns of a ledger.
-#[cfg(not(feature = "postgres"))]
-pub(super) trait Column: for<'r> sqlx::Decode<'r, Sqlite> + sqlx::Type<Sqlite> {}
-
-/// A type of the columns of a ledger.
-#[cfg(feature = "postgres")]
-pub(super) trait Column:
-    for<'r> sqlx::Decode<'r, Sqlite>
-    + sqlx::Type<Sqlite>
-    + for<'r> sqlx::Decode<'r, Postgres>
-    + sqlx::Type<Postgres>
-{
-}
-
-impl Column for i64 {}
-impl Column for f64 {}
-impl Column for String {}
-impl Column for Option<i64> {}
-impl Column for Option<f64> {}
-impl Column for Option<String> {}
-
-impl Row {
-    pub(super) fn get<T: Column>(&self, column: &str) -> sqlx::Result<T> {
-        use sqlx::Row as _;
-        match self {
-            Self::Sqlite(row) => row.try_get(column),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(row) => row.try_get(column),
-        }
     }
 }

@@ -26,13 +26,8 @@ impl Marking {
     }
 }
 
-struct Identity {
-    id: String,
-    /// The file that the ledger had so far.
-    file: Option<String>,
-    /// The highest number of a submission.
-    submissions: i64,
-}
+/// The random id of a ledger, the file that it had so far, and the highest number of a submission.
+type Identity = (String, Option<String>, i64);
 
 impl Ledger {
     /// Notes which file the ledger is in, unless it knows one already.
@@ -61,20 +56,20 @@ impl Ledger {
 
     /// Returns why this ledger may not know everything that was paid for.
     async fn problem(&self, output: &Output) -> Result<Option<String>, Error> {
-        let identity = self.identity().await?;
+        let (id, known, submissions) = self.identity().await?;
         let here = output.location("");
-        if let (Some(known), Some(file)) = (&identity.file, self.file())
-            && *known != file
+        if let (Some(known), Some(file)) = (known, self.file())
+            && known != file
         {
             let problem = "was copied or moved; the other file may have paid for its jobs";
             return Ok(Some(problem.to_owned()));
         }
         let Some(marker) = Marker::read(output).await? else { return Ok(None) };
-        Ok(match marker.submissions_of(&identity.id) {
+        Ok(match marker.submissions_of(&id) {
             None => Some(format!("has paid for no picture at {here}, but another one has")),
-            Some(marked) if marked > identity.submissions => Some(format!(
-                "has lost submissions: it contains {}, and the marker at {here} knows {marked}",
-                identity.submissions
+            Some(marked) if marked > submissions => Some(format!(
+                "has lost submissions: it contains {submissions}, and the marker at {here} knows \
+                 {marked}"
             )),
             Some(_) => None,
         })
@@ -84,37 +79,35 @@ impl Ledger {
     pub(crate) async fn accept_output(&self, output: &Output) -> Result<(), Error> {
         self.set_file("file IS NOT NULL").await?;
         self.restore_lost(false).await?;
-        let identity = self.identity().await?;
-        Marker::write(output, &identity.id, identity.submissions).await
+        let (id, _, submissions) = self.identity().await?;
+        Marker::write(output, &id, submissions).await
     }
 
     /// Makes the marker know every submission of the ledger. Calls that wait for each other write
     /// it once.
     pub(super) async fn mark(&self, marking: &Marking) -> Result<(), Error> {
         let mut marked = marking.marked.lock().await;
-        let identity = self.identity().await?;
+        let (id, _, submissions) = self.identity().await?;
         let step = if let Source::File(_) = self.0.source { 1 } else { SERVER_STEP };
-        if marked.is_some_and(|marked| identity.submissions < marked + step) {
+        if marked.is_some_and(|marked| submissions < marked + step) {
             return Ok(());
         }
-        Marker::write(&marking.output, &identity.id, identity.submissions).await?;
-        *marked = Some(identity.submissions);
+        Marker::write(&marking.output, &id, submissions).await?;
+        *marked = Some(submissions);
         Ok(())
     }
 
     /// Returns the random id of the ledger.
     #[cfg(feature = "postgres")]
     pub(super) async fn id(&self) -> Result<String, Error> {
-        Ok(self.identity().await?.id)
+        Ok(self.identity().await?.0)
     }
 
     async fn identity(&self) -> Result<Identity, Error> {
         self.transaction(async |database| {
             let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
-                AS submissions FROM identity";
-            let row = database.row(find, []).await?.ok_or(sqlx::Error::RowNotFound)?;
-            let (id, file) = (row.get("id")?, row.get("file")?);
-            Ok(Identity { id, file, submissions: row.get("submissions")? })
+                FROM identity";
+            Ok(database.row(find, []).await?.ok_or(sqlx::Error::RowNotFound)?)
         })
         .await
     }

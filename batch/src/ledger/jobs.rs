@@ -3,17 +3,13 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use imagekiln::Request;
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::{
     Ledger,
-    database::{Database, Row},
+    database::{Database, Value},
 };
 use crate::{Error, ErrorKind, Job, JobStatus, Report, ReportRow, State};
-
-/// The columns that [`status_of`] reads.
-pub(super) const STATUS: &str = "SELECT j.id, j.name, j.number, j.operation, j.target, j.state,
-    j.reason, j.location, j.added_at, j.ready_at, j.changed_at, s.task_id, s.cost, s.accepted_at
-    FROM jobs j LEFT JOIN submissions s ON s.id = j.submission";
 
 impl Ledger {
     /// Adds jobs: all of them, or none if there is an error.
@@ -35,9 +31,8 @@ impl Ledger {
         self.transaction(async move |database| {
             database.lock().await?;
             let now = database.now().await?;
-            let last = "SELECT COALESCE(MAX(number), 0) AS last FROM jobs";
-            let last = database.row(last, []).await?.ok_or(sqlx::Error::RowNotFound)?;
-            let mut number = last.get::<i64>("last")?;
+            let last = "SELECT COALESCE(MAX(number), 0) FROM jobs";
+            let mut number: i64 = database.value(last, []).await?;
             for job in &jobs {
                 number += i64::from(job.insert(database, number + 1, now).await?);
             }
@@ -56,8 +51,8 @@ impl Ledger {
     pub async fn job(&self, name: &str) -> Result<Option<JobStatus>, Error> {
         let name = name.to_owned();
         self.transaction(async move |database| {
-            let query = format!("{STATUS} WHERE j.name = $1");
-            database.row(&query, [(&name).into()]).await?.as_ref().map(status_of).transpose()
+            let found = find_jobs(database, "j.name = $1", [(&name).into()]).await?.pop();
+            Ok(found.map(|job| job.status))
         })
         .await
     }
@@ -69,8 +64,8 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn jobs(&self) -> Result<Vec<JobStatus>, Error> {
         self.transaction(async |database| {
-            let rows = database.rows(&format!("{STATUS} ORDER BY j.number"), []).await?;
-            rows.iter().map(status_of).collect()
+            let found = find_jobs(database, "TRUE ORDER BY j.number", []).await?;
+            Ok(found.into_iter().map(|job| job.status).collect())
         })
         .await
     }
@@ -81,14 +76,20 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn report(&self) -> Result<Report, Error> {
-        const ROWS: &str = "SELECT j.state, j.operation, COUNT(*) AS jobs,
-                COALESCE(SUM(s.cost), CAST(0 AS DOUBLE PRECISION)) AS credits,
-                COUNT(j.submission) - COUNT(s.cost) AS without_cost
+        const ROWS: &str = "SELECT j.state, j.operation, COUNT(*),
+                COALESCE(SUM(s.cost), CAST(0 AS DOUBLE PRECISION)),
+                COUNT(j.submission) - COUNT(s.cost)
             FROM jobs j LEFT JOIN submissions s ON s.id = j.submission
             GROUP BY j.state, j.operation";
         let mut rows: Vec<ReportRow> = self
             .transaction(async |database| {
-                database.rows(ROWS, []).await?.iter().map(report_row_of).collect()
+                let rows = database.rows::<(String, String, i64, f64, i64)>(ROWS, []).await?;
+                let rows = rows.into_iter().map(|(state, operation, jobs, credits, unpriced)| {
+                    let (jobs, without_cost) = (jobs.unsigned_abs(), unpriced.unsigned_abs());
+                    let state = state_named(state)?;
+                    Ok(ReportRow { state, operation, jobs, credits, without_cost })
+                });
+                rows.collect()
             })
             .await?;
         rows.sort_by(|one, other| {
@@ -137,13 +138,13 @@ impl StoredJob {
             return Ok(true);
         }
         let known = "SELECT target, request FROM jobs WHERE name = $1";
-        let problem = match database.row(known, [(&self.name).into()]).await? {
+        let known = database.row::<(String, String)>(known, [(&self.name).into()]).await?;
+        let problem = match known {
             None => format!("has the target of another job: {}", self.target),
-            Some(row) => {
-                let same_target = row.get::<String>("target")? == self.target;
-                if same_target && self.has(&row.get::<String>("request")?) {
-                    return Ok(false);
-                }
+            Some((target, request)) if target == self.target && self.has(&request) => {
+                return Ok(false);
+            }
+            Some(_) => {
                 "is in the ledger with another request or target; give it a new name".to_owned()
             }
         };
@@ -158,43 +159,60 @@ impl StoredJob {
     }
 }
 
-pub(super) fn status_of(row: &Row) -> Result<JobStatus, Error> {
-    Ok(JobStatus {
-        name: row.get("name")?,
-        number: row.get::<i64>("number")?.unsigned_abs(),
-        operation: row.get("operation")?,
-        target: row.get("target")?,
-        state: state_of(row)?,
-        reason: row.get("reason")?,
-        task_id: row.get("task_id")?,
-        credits: row.get("cost")?,
-        location: row.get("location")?,
-        added_at: time(row.get("added_at")?),
-        submitted_at: row.get::<Option<i64>>("accepted_at")?.map(time),
-        ready_at: row.get::<Option<i64>>("ready_at")?.map(time),
-        changed_at: time(row.get("changed_at")?),
-    })
+/// A job, and its current submission.
+pub(super) struct FoundJob {
+    pub(super) id: i64,
+    pub(super) status: JobStatus,
 }
 
-fn report_row_of(row: &Row) -> Result<ReportRow, Error> {
-    let count = |column| Ok::<_, Error>(row.get::<i64>(column)?.unsigned_abs());
-    Ok(ReportRow {
-        state: state_of(row)?,
-        operation: row.get("operation")?,
-        jobs: count("jobs")?,
-        credits: row.get("credits")?,
-        without_cost: count("without_cost")?,
-    })
+/// Returns the jobs `j` that meet a condition.
+pub(super) async fn find_jobs(
+    database: &mut Database,
+    condition: &str,
+    values: impl IntoIterator<Item = Value>,
+) -> Result<Vec<FoundJob>, Error> {
+    let find = format!(
+        "SELECT j.id, j.name, j.number, j.operation, j.target, j.state, j.reason, j.location,
+            j.added_at, j.ready_at, j.changed_at, s.task_id, s.cost, s.accepted_at
+         FROM jobs j LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
+    );
+    Ok(database.rows(&find, values).await?)
 }
 
-pub(super) fn time(milliseconds: i64) -> SystemTime {
+impl<'r, R: Row> FromRow<'r, R> for FoundJob
+where
+    &'static str: ColumnIndex<R>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+    f64: Decode<'r, R::Database> + Type<R::Database>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let status = JobStatus {
+            name: row.try_get("name")?,
+            number: row.try_get::<i64, _>("number")?.unsigned_abs(),
+            operation: row.try_get("operation")?,
+            target: row.try_get("target")?,
+            state: state_named(row.try_get("state")?)?,
+            reason: row.try_get("reason")?,
+            task_id: row.try_get("task_id")?,
+            credits: row.try_get("cost")?,
+            location: row.try_get("location")?,
+            added_at: time(row.try_get("added_at")?),
+            submitted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(time),
+            ready_at: row.try_get::<Option<i64>, _>("ready_at")?.map(time),
+            changed_at: time(row.try_get("changed_at")?),
+        };
+        Ok(Self { id: row.try_get("id")?, status })
+    }
+}
+
+fn time(milliseconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(milliseconds.unsigned_abs())
 }
 
 /// The table accepts only known states.
-fn state_of(row: &Row) -> Result<State, Error> {
-    let name: String = row.get("state")?;
+fn state_named(name: String) -> sqlx::Result<State> {
     State::named(&name).ok_or_else(|| {
-        Error::new(ErrorKind::Ledger, format!("the ledger contains an unknown state, {name}"))
+        sqlx::Error::Decode(format!("the ledger contains an unknown state, {name}").into())
     })
 }

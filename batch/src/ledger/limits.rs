@@ -20,18 +20,10 @@ pub(crate) struct Limits {
     pub(crate) price: Option<f64>,
 }
 
-/// The submissions of an operation that were not withdrawn.
-struct Spending {
-    operation: String,
-    /// The highest known cost of a submission, in credits.
-    price: Option<f64>,
-    /// The sum of the known costs.
-    known: f64,
-    /// The number of submissions without a known cost.
-    unpriced: i64,
-    /// The number of submissions without a response.
-    open: i64,
-}
+/// The submissions of an operation that were not withdrawn: the highest known cost of one in
+/// credits, the sum of the known costs, the number of those without a known cost, and of those
+/// without a response.
+type Spending = (String, Option<f64>, f64, i64, i64);
 
 /// Whether a submission may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,16 +74,22 @@ pub(super) async fn admission(
         return Ok(Admission::Refused(LimitReached::ActiveTasks));
     }
     let Some(budget) = limits.budget else { return Ok(Admission::Allowed) };
-    let spending = spending(database).await?;
-    let price_of = |of: &Spending| of.price.or(limits.price);
+    let spending = "SELECT operation, MAX(cost),
+            COALESCE(SUM(cost), CAST(0 AS DOUBLE PRECISION)),
+            COUNT(*) - COUNT(cost), COUNT(*) FILTER (WHERE state = 'open')
+        FROM submissions WHERE state <> 'withdrawn' GROUP BY operation";
+    let spending: Vec<Spending> = database.rows(spending, []).await?;
     let committed: f64 = spending
         .iter()
-        .map(|of| of.known + of.unpriced as f64 * price_of(of).unwrap_or_default())
+        .map(|(_, price, known, unpriced, _)| {
+            known + *unpriced as f64 * price.or(limits.price).unwrap_or_default()
+        })
         .sum();
-    let of = spending.iter().find(|of| of.operation == operation);
-    Ok(match of.map_or(limits.price, price_of) {
+    let of = spending.iter().find(|(known, ..)| known == operation);
+    let is_first_open = of.is_none_or(|(.., open)| *open == 0);
+    Ok(match of.and_then(|(_, price, ..)| *price).or(limits.price) {
         Some(price) if committed + price <= budget + TOLERANCE => Admission::Allowed,
-        None if committed < budget && of.is_none_or(|of| of.open == 0) => Admission::Alone,
+        None if committed < budget && is_first_open => Admission::Alone,
         _ => Admission::Refused(LimitReached::Budget),
     })
 }
@@ -99,26 +97,7 @@ pub(super) async fn admission(
 /// Returns the number of jobs between their submission and the saved picture. Jobs that a worker
 /// left do not count: their tasks may never become final.
 async fn active(database: &mut Database) -> Result<u64, Error> {
-    let active = "SELECT COUNT(*) AS active FROM jobs
+    let active = "SELECT COUNT(*) FROM jobs
         WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL";
-    let row = database.row(active, []).await?.ok_or(sqlx::Error::RowNotFound)?;
-    Ok(row.get::<i64>("active")?.unsigned_abs())
-}
-
-async fn spending(database: &mut Database) -> Result<Vec<Spending>, Error> {
-    let spending = "SELECT operation, MAX(cost) AS price,
-            COALESCE(SUM(cost), CAST(0 AS DOUBLE PRECISION)) AS known,
-            COUNT(*) - COUNT(cost) AS unpriced, COUNT(*) FILTER (WHERE state = 'open') AS open
-        FROM submissions WHERE state <> 'withdrawn' GROUP BY operation";
-    let rows = database.rows(spending, []).await?;
-    let spending = rows.iter().map(|row| {
-        Ok(Spending {
-            operation: row.get("operation")?,
-            price: row.get("price")?,
-            known: row.get("known")?,
-            unpriced: row.get("unpriced")?,
-            open: row.get("open")?,
-        })
-    });
-    spending.collect()
+    Ok(database.value::<i64>(active, []).await?.unsigned_abs())
 }

@@ -5,32 +5,14 @@ use std::collections::BTreeMap;
 use imagekiln::Request;
 
 use super::{Ledger, database::Database};
-#[cfg(doc)]
-use crate::State;
-use crate::{Error, ErrorKind, JobStatus};
+use crate::{Error, ErrorKind, JobStatus, State};
 
-/// States that a change expects, and their name in messages.
-struct States {
-    all: &'static [&'static str],
-    name: &'static str,
-}
+/// The states of jobs that ended without a picture.
+const ENDED: &[State] = &[State::Failed, State::Moderated, State::Expired];
 
-/// The job ended without a picture.
-const ENDED: States =
-    States { all: &["failed", "moderated", "expired"], name: "failed, moderated or expired" };
-
-/// No picture of the job can be lost.
-const DONE: States = States {
-    all: &["queued", "saved", "failed", "moderated", "expired"],
-    name: "queued, saved, or ended otherwise",
-};
-
-/// A job as it was found.
-struct Found {
-    id: i64,
-    /// The number of its submission, or 0.
-    submission: i64,
-}
+/// The states in which no picture of a job can be lost.
+const DONE: &[State] =
+    &[State::Queued, State::Saved, State::Failed, State::Moderated, State::Expired];
 
 impl Ledger {
     /// Queues a job again that is [`Failed`](State::Failed), [`Moderated`](State::Moderated) or
@@ -42,16 +24,18 @@ impl Ledger {
     /// - [`State`](ErrorKind::State): there is no job with this name, or it is in another state.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn retry(&self, name: &str) -> Result<JobStatus, Error> {
-        let ended = self.find_in(name, &ENDED).await?;
+        let (job, submission) = self.find_in(name, ENDED).await?;
         self.transaction(async move |database| {
             let now = database.now().await?;
             // Does not pay again if this runs again, and the job was submitted since.
-            let retry = "UPDATE jobs SET state = 'queued', reason = NULL, submission = NULL,
-                location = NULL, worker = NULL, left_after = NULL, ready_at = NULL, changed_at = $1
-                WHERE id = $2 AND COALESCE(submission, 0) = $3
-                AND state IN ('failed', 'moderated', 'expired')";
-            let values = [now.into(), ended.id.into(), ended.submission.into()];
-            database.execute(retry, values).await?;
+            let retry = format!(
+                "UPDATE jobs SET state = 'queued', reason = NULL, submission = NULL,
+                 location = NULL, worker = NULL, left_after = NULL, ready_at = NULL,
+                 changed_at = $1
+                 WHERE id = $2 AND COALESCE(submission, 0) = COALESCE($3, 0) AND {}",
+                state_in(ENDED)
+            );
+            database.execute(&retry, [now.into(), job.into(), submission.into()]).await?;
             Ok(())
         })
         .await?;
@@ -71,25 +55,20 @@ impl Ledger {
     /// - [`State`](ErrorKind::State): there is no job with this name, or it cannot be removed.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn forget(&self, name: &str) -> Result<(), Error> {
-        let done = self.find_in(name, &DONE).await?;
+        let (job, _) = self.find_in(name, DONE).await?;
         let name = name.to_owned();
         self.transaction(async move |database| {
-            let still_done = "(SELECT id FROM jobs WHERE id = $1
-                AND state IN ('queued', 'saved', 'failed', 'moderated', 'expired'))";
-            let detach = format!(
-                "UPDATE submissions SET job = NULL,
-                 state = CASE WHEN state = 'accepted' THEN 'settled' ELSE state END
-                 WHERE job IN {still_done}"
-            );
-            database.execute(&detach, [done.id.into()]).await?;
-            let delete = format!("DELETE FROM jobs WHERE id IN {still_done}");
-            database.execute(&delete, [done.id.into()]).await?;
+            let job = [job.into()];
+            let done = format!("(SELECT id FROM jobs WHERE id = $1 AND {})", state_in(DONE));
+            let detach = format!("UPDATE submissions SET job = NULL WHERE job IN {done}");
+            database.execute(&detach, job.clone()).await?;
+            let delete = format!("DELETE FROM jobs WHERE id IN {done}");
+            database.execute(&delete, job.clone()).await?;
             // It may have been removed when this ran the first time.
-            let left = "SELECT 1 AS found FROM jobs WHERE id = $1";
-            match database.row(left, [done.id.into()]).await? {
-                None => Ok(()),
-                Some(_) => Err(why_unchanged(database, &name, DONE.name).await?),
+            if database.finds("SELECT 1 FROM jobs WHERE id = $1", job).await? {
+                return Err(why_unchanged(database, &name, &either(DONE)).await?);
             }
+            Ok(())
         })
         .await
     }
@@ -101,18 +80,8 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read, or a later version wrote the
     /// request.
     pub async fn request(&self, name: &str) -> Result<Option<Request>, Error> {
-        let wanted = name.to_owned();
-        let id = self
-            .transaction(async move |database| {
-                let find = "SELECT id FROM jobs WHERE name = $1";
-                let row = database.row(find, [(&wanted).into()]).await?;
-                row.map(|row| Ok(row.get::<i64>("id")?)).transpose()
-            })
-            .await?;
-        match id {
-            Some(id) => Ok(Some(self.open_job(id).await?.request)),
-            None => Ok(None),
-        }
+        let found = self.find_job("j.name = $1", [name.into()]).await?;
+        Ok(found.map(|(request, _)| request))
     }
 
     /// Returns the highest known cost of a submission in credits, by operation.
@@ -124,22 +93,24 @@ impl Ledger {
         self.transaction(async |database| {
             let prices = "SELECT operation, MAX(cost) AS price FROM submissions
                 WHERE cost IS NOT NULL GROUP BY operation";
-            let rows = database.rows(prices, []).await?;
-            rows.iter().map(|row| Ok((row.get("operation")?, row.get("price")?))).collect()
+            Ok(database.rows(prices, []).await?.into_iter().collect())
         })
         .await
     }
 
-    /// Finds the job with this name, which must be in one of the states.
-    async fn find_in(&self, name: &str, states: &'static States) -> Result<Found, Error> {
+    /// Returns the job with this name and its submission. The job must be in one of the states.
+    pub(super) async fn find_in(
+        &self,
+        name: &str,
+        states: &'static [State],
+    ) -> Result<(i64, Option<i64>), Error> {
         let name = name.to_owned();
         self.transaction(async move |database| {
-            let find = "SELECT id, state, COALESCE(submission, 0) AS submission FROM jobs
-                WHERE name = $1";
-            let row = database.row(find, [(&name).into()]).await?.ok_or_else(|| no_job(&name))?;
-            match states.all.contains(&&*row.get::<String>("state")?) {
-                true => Ok(Found { id: row.get("id")?, submission: row.get("submission")? }),
-                false => Err(why_unchanged(database, &name, states.name).await?),
+            let find = "SELECT id, submission FROM jobs WHERE name = $1 AND ";
+            let find = format!("{find}{}", state_in(states));
+            match database.row(&find, [(&name).into()]).await? {
+                Some(found) => Ok(found),
+                None => Err(why_unchanged(database, &name, &either(states)).await?),
             }
         })
         .await
@@ -157,10 +128,28 @@ pub(super) async fn why_unchanged(
     expected: &str,
 ) -> Result<Error, Error> {
     let state = "SELECT state FROM jobs WHERE name = $1";
-    let Some(row) = database.row(state, [name.into()]).await? else { return Ok(no_job(name)) };
-    let state: String = row.get("state")?;
+    let Some((state,)) = database.row::<(String,)>(state, [name.into()]).await? else {
+        return Ok(no_job(name));
+    };
     let message = format!("job `{name}` is {state}, not {expected}; nothing was changed");
     Ok(Error::new(ErrorKind::State, message))
+}
+
+/// Returns the states for messages.
+fn either(states: &[State]) -> String {
+    match states {
+        [others @ .., one, last] => {
+            let others: String = others.iter().map(|state| format!("{state}, ")).collect();
+            format!("{others}{one} or {last}")
+        }
+        states => states.iter().map(State::to_string).collect(),
+    }
+}
+
+/// Returns the condition that a job is in one of the states.
+fn state_in(states: &[State]) -> String {
+    let names: Vec<_> = states.iter().map(|state| format!("'{state}'")).collect();
+    format!("state IN ({})", names.join(", "))
 }
 
 fn no_job(name: &str) -> Error {

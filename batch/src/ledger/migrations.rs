@@ -11,8 +11,12 @@ use sqlx::{
     migrate::{MigrateError, Migration, MigrationSource, MigrationType, Migrator},
 };
 
-/// Embeds the files of `migrations/` with these names.
+/// Embeds the files of a folder of `migrations/`.
 macro_rules! scripts {
+    ($folder:literal) => {
+        scripts!($folder: (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"),
+            (5, "submissions"))
+    };
     ($folder:literal: $(($version:literal, $name:literal)),+) => {
         &[$(Script {
             version: $version,
@@ -24,12 +28,10 @@ macro_rules! scripts {
     };
 }
 
-const SQLITE: &[Script] =
-    scripts!("sqlite": (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"));
+const SQLITE: &[Script] = scripts!("sqlite");
 
 #[cfg(feature = "postgres")]
-const POSTGRES: &[Script] =
-    scripts!("postgres": (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"));
+const POSTGRES: &[Script] = scripts!("postgres");
 
 pub(super) async fn sqlite() -> Result<Migrator, MigrateError> {
     Migrator::new(Embedded(SQLITE)).await
@@ -64,9 +66,14 @@ impl MigrationSource<'static> for Embedded {
 
 #[cfg(test)]
 mod tests {
+    use imagekiln::{
+        TaskRef, TaskStatus,
+        journal::{Record, State},
+    };
     use sqlx::{Connection as _, SqliteConnection};
 
     use super::*;
+    use crate::ledger::database::Database;
 
     /// The digests of the migrations' texts, as ledgers record them. They refuse others.
     fn digests(migrator: &Migrator) -> Vec<String> {
@@ -87,6 +94,8 @@ mod tests {
                  0fa7db9c7e701fcc9aaeef50da879edc",
                 "7354223f4b8690389d0c561d7ba97d0ef3ff047a270e33bed0f8f3816f7d967d\
                  0500cb10ac40643ac2e958d6cbb62cfa",
+                "1d21bd0e4da1ec123f557bba2abbaaede40aff1b79d8aaddd2fdb3387771974f\
+                 256a691ad64a4f766a8e08c086d4d01d",
             ]
         );
         #[cfg(feature = "postgres")]
@@ -101,6 +110,8 @@ mod tests {
                  0fa7db9c7e701fcc9aaeef50da879edc",
                 "4f2817205f9e554f4c4fe9c4e672ed466403d17c9fad800909f4605a5691a254\
                  bc43c5a6a286461ad26a2d321efd220b",
+                "91b8523ecdaab86dfd331cb900e904c985f7ee5bb9af459422f11a9e926d595f\
+                 c261eab0992a29ee3496ecc7bee4ac99",
             ]
         );
     }
@@ -122,5 +133,108 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(left, [Some(7), None]);
+    }
+
+    /// Rows of the fourth version. The first one wrote the same without records.
+    const ROWS: &str = r#"
+        INSERT INTO workers (name, started_at, lease_until, ended_at) VALUES ('old', 0, 0, 0);
+        INSERT INTO jobs (name, number, target, operation, request, state, added_at, changed_at)
+        WITH old (name, number) AS (VALUES ('submitting', 1), ('unknown', 2), ('submitted', 3),
+            ('ready', 4), ('saved', 5), ('failed', 6), ('lost', 7), ('retried', 8))
+        SELECT name, number, name, 'gen-2-pro', '', 'queued', 0, 0 FROM old;
+        INSERT INTO submissions (intent_id, intent, operation, job, state, task_id, task, cost,
+            sent_at, accepted_at, record)
+        WITH old (id, job, state, cost, record) AS (VALUES
+            ('s1', 1, 'open', 0, ''),
+            ('s2', 2, 'open', 0, ''),
+            ('s3', 3, 'accepted', 3, ''),
+            ('s4', 4, 'accepted', 2.5, '"ready","task":{"id":"ts4","polling_url":""},"ready_at":7'),
+            ('s5', 5, 'accepted', 1, ''),
+            ('s6', 6, 'settled', 1, '{"failed":"Error"},"task":{"id":"ts6","polling_url":""}'),
+            ('s7', 7, 'lost', 0, ''),
+            ('s8', 8, 'accepted', 1, ''),
+            ('s9', 8, 'withdrawn', 0, ''),
+            ('t1', NULL, 'open', 0, ''),
+            ('t2', NULL, 'accepted', 1, ''),
+            ('t3', NULL, 'settled', 1,
+                '{"saved":{"path":"a","bytes":7}},"task":{"id":"tt3","polling_url":""}'),
+            ('t4', NULL, 'withdrawn', 0, '"settled"'),
+            ('t5', NULL, 'settled', 1, '"ready","task":{"id":"tt5","polling_url":""}'))
+        SELECT id, '{"id":"' || id || '","operation":"gen-2-pro","at":7}', 'gen-2-pro', job, state,
+            CASE WHEN cost > 0 THEN 't' || id END,
+            CASE WHEN cost > 0 THEN '{"id":"t' || id || '","polling_url":""}' END,
+            NULLIF(cost, 0), 0, CASE WHEN cost > 0 THEN 9 END,
+            CASE WHEN record <> '' THEN '{"intent":{"id":"' || id
+                || '","operation":"gen-2-pro","at":7},"state":' || record || '}' END
+        FROM old;
+        UPDATE jobs SET submission = number, worker = 1, location = name,
+            state = CASE WHEN name = 'lost' THEN 'failed' ELSE name END WHERE number <= 7;
+    "#;
+
+    async fn check_new_version(database: &mut Database) {
+        let find = "SELECT s.intent_id, s.state, s.record, s.cost FROM submissions s ORDER BY s.id";
+        let rows = database.rows::<(String, String, String, Option<f64>)>(find, []).await.unwrap();
+        let mut lives = Vec::new();
+        for (id, state, record, cost) in &rows {
+            let record: Record = serde_json::from_str(record).unwrap();
+            assert_eq!(record.intent().id(), id);
+            let task = record.task();
+            assert_eq!(task.and_then(TaskRef::cost), *cost, "{id}");
+            assert!(task.is_none_or(|task| task.id() == format!("t{id}")), "{id}");
+            let is_ready = record.ready_at().is_some();
+            assert_eq!(is_ready, id == "s4", "{id}");
+            lives.push((&**id, &**state, record.state().clone()));
+        }
+        let saved = State::Saved { path: "a".into(), bytes: 7, sha256: None };
+        let expected = [
+            ("s1", "open", State::Unknown),
+            ("s2", "open", State::Unknown),
+            ("s3", "accepted", State::Accepted),
+            ("s4", "accepted", State::Ready),
+            ("s5", "settled", State::Settled),
+            ("s6", "settled", State::Failed(TaskStatus::Error)),
+            ("s7", "settled", State::Settled),
+            ("s8", "settled", State::Settled),
+            ("s9", "withdrawn", State::NotBilled),
+            ("t1", "open", State::Unknown),
+            ("t2", "accepted", State::Accepted),
+            ("t3", "settled", saved),
+            ("t4", "withdrawn", State::Settled),
+            ("t5", "settled", State::Settled),
+        ];
+        assert_eq!(lives, expected);
+        // The rows still refer to each other.
+        let joined = "SELECT COUNT(*) FROM jobs j JOIN submissions s ON s.job = j.id
+            AND s.id = j.submission";
+        assert_eq!(database.value::<i64>(joined, []).await.unwrap(), 7);
+        database.execute("DELETE FROM submissions WHERE intent_id = 's1'", []).await.unwrap_err();
+    }
+
+    #[tokio::test]
+    async fn submissions_of_earlier_versions_become_records() {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        let fourth = Migrator::new(Embedded(&SQLITE[..4])).await.unwrap();
+        fourth.run(&mut connection).await.unwrap();
+        sqlx::raw_sql(ROWS).execute(&mut connection).await.unwrap();
+        sqlite().await.unwrap().run(&mut connection).await.unwrap();
+        check_new_version(&mut Database::Sqlite(connection)).await;
+    }
+
+    #[cfg(feature = "postgres")]
+    #[tokio::test]
+    async fn submissions_of_earlier_versions_become_records_in_postgres() {
+        use imagekiln_testbed::postgres::{POSTGRES as SERVER, cluster};
+        if !(SERVER.is_present)() && std::env::var_os(SERVER.variable).is_none() {
+            return;
+        }
+        let url = cluster().create_database();
+        let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+        let schema = "CREATE SCHEMA imagekiln; SET search_path TO imagekiln";
+        sqlx::raw_sql(schema).execute(&mut connection).await.unwrap();
+        let fourth = Migrator::new(Embedded(&POSTGRES[..4])).await.unwrap();
+        fourth.run(&mut connection).await.unwrap();
+        sqlx::raw_sql(ROWS).execute(&mut connection).await.unwrap();
+        postgres().await.unwrap().run(&mut connection).await.unwrap();
+        check_new_version(&mut Database::Postgres(connection)).await;
     }
 }

@@ -2,8 +2,6 @@
 
 mod acceptances;
 mod adopt;
-#[cfg(feature = "webhook")]
-mod callbacks;
 mod claims;
 mod connect;
 mod database;
@@ -16,9 +14,9 @@ mod limits;
 mod manage;
 mod migrations;
 mod read;
+mod records;
 mod resolve;
 mod steps;
-mod tasks;
 mod ticket;
 mod transaction;
 mod workers;
@@ -38,13 +36,13 @@ pub(crate) use self::claims::{Claim, Demand};
 pub(crate) use self::identity::Marking;
 pub(crate) use self::limits::{Admission, LimitReached, Limits};
 pub use self::resolve::Resolution;
-#[cfg(feature = "webhook")]
-pub(crate) use self::tasks::Lost;
+pub(crate) use self::resolve::task_of;
+pub(crate) use self::steps::Change;
 pub(crate) use self::ticket::Ticket;
-use self::{
-    connect::Source, database::Database, file::LockedFile, read::NoLedger, workers::LocalWorker,
-};
-use crate::{Error, ErrorKind, State};
+use self::{connect::Source, database::Database, file::LockedFile, workers::LocalWorker};
+#[cfg(doc)]
+use crate::State;
+use crate::{Error, ErrorKind};
 
 /// Identifies a database as a ledger: "IKLB". The first migration of SQLite sets it.
 const APPLICATION_ID: i64 = 1_229_671_490;
@@ -151,7 +149,7 @@ impl Ledger {
 
     async fn with(source: Source) -> Result<Self, Error> {
         let database = source.connect().await.map_err(|error| {
-            if error.is::<NoLedger>() {
+            if read::is_missing(&error) {
                 let message = format!("there is no ledger at {}", source.name());
                 return Error::new(ErrorKind::Missing, message);
             }
@@ -178,7 +176,7 @@ impl Ledger {
         let mut database = Arc::clone(&self.0.database).lock_owned().await;
         let (runtime, pragma) = (tokio::runtime::Handle::current(), format!("PRAGMA {pragma}"));
         let run = move || match &mut *database {
-            Some(database) => runtime.block_on(database.rows(&pragma, [])).map(drop),
+            Some(database) => runtime.block_on(database.finds(&pragma, [])).map(drop),
             None => Ok(()),
         };
         Ok(tokio::task::spawn_blocking(run).await.unwrap_or(Err(sqlx::Error::WorkerCrashed))?)
@@ -213,12 +211,4 @@ impl fmt::Debug for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledger").field("name", &self.name()).finish_non_exhaustive()
     }
-}
-
-/// Fails if a change found its row in another state.
-fn exactly_one(changed: u64, what: impl fmt::Display, state: State) -> Result<(), Error> {
-    if changed == 1 {
-        return Ok(());
-    }
-    Err(Error::new(ErrorKind::State, format!("{what} is not {state}; nothing was changed")))
 }

@@ -1,7 +1,7 @@
 //! Opens a ledger read-only, even while other processes write to it.
 
 use std::{
-    error, fmt,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -50,26 +50,25 @@ impl Ledger {
     }
 }
 
-/// There is no ledger where one should be read.
-#[derive(Debug)]
-pub(super) struct NoLedger;
-
-impl fmt::Display for NoLedger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no ledger")
-    }
+/// Returns the error for a place without a ledger.
+fn no_ledger() -> BoxError {
+    io::Error::from(io::ErrorKind::NotFound).into()
 }
 
-impl error::Error for NoLedger {}
+/// Whether there is no ledger.
+pub(super) fn is_missing(error: &BoxError) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
 
 pub(super) async fn open_file(path: &PathBuf) -> Result<Database, BoxError> {
     if !path.try_exists()? {
-        return Err(NoLedger.into());
+        return Err(no_ledger());
     }
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
     let mut connection = SqliteConnection::connect_with(&options).await?;
     if is_empty_file(&mut connection).await? {
-        return Err(NoLedger.into());
+        return Err(no_ledger());
     }
     let mut database = Database::Sqlite(connection);
     check_version(&mut database, &migrations::sqlite().await?).await?;
@@ -81,7 +80,7 @@ pub(super) async fn open_server(options: &PgConnectOptions) -> Result<Database, 
     let mut connection = PgConnection::connect_with(options).await?;
     let table = "SELECT to_regclass('imagekiln._sqlx_migrations') IS NOT NULL";
     if !sqlx::query_scalar(table).fetch_one(&mut connection).await? {
-        return Err(NoLedger.into());
+        return Err(no_ledger());
     }
     for setting in ["search_path TO imagekiln", "default_transaction_read_only TO on"] {
         sqlx::query(&format!("SET {setting}")).execute(&mut connection).await?;
@@ -94,11 +93,10 @@ pub(super) async fn open_server(options: &PgConnectOptions) -> Result<Database, 
 /// Fails if the tables are not those of this version. A reader cannot bring them up to date.
 async fn check_version(database: &mut Database, migrations: &Migrator) -> Result<(), BoxError> {
     let newest = migrations.iter().map(|migration| migration.version).max();
-    let applied = "SELECT MAX(version) AS version FROM _sqlx_migrations";
-    let applied = database.row(applied, []).await?.ok_or(sqlx::Error::RowNotFound)?;
-    match applied.get::<Option<i64>>("version")? {
+    let applied = "SELECT MAX(version) FROM _sqlx_migrations";
+    match database.value::<Option<i64>>(applied, []).await? {
         applied if applied == newest => Ok(()),
-        None => Err(NoLedger.into()),
+        None => Err(no_ledger()),
         applied if applied > newest => Err("a later version of this program wrote it".into()),
         _ => Err("an earlier version of this program wrote it; open it once to write".into()),
     }

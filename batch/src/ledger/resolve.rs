@@ -1,6 +1,11 @@
-//! Decisions of a person about submissions with unknown billing.
+//! What a person or a webhook finds out about submissions without a response.
 
-use super::{Ledger, database::Database, manage::why_unchanged};
+use imagekiln::{
+    Client, Task, TaskRef, find_operation,
+    journal::{Record, Step},
+};
+
+use super::{Ledger, database::Database, manage::why_unchanged, records::Submission};
 #[cfg(doc)]
 use crate::State;
 use crate::{Error, ErrorKind, JobStatus};
@@ -31,82 +36,128 @@ impl Ledger {
     ///   wait: at most 15 minutes.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn resolve(&self, name: &str, resolution: Resolution) -> Result<JobStatus, Error> {
-        let wanted = name.to_owned();
-        let submission =
-            self.transaction(async move |database| unknown(database, &wanted).await).await?;
-        let wanted = name.to_owned();
-        let resolve = async move |database: &mut Database| {
-            resolve(database, &wanted, submission, resolution).await
+        let unknown = "j.name = $1 AND j.submission = s.id AND j.state = 'unknown'";
+        let record = self.record_of(unknown, name, "unknown").await?;
+        let step = match resolution {
+            Resolution::Paid => Step::Settled,
+            Resolution::NotPaid => Step::NotBilled,
         };
-        self.transaction(resolve).await?;
-        if resolution == Resolution::NotPaid {
-            self.0.changes.send_replace(());
-        }
+        self.decide(&record, step).await?;
         self.existing(name).await
     }
-}
 
-/// The state of jobs that can be resolved, for messages.
-const UNKNOWN: &str = "unknown";
-
-/// Returns the submission of an unknown job.
-async fn unknown(database: &mut Database, name: &str) -> Result<i64, Error> {
-    let find = "SELECT submission FROM jobs WHERE name = $1 AND state = 'unknown'";
-    match database.row(find, [name.into()]).await? {
-        Some(row) => Ok(row.get("submission")?),
-        None => Err(why_unchanged(database, name, UNKNOWN).await?),
+    /// Returns the record of the submission of a job whose task is not known. A person may have
+    /// resolved it.
+    pub(crate) async fn lost(&self, name: &str) -> Result<Record, Error> {
+        let lost = "j.name = $1 AND s.task_id IS NULL AND (j.state = 'queued'
+            OR j.submission = s.id AND j.state IN ('unknown', 'failed')) ORDER BY s.id";
+        self.record_of(lost, name, "waiting for its task").await
     }
-}
 
-/// Resolves this submission, and no later one: if the connection breaks after the commit, the job
-/// may be submitted again before this runs the second time.
-async fn resolve(
-    database: &mut Database,
-    name: &str,
-    submission: i64,
-    resolution: Resolution,
-) -> Result<(), Error> {
-    let (job, reason, submission_state) = match resolution {
-        Resolution::Paid => {
-            ("state = 'failed'", "it was billed, but its response was lost", "lost")
+    /// Returns the record of the last submission of a job that meets a condition.
+    async fn record_of(
+        &self,
+        condition: &'static str,
+        name: &str,
+        expected: &'static str,
+    ) -> Result<Record, Error> {
+        let name = name.to_owned();
+        self.transaction(async move |database| {
+            match Submission::find(database, condition, [(&name).into()]).await?.pop() {
+                Some(submission) => Ok(submission.record),
+                None => Err(why_unchanged(database, &name, expected).await?),
+            }
+        })
+        .await
+    }
+
+    /// Returns the record of the submission with this token in its webhook URL.
+    #[cfg(feature = "webhook")]
+    pub(crate) async fn called_back(&self, token: &str) -> Result<Option<Record>, Error> {
+        let token = token.to_owned();
+        let find = async move |database: &mut Database| {
+            Submission::find(database, "s.token = $1", [(&token).into()]).await
+        };
+        Ok(self.transaction(find).await?.pop().map(|submission| submission.record))
+    }
+
+    /// Records what became of a submission whose response was lost. A task proves that it was
+    /// billed, even if a person resolved it as not billed: a job that is not submitted again yet
+    /// continues.
+    ///
+    /// Fails with kind [`State`](ErrorKind::State) if the task belongs to another submission, or if
+    /// the submission has a task.
+    pub(crate) async fn decide(&self, lost: &Record, step: Step) -> Result<(), Error> {
+        let submission = lost.intent().id();
+        let (id, decided) = (submission.to_owned(), step.clone());
+        self.transaction(async move |database| {
+            database.lock().await?;
+            let found = Submission::find_one(database, "s.intent_id = $1", &id).await?;
+            let mut found = found.ok_or(sqlx::Error::RowNotFound)?;
+            let left = found.hold_until.unwrap_or_default() - database.now().await?;
+            if left > 0 && decided == Step::NotBilled {
+                return Err(held(left));
+            }
+            found.decide(database, &decided).await
+        })
+        .await?;
+        self.0.changes.send_replace(());
+        // The log keeps the task, in case the ledger loses it. Without one, the log may have a task
+        // that a person does not know of.
+        if let Step::Accepted(_) = step {
+            for step in [step, Step::Settled] {
+                self.log_step(submission, &step).await;
+            }
         }
-        Resolution::NotPaid => (
-            "state = 'queued', submission = NULL, worker = NULL, left_after = NULL",
-            "an earlier submission was resolved as not billed",
-            "withdrawn",
-        ),
-    };
-    // A worker that takes over the job at this moment holds its submission first.
-    database.lock().await?;
-    let now = database.now().await?;
-    let find = "SELECT state, hold_until FROM submissions WHERE id = $1";
-    let row = database.row(find, [submission.into()]).await?.ok_or(sqlx::Error::RowNotFound)?;
-    if row.get::<String>("state")? == submission_state {
-        return Ok(());
+        Ok(())
     }
-    let left = row.get::<Option<i64>>("hold_until")?.map(|until| until - now);
-    if let Some(left) = left.filter(|left| *left > 0)
-        && resolution == Resolution::NotPaid
-    {
-        return Err(held(name, left));
+}
+
+impl Submission {
+    /// Applies a step that does not come from the client that sent the submission.
+    pub(super) async fn decide(
+        &mut self,
+        database: &mut Database,
+        step: &Step,
+    ) -> Result<(), Error> {
+        let known = self.record.task().map(TaskRef::id);
+        let is_refused = match step {
+            Step::Accepted(task) if known != Some(task.id()) => {
+                has_task(database, task.id()).await?
+            }
+            Step::Accepted(_) => false,
+            _ => known.is_some(),
+        };
+        if is_refused {
+            let message = "the task belongs to another submission; nothing was changed";
+            return Err(Error::new(ErrorKind::State, message));
+        }
+        self.advance(database, step).await
     }
-    let change = format!(
-        "UPDATE jobs SET {job}, reason = $1, changed_at = $2
-         WHERE submission = $3 AND state = 'unknown'"
-    );
-    let changed = database.execute(&change, [reason.into(), now.into(), submission.into()]).await?;
-    let close = "UPDATE submissions SET state = $1 WHERE id = $2 AND state = 'open'";
-    let closed = database.execute(close, [submission_state.into(), submission.into()]).await?;
-    match (changed, closed) {
-        (1, 1) => Ok(()),
-        _ => Err(why_unchanged(database, name, UNKNOWN).await?),
-    }
+}
+
+/// Returns the task with this id at the base URL of the operation of a submission. Nothing is sent.
+pub(crate) fn task_of(client: &Client, lost: &Record, id: &str) -> Result<Task, Error> {
+    let name = lost.intent().operation();
+    let operation = find_operation(name).ok_or_else(|| {
+        let message = format!("this version does not know the operation {name}");
+        Error::new(ErrorKind::Client, message)
+    })?;
+    client.task_by_id(operation, id).map_err(|error| {
+        Error::new(ErrorKind::Client, "could not poll the task").with_source(error)
+    })
+}
+
+/// Whether a submission has the task with this id.
+pub(super) async fn has_task(database: &mut Database, task_id: &str) -> Result<bool, Error> {
+    let find = "SELECT 1 FROM submissions WHERE task_id = $1";
+    Ok(database.finds(find, [task_id.into()]).await?)
 }
 
 /// `left` is in milliseconds.
-fn held(name: &str, left: i64) -> Error {
+fn held(left: i64) -> Error {
     let message = format!(
-        "job `{name}` cannot be resolved as not paid yet: the worker that submitted it lost its \
+        "the job cannot be resolved as not paid yet: the worker that submitted it lost its \
          lease and may still send the request; try again in {} s",
         (left + 999) / 1000
     );

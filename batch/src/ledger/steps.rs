@@ -1,87 +1,82 @@
-//! The steps of a job outside of its submission. Each is one statement that names the expected
-//! state and the worker.
+//! The steps of a job by its worker.
 
-use std::time::SystemTime;
-
-use imagekiln::{Request, TaskRef, journal::Record};
+use imagekiln::{
+    Request,
+    journal::{Record, Step},
+};
 
 use super::{
     Ledger,
     claims::Claim,
-    database::{Database, Row, Value},
-    jobs::time,
-    journal::StoredRecord,
+    database::{Database, Value},
+    jobs::find_jobs,
+    records::{Submission, read},
     workers::lease_lost,
 };
-use crate::{Error, ErrorKind, State};
-
-/// Everything that is needed to continue a job.
-pub(crate) struct OpenJob {
-    pub(crate) request: Request,
-    /// The record of its submission, if it has one.
-    pub(crate) record: Option<Record>,
-}
-
-impl OpenJob {
-    pub(crate) fn task(&self) -> Option<&TaskRef> {
-        self.record.as_ref()?.task()
-    }
-}
+use crate::{Error, ErrorKind, JobStatus, State, output::SavedPicture};
 
 impl Ledger {
-    /// Returns a claimed job, unless it was changed since: a webhook may have found its task, or a
-    /// person may have removed it.
-    pub(crate) async fn claimed_job(&self, job: &Claim) -> Result<Option<OpenJob>, Error> {
+    /// Returns the request of a claimed job, and the record of its submission, if it has one.
+    /// Returns `None` if the job was changed since: a webhook may have found its task, or a person
+    /// may have removed it.
+    pub(crate) async fn claimed_job(
+        &self,
+        job: &Claim,
+    ) -> Result<Option<(Request, Option<Record>)>, Error> {
         let claim = [job.id.into(), job.worker.into(), job.status.state.as_str().into()];
         self.find_job("j.id = $1 AND j.worker = $2 AND j.state = $3", claim).await
     }
 
-    pub(crate) async fn open_job(&self, id: i64) -> Result<OpenJob, Error> {
-        let job = self.find_job("j.id = $1", [id.into()]).await?;
-        job.ok_or_else(|| sqlx::Error::RowNotFound.into())
+    /// Returns the request of a job, and the record of its submission, if it has one.
+    pub(crate) async fn open_job(&self, job: &Claim) -> Result<(Request, Option<Record>), Error> {
+        let found = self.find_job("j.id = $1", [job.id.into()]).await?;
+        found.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
-    async fn find_job<const N: usize>(
+    pub(super) async fn find_job<const N: usize>(
         &self,
         condition: &'static str,
         values: [Value; N],
-    ) -> Result<Option<OpenJob>, Error> {
+    ) -> Result<Option<(Request, Option<Record>)>, Error> {
         let found = self
             .transaction(async move |database| {
                 let job = format!(
-                    "SELECT j.id, j.request, s.intent, s.record, s.task FROM jobs j
+                    "SELECT j.name, j.request, s.record FROM jobs j
                      LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
                 );
-                let row = database.row(&job, values.clone()).await?;
-                let read = |row: Row| {
-                    let (id, request) = (row.get::<i64>("id")?, row.get::<String>("request")?);
-                    Ok((id, request, StoredRecord::of(&row)?))
-                };
-                row.map(read).transpose()
+                let found = database.row::<(String, String, Option<String>)>(&job, values.clone());
+                Ok(found.await?)
             })
             .await?;
-        let Some((id, request, record)) = found else { return Ok(None) };
-        let unreadable = |what: &str| {
-            Error::new(ErrorKind::Ledger, format!("could not read {what} of job number {id}"))
-        };
-        Ok(Some(OpenJob {
-            request: Request::from_json(&request)
-                .map_err(|error| unreadable("the request").with_source(error))?,
-            record: record.read()?,
-        }))
+        let Some((name, request, record)) = found else { return Ok(None) };
+        let request = Request::from_json(&request).map_err(|error| {
+            let message = format!("could not read the request of job `{name}`");
+            Error::new(ErrorKind::Ledger, message).with_source(error)
+        })?;
+        Ok(Some((request, record.as_deref().map(read).transpose()?)))
     }
 
-    /// Changes the state of a job, or only its reason if both states are the same.
-    pub(crate) async fn set_state(
-        &self,
-        job: &mut Claim,
-        to: State,
-        reason: Option<&str>,
-    ) -> Result<(), Error> {
-        let change = Change { to, reason: reason.map(str::to_owned), location: None };
-        job.status.changed_at = self.change(job, change).await?;
-        job.status.state = to;
-        job.status.reason = reason.map(str::to_owned);
+    /// Reads the status of a claimed job again: the journal, a webhook or a person may have changed
+    /// it.
+    pub(crate) async fn refresh(&self, job: &mut Claim) -> Result<(), Error> {
+        let id = job.id;
+        let find = async move |database: &mut Database| {
+            Ok(find_jobs(database, "j.id = $1", [id.into()]).await?.pop())
+        };
+        if let Some(found) = self.transaction(find).await? {
+            job.status = found.status;
+        }
+        Ok(())
+    }
+
+    /// Changes a job by its worker. If both states are the same, only the rest changes.
+    ///
+    /// Fails with kind [`Lease`](ErrorKind::Lease) if the worker no longer has the job.
+    pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
+        let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
+        let write =
+            async move |database: &mut Database| change.write(database, id, worker, from).await;
+        job.status = self.transaction(write).await?;
         Ok(())
     }
 
@@ -89,92 +84,77 @@ impl Ledger {
     /// `false` if this is the location of another job: after a crash, its picture would be taken
     /// for the picture of this job.
     pub(crate) async fn set_ready(&self, job: &mut Claim, location: String) -> Result<bool, Error> {
-        let (id, worker, from) = (job.id, job.worker, job.status.state);
-        let change = Change { to: State::Ready, reason: None, location: Some(location.clone()) };
-        let ready_at = self
-            .transaction(async move |database| {
-                database.lock().await?;
-                // Some filesystems do not distinguish upper case and lower case.
-                let other = "SELECT 1 AS found FROM jobs
-                    WHERE LOWER(location) = LOWER($1) AND id <> $2";
-                let values = [change.location.clone().into(), id.into()];
-                match database.row(other, values).await? {
-                    None => change.write(database, id, worker, from).await.map(Some),
-                    Some(_) => Ok(None),
-                }
-            })
-            .await?;
-        let Some(ready_at) = ready_at else { return Ok(false) };
-        job.status.state = State::Ready;
-        job.status.reason = None;
-        job.status.location = Some(location);
-        job.status.changed_at = ready_at;
-        job.status.ready_at.get_or_insert(ready_at);
-        Ok(true)
-    }
-
-    /// Makes a job unknown whose submission ended without a known outcome. Returns its task if the
-    /// ledger has learned of it in the meantime.
-    pub(crate) async fn set_unknown(
-        &self,
-        job: &mut Claim,
-        reason: &str,
-    ) -> Result<Option<TaskRef>, Error> {
-        match self.set_state(job, State::Unknown, Some(reason)).await {
-            Err(error) if error.kind() == ErrorKind::Lease => {
-                self.open_job(job.id).await?.task().cloned().ok_or(error).map(Some)
-            }
-            changed => changed.map(|()| None),
+        match self.change(job, Change::Ready { location }).await {
+            Err(error) if is_taken(&error) => Ok(false),
+            changed => changed.map(|()| true),
         }
     }
+}
 
-    /// Returns when the change was written.
-    async fn change(&self, job: &Claim, change: Change) -> Result<SystemTime, Error> {
-        let (id, worker, from) = (job.id, job.worker, job.status.state);
-        self.transaction(async move |database| change.write(database, id, worker, from).await).await
-    }
+/// Whether another row has a value that must be unique.
+fn is_taken(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    matches!(source, Some(sqlx::Error::Database(error)) if error.is_unique_violation())
 }
 
 /// A change of a job by its worker.
-struct Change {
-    to: State,
-    reason: Option<String>,
-    /// `None` keeps the location.
-    location: Option<String>,
+pub(crate) enum Change {
+    /// Another state, or the reason why it stays as it is.
+    State(State, Option<String>),
+    Ready {
+        location: String,
+    },
+    /// The picture and its description are durable.
+    Saved(SavedPicture),
 }
 
 impl Change {
-    async fn write(
+    /// If the connection broke after the commit, the job is in its new state already.
+    pub(super) async fn write(
         &self,
         database: &mut Database,
-        id: i64,
-        worker: i64,
+        job: i64,
+        worker: Option<i64>,
         from: State,
-    ) -> Result<SystemTime, Error> {
-        let now = database.now().await?;
-        let ready_at = (self.to == State::Ready && from != State::Ready).then_some(now);
-        let values: [Value; 8] = [
-            self.to.as_str().into(),
-            self.reason.clone().into(),
-            self.location.clone().into(),
-            ready_at.into(),
-            now.into(),
-            id.into(),
+    ) -> Result<JobStatus, Error> {
+        let (to, reason, location) = match self {
+            Self::State(to, reason) => (*to, reason.clone(), None),
+            Self::Ready { location } => (State::Ready, None, Some(location.clone())),
+            Self::Saved(picture) => {
+                picture.close_record(database, job).await?;
+                (State::Saved, None, Some(picture.location.clone()))
+            }
+        };
+        let change = "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),
+            ready_at = CASE WHEN $1 IN ('ready', 'saved') THEN COALESCE(ready_at, $4)
+                ELSE ready_at END,
+            changed_at = $4
+            WHERE id = $5 AND worker IS NOT DISTINCT FROM $6 AND state IN ($7, $1)";
+        let values = [
+            to.as_str().into(),
+            reason.into(),
+            location.into(),
+            database.now().await?.into(),
+            job.into(),
             worker.into(),
             from.as_str().into(),
         ];
-        let change = "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),
-            ready_at = COALESCE($4, ready_at), changed_at = $5
-            WHERE id = $6 AND worker = $7 AND state = $8";
-        if database.execute(change, values).await? == 1 {
-            return Ok(time(now));
+        if database.execute(change, values).await? == 0 {
+            return Err(lease_lost());
         }
-        // The change may have been written before the connection broke.
-        let written = "SELECT 1 AS written FROM jobs WHERE id = $1 AND worker = $2 AND state = $3";
-        let values = [id.into(), worker.into(), self.to.as_str().into()];
-        match database.row(written, values).await? {
-            Some(_) if self.to != from => Ok(time(now)),
-            _ => Err(lease_lost()),
+        let changed = find_jobs(database, "j.id = $1", [job.into()]).await?.pop();
+        Ok(changed.ok_or(sqlx::Error::RowNotFound)?.status)
+    }
+}
+
+impl SavedPicture {
+    async fn close_record(&self, database: &mut Database, job: i64) -> Result<(), Error> {
+        let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
+        let step = Step::Saved { path, bytes: self.bytes, sha256 };
+        let current = "j.id = $1 AND j.submission = s.id";
+        match Submission::find_one(database, current, job).await? {
+            Some(mut submission) => submission.advance(database, &step).await,
+            None => Ok(()),
         }
     }
 }

@@ -11,9 +11,6 @@ pub(crate) struct Ticket {
     /// The last part of the webhook URL of the submission, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<String>,
-    /// The SHA-256 digest of the request of the job.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) request: Option<String>,
 }
 
 /// The context of an intent. Other parts of the program have contexts of their own.

@@ -49,9 +49,9 @@ impl Ledger {
         let (mut waited, mut pause) = (Duration::ZERO, FIRST_PAUSE);
         loop {
             let error = match self.attempt(database, work).await {
-                Err(Failure::Disconnected(error)) => error,
-                Err(Failure::Other(error)) => return Err(error),
                 Ok(done) => return Ok(done),
+                Err(error) if database.is_some() && !is_disconnection(&error) => return Err(error),
+                Err(error) => error,
             };
             *database = None;
             // While the runtime shuts down, no connection works.
@@ -67,7 +67,7 @@ impl Ledger {
         }
     }
 
-    async fn attempt<T, W>(&self, database: &mut Option<Database>, work: &W) -> Result<T, Failure>
+    async fn attempt<T, W>(&self, database: &mut Option<Database>, work: &W) -> Result<T, Error>
     where
         W: AsyncFn(&mut Database) -> Result<T, Error>,
     {
@@ -76,42 +76,19 @@ impl Ledger {
             None => {
                 let connected = self.0.source.connect().await.map_err(|error| {
                     let message = format!("could not connect to the ledger {}", self.name());
-                    Failure::Disconnected(Error::new(ErrorKind::Ledger, message).with_source(error))
+                    Error::new(ErrorKind::Ledger, message).with_source(error)
                 })?;
                 database.insert(connected)
             }
         };
-        database.begin().await.map_err(Error::from)?;
-        match work(database).await {
-            Ok(done) => {
-                database.execute("COMMIT", []).await.map_err(Error::from)?;
-                Ok(done)
-            }
-            Err(error) => {
-                let failure = Failure::from(error);
-                if let Failure::Other(_) = failure {
-                    // SQLite has rolled back by itself if the disk is full. The next transaction
-                    // notices a broken connection.
-                    let _ = database.execute("ROLLBACK", []).await;
-                }
-                Err(failure)
-            }
-        }
-    }
-}
-
-enum Failure {
-    /// The transaction may run again on another connection.
-    Disconnected(Error),
-    Other(Error),
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match is_disconnection(&error) {
-            true => Self::Disconnected(error),
-            false => Self::Other(error),
-        }
+        database.begin().await?;
+        let done = work(database).await;
+        // If the disk is full, SQLite has rolled back by itself.
+        let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        let ended = database.execute(end, []).await;
+        let done = done?;
+        ended?;
+        Ok(done)
     }
 }
 

@@ -18,15 +18,6 @@ pub(super) struct LocalWorker {
     pub(super) marking: Arc<Marking>,
 }
 
-/// Why a worker ended.
-#[derive(Debug, Clone, Copy)]
-enum Ending {
-    /// Its process ended, or all of its submissions did.
-    Certain(&'static str),
-    /// It did not renew its lease. It may still run.
-    LeaseExpired,
-}
-
 impl Ledger {
     /// Registers a worker, and takes over the jobs of workers whose leases expired. Returns its
     /// number, which is higher than that of every earlier worker.
@@ -41,14 +32,10 @@ impl Ledger {
         let worker = self
             .transaction(async move |database| {
                 let now = database.now().await?;
-                let row = database
-                    .row(
-                        "INSERT INTO workers (name, started_at, lease_until)
-                         VALUES ($1, $2, $3) RETURNING id",
-                        [(&name).into(), now.into(), (now + milliseconds(lease)).into()],
-                    )
-                    .await?;
-                Ok(row.ok_or(sqlx::Error::RowNotFound)?.get("id")?)
+                let insert = "INSERT INTO workers (name, started_at, lease_until)
+                    VALUES ($1, $2, $3) RETURNING id";
+                let values = [(&name).into(), now.into(), (now + milliseconds(lease)).into()];
+                Ok(database.value(insert, values).await?)
             })
             .await?;
         self.set_local(worker, Some(LocalWorker { lease: local, limits, marking }));
@@ -82,10 +69,9 @@ impl Ledger {
     /// Ends a worker of this process. Other workers can claim its jobs. Jobs that it was submitting
     /// become unknown.
     pub(crate) async fn retire(&self, worker: i64) -> Result<(), Error> {
-        let ending = Ending::Certain("the submission ended without a known outcome");
         self.transaction(async move |database| {
             database.lock().await?;
-            end(database, worker, ending).await
+            end(database, worker, "the submission ended without a known outcome", None).await
         })
         .await?;
         self.set_local(worker, None);
@@ -101,8 +87,9 @@ impl Ledger {
                 let now = database.now().await?;
                 let expired = "SELECT id FROM workers WHERE ended_at IS NULL AND lease_until < $1";
                 let expired = database.rows(expired, [now.into()]).await?;
-                for row in &expired {
-                    end(database, row.get("id")?, Ending::LeaseExpired).await?;
+                for (worker,) in &expired {
+                    let reason = "the worker did not respond before the response arrived";
+                    end(database, *worker, reason, Some(now + milliseconds(HOLD))).await?;
                 }
                 Ok(expired.len())
             })
@@ -116,11 +103,11 @@ impl Ledger {
 
     /// Ends all workers. Their processes must have ended.
     pub(super) async fn end_all_workers(&self) -> Result<(), Error> {
-        let ending = Ending::Certain("the process ended before the response arrived");
-        self.transaction(async move |database| {
-            let alive = database.rows("SELECT id FROM workers WHERE ended_at IS NULL", []).await?;
-            for row in &alive {
-                end(database, row.get("id")?, ending).await?;
+        self.transaction(async |database| {
+            let alive = "SELECT id FROM workers WHERE ended_at IS NULL";
+            for (worker,) in database.rows(alive, []).await? {
+                let reason = "the process ended before the response arrived";
+                end(database, worker, reason, None).await?;
             }
             Ok(())
         })
@@ -131,16 +118,11 @@ impl Ledger {
     /// claimed, for example because a webhook has just found its task.
     pub(crate) async fn has_more_jobs(&self, worker: i64) -> Result<bool, Error> {
         self.transaction(async move |database| {
-            let row = database
-                .row(
-                    "SELECT 1 AS found FROM jobs WHERE worker <> $1
-                        AND state IN ('queued', 'submitting', 'submitted', 'ready')
-                     OR worker IS NULL AND state IN ('submitted', 'ready')
-                        AND (left_after IS NULL OR left_after < $1) LIMIT 1",
-                    [worker.into()],
-                )
-                .await?;
-            Ok(row.is_some())
+            let find = "SELECT 1 FROM jobs WHERE worker <> $1
+                    AND state IN ('queued', 'submitting', 'submitted', 'ready')
+                OR worker IS NULL AND state IN ('submitted', 'ready')
+                    AND (left_after IS NULL OR left_after < $1) LIMIT 1";
+            Ok(database.finds(find, [worker.into()]).await?)
         })
         .await
     }
@@ -151,26 +133,24 @@ impl Ledger {
         self.transaction(async move |database| {
             let now = database.now().await?;
             // If the clock was set back, a run does not wait until it has caught up.
-            let find = "SELECT 1 AS found FROM jobs j JOIN submissions s ON s.id = j.submission
+            let find = "SELECT 1 FROM jobs j JOIN submissions s ON s.id = j.submission
                 WHERE j.state = 'unknown' AND s.token IS NOT NULL
                 AND s.sent_at > $1 AND s.sent_at <= $2 LIMIT 1";
             let values = [(now - milliseconds(patience)).into(), now.into()];
-            Ok(database.row(find, values).await?.is_some())
+            Ok(database.finds(find, values).await?)
         })
         .await
     }
 }
 
-/// Ends a worker, and frees its jobs.
-async fn end(database: &mut Database, worker: i64, ending: Ending) -> Result<(), Error> {
+/// Ends a worker, and frees its jobs. If it may still run, its submissions are held until then.
+async fn end(
+    database: &mut Database,
+    worker: i64,
+    reason: &str,
+    hold_until: Option<i64>,
+) -> Result<(), Error> {
     let now = database.now().await?;
-    let (reason, hold_until) = match ending {
-        Ending::Certain(reason) => (reason, None),
-        Ending::LeaseExpired => (
-            "the worker did not respond before the response arrived",
-            Some(now + milliseconds(HOLD)),
-        ),
-    };
     let hold = "UPDATE submissions SET hold_until = $1 WHERE state = 'open' AND id IN
         (SELECT submission FROM jobs WHERE worker = $2 AND state = 'submitting')";
     database.execute(hold, [hold_until.into(), worker.into()]).await?;

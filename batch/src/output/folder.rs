@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use imagekiln::{ErrorKind as Kind, Picture, SaveOptions};
+use imagekiln::{ErrorKind as Kind, Picture, SaveOptions, Saved};
 use tokio::task;
 
 use super::{SaveError, SavedPicture};
@@ -60,19 +60,18 @@ impl Folder {
         key: &str,
         picture: &Picture,
     ) -> Result<SavedPicture, SaveError> {
-        let options = SaveOptions::default().overwrite(false).follow_symlinks(false);
-        if let Err(error) = picture.save_with(self.path(key), options).await {
-            return match error.kind() == Kind::File && self.exists(key).await {
-                true => self.saved_before(key, picture).await,
-                false => Err(SaveError::Client(error)),
-            };
+        // The picture has no description yet.
+        let options = SaveOptions::default().closes_record(false);
+        let options = options.overwrite(false).follow_symlinks(false);
+        match picture.save_with(self.path(key), options).await {
+            Ok(Saved { bytes, sha256, kind, .. }) => {
+                Ok(SavedPicture { bytes, sha256, kind, location: self.location(key) })
+            }
+            Err(error) if error.kind() == Kind::File && self.exists(key).await => {
+                self.saved_before(key, picture).await
+            }
+            Err(error) => Err(SaveError::Client(error)),
         }
-        let found = match self.read(key).await {
-            Ok(Some(bytes)) => return Ok(SavedPicture::new(&bytes, self.location(key))),
-            Ok(None) => unusable(&self.path(key), io::ErrorKind::NotFound.into()),
-            Err(error) => error,
-        };
-        Err(SaveError::Output { error: found, is_transient: false })
     }
 
     /// Returns the picture if the existing file contains it: a worker that lost its lease may have
@@ -80,10 +79,10 @@ impl Folder {
     async fn saved_before(&self, key: &str, picture: &Picture) -> Result<SavedPicture, SaveError> {
         let Some(existing) = self.read(key).await? else { return Err(SaveError::Exists) };
         let bytes = picture.bytes().await.map_err(SaveError::Client)?;
-        match existing == bytes {
-            true => Ok(SavedPicture::new(&existing, self.location(key))),
-            false => Err(SaveError::Exists),
+        if existing != bytes {
+            return Err(SaveError::Exists);
         }
+        Ok(SavedPicture::new(&existing, self.location(key)))
     }
 
     pub(super) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {

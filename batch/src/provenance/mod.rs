@@ -5,36 +5,21 @@ mod request;
 mod tests;
 mod time;
 
-use std::time::SystemTime;
-
 use imagekiln::{FileKind, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::time::rfc3339;
-use crate::{Error, ErrorKind, output::SavedPicture, stored_request::StoredRequest};
+use crate::{Error, ErrorKind, JobStatus, output::SavedPicture, stored_request::StoredRequest};
 
 /// Increases when the meaning of a member changes. New members do not change it.
 const VERSION: u32 = 1;
 
 /// What is known about a saved picture.
 pub(crate) struct Provenance<'a> {
-    pub(crate) job: &'a str,
+    pub(crate) job: &'a JobStatus,
     pub(crate) request: &'a Request,
-    pub(crate) task_id: &'a str,
-    /// The cost in credits.
-    pub(crate) credits: Option<f64>,
-    pub(crate) times: Times,
     pub(crate) picture: &'a SavedPicture,
-}
-
-/// When the states of a job began, as far as it is known.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Times {
-    pub(crate) added: Option<SystemTime>,
-    pub(crate) submitted: Option<SystemTime>,
-    pub(crate) ready: Option<SystemTime>,
-    pub(crate) saved: Option<SystemTime>,
 }
 
 /// The members in the order of the file.
@@ -61,8 +46,6 @@ struct TimesDocument {
     submitted: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ready: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    saved: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -108,22 +91,21 @@ impl Provenance<'_> {
     /// Returns the content of the file. It contains no images, no secrets, and no queries of URLs.
     pub(crate) fn to_json(&self) -> Result<Vec<u8>, Error> {
         let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-            let message = format!("could not describe the picture of job `{}`", self.job);
+            let message = format!("could not describe the picture of job `{}`", self.job.name);
             Error::new(ErrorKind::Job, message).with_source(error)
         };
         let stored = StoredRequest::new(self.request).map_err(|error| failed(error.into()))?;
         let document = Document {
             version: VERSION,
-            job: self.job,
+            job: &self.job.name,
             model: self.request.operation().name,
-            task_id: self.task_id,
+            task_id: self.job.task_id.as_deref().unwrap_or_default(),
             seed: stored.seed(),
-            credits: self.credits,
+            credits: self.job.credits,
             times: TimesDocument {
-                added: self.times.added.and_then(rfc3339),
-                submitted: self.times.submitted.and_then(rfc3339),
-                ready: self.times.ready.and_then(rfc3339),
-                saved: self.times.saved.and_then(rfc3339),
+                added: rfc3339(self.job.added_at),
+                submitted: self.job.submitted_at.and_then(rfc3339),
+                ready: self.job.ready_at.and_then(rfc3339),
             },
             picture: PictureDocument {
                 media_type: self.picture.kind.map(FileKind::media_type),

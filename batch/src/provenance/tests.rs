@@ -3,8 +3,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use imagekiln::{FileKind, ImageInput, Request, Submit, find_operation, types::Gen2Pro};
 use serde_json::Value;
 
-use super::{Provenance, Times};
-use crate::{digest::sha256, output::SavedPicture};
+use super::Provenance;
+use crate::{JobStatus, State, digest::sha256, output::SavedPicture};
 
 fn text_of(request: Request) -> String {
     let picture = SavedPicture {
@@ -13,14 +13,22 @@ fn text_of(request: Request) -> String {
         kind: Some(FileKind::Jpeg),
         location: "/pictures/fox.jpg".to_owned(),
     };
-    let provenance = Provenance {
-        job: "fox",
-        request: &request,
-        task_id: "t-1",
+    let job = JobStatus {
+        name: "fox".to_owned(),
+        number: 1,
+        operation: "gen-2-pro".to_owned(),
+        target: "fox.jpg".to_owned(),
+        state: State::Ready,
+        reason: None,
+        task_id: Some("t-1".to_owned()),
         credits: Some(3.0),
-        times: Times { submitted: Some(UNIX_EPOCH + Duration::from_secs(9)), ..Times::default() },
-        picture: &picture,
+        location: None,
+        added_at: UNIX_EPOCH,
+        submitted_at: Some(UNIX_EPOCH + Duration::from_secs(9)),
+        ready_at: None,
+        changed_at: UNIX_EPOCH,
     };
+    let provenance = Provenance { job: &job, request: &request, picture: &picture };
     String::from_utf8(provenance.to_json().unwrap()).unwrap()
 }
 
@@ -39,6 +47,7 @@ fn the_document_has_a_stable_form() {
     let expected = concat!(
         "{\n  \"version\": 1,\n  \"job\": \"fox\",\n  \"model\": \"gen-2-pro\",\n",
         "  \"task_id\": \"t-1\",\n  \"seed\": 7,\n  \"credits\": 3.0,\n  \"times\": {\n",
+        "    \"added\": \"1970-01-01T00:00:00Z\",\n",
         "    \"submitted\": \"1970-01-01T00:00:09Z\"\n  },\n  \"picture\": {\n",
         "    \"media_type\": \"image/jpeg\",\n    \"bytes\": 3,\n    \"sha256\": ",
         "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"\n  },\n",

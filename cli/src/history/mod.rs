@@ -148,7 +148,7 @@ impl History {
             Some(path) => destination::absolute(path),
             None => entry::STANDARD_OUTPUT.into(),
         };
-        let step = Step::Saved { path, bytes: saved.bytes };
+        let step = Step::Saved { path, bytes: saved.bytes, sha256: None };
         if let Err(error) = self.directory.advance(submission, &step).await {
             let directory = self.path().display();
             self.output.warning(&format!("could not write the history in {directory}: {error}"));

@@ -133,7 +133,7 @@ fn steps(end: End) -> Vec<Step> {
         End::Saved { path } => {
             let path = path.map_or(STANDARD_OUTPUT.into(), |path| path.path().to_owned());
             let bytes = fs::metadata(&path).map_or(0, |metadata| metadata.len());
-            vec![Step::Saved { path, bytes }]
+            vec![Step::Saved { path, bytes, sha256: None }]
         }
         End::Failed => vec![polled(TaskStatus::Error)],
         End::Moderated => vec![polled(TaskStatus::RequestModerated)],

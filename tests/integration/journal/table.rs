@@ -31,7 +31,7 @@ fn refused(given_at: Duration) -> Step {
 }
 
 fn saved() -> Step {
-    Step::Saved { path: "fox.png".into(), bytes: 7 }
+    Step::Saved { path: "fox.png".into(), bytes: 7, sha256: None }
 }
 
 /// Returns the name of a state in the table.
