@@ -27,9 +27,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut updates = task.updates(WaitOptions::default());
     while let Some(update) = updates.try_next().await? {
         println!("{}", update.status());
-        if let Some(picture) = update.picture() {
-            println!("{} bytes", picture.bytes().await?.len());
-        }
     }
+    // The last status may be a failure, which `wait` returns with the task.
+    println!("{} bytes", task.wait().await?.bytes().await?.len());
     Ok(())
 }

@@ -3,9 +3,10 @@
 //!
 //!     cargo run --example webhook_server -- --simulate
 //!
-//! For the service itself set IMAGEKILN_WEBHOOK_URL to the public address that leads to
-//! `/webhooks/kiln` at port 8080 of this machine, and IMAGEKILN_WEBHOOK_SECRET to a secret of your
-//! own, besides the key and the address of the service.
+//! For the service itself give the address to listen at, such as 0.0.0.0:8080, instead. Set
+//! IMAGEKILN_WEBHOOK_URL to the public URL of its path `/webhooks/kiln`, and
+//! IMAGEKILN_WEBHOOK_SECRET to a secret of your own, besides the key and the address of the
+//! service.
 
 mod support;
 
@@ -26,11 +27,11 @@ use tokio::{net::TcpListener, sync::mpsc, time::Instant};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut builder, simulator) = support::builder().await?;
-    let (listener, secret) = match &simulator {
-        None => (TcpListener::bind("0.0.0.0:8080").await?, env::var(WEBHOOK_SECRET_VARIABLE)?),
-        Some(_) => {
-            (TcpListener::bind("127.0.0.1:0").await?, "a secret of the simulator".to_owned())
-        }
+    let address = env::args().nth(1).filter(|argument| argument != "--simulate");
+    let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:0")).await?;
+    let secret = match &simulator {
+        None => env::var(WEBHOOK_SECRET_VARIABLE)?,
+        Some(_) => "a secret of the simulator".to_owned(),
     };
     if simulator.is_some() {
         let url = format!("http://{}/webhooks/kiln", listener.local_addr()?);
@@ -61,7 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let task = client.submit(Gen2Pro::new("a red fox in the snow").seed(7)).await?;
     println!("submitted {}", task.id());
     // Polls so seldom that it is the event that ends the wait. Were it lost, the next poll would.
-    let seldom = Duration::from_secs(60);
+    let seldom = Duration::from_secs(10);
     let picture =
         task.wait_with(WaitOptions::default().interval(seldom).max_interval(seldom)).await?;
     let returned = Instant::now();

@@ -23,7 +23,6 @@
 //!         Unfinished::Unknown(record) => {
 //!             let intent = record.intent();
 //!             println!("check the usage: {:?} at {:?}", intent.label(), intent.at());
-//!             client.dismiss(&record).await?;
 //!         }
 //!         _ => {}
 //!     }

@@ -25,6 +25,8 @@ mod old_history;
 #[cfg(target_os = "linux")]
 mod opening;
 mod paying;
+#[cfg(unix)]
+mod programs;
 mod readme;
 mod recording;
 mod resolving;

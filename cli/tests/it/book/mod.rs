@@ -1,7 +1,7 @@
 //! Tests that every block of code in the book is compiled or run, and runs its commands. The
 //! pictures in the book are those that its commands make.
 
-mod blocks;
+pub mod blocks;
 mod commands;
 mod pictures;
 mod simulated;
@@ -14,7 +14,7 @@ use crate::bench::Bench;
 use blocks::{Block, blocks};
 
 /// The chapters whose commands this test runs.
-const RUN: [&str; 7] = [
+pub const RUN: [&str; 7] = [
     "docs/daily.md",
     "docs/first-program.md",
     "docs/fleet.md",
