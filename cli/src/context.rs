@@ -1,6 +1,6 @@
 //! What every command needs.
 
-use std::{env, ffi::OsString, time::Duration};
+use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use crate::{
     args::globals::Globals,
@@ -9,8 +9,9 @@ use crate::{
     output::Output,
     output::reference_json,
     plan::Planned,
+    process::Process,
     sanitize::quoted,
-    settings::{Settings, names::Name},
+    settings::{Settings, flag, names::Name},
     target::Target,
 };
 use imagekiln::{ErrorKind, TaskRef, WaitOptions};
@@ -30,11 +31,20 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn new(globals: Globals, settings: Settings, program: Option<&OsString>) -> Self {
-        let output = Output::new(&globals);
+    pub fn new(
+        process: Arc<Process>,
+        globals: Globals,
+        settings: Settings,
+        program: Option<&OsString>,
+    ) -> Self {
+        let output = Output::new(process, &globals);
         let program =
             program.map_or("kiln".to_owned(), |program| program.to_string_lossy().into_owned());
         Self { globals, output, settings, program }
+    }
+
+    pub fn process(&self) -> &Arc<Process> {
+        &self.output.process
     }
 
     /// The same, but without spinners, for several tasks at once.
@@ -60,23 +70,16 @@ impl Context {
         if !self.records()? {
             return Ok(None);
         }
+        let directory = &self.process().directory;
         let kept = planned.iter().enumerate().map(|(index, planned)| {
-            Kept::new(planned.prompt(), Destination::of(&planned.target), index)
+            Kept::new(planned.prompt(), Destination::of(&planned.target, directory), index)
         });
-        Ok(Some(History::open(self.output, kept.collect()).await?))
+        Ok(Some(History::open(&self.output, kept.collect()).await?))
     }
 
     /// Whether this command writes to the history. Simulated tasks end with their command.
     pub fn records(&self) -> Result<bool, Failure> {
-        let off = env::var_os(NO_HISTORY_VARIABLE).unwrap_or_default();
-        let off = match off.to_str().map(str::trim) {
-            Some("" | "0" | "false") => false,
-            Some("1" | "true") => true,
-            _ => {
-                let problem = format!("{NO_HISTORY_VARIABLE} must be `1`, `true`, `0` or `false`");
-                return Err(Failure::settings(problem).advise("set it to 1 or unset it"));
-            }
-        };
+        let off = flag(self.process(), NO_HISTORY_VARIABLE)?;
         Ok(!off && !self.globals.no_history && !self.globals.simulate)
     }
 
@@ -122,12 +125,14 @@ impl Context {
             Some(entry) => format!("@{}", entry.number),
             None => short_reference(task),
         };
-        let is_known =
-            |target: &&Target| entry.is_some_and(|entry| entry.kept.destination.is_for(target));
+        let directory = &self.process().directory;
+        let is_known = |target: &&Target| {
+            entry.is_some_and(|entry| entry.kept.destination.is_for(target, directory))
+        };
         let options = target.filter(|target| !is_known(target)).map(Target::words);
         let options = options.unwrap_or_default();
         let options = match failure.remedy {
-            Some(remedy) => remedy.options(options),
+            Some(remedy) => remedy.options(options, self.process()),
             None => options,
         };
         let words = ["task", "save", &reference].into_iter();

@@ -168,6 +168,12 @@ impl Failure {
         self
     }
 
+    /// Names the variable that the failure is about.
+    pub fn about_variable(mut self, variable: &'static str) -> Self {
+        self.setting = Some(variable);
+        self
+    }
+
     /// The failure of a command that has sent nothing.
     pub fn before_payment(mut self) -> Self {
         let correction = self.remedy.map(|remedy| remedy.correction().to_owned());

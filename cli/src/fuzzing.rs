@@ -10,6 +10,7 @@ use crate::{
     args::model,
     history,
     jobs::{self, Defaults, Format},
+    paint::Paint,
     report, sanitize, settings,
 };
 use imagekiln::Request;
@@ -38,7 +39,7 @@ pub fn jobs(format: &str, bytes: &[u8]) -> Result<Vec<Job>, String> {
     let target = jobs::DEFAULT_TARGET.to_owned();
     let defaults = Defaults { model, settings: Vec::new(), target };
     let jobs = jobs::read_bytes(format, bytes, &defaults)
-        .map_err(|failure| report::to_people(&failure).to_string())?;
+        .map_err(|failure| report::to_people(&failure, Paint::new(false)))?;
     let job = |job: jobs::PlannedJob| {
         let jobs::PlannedJob { line, name, target, request } = job;
         Job { line, name, target, request }
@@ -50,7 +51,7 @@ pub fn jobs(format: &str, bytes: &[u8]) -> Result<Vec<Job>, String> {
 pub fn config(text: &str) -> Result<(), String> {
     settings::of_text(Path::new("config.toml"), text)
         .map(drop)
-        .map_err(|failure| report::to_people(&failure).to_string())
+        .map_err(|failure| report::to_people(&failure, Paint::new(false)))
 }
 
 /// Reads a submission of the history, or a file of an earlier version. Returns its state, and its
@@ -58,7 +59,7 @@ pub fn config(text: &str) -> Result<(), String> {
 pub fn history(file: &[u8]) -> Option<(&'static str, Vec<u8>)> {
     let record = serde_json::from_slice(file).or_else(|_| history::record_of(file)).ok()?;
     let entry = history::Entry::new(1, record, false);
-    entry.kept.destination.target();
+    entry.kept.destination.target(Path::new(""));
     Some((entry.state(), serde_json::to_vec(&entry.record).ok()?))
 }
 

@@ -1,22 +1,19 @@
 //! A line that is typed on the terminal, which does not show it.
 
-use std::{
-    io::{self, Write},
-    thread,
-};
+use std::{io::Write, thread};
 
 use tokio::sync::oneshot;
 
-use crate::{failure::Failure, interrupt::Interrupts};
+use crate::{failure::Failure, interrupt::Interrupts, process::Process};
 
 /// Asks for a line on standard error. Both standard input and standard error must be the terminal.
 /// It shows typed text again afterwards, even after Ctrl-C.
-pub async fn ask(question: &str) -> Result<String, Failure> {
+pub async fn ask(process: &Process, question: &str) -> Result<String, Failure> {
     let failed = |error| Failure::file("could not read from the terminal", error);
-    let interrupts = Interrupts::listen()?;
+    let interrupts = Interrupts::listen(process)?;
     let line = {
         let _hidden = Hidden::start().map_err(failed)?;
-        let _ = write!(io::stderr(), "{question}: ");
+        let _ = write!(process.stderr.clone(), "{question}: ");
         let (sender, line) = oneshot::channel();
         // The runtime waits at its end for threads of its own, and this one may never end.
         thread::spawn(move || sender.send(read_line()));
@@ -28,7 +25,7 @@ pub async fn ask(question: &str) -> Result<String, Failure> {
     };
     line.map_or_else(
         || {
-            let _ = writeln!(io::stderr());
+            let _ = writeln!(process.stderr.clone());
             Err(Failure::interrupted_input())
         },
         |line| line.map_err(failed),
@@ -39,6 +36,7 @@ pub async fn ask(question: &str) -> Result<String, Failure> {
 use unix::{Hidden, read_line};
 
 #[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "the terminal that is standard input")]
 mod unix {
     use std::io;
 

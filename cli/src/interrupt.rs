@@ -12,7 +12,7 @@ use std::{
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, process::Process};
 
 /// The number of times the user asked to stop.
 #[derive(Clone)]
@@ -25,8 +25,12 @@ pub struct Interrupts {
 impl Interrupts {
     /// Starts listening: from now on, Ctrl-C no longer ends the process. Must be called in the
     /// runtime.
-    pub fn listen() -> Result<Self, Failure> {
+    pub fn listen(process: &Process) -> Result<Self, Failure> {
         let (count, seen) = watch::channel(0);
+        let interrupts = Self { count: seen, is_reported: Arc::default() };
+        if !process.has_signals {
+            return Ok(interrupts);
+        }
         let mut presses = Presses::listen()
             .map_err(|error| Failure::other("could not listen for Ctrl-C", &error))?;
         tokio::spawn(async move {
@@ -34,7 +38,7 @@ impl Interrupts {
                 count.send_modify(|count| *count += 1);
             }
         });
-        Ok(Self { count: seen, is_reported: Arc::default() })
+        Ok(interrupts)
     }
 
     pub fn happened(&self) -> bool {

@@ -31,6 +31,7 @@ mod paint;
 mod plan;
 mod plausible;
 mod preview;
+pub mod process;
 mod record;
 mod report;
 mod retries;
@@ -50,13 +51,13 @@ mod usage;
 mod wait;
 mod webhook_secret;
 
-use std::{env, ffi::OsString, process::ExitCode, time::Duration};
+use std::{ffi::OsString, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::{ArgMatches, FromArgMatches};
 use tokio::runtime::Runtime;
 
 use crate::{
-    args::globals::Globals, context::Context, exit::Exit, failure::Failure, paint::Paint,
+    args::globals::Globals, context::Context, exit::Exit, failure::Failure, process::Process,
     settings::Settings,
 };
 
@@ -64,65 +65,81 @@ use crate::{
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs the command line of the process.
+#[expect(clippy::disallowed_methods, reason = "the command line of the process")]
 pub fn run() -> ExitCode {
-    let arguments: Vec<OsString> = env::args_os().collect();
-    if let Some(code) = completion::run(&arguments) {
-        return code;
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some(exit) = completion::run(&arguments) {
+        return exit.code().into();
     }
+    let process = Arc::new(Process::current());
+    match Runtime::new() {
+        Ok(runtime) => {
+            let code = runtime.block_on(execute(arguments, process));
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+            code.into()
+        }
+        Err(error) => {
+            let failure = Failure::other("could not start the async runtime", &error);
+            end(&process, Err(failure), args::before::json(&arguments)).into()
+        }
+    }
+}
+
+/// Runs a command line, whose first word is the name of the program, and returns the exit code.
+pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
     let arguments = args::before::join_booleans(arguments);
     let arguments = args::before::fill_models(arguments);
     let arguments = args::before::spell_help(arguments);
     let json = args::before::json(&arguments);
-    let settings = Settings::load(args::before::profile(&arguments));
+    let settings = Settings::load(&process, args::before::profile(&arguments));
     let model = settings.as_ref().ok().and_then(Settings::model);
-    let matches = match usage::parse(&arguments, model) {
-        Ok(matches) => matches,
+    let outcome = match usage::parse(&arguments, model) {
+        Ok(matches) => command(&process, &matches, settings, arguments.first()).await,
         Err(usage::Stop::Help(text)) => {
             // A closed standard output is not an error.
-            let _ = output::line_on_stdout(Paint::on_stdout().styled(&text).trim_end());
-            return Exit::Success.into();
+            let _ = process.line_on_stdout(process.stdout.paint().styled(&text).trim_end());
+            return Exit::Success.code();
         }
         Err(usage::Stop::Wrong(text)) if !json => {
-            output::line_on_stderr(Paint::on_stderr().styled(&text).trim_end());
-            return Exit::Usage.into();
+            process.line_on_stderr(process.stderr.paint().styled(&text).trim_end());
+            return Exit::Usage.code();
         }
-        Err(usage::Stop::Wrong(text)) => return end(Err(usage::failure(&text.to_string())), json),
+        Err(usage::Stop::Wrong(text)) => Err(usage::failure(&text.to_string())),
     };
-    end(execute(&matches, settings, arguments.first()), json)
+    end(&process, outcome, json)
 }
 
-fn execute(
+async fn command(
+    process: &Arc<Process>,
     matches: &ArgMatches,
     settings: Result<Settings, Failure>,
     program: Option<&OsString>,
-) -> Result<ExitCode, Failure> {
+) -> Result<u8, Failure> {
     let globals =
         Globals::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
-    trace::show(globals.verbose, globals.json);
+    trace::show(&process.stderr, globals.verbose, globals.json);
     let (command, matches) =
         matches.subcommand().ok_or_else(|| Failure::usage("no command given"))?;
     let settings = match settings {
         Err(_) if !commands::needs_settings(command) => {
-            Settings::without_file(globals.profile.as_deref())?
+            Settings::without_file(process, globals.profile.as_deref())?
         }
         settings => settings?,
     };
-    let context = Context::new(globals, settings, program);
-    let runtime = Runtime::new()
-        .map_err(|error| Failure::other("could not start the async runtime", &error))?;
-    let outcome = runtime.block_on(commands::execute(&context, command, matches));
-    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    let context = Context::new(Arc::clone(process), globals, settings, program);
+    let outcome = commands::execute(&context, command, matches).await;
     outcome.map_err(|failure| context.settings.explain(failure))
 }
 
-fn end(outcome: Result<ExitCode, Failure>, json: bool) -> ExitCode {
+/// Reports a failure, and returns the exit code.
+fn end(process: &Process, outcome: Result<u8, Failure>, json: bool) -> u8 {
     let failure = match outcome {
         Ok(code) => return code,
         Err(failure) => failure,
     };
-    output::line_on_stderr(&match json {
+    process.line_on_stderr(&match json {
         true => sanitize::json_line(&report::to_programs(&failure)),
-        false => report::to_people(&failure),
+        false => report::to_people(&failure, process.stderr.paint()),
     });
-    failure.exit.into()
+    failure.exit.code()
 }

@@ -81,11 +81,11 @@ pub async fn make(
         return preview::print(context, &planned);
     }
     // After the dry run, because it can create directories.
-    check_targets(&planned, context.output.json)?;
+    check_targets(context, &planned)?;
     let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
     let seeing = seeing.map_err(Failure::before_payment)?;
     let session = Session::recorded(context, context.history(&planned).await?).await?;
-    let interrupts = Interrupts::listen()?;
+    let interrupts = Interrupts::listen(context.process())?;
     match <[Planned; 1]>::try_from(planned) {
         Ok([Planned { request, target, .. }]) => {
             let task = submit(context, &session, (0, request), &interrupts).await;
@@ -139,7 +139,7 @@ async fn receive(
     let saved = tokio::select! {
         biased;
         () = interrupts.first() => return Err(Failure::interrupted(picture.task())),
-        outcome = target.receive(picture) => outcome?,
+        outcome = target.receive(picture, &context.process().stdout) => outcome?,
     };
     drop(spinner);
     for note in &saved.notes {

@@ -3,11 +3,7 @@
 //! Writing to a closed stream neither panics nor loses a task: what can't be written to standard
 //! error is dropped.
 
-use std::{
-    io::{self, IsTerminal, Write},
-    path::Path,
-    time::Duration,
-};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -15,16 +11,18 @@ use crate::{
     args::globals::Globals,
     failure::Failure,
     json,
-    paint::{PATH, Paint, WARNING},
+    paint::{PATH, WARNING},
+    process::Process,
     report,
     sanitize::{json_line, one_line, printable},
-    spinner::{Spinner, hidden},
+    spinner::Spinner,
 };
 use imagekiln::{Task, TaskRef};
 
 /// Writes text for people, or JSON for programs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub struct Output {
+    pub process: Arc<Process>,
     pub json: bool,
     pub quiet: bool,
     /// Whether progress is shown on a terminal.
@@ -32,17 +30,17 @@ pub struct Output {
 }
 
 impl Output {
-    pub fn new(globals: &Globals) -> Self {
-        let spins =
-            !globals.json && !globals.quiet && globals.verbose == 0 && io::stderr().is_terminal();
-        Self { json: globals.json, quiet: globals.quiet, spins }
+    pub fn new(process: Arc<Process>, globals: &Globals) -> Self {
+        let is_silent = globals.json || globals.quiet || globals.verbose > 0;
+        let spins = !is_silent && process.stderr.is_terminal;
+        Self { process, json: globals.json, quiet: globals.quiet, spins }
     }
 
     /// Reports a problem that does not stop the command.
     pub fn warning(&self, text: &str) {
         if !self.quiet {
             let people = || {
-                let label = Paint::on_stderr().text(WARNING, "warning:");
+                let label = self.process.stderr.paint().text(WARNING, "warning:");
                 format!("{label} {text}")
             };
             self.event("warning", people, || json!({ "message": text }));
@@ -69,7 +67,11 @@ impl Output {
 
     fn without_picture(&self, name: &str, (member, number): (&str, u64), failure: &Failure) {
         let programs = || json::with(report::to_programs(failure), [(member, number.into())]);
-        self.event("not_saved", || format!("{name}: {}", report::to_people(failure)), programs);
+        let people = || {
+            let text = report::to_people(failure, self.process.stderr.paint());
+            format!("{name}: {text}")
+        };
+        self.event("not_saved", people, programs);
     }
 
     /// Reports the task as soon as it is created.
@@ -91,8 +93,8 @@ impl Output {
     pub fn saved(&self, path: &Path, description: &str) {
         if !self.quiet && !self.json {
             let path = printable(&path.to_string_lossy());
-            let path = Paint::on_stderr().text(PATH, path);
-            line_on_stderr(&format!("saved {path}: {description}"));
+            let path = self.process.stderr.paint().text(PATH, path);
+            self.process.line_on_stderr(&format!("saved {path}: {description}"));
         }
     }
 
@@ -140,7 +142,7 @@ impl Output {
         } else {
             people()
         };
-        line_on_stderr(&line);
+        self.process.line_on_stderr(&line);
     }
 
     /// A spinner, if standard error is a terminal. Dropping it removes it.
@@ -155,26 +157,8 @@ impl Output {
         programs: impl FnOnce() -> Value,
     ) -> Result<(), Failure> {
         let text = if self.json { json_line(&programs()) } else { people() };
-        line_on_stdout(&text).or_else(write_failed)
+        self.process.line_on_stdout(&text).or_else(write_failed)
     }
-}
-
-/// Writes a line to standard error.
-pub fn line_on_stderr(line: &str) {
-    hidden(|| {
-        let _ = writeln!(io::stderr(), "{line}");
-    });
-}
-
-/// Writes a line to standard output, which may be closed.
-pub fn line_on_stdout(text: &str) -> io::Result<()> {
-    let write = || {
-        let mut stdout = io::stdout().lock();
-        writeln!(stdout, "{text}")?;
-        stdout.flush()
-    };
-    // A pipe does not disturb the spinner, and its reader may block.
-    if io::stdout().is_terminal() { hidden(write) } else { write() }
 }
 
 /// The outcome of a command that could not write to standard output. A closed pipe is not an error:

@@ -1,9 +1,8 @@
 //! Colour, for people at a terminal. `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` decide as for the
 //! parser's own help and errors. JSON and what programs read are never coloured.
 
-use std::{fmt::Display, io};
+use std::fmt::Display;
 
-use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::builder::StyledStr;
 
@@ -19,16 +18,8 @@ pub const HEADING: Style = Style::new().bold();
 pub struct Paint(bool);
 
 impl Paint {
-    pub fn on_stderr() -> Self {
-        Self(AutoStream::choice(&io::stderr()) != ColorChoice::Never)
-    }
-
-    pub fn on_stdout() -> Self {
-        Self(AutoStream::choice(&io::stdout()) != ColorChoice::Never)
-    }
-
-    pub fn is_on(self) -> bool {
-        self.0
+    pub fn new(is_on: bool) -> Self {
+        Self(is_on)
     }
 
     pub fn text(self, style: Style, text: impl Display) -> String {

@@ -112,10 +112,11 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
 
 /// Checks that the pictures can be saved where they are meant to go, so that none is paid for in
 /// vain.
-pub fn check_targets(planned: &[Planned], json: bool) -> Result<(), Failure> {
+pub fn check_targets(context: &Context, planned: &[Planned]) -> Result<(), Failure> {
+    let check = |target: &Target| target.check(context.output.json, &context.process().stdout);
     let mut targets = planned.iter().map(|planned| &planned.target);
     // All of them are in one directory.
-    let checked = targets.clone().next().map_or(Ok(()), |first| first.check(json));
+    let checked = targets.clone().next().map_or(Ok(()), check);
     let checked = checked.and_then(|()| targets.try_for_each(Target::check_name));
     checked.map_err(Failure::before_payment)
 }

@@ -28,14 +28,14 @@ pub struct Directory {
 
 impl Directory {
     /// Creates the directory, if it does not exist.
-    pub fn create(path: &Path, output: Output) -> Result<Self, Failure> {
+    pub fn create(path: &Path, output: &Output) -> Result<Self, Failure> {
         let failed = |error| {
             let message = format!("could not create the directory {}", path.display());
             Failure::file(message, error).advise("nothing was sent; check the path of --record")
         };
         fs::create_dir_all(path).map_err(failed)?;
         let (last, warned) = (AtomicU32::new(0), AtomicBool::new(false));
-        Ok(Self { path: path.to_owned(), last, warned, output })
+        Ok(Self { path: path.to_owned(), last, warned, output: output.clone() })
     }
 
     /// Writes the file under a temporary name, which only its owner can read, and then links it to

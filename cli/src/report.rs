@@ -12,8 +12,7 @@ use crate::{
 };
 
 /// For people. A failure may quote anything: the names in a file of somebody else, or a response.
-pub fn to_people(failure: &Failure) -> String {
-    let paint = Paint::on_stderr();
+pub fn to_people(failure: &Failure, paint: Paint) -> String {
     let mut text = paint.text(ERROR, "error:");
     let mut add = |before: &str, quoted: &str| {
         // Writing to a `String` does not fail.

@@ -25,8 +25,8 @@ pub struct Retries {
 }
 
 impl Retries {
-    pub fn new(output: Output) -> Self {
-        Self { output, printed: Mutex::new(None) }
+    pub fn new(output: &Output) -> Self {
+        Self { output: output.clone(), printed: Mutex::new(None) }
     }
 }
 

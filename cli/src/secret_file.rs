@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::failure::Failure;
+use crate::{failure::Failure, process::Process};
 
 /// The maximum size of a secret in bytes, so that an endless device can't exhaust the memory.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -22,8 +22,8 @@ pub fn read(path: &Path, what: &str) -> Result<String, Failure> {
 }
 
 /// Reads a secret from standard input.
-pub fn read_stdin() -> Result<String, Failure> {
-    bounded(io::stdin().lock())
+pub fn read_stdin(process: &Process) -> Result<String, Failure> {
+    bounded(&process.stdin)
         .map_err(|error| Failure::file("could not read standard input", error))
         .and_then(|bytes| text(bytes, "standard input"))
 }

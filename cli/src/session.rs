@@ -30,7 +30,7 @@ impl Session {
     /// Creates a client whose journal is the history; nothing is sent.
     pub async fn recorded(context: &Context, history: Option<History>) -> Result<Self, Failure> {
         let (builder, simulator) = client(context).await?;
-        let builder = builder.middleware(Retries::new(context.output));
+        let builder = builder.middleware(Retries::new(&context.output));
         let builder = match &history {
             Some(history) => builder.journal(history.journal()),
             None => builder,
@@ -65,19 +65,19 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
                 .regional_base_url(simulator.regional_base_url());
             (builder, Some(simulator))
         }
-        false => (context.settings.service(context.output).await?, None),
+        false => (context.settings.service(&context.output).await?, None),
     };
     let hosts = context.hosts(&globals.allow_polling_host, &POLLING_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
     let hosts = context.hosts(&globals.allow_delivery_host, &DELIVERY_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_delivery_host(host));
     let builder = match &globals.record {
-        Some(path) => builder.recorder(Directory::create(path, context.output)?),
+        Some(path) => builder.recorder(Directory::create(path, &context.output)?),
         None => builder,
     };
     let tls = tls::config(!globals.simulate)?;
     let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
-    Ok((builder, simulator))
+    Ok(((context.process().client)(builder), simulator))
 }
 
 /// Starts a simulator. Without a seed its ids are unique across runs, so that a task kept from an

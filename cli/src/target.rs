@@ -10,7 +10,7 @@ use std::{
     error::Error as _,
     ffi::OsStr,
     fs,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -24,6 +24,7 @@ use crate::{
         Failure, Remedy,
         remedy::{here_if_empty, probe},
     },
+    process::Stream,
     sanitize::one_line,
 };
 use imagekiln::{ErrorKind, FileKind, OutputFormat, Picture};
@@ -86,7 +87,7 @@ impl Target {
 
     /// Checks that a picture can be saved there. Creates missing directories, if the user wants
     /// that.
-    pub fn check(&self, json: bool) -> Result<(), Failure> {
+    pub fn check(&self, json: bool, stdout: &Stream) -> Result<(), Failure> {
         let directory = match &self.place {
             Place::Named(directory) => here_if_empty(directory),
             Place::Pattern(pattern) => here_if_empty(&pattern.directory),
@@ -99,7 +100,7 @@ impl Target {
                 return Err(Failure::usage("--json and --output - both use standard output")
                     .remedied_by(Remedy::Elsewhere));
             }
-            Place::Stdout if io::stdout().is_terminal() => {
+            Place::Stdout if stdout.is_terminal => {
                 return Err(Failure::usage(
                     "could not write a picture to standard output: it is a terminal",
                 )
@@ -163,8 +164,8 @@ impl Target {
         }
     }
 
-    /// Downloads the picture and saves it.
-    pub async fn receive(&self, picture: &Picture) -> Result<Saved, Failure> {
+    /// Downloads the picture and saves it, or writes it to `stdout`.
+    pub async fn receive(&self, picture: &Picture, stdout: &Stream) -> Result<Saved, Failure> {
         match &self.place {
             Place::File(path) => self.save(picture, path).await,
             Place::Named(directory) => {
@@ -192,7 +193,8 @@ impl Target {
                 Ok(Saved { path: Some(path.clone()), kind: None, bytes, notes: Vec::new() })
             }
             Place::Stdout => {
-                let bytes = write_to(picture, "standard output", || Ok(io::stdout())).await?;
+                let stdout = stdout.clone();
+                let bytes = write_to(picture, "standard output", || Ok(stdout)).await?;
                 Ok(Saved { path: None, kind: None, bytes, notes: Vec::new() })
             }
         }

@@ -1,7 +1,5 @@
 //! Logs what the SDK does to standard error with `--verbose`. The SDK's events contain no secrets.
 
-use std::io;
-
 use tracing_subscriber::{
     Layer,
     filter::{LevelFilter, Targets},
@@ -10,8 +8,10 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-/// Starts the log: the steps at verbosity 1, also polls and retries from 2.
-pub fn show(verbosity: u8, json: bool) {
+use crate::process::Stream;
+
+/// Starts the log, if none is started: the steps at verbosity 1, also polls and retries from 2.
+pub fn show(stderr: &Stream, verbosity: u8, json: bool) {
     let level = match verbosity {
         0 => return,
         1 => LevelFilter::INFO,
@@ -19,7 +19,8 @@ pub fn show(verbosity: u8, json: bool) {
     };
     // Only the SDK's events: those of its dependencies contain full URLs with the signed query.
     let ours = Targets::new().with_target("imagekiln", level);
-    let events = fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let stderr = stderr.clone();
+    let events = fmt::layer().with_writer(move || stderr.clone()).with_ansi(false);
     let events = if json { events.json().boxed() } else { events.without_time().boxed() };
     // Fails only if a subscriber is already installed, which is fine.
     let _ = tracing_subscriber::registry().with(events.with_filter(ours)).try_init();

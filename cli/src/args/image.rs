@@ -1,23 +1,22 @@
 //! Images on the command line: a path, an http(s) URL, or `-` for standard input.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    io::{self, IsTerminal, Read},
-    path::Path,
-};
+use std::{ffi::OsStr, fs, io::Read, path::Path};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, process::Process};
 use imagekiln::{FileKind, ImageInput};
 
 /// Reads the images of one command, and its prompt; see [`super::prompt`]. Standard input can be
 /// read only once.
-#[derive(Default)]
-pub struct Images {
+pub struct Images<'a> {
+    process: &'a Process,
     stdin_is_read: bool,
 }
 
-impl Images {
+impl<'a> Images<'a> {
+    pub fn of(process: &'a Process) -> Self {
+        Self { process, stdin_is_read: false }
+    }
+
     pub fn read(&mut self, given: &OsStr) -> Result<ImageInput, Failure> {
         match given.to_str() {
             Some("-") => self.stdin("an image").map(ImageInput::bytes),
@@ -35,8 +34,8 @@ impl Images {
             .advise("nothing was sent; pass all but one of them as files"));
         }
         self.stdin_is_read = true;
-        let mut stdin = io::stdin().lock();
-        if stdin.is_terminal() {
+        let mut stdin = &self.process.stdin;
+        if stdin.is_terminal {
             return Err(Failure::usage(format!(
                 "could not read {what} from standard input: it is a terminal"
             ))

@@ -33,7 +33,7 @@ pub fn several(help: &str) -> Arg {
 /// Reads the prompts of a command. `with_images` is the command that takes a prompt and images.
 pub fn read_all(
     matches: &ArgMatches,
-    images: &mut Images,
+    images: &mut Images<'_>,
     with_images: &str,
 ) -> Result<Vec<String>, Failure> {
     let given: Vec<&str> =
@@ -60,14 +60,14 @@ pub fn read_all(
 /// `with_images` is the command that takes a prompt and images.
 pub fn read(
     matches: &ArgMatches,
-    images: &mut Images,
+    images: &mut Images<'_>,
     with_images: &str,
 ) -> Result<String, Failure> {
     let given = matches.get_one::<String>(PROMPT).map(String::as_str).unwrap_or_default();
     read_one(given, images, with_images)
 }
 
-fn read_one(given: &str, images: &mut Images, with_images: &str) -> Result<String, Failure> {
+fn read_one(given: &str, images: &mut Images<'_>, with_images: &str) -> Result<String, Failure> {
     let bytes = match (given, given.strip_prefix('@')) {
         ("-", _) => images.stdin("the prompt")?,
         (_, Some(rest)) if rest.starts_with('@') => return Ok(rest.to_owned()),

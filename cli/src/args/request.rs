@@ -17,7 +17,7 @@ use imagekiln::{Field, FieldKind, Operation, Request};
 pub fn from_flags(
     model: &'static Operation,
     matches: &ArgMatches,
-    images: &mut Images,
+    images: &mut Images<'_>,
 ) -> Result<Request, Failure> {
     let mut request = Request::new(model);
     for parameter in model.path_parameters {
@@ -66,7 +66,7 @@ fn list(
     field: &'static Field,
     items: &Field,
     matches: &ArgMatches,
-    images: &mut Images,
+    images: &mut Images<'_>,
 ) -> Result<Request, Failure> {
     let id = model::field_id(field.name);
     if !matches.try_contains_id(&id).unwrap_or_default() {

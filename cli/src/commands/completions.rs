@@ -3,7 +3,7 @@
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 
-use crate::{completion::script, failure::Failure, output::line_on_stdout};
+use crate::{completion::script, context::Context, failure::Failure};
 
 pub const NAME: &str = "completions";
 
@@ -29,9 +29,9 @@ pub fn command() -> Command {
         .after_help(INSTALL)
 }
 
-pub fn execute(matches: &ArgMatches) -> Result<(), Failure> {
+pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let shell =
         *matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("no shell given"))?;
-    line_on_stdout(script(shell).trim_end())
-        .map_err(|error| Failure::file("could not write to standard output", error))
+    let written = context.process().line_on_stdout(script(shell).trim_end());
+    written.map_err(|error| Failure::file("could not write to standard output", error))
 }

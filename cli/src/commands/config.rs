@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use crate::{
     context::Context,
     failure::Failure,
-    output::{line_on_stdout, write_failed},
+    output::write_failed,
     sanitize::printable,
     settings::{
         Found, Settings, Source, key,
         names::{DEADLINE, DELIVERY_HOSTS, NAMES, Name, POLLING_HOSTS},
+        text,
     },
 };
 use imagekiln::{ALLOW_HTTP_VARIABLE, Address, WEBHOOK_SECRET_VARIABLE};
@@ -50,7 +51,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     if matches.subcommand_name() == Some(PATH) {
         return context.output.result(|| path.display().to_string(), || json!({ "path": path }));
     }
-    let settings = Settings::load(context.globals.profile.as_deref())?;
+    let settings = Settings::load(context.process(), context.globals.profile.as_deref())?;
     let rows = rows(context, &settings).await?;
     if context.output.json {
         let rows = rows.into_iter().map(
@@ -61,7 +62,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
             .output
             .result(String::new, || json!({ "path": path, "settings": settings }));
     }
-    line_on_stdout(&table(&rows)).or_else(write_failed)
+    context.process().line_on_stdout(&table(&rows)).or_else(write_failed)
 }
 
 /// A line of the table. The value is `null` if there is none, `[set]` for a secret.
@@ -80,8 +81,8 @@ async fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failur
     ];
     rows.extend(NAMES.into_iter().map(|name| row(context, settings, name)));
     rows.extend([
-        of_variable("webhook_secret", WEBHOOK_SECRET_VARIABLE, |_| json!(SET)),
-        of_variable("allow_http", ALLOW_HTTP_VARIABLE, |text| json!(text)),
+        of_variable(context, "webhook_secret", WEBHOOK_SECRET_VARIABLE, |_| json!(SET)),
+        of_variable(context, "allow_http", ALLOW_HTTP_VARIABLE, |text| json!(text)),
     ]);
     if simulate {
         let service = ["base_url", "regional_base_url", "model_prefix", "webhook_url"];
@@ -103,7 +104,7 @@ async fn api_key(context: &Context, settings: &Settings) -> Result<Row, Failure>
     if key::source(settings) == Some(Source::Keyring) {
         return Ok(Row { name, value: json!(SET), source: Source::Keyring });
     }
-    Ok(match key::find(settings, context.output).await? {
+    Ok(match key::find(settings, &context.output).await? {
         Some(key) => Row { name, value: json!(SET), source: key.source },
         None => Row { name, value: Value::Null, source: Source::Default },
     })
@@ -147,9 +148,13 @@ fn of_flag(context: &Context, name: &Name) -> Option<Found> {
     (!texts.is_empty()).then_some(Found { texts, source })
 }
 
-fn of_variable(name: &'static str, variable: &'static str, shown: fn(String) -> Value) -> Row {
-    let text = std::env::var(variable).ok().filter(|text| !text.trim().is_empty());
-    match text {
+fn of_variable(
+    context: &Context,
+    name: &'static str,
+    variable: &'static str,
+    shown: fn(String) -> Value,
+) -> Row {
+    match text(context.process(), variable).ok().flatten() {
         Some(text) => Row { name, value: shown(text), source: Source::Variable(variable) },
         None => Row { name, value: Value::Null, source: Source::Default },
     }

@@ -47,7 +47,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let model = chosen(matches, default_model(context)?)?;
     let given: Vec<&OsString> = matches.get_many("images").into_iter().flatten().collect();
     let fields = fields_for(model, given.len())?;
-    let mut images = Images::default();
+    let mut images = Images::of(context.process());
     let prompt = prompt::read(matches, &mut images, NAME)?;
     let mut request = request::from_flags(model, matches, &mut images)?;
     for (field, given) in fields.into_iter().zip(given) {

@@ -91,7 +91,7 @@ pub fn model_names(models: impl Iterator<Item = &'static Operation>) -> Possible
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let mut images = Images::default();
+    let mut images = Images::of(context.process());
     let prompts = prompt::read_all(matches, &mut images, edit::NAME)?;
     let model = chosen(matches, default_model(context)?)?;
     let request = request::from_flags(model, matches, &mut images)?;

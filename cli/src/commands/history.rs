@@ -35,11 +35,11 @@ pub fn command() -> Command {
 
 pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let limit = matches.get_one::<u32>("limit").copied().unwrap_or(LIMIT) as usize;
-    let mut entries = history::read(Some(context.output))?;
+    let mut entries = history::read(&context.output)?;
     entries.truncate(limit);
     if entries.is_empty() {
         context.output.note("the history is empty");
         return Ok(());
     }
-    list::print(context.output, &entries, "")
+    list::print(&context.output, &entries, "")
 }

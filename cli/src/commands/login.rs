@@ -1,10 +1,5 @@
 //! `kiln login`: stores the API key of a profile.
 
-use std::{
-    env,
-    io::{self, IsTerminal},
-};
-
 use clap::Command;
 use serde_json::json;
 
@@ -15,6 +10,7 @@ use crate::{
     interrupt::Interrupts,
     keyring::{self, Keyring, Problem},
     output::Output,
+    process::Process,
     secret_file,
     settings::{
         key::{self, API_KEY_FILE_VARIABLE},
@@ -43,10 +39,10 @@ pub async fn execute(context: &Context) -> Result<(), Failure> {
     }
     let profile = &context.settings.profile.name;
     let stored = context.settings.stored()?;
-    let key = read(profile).await?;
-    let is_in_keyring = store(&stored, &key, context.output).await?;
+    let key = read(context.process(), profile).await?;
+    let is_in_keyring = store(&stored, &key, &context.output).await?;
     for variable in [API_KEY_VARIABLE, API_KEY_FILE_VARIABLE] {
-        if env::var_os(variable).is_some_and(|value| !value.is_empty()) {
+        if context.process().variable(variable).is_some() {
             context.output.warning(&format!("{variable} is set, and precedes the stored key"));
         }
     }
@@ -64,8 +60,8 @@ pub async fn execute(context: &Context) -> Result<(), Failure> {
 }
 
 /// Stores the key in the keyring, or else in the file. Returns whether it is in the keyring.
-async fn store(stored: &Stored, key: &str, output: Output) -> Result<bool, Failure> {
-    let interrupts = Interrupts::listen()?;
+async fn store(stored: &Stored, key: &str, output: &Output) -> Result<bool, Failure> {
+    let interrupts = Interrupts::listen(&output.process)?;
     let opened = tokio::select! {
         biased;
         () = interrupts.first() => return Err(Failure::interrupted_input()),
@@ -96,17 +92,17 @@ async fn store(stored: &Stored, key: &str, output: Output) -> Result<bool, Failu
 }
 
 /// Opens and unlocks the keyring, before anything is changed.
-async fn open(output: Output) -> Result<Keyring, Problem> {
+async fn open(output: &Output) -> Result<Keyring, Problem> {
     let keyring = Keyring::open().await?;
     keyring.unlock(output).await?;
     Ok(keyring)
 }
 
 /// Reads the key. Errors never quote it.
-async fn read(profile: &str) -> Result<String, Failure> {
-    let text = match io::stdin().is_terminal() {
-        true => ask(profile).await?,
-        false => secret_file::read_stdin()?,
+async fn read(process: &Process, profile: &str) -> Result<String, Failure> {
+    let text = match process.stdin.is_terminal {
+        true => ask(process, profile).await?,
+        false => secret_file::read_stdin(process)?,
     };
     let key = text.trim();
     match key::is_key(key) {
@@ -117,10 +113,10 @@ async fn read(profile: &str) -> Result<String, Failure> {
 }
 
 /// Asks for the key on the terminal, which does not show it.
-async fn ask(profile: &str) -> Result<String, Failure> {
-    if !io::stderr().is_terminal() {
+async fn ask(process: &Process, profile: &str) -> Result<String, Failure> {
+    if !process.stderr.is_terminal {
         return Err(Failure::usage("could not ask for the key: standard error is not a terminal")
             .advise("pipe the key into `kiln login`"));
     }
-    hidden::ask(&format!("API key of profile `{profile}`")).await
+    hidden::ask(process, &format!("API key of profile `{profile}`")).await
 }

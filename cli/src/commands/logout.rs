@@ -14,7 +14,7 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context) -> Result<(), Failure> {
     let profile = &context.settings.profile.name;
-    let existed = context.settings.stored()?.delete(context.output).await?;
+    let existed = context.settings.stored()?.delete(&context.output).await?;
     context.output.note(&match existed {
         true => format!("deleted the API key of profile `{profile}`"),
         false => format!("no API key of profile `{profile}` is stored"),

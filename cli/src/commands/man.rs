@@ -10,8 +10,9 @@ use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 use super::{generate::DEFAULT_MODEL, run, submit};
 use crate::{
     args::{grammar, model},
+    context::Context,
     failure::Failure,
-    output::{line_on_stdout, write_failed},
+    output::write_failed,
 };
 
 pub const NAME: &str = "man";
@@ -33,7 +34,7 @@ pub fn command() -> Command {
         )
 }
 
-pub fn execute(matches: &ArgMatches) -> Result<(), Failure> {
+pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let directory = matches
         .get_one::<PathBuf>("directory")
         .ok_or_else(|| Failure::usage("no directory given"))?;
@@ -42,8 +43,8 @@ pub fn execute(matches: &ArgMatches) -> Result<(), Failure> {
         let problem = format!("could not write the manual pages to {}", directory.display());
         Failure::file(problem, error).advise("check the path and its permissions")
     })?;
-    line_on_stdout(&format!("wrote the manual pages to {}", directory.display()))
-        .or_else(write_failed)
+    let line = format!("wrote the manual pages to {}", directory.display());
+    context.process().line_on_stdout(&line).or_else(write_failed)
 }
 
 fn write(directory: &Path, command: Command) -> io::Result<()> {

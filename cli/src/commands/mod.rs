@@ -23,11 +23,9 @@ pub mod submit;
 pub mod task;
 pub mod webhook;
 
-use std::process::ExitCode;
-
 use clap::ArgMatches;
 
-use crate::{context::Context, failure::Failure};
+use crate::{context::Context, exit::Exit, failure::Failure};
 
 /// Whether a command can't work if `config.toml` is damaged.
 pub fn needs_settings(command: &str) -> bool {
@@ -46,12 +44,12 @@ pub fn needs_settings(command: &str) -> bool {
     !WITHOUT.contains(&command)
 }
 
-/// Executes a command.
+/// Executes a command, and returns its exit code.
 pub async fn execute(
     context: &Context,
     command: &str,
     matches: &ArgMatches,
-) -> Result<ExitCode, Failure> {
+) -> Result<u8, Failure> {
     let done = match command {
         simulate::NAME => return simulate::execute(context, matches).await,
         doctor::NAME => return doctor::execute(context).await,
@@ -68,12 +66,12 @@ pub async fn execute(
         login::NAME => login::execute(context).await,
         logout::NAME => logout::execute(context).await,
         config::NAME => config::execute(context, matches).await,
-        completions::NAME => completions::execute(matches),
-        man::NAME => man::execute(matches),
+        completions::NAME => completions::execute(context, matches),
+        man::NAME => man::execute(context, matches),
         other => match by_task::find(other) {
             Some(task) => by_task::execute(context, task, matches).await,
             None => Err(Failure::usage(format!("unknown command `{other}`"))),
         },
     };
-    done.map(|()| ExitCode::SUCCESS)
+    done.map(|()| Exit::Success.code())
 }

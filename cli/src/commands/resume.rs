@@ -82,7 +82,7 @@ impl Outcome {
 
 /// The unfinished submissions that no other process works on, oldest first.
 async fn unfinished(context: &Context) -> Result<(Option<History>, Vec<Entry>), Failure> {
-    let mut entries = history::read(Some(context.output))?;
+    let mut entries = history::read(&context.output)?;
     entries.retain(|entry| !entry.is_finished());
     entries.reverse();
     let is_left =
@@ -93,7 +93,7 @@ async fn unfinished(context: &Context) -> Result<(Option<History>, Vec<Entry>), 
     if entries.is_empty() || !context.records()? {
         return Ok((None, entries));
     }
-    let history = History::open(context.output, Vec::new()).await?;
+    let history = History::open(&context.output, Vec::new()).await?;
     let (entries, others) = history.take_over(entries).await?;
     others.into_iter().for_each(is_left);
     Ok((Some(history), entries))
@@ -108,7 +108,7 @@ async fn finish_all(
     outcome: &mut Outcome,
 ) -> Result<(), Failure> {
     let session = Arc::new(Session::recorded(context, history).await?);
-    let interrupts = Interrupts::listen()?;
+    let interrupts = Interrupts::listen(context.process())?;
     let spinner = context.output.spin(format!("tasks to wait for: {}", entries.len()));
     let mut waits = JoinSet::new();
     for entry in entries {
@@ -142,8 +142,8 @@ async fn finish(
     entry: Entry,
     interrupts: Interrupts,
 ) -> (Task, u64, Result<Saved, Failure>) {
-    let target = entry.kept.destination.target();
-    let saved = match target.check(context.output.json) {
+    let target = entry.kept.destination.target(&context.process().directory);
+    let saved = match target.check(context.output.json, &context.process().stdout) {
         Ok(()) => make::finish(&context, &session, &task, &target, &interrupts).await,
         Err(failure) => Err(failure.after_payment(task.reference())),
     };

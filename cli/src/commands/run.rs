@@ -46,14 +46,17 @@ pub fn of_models(command: Command) -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (request, matches) = request(matches)?;
+    let (request, matches) = request(context, matches)?;
     make::make(context, request, &[], matches).await
 }
 
 /// The request to the model that the subcommand names, and that model's flags.
-pub fn request(matches: &ArgMatches) -> Result<(Request, &ArgMatches), Failure> {
+pub fn request<'a>(
+    context: &Context,
+    matches: &'a ArgMatches,
+) -> Result<(Request, &'a ArgMatches), Failure> {
     let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no model given"))?;
     let model =
         model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
-    Ok((request::from_flags(model, matches, &mut Images::default())?, matches))
+    Ok((request::from_flags(model, matches, &mut Images::of(context.process()))?, matches))
 }

@@ -8,7 +8,6 @@ use std::{
     fs,
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
-    process::ExitCode,
     time::Duration,
 };
 
@@ -16,8 +15,8 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::json;
 
 use crate::{
-    args::value::duration, context::Context, failure::Failure, interrupt::Interrupts,
-    output::line_on_stderr, session,
+    args::value::duration, context::Context, exit::Exit, failure::Failure, interrupt::Interrupts,
+    session,
 };
 use imagekiln::{
     API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
@@ -112,7 +111,7 @@ pub fn command() -> Command {
         .about("Run a simulator of the service until Ctrl-C, or while a command runs")
 }
 
-pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<u8, Failure> {
     let mut options =
         Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let command = std::mem::take(&mut options.command);
@@ -120,12 +119,12 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<ExitCode
     let config = config(options, any_port)?;
     let prefix = config.model_prefix.clone();
     let token = config.control_token.clone();
-    let interrupts = Interrupts::listen()?;
+    let interrupts = Interrupts::listen(context.process())?;
     let simulator = session::simulator(config).await?;
     if command.is_empty() {
         let page = page_url(&simulator, token.as_ref());
         until_interrupted(context, simulator, (&prefix, &page), &interrupts).await?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Success.code());
     }
     let mut environment = variables(&simulator, &prefix);
     environment.push((CONTROL_URL_VARIABLE, simulator.control_url().to_owned()));
@@ -157,7 +156,7 @@ async fn until_interrupted(
     let counts = simulator.counts();
     simulator.shutdown().await;
     if !context.output.json && !context.globals.quiet {
-        line_on_stderr(&format!(
+        context.process().line_on_stderr(&format!(
             "{} tasks, {} credits charged, {} pictures delivered",
             counts.accepted, counts.charged, counts.delivered
         ));

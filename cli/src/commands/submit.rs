@@ -10,7 +10,7 @@ use crate::{
     failure::Failure,
     interrupt::Interrupts,
     make,
-    output::{line_on_stdout, task_json},
+    output::task_json,
     plan::{Planned, check_targets, plan},
     preview,
     session::Session,
@@ -38,7 +38,7 @@ pub fn command(used: model::Used<'_>) -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (request, matches) = run::request(matches)?;
+    let (request, matches) = run::request(context, matches)?;
     let mut planned = plan(context, request, &[], matches)?;
     if planned.iter().any(|planned| planned.target.place == Place::Stdout) {
         return Err(Failure::usage("`kiln submit` can't write the picture to standard output")
@@ -48,13 +48,13 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         return preview::print(context, &planned);
     }
     // After the dry run, because it can create directories.
-    check_targets(&planned, context.output.json)?;
+    check_targets(context, &planned)?;
     let history = context.history(&planned).await?;
     let Some(Planned { request, target, .. }) = planned.pop() else {
         return Err(Failure::usage("nothing to submit"));
     };
     let session = Session::recorded(context, history).await?;
-    let interrupts = Interrupts::listen()?;
+    let interrupts = Interrupts::listen(context.process())?;
     let task = submission::submit(context, &session, (0, request), &interrupts).await;
     let task = task.map_err(|failure| context.with_resume_command(failure, Some(&target), None))?;
     if context.globals.simulate {
@@ -63,7 +63,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
              that stays up",
         );
     }
-    let written = line_on_stdout(&task_json(&task).to_string());
+    let written = context.process().line_on_stdout(&task_json(&task).to_string());
     let reference = task.reference();
     let failure = match written {
         Err(error) => {

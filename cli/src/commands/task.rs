@@ -106,7 +106,7 @@ async fn status(context: &Context, task: &Task) -> Result<(), Failure> {
 }
 
 async fn wait_for(context: &Context, task: &Task, entry: Option<&Entry>) -> Result<(), Failure> {
-    let interrupts = Interrupts::listen()?;
+    let interrupts = Interrupts::listen(context.process())?;
     let picture = wait(context, task, &interrupts).await;
     let picture = picture.map_err(|failure| context.with_resume_command(failure, None, entry))?;
     let expires_at =
@@ -132,16 +132,16 @@ async fn save(
     let has_output = matches.contains_id(make::OUTPUT);
     let is_saved = |entry: &Entry| matches!(entry.record.state(), State::Saved { .. });
     let unsaved = entry.filter(|entry| !has_output && !is_saved(entry));
-    let target = match unsaved.and_then(|entry| remembered(entry, matches)) {
+    let target = match unsaved.and_then(|entry| remembered(context, entry, matches)) {
         Some(target) => target,
         None => filled(make::target(context, matches)?, task)?,
     };
     let with_command = |failure| context.with_resume_command(failure, Some(&target), entry);
     let seeing = target
-        .check(context.output.json)
+        .check(context.output.json, &context.process().stdout)
         .and_then(|()| Seeing::of(context, matches, Some(&target)))
         .map_err(|failure| with_command(failure.after_payment(task.reference())))?;
-    let interrupts = Interrupts::listen()?;
+    let interrupts = Interrupts::listen(context.process())?;
     let saved = make::finish(context, session, task, &target, &interrupts).await;
     let saved = saved.map_err(with_command)?;
     let about = json!({ "task": reference_json(task.reference()) });
@@ -155,10 +155,10 @@ fn filled(target: Target, task: &Task) -> Result<Target, Failure> {
 }
 
 /// The target that the submission of the task named.
-fn remembered(entry: &Entry, matches: &ArgMatches) -> Option<Target> {
+fn remembered(context: &Context, entry: &Entry, matches: &ArgMatches) -> Option<Target> {
     let destination = &entry.kept.destination;
     destination.output()?;
-    let target = destination.target();
+    let target = destination.target(&context.process().directory);
     let [overwrite, mkdir] = make::flags(matches);
     Some(Target {
         overwrite: target.overwrite || overwrite,

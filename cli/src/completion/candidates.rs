@@ -1,12 +1,13 @@
 //! What may follow the words of a command line, whatever the shell.
 
-use std::{env, ffi::OsString};
+use std::{ffi::OsString, sync::Arc};
 
 use clap::{Arg, Command};
 use clap_complete::engine;
 
 use crate::{
     args::{before, grammar},
+    process::Process,
     sanitize::printable,
     settings::Settings,
     usage,
@@ -26,14 +27,15 @@ pub fn of(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let before = before.into_iter().map(OsString::from).collect();
     let before = before::fill_models(before::join_booleans(before));
     let mut words = before::spell_help(before);
-    let settings = Settings::load(before::profile(&words)).ok();
+    let process = Arc::new(Process::current());
+    let settings = Settings::load(&process, before::profile(&words)).ok();
     let configured = settings.as_ref().and_then(Settings::model);
     let Some(model) = usage::model(&words, configured) else { return Vec::new() };
     let at = words.len();
     words.push(current.into());
-    let directory = env::current_dir().ok();
+    let directory = Some(&*process.directory).filter(|path| path.is_absolute());
     let mut command = with_numbered(grammar(model, &|_| true), current);
-    let found = engine::complete(&mut command, words, at, directory.as_deref());
+    let found = engine::complete(&mut command, words, at, directory);
     let mut candidates: Vec<Candidate> =
         found.unwrap_or_default().iter().filter_map(candidate).collect();
     // Flags are for those who type a `-`, unless nothing else may follow.

@@ -1,6 +1,6 @@
 //! Values that are completed: models, submissions of the history, profiles, prompts and images.
 
-use std::ffi::OsStr;
+use std::{ffi::OsStr, sync::Arc};
 
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
@@ -9,6 +9,7 @@ use clap_complete::engine::{
 use crate::{
     args::model,
     history::{self, Entry},
+    process::Process,
     sanitize::printable,
     settings,
 };
@@ -44,7 +45,8 @@ pub fn submissions(which: Submissions) -> ArgValueCompleter {
 }
 
 fn of_history(which: Submissions, current: &str) -> Vec<CompletionCandidate> {
-    let entries = history::read(None).unwrap_or_default();
+    let process = Arc::new(Process::current());
+    let entries = history::read_silently(process).unwrap_or_default();
     let last = entries.first().map(|entry| entry.number);
     let digits = current.strip_prefix('@').filter(|rest| rest.parse::<u64>().is_ok());
     let is_typed =
@@ -95,7 +97,7 @@ pub fn models() -> ArgValueCandidates {
 /// The profiles of `config.toml`, and those with a stored key.
 pub fn profiles() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        settings::profiles().into_iter().map(CompletionCandidate::new).collect()
+        settings::profiles(&Process::current()).into_iter().map(CompletionCandidate::new).collect()
     })
 }
 

@@ -1,14 +1,14 @@
 //! What helps if a picture can't be written to its target.
 
 use std::{
-    env, fs,
+    fs,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
 use tempfile::Builder;
 
-use crate::directory;
+use crate::{directory, process::Process};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
@@ -51,14 +51,14 @@ impl Remedy {
 
     /// The options with which `kiln task save` can save the picture. `target` is the options that
     /// failed, without those that the history has.
-    pub fn options(self, target: Vec<String>) -> Vec<String> {
+    pub fn options(self, target: Vec<String>, process: &Process) -> Vec<String> {
         const MKDIR: &str = "--mkdir";
         match self {
             Self::Mkdir if !target.iter().any(|word| word == MKDIR) => {
                 [target, vec![MKDIR.into()]].concat()
             }
             Self::Mkdir | Self::Space => target,
-            Self::Elsewhere => match writable_directory() {
+            Self::Elsewhere => match writable_directory(process) {
                 Some(directory) => vec!["--output".into(), directory],
                 None => target,
             },
@@ -87,8 +87,9 @@ fn can_be_created(directory: &Path) -> bool {
 }
 
 /// The working directory, the home directory, or that of temporary files.
-fn writable_directory() -> Option<String> {
-    let directories = [Some(PathBuf::from(".")), directory::home(), Some(env::temp_dir())];
+fn writable_directory(process: &Process) -> Option<String> {
+    let temporary = process.temporary.clone();
+    let directories = [Some(PathBuf::from(".")), directory::home(process), Some(temporary)];
     let directories = directories.into_iter().flatten().filter(|path| probe(path).is_ok());
     directories.filter_map(|path| path.into_os_string().into_string().ok()).next()
 }

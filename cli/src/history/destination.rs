@@ -1,7 +1,6 @@
 //! Where a picture is meant to go, in a form that works in another working directory.
 
 use std::{
-    env,
     ffi::OsString,
     path::{Path, PathBuf},
 };
@@ -62,9 +61,8 @@ pub struct Destination {
 }
 
 impl Destination {
-    pub fn of(target: &Target) -> Self {
-        // Without a working directory, relative paths stay relative.
-        let directory = env::current_dir().unwrap_or_default();
+    /// What a command in a working directory does. Without one, relative paths stay relative.
+    pub fn of(target: &Target, directory: &Path) -> Self {
         let (path, template) = match &target.place {
             Place::File(path) => (Some(path.clone()), None),
             Place::Named(path) if path.as_os_str().is_empty() => (None, None),
@@ -75,7 +73,7 @@ impl Destination {
         };
         Self {
             output: path.map(|path| directory.join(path).as_path().into()),
-            directory: directory.as_path().into(),
+            directory: directory.into(),
             template: template.map(Template::to_string),
             overwrite: target.overwrite,
             mkdir: target.mkdir,
@@ -83,8 +81,8 @@ impl Destination {
     }
 
     /// Whether a later command saves the picture where this target does.
-    pub fn is_for(&self, target: &Target) -> bool {
-        let other = Self::of(target);
+    pub fn is_for(&self, target: &Target, directory: &Path) -> bool {
+        let other = Self::of(target, directory);
         let options = |destination: &Self| (destination.overwrite, destination.mkdir);
         // Paths are the same with and without a separator at the end.
         self.output().is_some_and(|output| Some(output) == other.output())
@@ -98,11 +96,11 @@ impl Destination {
         Some(self.template.as_ref().map_or(path.to_owned(), |template| path.join(template)))
     }
 
-    /// Where to save the picture now.
-    pub fn target(&self) -> Target {
+    /// Where a command in the directory `here` saves the picture.
+    pub fn target(&self, here: &Path) -> Target {
         let path = self.output.as_ref().unwrap_or(&self.directory).path();
         let is_directory = ends_with_separator(path.as_os_str());
-        let path = relative(path);
+        let path = relative(path, here);
         let template = self.template.as_deref().and_then(|text| Template::parse(text).ok());
         let place = match (&self.output, template) {
             (Some(_), Some(template)) => Place::Pattern(Pattern { directory: path, template }),
@@ -113,13 +111,7 @@ impl Destination {
     }
 }
 
-/// A path that is valid in other working directories, too.
-pub fn absolute(path: &Path) -> PathBuf {
-    env::current_dir().unwrap_or_default().join(path)
-}
-
-/// The path as people would type it: relative, if it is below the working directory.
-pub fn relative(path: &Path) -> PathBuf {
-    let below = env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok());
-    below.unwrap_or(path).to_owned()
+/// The path as people in the directory `here` would type it: relative, if it is below that.
+pub fn relative(path: &Path, here: &Path) -> PathBuf {
+    path.strip_prefix(here).unwrap_or(path).to_owned()
 }

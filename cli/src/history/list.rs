@@ -8,8 +8,8 @@ use time::UtcDateTime;
 use super::{destination::relative, entry::Entry};
 use crate::{
     failure::Failure,
-    output::{Output, line_on_stdout, write_failed},
-    paint::Paint,
+    output::{Output, write_failed},
+    process::Process,
     sanitize::{json_line, printable},
 };
 use imagekiln::TaskRef;
@@ -18,21 +18,26 @@ use imagekiln::TaskRef;
 const PROMPT_LENGTH: usize = 40;
 
 /// Prints submissions. For people, the table is followed by `hint`.
-pub fn print(output: Output, entries: &[Entry], hint: &str) -> Result<(), Failure> {
+pub fn print(output: &Output, entries: &[Entry], hint: &str) -> Result<(), Failure> {
     if output.json {
         for entry in entries {
-            line_on_stdout(&json_line(&for_programs(entry))).or_else(write_failed)?;
+            let line = json_line(&for_programs(entry));
+            output.process.line_on_stdout(&line).or_else(write_failed)?;
         }
         return Ok(());
     }
     let hint = if hint.is_empty() { String::new() } else { format!("\n\n{hint}") };
-    output.result(|| Paint::on_stdout().table(&table(entries)) + &hint, || Value::Null)
+    let people = || {
+        let Process { stdout, directory, .. } = &*output.process;
+        stdout.paint().table(&table(entries, directory)) + &hint
+    };
+    output.result(people, || Value::Null)
 }
 
-fn table(entries: &[Entry]) -> String {
+fn table(entries: &[Entry], here: &Path) -> String {
     let heading = ["", "TIME (UTC)", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
-    let rows = std::iter::once(heading.map(str::to_owned)).chain(entries.iter().map(row));
-    let rows: Vec<[String; 7]> = rows.collect();
+    let rows = entries.iter().map(|entry| row(entry, here));
+    let rows: Vec<[String; 7]> = std::iter::once(heading.map(str::to_owned)).chain(rows).collect();
     let width = |at: usize| {
         let cells = rows.iter().filter_map(|row| row.get(at));
         cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
@@ -45,7 +50,7 @@ fn table(entries: &[Entry]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn row(entry: &Entry) -> [String; 7] {
+fn row(entry: &Entry, here: &Path) -> [String; 7] {
     let prompt = entry.kept.prompt.as_deref().unwrap_or_default();
     let start: String = prompt.chars().take(PROMPT_LENGTH).collect();
     let more = if start.len() < prompt.len() { "..." } else { "" };
@@ -57,7 +62,7 @@ fn row(entry: &Entry) -> [String; 7] {
         printable(entry.record.intent().operation()),
         entry.state().to_owned(),
         cost.map(|cost| cost.to_string()).unwrap_or_default(),
-        path.map(|path| printable(&relative(&path).to_string_lossy())).unwrap_or_default(),
+        path.map(|path| printable(&relative(&path, here).to_string_lossy())).unwrap_or_default(),
         printable(&start) + more,
     ]
 }

@@ -21,6 +21,7 @@ use crate::{
     directory::{self, STATE_DIR_VARIABLE},
     failure::Failure,
     output::Output,
+    process::Process,
     target::Saved,
 };
 use imagekiln::{
@@ -36,8 +37,8 @@ const MAX_FINISHED: usize = 1_000;
 
 /// The directory of the history, which may not exist yet: where this platform keeps the state of
 /// programs.
-pub fn directory() -> Result<PathBuf, Failure> {
-    let state = directory::state().ok_or_else(|| {
+pub fn directory(process: &Process) -> Result<PathBuf, Failure> {
+    let state = directory::state(process).ok_or_else(|| {
         Failure::settings("could not find a directory for the history: there is no home directory")
             .advise(format!("set {STATE_DIR_VARIABLE} to a directory, or pass --no-history"))
     })?;
@@ -46,8 +47,8 @@ pub fn directory() -> Result<PathBuf, Failure> {
 
 /// Returns all submissions, newest first. Writes nothing. A damaged file of an earlier version is a
 /// warning.
-pub fn read(output: Option<Output>) -> Result<Vec<Entry>, Failure> {
-    let directory = directory()?;
+pub fn read(output: &Output) -> Result<Vec<Entry>, Failure> {
+    let directory = directory(&output.process)?;
     let listed = Directory::list(&directory).map_err(|error| unreadable(&directory, &error))?;
     let mut entries: Vec<Entry> = listed.into_iter().map(Entry::from).collect();
     for old in old::read(&directory, output, File::try_lock_shared)? {
@@ -59,6 +60,11 @@ pub fn read(output: Option<Output>) -> Result<Vec<Entry>, Failure> {
     entries.retain(|entry| *entry.record.state() != State::NotBilled);
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.number));
     Ok(entries)
+}
+
+/// The same, without warnings.
+pub fn read_silently(process: Arc<Process>) -> Result<Vec<Entry>, Failure> {
+    read(&Output { process, json: false, quiet: true, spins: false })
 }
 
 /// The history, opened by a command that changes it.
@@ -74,11 +80,11 @@ pub struct History {
 impl History {
     /// Opens the history, or creates it, and moves submissions of earlier versions into it. `kept`
     /// has an item for each picture that the command may submit.
-    pub async fn open(output: Output, kept: Vec<Kept>) -> Result<Self, Failure> {
-        let path = directory()?;
+    pub async fn open(output: &Output, kept: Vec<Kept>) -> Result<Self, Failure> {
+        let path = directory(&output.process)?;
         let unusable = |error: Error| unusable(&path, &error);
         let directory = Directory::open_keeping(&path, MAX_FINISHED).map_err(unusable)?;
-        let mut old = old::read(&path, Some(output), File::try_lock)?;
+        let mut old = old::read(&path, output, File::try_lock)?;
         old.retain(|old| old.lock.is_some());
         if !old.is_empty() {
             let records = old.iter().map(|old| (old.number, old.record.clone())).collect();
@@ -86,7 +92,7 @@ impl History {
             old.into_iter().for_each(old::Old::remove);
         }
         let command = format!("{:016x}", fastrand::u64(..));
-        Ok(Self { directory, output, command, kept: kept.into() })
+        Ok(Self { directory, output: output.clone(), command, kept: kept.into() })
     }
 
     /// Returns the journal of the client.
@@ -145,7 +151,7 @@ impl History {
     pub async fn saved(&self, task: &TaskRef, saved: &Saved) {
         let Some(submission) = task.submission() else { return };
         let path = match &saved.path {
-            Some(path) => destination::absolute(path),
+            Some(path) => self.output.process.directory.join(path),
             None => entry::STANDARD_OUTPUT.into(),
         };
         let step = Step::Saved { path, bytes: saved.bytes, sha256: None };

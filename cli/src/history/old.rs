@@ -38,7 +38,7 @@ pub struct OldLock(
 /// Reads the old submissions of a directory. Damaged files stay, and are warnings.
 pub fn read(
     directory: &Path,
-    output: Option<Output>,
+    output: &Output,
     try_lock: fn(&File) -> Result<(), TryLockError>,
 ) -> Result<Vec<Old>, Failure> {
     let unreadable = |error| {
@@ -60,9 +60,7 @@ pub fn read(
             // Another process has just moved it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
-                if let Some(output) = output {
-                    output.warning(&format!("could not read {}: {error}", path.display()));
-                }
+                output.warning(&format!("could not read {}: {error}", path.display()));
             }
         }
     }

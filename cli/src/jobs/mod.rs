@@ -26,7 +26,7 @@ pub use self::matrix::Matrix;
 pub use self::source::{Format, Source};
 
 use self::planner::Planner;
-use crate::failure::Failure;
+use crate::{failure::Failure, process::Input};
 use imagekiln::{Operation, Request};
 
 /// The template of targets that the user does not set.
@@ -52,13 +52,17 @@ pub struct Defaults {
     pub target: String,
 }
 
-/// Reads all jobs of a source.
-pub fn read(source: &Source, defaults: &Defaults) -> Result<Vec<PlannedJob>, Failure> {
+/// Reads all jobs of a source, which may be standard input.
+pub fn read(
+    stdin: &Input,
+    source: &Source,
+    defaults: &Defaults,
+) -> Result<Vec<PlannedJob>, Failure> {
     let mut planner = Planner::new(source, defaults);
     match source {
         Source::Matrix(matrix) => matrix::read(matrix, &mut planner)?,
         Source::File { format, .. } | Source::Stdin(format) => {
-            lines_of(source.open()?, *format, &mut planner)
+            lines_of(source.open(stdin)?, *format, &mut planner)
                 .map_err(|error| Failure::file(format!("could not read {source}"), error))?;
         }
     }

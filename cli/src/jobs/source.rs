@@ -4,12 +4,12 @@ use std::{
     ffi::OsStr,
     fmt,
     fs::File,
-    io::{self, BufRead, BufReader},
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
 };
 
 use super::Matrix;
-use crate::failure::Failure;
+use crate::{failure::Failure, process::Input};
 
 pub enum Source {
     File { path: PathBuf, format: Format },
@@ -79,10 +79,10 @@ impl Source {
         }
     }
 
-    pub fn open(&self) -> Result<Box<dyn BufRead>, Failure> {
+    pub fn open<'a>(&self, stdin: &'a Input) -> Result<Box<dyn BufRead + 'a>, Failure> {
         match self {
             Self::File { path, .. } => open(path),
-            Self::Stdin(_) | Self::Matrix(_) => Ok(Box::new(io::stdin().lock())),
+            Self::Stdin(_) | Self::Matrix(_) => Ok(Box::new(BufReader::new(stdin))),
         }
     }
 }

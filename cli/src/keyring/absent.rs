@@ -11,7 +11,7 @@ impl Keyring {
         Err(Problem::NotBuilt)
     }
 
-    pub async fn unlock(&self, _: Output) -> Result<(), Problem> {
+    pub async fn unlock(&self, _: &Output) -> Result<(), Problem> {
         match *self {}
     }
 
@@ -19,11 +19,11 @@ impl Keyring {
         match *self {}
     }
 
-    pub async fn get(&self, _: &str, _: Output) -> Result<String, Problem> {
+    pub async fn get(&self, _: &str, _: &Output) -> Result<String, Problem> {
         match *self {}
     }
 
-    pub async fn delete(&self, _: &str, _: Output) -> Result<(), Problem> {
+    pub async fn delete(&self, _: &str, _: &Output) -> Result<(), Problem> {
         match *self {}
     }
 }

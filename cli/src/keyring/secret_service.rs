@@ -25,7 +25,7 @@ impl Keyring {
     }
 
     /// Unlocks the default keyring, for which it may ask the user.
-    pub async fn unlock(&self, output: Output) -> Result<(), Problem> {
+    pub async fn unlock(&self, output: &Output) -> Result<(), Problem> {
         let keyring = self.default().await?;
         match answer(keyring.is_locked()).await? {
             true => unlock(keyring.unlock(), output).await,
@@ -42,7 +42,7 @@ impl Keyring {
     }
 
     /// Reads the key of a profile. A locked keyring may ask the user.
-    pub async fn get(&self, profile: &str, output: Output) -> Result<String, Problem> {
+    pub async fn get(&self, profile: &str, output: &Output) -> Result<String, Problem> {
         let mut items = self.items(profile).await?;
         let item = match items.is_empty() {
             true => return Err(Problem::NoEntry),
@@ -55,7 +55,7 @@ impl Keyring {
     }
 
     /// Deletes the key of a profile, if there is one. A locked keyring may ask the user.
-    pub async fn delete(&self, profile: &str, output: Output) -> Result<(), Problem> {
+    pub async fn delete(&self, profile: &str, output: &Output) -> Result<(), Problem> {
         for item in self.items(profile).await? {
             unlock_item(&item, output).await?;
             answer(item.delete()).await?;
@@ -82,7 +82,7 @@ fn attributes(profile: &str) -> HashMap<&str, &str> {
     HashMap::from([("service", "kiln"), ("account", profile)])
 }
 
-async fn unlock_item(item: &Item<'_>, output: Output) -> Result<(), Problem> {
+async fn unlock_item(item: &Item<'_>, output: &Output) -> Result<(), Problem> {
     match answer(item.is_locked()).await? {
         true => unlock(item.unlock(), output).await,
         false => Ok(()),
@@ -92,7 +92,7 @@ async fn unlock_item(item: &Item<'_>, output: Output) -> Result<(), Problem> {
 /// Waits until the user has unlocked a keyring.
 async fn unlock(
     unlocking: impl Future<Output = Result<(), Error>>,
-    output: Output,
+    output: &Output,
 ) -> Result<(), Problem> {
     output.note(&format!("waiting up to {UNLOCK_SECONDS} seconds for the keyring to be unlocked"));
     match timeout(Duration::from_secs(UNLOCK_SECONDS), unlocking).await {

@@ -8,7 +8,7 @@ use crate::{output::Output, sanitize::printable};
 
 /// Opens the picture, which is saved, so a failure is only a warning. Does not wait until the
 /// program ends.
-pub async fn open(output: Output, path: &Path) {
+pub async fn open(output: &Output, path: &Path) {
     let file = path.to_owned();
     let opened = spawn_blocking(move || open::that_detached(file)).await;
     let Err(error) = opened.map_err(io::Error::other).flatten() else { return };

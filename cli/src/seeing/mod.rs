@@ -10,8 +10,6 @@ mod screen;
 mod sixel;
 mod summary;
 
-use std::io::{self, IsTerminal};
-
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::Value;
 
@@ -64,7 +62,7 @@ impl Seeing {
                 "remove one of them",
             );
         }
-        let screen = if shows { Screen::find() } else { None };
+        let screen = if shows { Screen::find(context.process()) } else { None };
         if shows && screen.is_none() {
             return refused(
                 "--show needs a terminal that can show pictures".to_owned(),
@@ -84,7 +82,7 @@ impl Seeing {
         about: Value,
     ) -> Result<(), Failure> {
         let Some(path) = &saved.path else { return Ok(()) };
-        let output = context.output;
+        let output = &context.output;
         let summary = Summary::of(saved, path, task.cost());
         if !output.json && !output.quiet {
             output.saved(path, &summary.to_string());
@@ -122,7 +120,7 @@ impl Seeing {
 
 /// Whether a person who reads both streams on a terminal would see the path twice.
 fn is_printed_twice(context: &Context) -> bool {
-    let output = context.output;
+    let output = &context.output;
     let has_line = !output.json && !output.quiet;
-    has_line && io::stdout().is_terminal() && io::stderr().is_terminal()
+    has_line && output.process.stdout.is_terminal && output.process.stderr.is_terminal
 }

@@ -1,8 +1,7 @@
 //! `--show`: shows a picture in the terminal.
 
 use std::{
-    env,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     path::Path,
 };
 
@@ -15,7 +14,7 @@ use super::{
     sixel,
     summary::is_video,
 };
-use crate::{output::Output, sanitize::printable, spinner};
+use crate::{output::Output, process::Process, sanitize::printable, spinner};
 use imagekiln::FileKind;
 
 /// Rows that stay free for the prompt of the shell and the line about the picture.
@@ -47,18 +46,20 @@ struct Window {
 
 impl Screen {
     /// `None` if there is no terminal, or if it can't show pictures.
-    pub fn find() -> Option<Self> {
-        let stream = match (io::stderr().is_terminal(), io::stdout().is_terminal()) {
+    pub fn find(process: &Process) -> Option<Self> {
+        let stream = match (process.stderr.is_terminal, process.stdout.is_terminal) {
             (true, _) => Stream::Stderr,
             (false, true) => Stream::Stdout,
             (false, false) => return None,
         };
-        let variable = |name: &str| env::var(name).unwrap_or_default();
+        let variable = |name: &str| {
+            process.variable(name).and_then(|it| it.into_string().ok()).unwrap_or_default()
+        };
         Some(Self { stream, protocol: detect(variable, || stream.ask())? })
     }
 
     /// Shows the picture, which is saved, so a failure is only a note.
-    pub async fn show(&self, output: Output, path: &Path, kind: Option<FileKind>) {
+    pub async fn show(&self, output: &Output, path: &Path, kind: Option<FileKind>) {
         let Some(kind) = kind else { return };
         let why = match is_video(kind) {
             true => "it is a video".to_owned(),
@@ -108,6 +109,7 @@ fn shrunk(image: DynamicImage, (width, height): (u32, u32)) -> DynamicImage {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the terminal that is this stream")]
 impl Stream {
     fn write(self, bytes: &[u8]) {
         // What a closed terminal can't show is dropped.

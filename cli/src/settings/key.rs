@@ -2,13 +2,12 @@
 //! `kiln login`. It is in no argument, because other users of the machine can see arguments.
 
 use std::{
-    env,
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
 };
 
-use super::{Settings, Source, profile};
+use super::{Settings, Source, profile, text};
 use crate::{failure::Failure, output::Output, secret_file};
 use imagekiln::API_KEY_VARIABLE;
 
@@ -34,7 +33,7 @@ impl Key {
 /// Where the key in effect comes from, if there is one. Reads no key.
 pub fn source(settings: &Settings) -> Option<Source> {
     let of_environment = [API_KEY_VARIABLE, API_KEY_FILE_VARIABLE];
-    if let Some(name) = of_environment.into_iter().find(|name| variable(name).is_some()) {
+    if let Some(name) = of_environment.into_iter().find(|name| variable(settings, name).is_some()) {
         return Some(Source::Variable(name));
     }
     let stored = settings.stored().ok()?;
@@ -46,7 +45,7 @@ pub fn source(settings: &Settings) -> Option<Source> {
 }
 
 /// The key in effect, if there is one. Reports to `output` if it waits for a keyring.
-pub async fn find(settings: &Settings, output: Output) -> Result<Option<Key>, Failure> {
+pub async fn find(settings: &Settings, output: &Output) -> Result<Option<Key>, Failure> {
     let Some(source) = source(settings) else { return Ok(None) };
     let text = match source {
         Source::Keyring => of_keyring(settings, output).await?,
@@ -55,25 +54,21 @@ pub async fn find(settings: &Settings, output: Output) -> Result<Option<Key>, Fa
             of_file(settings.stored()?.file(), "the stored API key", advice)?
         }
         Source::Variable(API_KEY_FILE_VARIABLE) => {
-            let path = PathBuf::from(variable(API_KEY_FILE_VARIABLE).unwrap_or_default());
+            let path = PathBuf::from(variable(settings, API_KEY_FILE_VARIABLE).unwrap_or_default());
             let what = "the file in IMAGEKILN_API_KEY_FILE,";
             of_file(&path, what, "the file must contain only the key")?
         }
-        // The error would quote the key.
-        _ => variable(API_KEY_VARIABLE)
-            .unwrap_or_default()
-            .into_string()
-            .map_err(|_| Failure::settings(format!("{API_KEY_VARIABLE} is not valid Unicode")))?,
+        _ => text(&settings.process, API_KEY_VARIABLE)?.unwrap_or_default(),
     };
     Ok(Some(Key { text, source }))
 }
 
 /// A variable that is not blank.
-fn variable(name: &str) -> Option<OsString> {
-    env::var_os(name).filter(|value| !value.to_string_lossy().trim().is_empty())
+fn variable(settings: &Settings, name: &str) -> Option<OsString> {
+    settings.process.variable(name).filter(|value| !value.to_string_lossy().trim().is_empty())
 }
 
-async fn of_keyring(settings: &Settings, output: Output) -> Result<String, Failure> {
+async fn of_keyring(settings: &Settings, output: &Output) -> Result<String, Failure> {
     let text = settings.stored()?.read_keyring(output).await?;
     match is_key(&text) {
         true => Ok(text),

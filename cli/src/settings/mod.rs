@@ -10,10 +10,10 @@ pub mod stored;
 
 use std::{
     collections::BTreeSet,
-    env,
     ffi::OsString,
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -29,6 +29,7 @@ use crate::{
     args::{model, size, value},
     directory::{self, CONFIG_DIR_VARIABLE},
     failure::Failure,
+    process::Process,
     similar::hint,
 };
 use imagekiln::{Operation, Request};
@@ -36,8 +37,9 @@ use imagekiln::{Operation, Request};
 const CONFIG_FILE: &str = "config.toml";
 
 /// The settings from the environment and from `config.toml`.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settings {
+    process: Arc<Process>,
     pub profile: Profile,
     /// Where `config.toml` and the keys are. `None` if there is no home directory.
     directory: Option<PathBuf>,
@@ -67,8 +69,8 @@ pub struct Found {
 
 impl Settings {
     /// Reads the settings of the profile that the flag names, or the environment.
-    pub fn load(profile: Option<&str>) -> Result<Self, Failure> {
-        let mut settings = Self::without_file(profile)?;
+    pub fn load(process: &Arc<Process>, profile: Option<&str>) -> Result<Self, Failure> {
+        let mut settings = Self::without_file(process, profile)?;
         if let Some(path) = settings.path() {
             settings.file = file::read(&path)?;
         }
@@ -77,9 +79,10 @@ impl Settings {
     }
 
     /// The settings without those of `config.toml`, for commands that work if it is damaged.
-    pub fn without_file(profile: Option<&str>) -> Result<Self, Failure> {
-        let profile = Profile::chosen(profile)?;
-        Ok(Self { profile, directory: directory::config(), file: File::default() })
+    pub fn without_file(process: &Arc<Process>, profile: Option<&str>) -> Result<Self, Failure> {
+        let profile = Profile::chosen(process, profile)?;
+        let (process, directory) = (Arc::clone(process), directory::config(process));
+        Ok(Self { process, profile, directory, file: File::default() })
     }
 
     /// Refuses a profile that has neither settings nor a key, because its name is misspelled.
@@ -119,7 +122,7 @@ impl Settings {
     /// A setting of the environment or the file. Empty variables count as unset.
     pub fn find(&self, name: &Name) -> Option<Found> {
         let variable = name.variable.and_then(|variable| {
-            let text = env::var(variable).ok().filter(|text| !text.trim().is_empty())?;
+            let text = text(&self.process, variable).ok().flatten()?;
             Some(Found { texts: vec![text], source: Source::Variable(variable) })
         });
         let in_file = |profile: Option<&str>, source: Source| {
@@ -153,7 +156,8 @@ impl Settings {
     /// What applies without `--output`. `~/` is the home directory.
     pub fn output(&self) -> Option<OsString> {
         let text = self.text(&OUTPUT)?;
-        let in_home = text.strip_prefix("~/").and_then(|rest| Some(directory::home()?.join(rest)));
+        let home = || directory::home(&self.process);
+        let in_home = text.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest)));
         Some(in_home.map_or(text.into(), PathBuf::into_os_string))
     }
 
@@ -180,10 +184,29 @@ impl Settings {
     }
 }
 
+/// A variable that is not blank. The error does not quote it, because it may be a secret.
+pub fn text(process: &Process, name: &str) -> Result<Option<String>, Failure> {
+    let text = process.variable(name).map(OsString::into_string).transpose();
+    let text = text.map_err(|_| Failure::settings(format!("{name} is not valid Unicode")))?;
+    Ok(text.filter(|text| !text.trim().is_empty()))
+}
+
+/// Whether a variable turns something on.
+pub fn flag(process: &Process, name: &str) -> Result<bool, Failure> {
+    match text(process, name)?.as_deref().map(str::trim) {
+        None | Some("0" | "false") => Ok(false),
+        Some("1" | "true") => Ok(true),
+        Some(_) => {
+            let problem = format!("{name} must be `1`, `true`, `0` or `false`");
+            Err(Failure::settings(problem).advise("set it to 1 or unset it"))
+        }
+    }
+}
+
 /// The names of the profiles of `config.toml`, and of those with a stored key. What can't be read
 /// has none.
-pub fn profiles() -> BTreeSet<String> {
-    let Some(directory) = directory::config() else { return BTreeSet::new() };
+pub fn profiles(process: &Process) -> BTreeSet<String> {
+    let Some(directory) = directory::config(process) else { return BTreeSet::new() };
     let file = file::read(&directory.join(CONFIG_FILE)).unwrap_or_default();
     file.profiles.into_iter().chain(key::profiles(&directory)).collect()
 }

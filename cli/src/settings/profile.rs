@@ -1,9 +1,7 @@
 //! Profiles: sets of settings, each with an API key of its own.
 
-use std::env;
-
 use super::Source;
-use crate::failure::Failure;
+use crate::{failure::Failure, process::Process};
 
 /// The variable for the profile of commands without `--profile`.
 pub const PROFILE_VARIABLE: &str = "KILN_PROFILE";
@@ -24,9 +22,8 @@ pub struct Profile {
 
 impl Profile {
     /// The profile that `--profile` names, or the environment, or the default.
-    pub fn chosen(flag: Option<&str>) -> Result<Self, Failure> {
-        let variable = || env::var_os(PROFILE_VARIABLE).filter(|name| !name.is_empty());
-        let (name, source) = match (flag, variable()) {
+    pub fn chosen(process: &Process, flag: Option<&str>) -> Result<Self, Failure> {
+        let (name, source) = match (flag, process.variable(PROFILE_VARIABLE)) {
             (Some(name), _) => (name.to_owned(), Source::Flag("--profile")),
             (None, Some(name)) => {
                 (name.to_string_lossy().into_owned(), Source::Variable(PROFILE_VARIABLE))

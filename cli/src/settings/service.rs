@@ -1,11 +1,15 @@
 //! The settings of a client.
 
 use super::{
-    Settings, Source, key,
+    Settings, Source, flag, key,
     names::{BASE_URL, MODEL_PREFIX, Name, REGIONAL_BASE_URL, WEBHOOK_URL},
+    text,
 };
 use crate::{failure::Failure, output::Output};
-use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder};
+use imagekiln::{
+    ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder,
+    WEBHOOK_SECRET_VARIABLE,
+};
 
 type Set = fn(ClientBuilder, String) -> ClientBuilder;
 
@@ -20,18 +24,26 @@ const SETTERS: [(Name, Set); 4] = [
 impl Settings {
     /// The client without its key, for what is not sent.
     pub fn unsent(&self) -> Result<ClientBuilder, Failure> {
-        let mut builder = ClientBuilder::from_env()?;
+        let about = |name| move |failure: Failure| failure.about_variable(name);
+        let mut builder = Client::builder();
         for (name, set) in &SETTERS {
-            // The builder has those of the environment.
-            if let Some(text) = self.file_text(name) {
-                builder = set(builder, text);
+            if let Some(variable) = name.variable {
+                text(&self.process, variable).map_err(about(variable))?;
+            }
+            if let Some(value) = self.text(name) {
+                builder = set(builder, value);
             }
         }
-        Ok(builder)
+        let secret = text(&self.process, WEBHOOK_SECRET_VARIABLE);
+        if let Some(secret) = secret.map_err(about(WEBHOOK_SECRET_VARIABLE))? {
+            builder = builder.webhook_secret(secret);
+        }
+        let allowed = flag(&self.process, ALLOW_HTTP_VARIABLE);
+        Ok(builder.allow_http(allowed.map_err(about(ALLOW_HTTP_VARIABLE))?))
     }
 
     /// The client with its key. Reports to `output` if it waits for a keyring.
-    pub async fn service(&self, output: Output) -> Result<ClientBuilder, Failure> {
+    pub async fn service(&self, output: &Output) -> Result<ClientBuilder, Failure> {
         let has_base_url = self.find(&BASE_URL).is_some();
         let set_key = format!("run `kiln login` or set {API_KEY_VARIABLE}");
         let set_base_url = format!("set {BASE_URL_VARIABLE} or `base_url` in config.toml");

@@ -50,7 +50,7 @@ impl Stored {
     }
 
     /// Reads the key from the keyring.
-    pub async fn read_keyring(&self, output: Output) -> Result<String, Failure> {
+    pub async fn read_keyring(&self, output: &Output) -> Result<String, Failure> {
         let read = async { Keyring::open().await?.get(&self.profile, output).await };
         read.await.map_err(|problem| {
             self.failure("read", &problem).advise(problem.advice(&self.login_command()))
@@ -63,7 +63,7 @@ impl Stored {
         &self,
         keyring: &Keyring,
         key: &str,
-        output: Output,
+        output: &Output,
     ) -> Result<Result<(), Problem>, Failure> {
         let was_in_keyring = self.is_in_keyring();
         if let Err(problem) = keyring.put(&self.profile, key).await {
@@ -103,7 +103,7 @@ impl Stored {
     }
 
     /// Deletes the key from the keyring and the file. Returns whether there was one.
-    pub async fn delete(&self, output: Output) -> Result<bool, Failure> {
+    pub async fn delete(&self, output: &Output) -> Result<bool, Failure> {
         let failed = |path: &Path, error| {
             Failure::file(format!("could not delete {}", path.display()), error)
                 .advise("delete the file yourself")
@@ -124,7 +124,7 @@ impl Stored {
     }
 
     /// Deletes the key from the keyring.
-    pub async fn delete_entry(&self, output: Output) -> Result<(), Problem> {
+    pub async fn delete_entry(&self, output: &Output) -> Result<(), Problem> {
         Keyring::open().await?.delete(&self.profile, output).await
     }
 

@@ -80,6 +80,7 @@ impl Place {
     }
 
     /// Another program in the same directory and environment.
+    #[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear();
@@ -163,6 +164,7 @@ impl Bench {
         Outcome::of(self.shell_command(line).output().unwrap())
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
     pub fn shell_command(&self, line: &str) -> Command {
         let mut command = self.place.command("sh");
         self.point(&mut command);

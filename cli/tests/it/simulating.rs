@@ -33,6 +33,7 @@ impl Drop for Simulating {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
 #[test]
 fn the_printed_commands_work() {
     let place = Place::new();

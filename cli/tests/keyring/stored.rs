@@ -20,6 +20,7 @@ lock() {
 no_bus() { env DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere "$@"; }
 "#;
 
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
 pub fn has_keyring() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_found = |program| std::env::split_paths(&path).any(|bin| bin.join(program).is_file());
@@ -27,6 +28,7 @@ pub fn has_keyring() -> bool {
 }
 
 /// Runs a script in which `kiln` is the program. The key is in `$KEY`.
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
 fn script(bench: &Bench, lines: &str) -> Outcome {
     let home = bench.place.path("home");
     fs::create_dir_all(&home).unwrap();

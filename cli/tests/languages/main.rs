@@ -56,6 +56,7 @@ async fn go_starts_and_resets_it() {
 }
 
 /// Runs the tests of a copy of the folder, with this `kiln` in the path.
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
 fn passes(folder: &str, program: &str, arguments: &[&str], expected: &str) {
     let copy = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/testing").join(folder);

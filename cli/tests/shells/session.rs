@@ -120,6 +120,7 @@ fn script(place: &Place, shell: &str) -> String {
 }
 
 /// A shell whose PATH has this kiln.
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
 fn shell(place: &Place, program: &str) -> Command {
     let mut command = place.command(program);
     let kiln = Path::new(env!("CARGO_BIN_EXE_kiln")).parent().unwrap().to_owned();

@@ -203,7 +203,7 @@ impl fmt::Debug for ServerUrl {
 async fn connect(url: &str) -> Result<Ledger, Failure> {
     let ledger = Ledger::connect(url).await?;
     // Without a home directory, the server alone knows the tasks.
-    match directory::state() {
+    match directory::state(process) {
         Some(state) => Ok(ledger.with_acceptance_log(state.join("acceptances")).await?),
         None => Ok(ledger),
     }

@@ -76,7 +76,7 @@ impl Argument {
         &self,
         command: &str,
         matches: &ArgMatches,
-        images: &mut Images,
+        images: &mut Images<'_>,
     ) -> Result<Given, Failure> {
         if self.is_prompt() {
             return prompt::read(matches, images, command).map(Given::Prompt);

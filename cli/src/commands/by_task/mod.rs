@@ -123,7 +123,7 @@ impl Task {
 
     fn request(&self, context: &Context, matches: &ArgMatches) -> Result<Request, Failure> {
         let model = chosen(matches, self.model(default_model(context)?))?;
-        let mut images = Images::default();
+        let mut images = Images::of(context.process());
         let mut request = request::from_flags(model, matches, &mut images)?;
         let mut first = None;
         for argument in self.arguments {

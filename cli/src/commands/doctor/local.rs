@@ -1,9 +1,6 @@
 //! What can be checked without the network.
 
-use std::{
-    io::{self, IsTerminal},
-    path::Path,
-};
+use std::path::Path;
 
 use console::Term;
 use tempfile::NamedTempFile;
@@ -13,7 +10,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     history,
-    paint::Paint,
+    process::Process,
     settings::{Settings, stored::Stored},
 };
 
@@ -28,10 +25,10 @@ pub fn settings(settings: &Settings) -> Check {
 }
 
 /// The directories of the settings and of the history.
-pub fn directories(settings: &Settings) -> Vec<Check> {
+pub fn directories(process: &Process, settings: &Settings) -> Vec<Check> {
     let stored = settings.stored().ok();
     let config = settings.directory().map(Path::to_owned);
-    let state = history::directory();
+    let state = history::directory(process);
     let keys = stored.as_ref().map(Stored::file);
     let private = keys.iter().flat_map(|key| [key.parent().unwrap_or(key), key]);
     let private: Vec<&Path> = private.collect();
@@ -89,11 +86,11 @@ fn is_open(_: &Path) -> bool {
 }
 
 /// What standard error can show. None of it is a problem.
-pub fn terminal() -> Check {
-    if !io::stderr().is_terminal() {
+pub fn terminal(process: &Process) -> Check {
+    if !process.stderr.is_terminal {
         return Check::ok("terminal", "standard error is not a terminal, so no progress is shown");
     }
-    let colours = if Paint::on_stderr().is_on() { "colours" } else { "no colours" };
+    let colours = if process.stderr.has_colours { "colours" } else { "no colours" };
     let width = Term::stderr()
         .size_checked()
         .map_or("unknown width".to_owned(), |(_, width)| format!("{width} columns"));

@@ -3,8 +3,6 @@
 mod local;
 mod service;
 
-use std::process::ExitCode;
-
 use clap::Command;
 use serde_json::{Value, json};
 
@@ -95,19 +93,19 @@ impl Check {
     }
 }
 
-pub async fn execute(context: &Context) -> Result<ExitCode, Failure> {
+pub async fn execute(context: &Context) -> Result<u8, Failure> {
     let mut checks = Vec::new();
-    match Settings::load(context.globals.profile.as_deref()) {
+    match Settings::load(context.process(), context.globals.profile.as_deref()) {
         Ok(settings) => {
             checks.push(local::settings(&settings));
-            checks.extend(local::directories(&settings));
-            checks.push(local::terminal());
+            checks.extend(local::directories(context.process(), &settings));
+            checks.push(local::terminal(context.process()));
             checks.extend(service::checks(context).await);
         }
         Err(failure) => {
             checks.push(Check::failed("settings", &failure));
-            checks.extend(local::directories(&context.settings));
-            checks.push(local::terminal());
+            checks.extend(local::directories(context.process(), &context.settings));
+            checks.push(local::terminal(context.process()));
             let skipped = |name| Check::skipped(name, "the settings could not be read");
             checks.extend(service::NAMES.map(skipped));
         }
@@ -123,5 +121,5 @@ pub async fn execute(context: &Context) -> Result<ExitCode, Failure> {
             json!({ "ok": exit.is_none(), "checks": list })
         },
     )?;
-    Ok(exit.unwrap_or(Exit::Success).into())
+    Ok(exit.unwrap_or(Exit::Success).code())
 }

@@ -1,6 +1,6 @@
 //! Whether the service can be reached, and accepts the key.
 
-use std::{env, error::Error, time::Duration};
+use std::{error::Error, time::Duration};
 
 use reqwest::{Response, Url, header::DATE, redirect::Policy};
 use time::UtcDateTime;
@@ -16,6 +16,7 @@ use crate::{
     context::Context,
     exit::Exit,
     failure::Failure,
+    process::Process,
     session::Session,
     settings::{Source, key, names::BASE_URL},
     tls,
@@ -41,7 +42,7 @@ pub async fn checks(context: &Context) -> Vec<Check> {
     }
     let mut checks = vec![];
     let reached = match base(context).await {
-        Ok(base) => reach(&base, &mut checks).await,
+        Ok(base) => reach(context.process(), &base, &mut checks).await,
         Err(failure) => {
             checks.push(Check::failed("address", &failure));
             None
@@ -63,7 +64,7 @@ async fn base(context: &Context) -> Result<Url, Failure> {
     let found = context.settings.find(&BASE_URL).and_then(|mut found| found.texts.pop());
     let Some(text) = found else {
         // Names what is missing, which is at least the base URL.
-        let missing = context.settings.service(context.output).await.err();
+        let missing = context.settings.service(&context.output).await.err();
         return Err(missing.unwrap_or_else(|| Failure::settings("the base URL is not set")));
     };
     let url = Url::parse(text.trim()).ok().filter(Url::has_host);
@@ -75,8 +76,8 @@ async fn base(context: &Context) -> Result<Url, Failure> {
 }
 
 /// Connects, and sends a request without the key. Returns the response, whatever it says.
-async fn reach(base: &Url, checks: &mut Vec<Check>) -> Option<Response> {
-    match address(base).await {
+async fn reach(process: &Process, base: &Url, checks: &mut Vec<Check>) -> Option<Response> {
+    match address(process, base).await {
         Ok(text) => checks.push(Check::ok("address", text)),
         Err((text, advice)) => {
             checks.push(Check::problem("address", Exit::Network, text, advice));
@@ -102,8 +103,8 @@ async fn reach(base: &Url, checks: &mut Vec<Check>) -> Option<Response> {
 }
 
 /// Resolves the host and connects to it. Errors have an advice.
-async fn address(base: &Url) -> Result<String, (String, &'static str)> {
-    if let Some(variable) = proxy(base) {
+async fn address(process: &Process, base: &Url) -> Result<String, (String, &'static str)> {
+    if let Some(variable) = proxy(process, base) {
         return Ok(format!("not checked: {variable} sets a proxy, which connects"));
     }
     let host = base.host_str().unwrap_or_default();
@@ -128,13 +129,13 @@ async fn address(base: &Url) -> Result<String, (String, &'static str)> {
 }
 
 /// The variable that sets a proxy for this URL.
-fn proxy(base: &Url) -> Option<&'static str> {
+fn proxy(process: &Process, base: &Url) -> Option<&'static str> {
     let is_local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     let variables = match base.scheme() {
         "https" => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
         _ => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
     };
-    let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_set = |name: &&str| process.variable(name).is_some();
     variables.into_iter().find(|name| !is_local && is_set(name))
 }
 

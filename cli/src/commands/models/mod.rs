@@ -6,9 +6,7 @@ mod one;
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
 use super::by_task::abilities;
-use crate::{
-    args::model, completion::values, context::Context, failure::Failure, paint::Paint, usage,
-};
+use crate::{args::model, completion::values, context::Context, failure::Failure, usage};
 use imagekiln::Operation;
 
 pub const NAME: &str = "models";
@@ -58,7 +56,7 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
         model::models().filter(move |model| fits(model))
     };
     context.output.result(
-        || Paint::on_stdout().table(&table(models())),
+        || context.process().stdout.paint().table(&table(models())),
         || models().map(json::model_json).collect(),
     )
 }

@@ -1,10 +1,6 @@
 //! The command of `kiln simulate -- npm test`.
 
-use std::{
-    ffi::OsString,
-    process::{ExitCode, ExitStatus},
-    time::Duration,
-};
+use std::{ffi::OsString, process::ExitStatus, time::Duration};
 
 use tokio::process::{Child, Command};
 
@@ -18,8 +14,8 @@ pub async fn run(
     words: &[OsString],
     environment: Vec<(&'static str, String)>,
     interrupts: &Interrupts,
-) -> Result<ExitCode, Failure> {
-    let [program, arguments @ ..] = words else { return Ok(ExitCode::SUCCESS) };
+) -> Result<u8, Failure> {
+    let [program, arguments @ ..] = words else { return Ok(Exit::Success.code()) };
     let mut command = Command::new(program);
     command.args(arguments).envs(environment).kill_on_drop(true);
     let failed = |error| {
@@ -35,7 +31,7 @@ pub async fn run(
 }
 
 /// Waits until the command has ended, and kills it if it takes too long or on the second Ctrl-C.
-async fn stop(child: &mut Child, interrupts: &Interrupts) -> ExitCode {
+async fn stop(child: &mut Child, interrupts: &Interrupts) -> u8 {
     let ended = tokio::select! {
         ended = child.wait() => ended.ok(),
         () = interrupts.second() => None,
@@ -46,17 +42,17 @@ async fn stop(child: &mut Child, interrupts: &Interrupts) -> ExitCode {
         None => {
             // Fails only if the command has ended.
             let _ = child.kill().await;
-            Exit::Interrupted.into()
+            Exit::Interrupted.code()
         }
     }
 }
 
 /// The exit code as a shell would report it.
-fn exit_code(status: ExitStatus) -> ExitCode {
+fn exit_code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return u8::try_from(128 + signal).map_or(ExitCode::FAILURE, ExitCode::from);
+        return u8::try_from(128 + signal).unwrap_or(Exit::Other.code());
     }
     let code = status.code().and_then(|code| u8::try_from(code).ok());
-    code.map_or(ExitCode::FAILURE, ExitCode::from)
+    code.unwrap_or(Exit::Other.code())
 }

@@ -1,10 +1,6 @@
 //! The task that an argument names: by a file, JSON, an id, or a submission in the history.
 
-use std::{
-    fs,
-    io::{self, Read},
-    path::Path,
-};
+use std::{fs, io::Read, path::Path};
 
 use crate::{
     context::Context,
@@ -36,7 +32,7 @@ impl Found {
     pub async fn session(&self, context: &Context) -> Result<Session, Failure> {
         let history = match self.entry() {
             Some(entry) if context.records()? => {
-                let history = History::open(context.output, Vec::new()).await?;
+                let history = History::open(&context.output, Vec::new()).await?;
                 // Another command may wait for the same task. Both may save it.
                 history.include(entry).await?;
                 Some(history)
@@ -66,14 +62,14 @@ impl Found {
 
 /// Finds the task. Nothing is sent.
 pub fn find(context: &Context, given: &str) -> Result<Found, Failure> {
-    let entries = match history::read(Some(context.output)) {
+    let entries = match history::read(&context.output) {
         // A task that is named in another way can be polled without the history.
         Err(_) if !given.starts_with('@') => Vec::new(),
         entries => entries?,
     };
     let named = match find::by_number(&entries, given)? {
         Some(entry) => Named::Recorded(Box::new(entry)),
-        None => read(&entries, given)?,
+        None => read(context, &entries, given)?,
     };
     Ok(match named {
         Named::Recorded(entry) => {
@@ -95,15 +91,14 @@ fn without_task(number: u64) -> Failure {
     Failure::usage(problem).advise(format!("check your usage with the service: {settled}"))
 }
 
-fn read(entries: &[Entry], given: &str) -> Result<Named, Failure> {
+fn read(context: &Context, entries: &[Entry], given: &str) -> Result<Named, Failure> {
     let text = match given {
         blank if blank.trim().is_empty() => {
             return Err(Failure::usage("the task is empty").advise(WHAT_TO_PASS));
         }
         "-" => {
             let mut text = String::new();
-            io::stdin()
-                .lock()
+            (&context.process().stdin)
                 .read_to_string(&mut text)
                 .map_err(|error| Failure::file("could not read standard input", error))?;
             text

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{MAX_BODY, secrets::SecretOptions};
-use crate::{args::value::duration, failure::Failure};
+use crate::{args::value::duration, failure::Failure, process::Process};
 use imagekiln::{
     WebhookSecret,
     webhook::{Encoding, Verifier},
@@ -63,13 +63,13 @@ enum SignatureEncoding {
 
 impl SchemeOptions {
     /// Returns the secret for the webhooks of new submissions, if one is set.
-    pub fn signing_secret(&self) -> Result<Option<WebhookSecret>, Failure> {
-        Ok(self.secrets.read()?.into_iter().next())
+    pub fn signing_secret(&self, process: &Process) -> Result<Option<WebhookSecret>, Failure> {
+        Ok(self.secrets.read(process)?.into_iter().next())
     }
 
     /// Builds the verifier. The settings are checked even without a secret.
-    pub fn reading(&self) -> Result<Reading, Failure> {
-        let mut secrets = self.secrets.read()?.into_iter();
+    pub fn reading(&self, process: &Process) -> Result<Reading, Failure> {
+        let mut secrets = self.secrets.read(process)?.into_iter();
         let Some(first) = secrets.next() else {
             return self.with_settings("verifies nothing".into()).map(Reading::Unverified);
         };

@@ -1,10 +1,10 @@
 //! The webhook secrets, which come from the environment and from files, never from an argument.
 
-use std::{env, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
-use crate::{failure::Failure, secret_file};
+use crate::{failure::Failure, process::Process, secret_file, settings::text};
 use imagekiln::{WEBHOOK_SECRET_VARIABLE, WebhookSecret};
 
 #[derive(Args)]
@@ -19,26 +19,14 @@ pub struct SecretOptions {
 
 impl SecretOptions {
     /// All secrets: the one in the environment, then those in the files.
-    pub fn read(&self) -> Result<Vec<WebhookSecret>, Failure> {
+    pub fn read(&self, process: &Process) -> Result<Vec<WebhookSecret>, Failure> {
+        let of_variable = text(process, WEBHOOK_SECRET_VARIABLE);
+        let of_variable = of_variable.map(|secret| secret.map(WebhookSecret::from));
         let files = self
             .files
             .iter()
             .map(|path| secret_file::read(path, "the secret file").map(|text| Some(text.into())));
-        let all = std::iter::once(from_environment()).chain(files);
+        let all = std::iter::once(of_variable).chain(files);
         all.filter_map(Result::transpose).collect()
-    }
-}
-
-/// Treats an empty variable as not set, as the client does.
-fn from_environment() -> Result<Option<WebhookSecret>, Failure> {
-    match env::var(WEBHOOK_SECRET_VARIABLE) {
-        Ok(secret) => {
-            Ok(Some(secret).filter(|secret| !secret.trim().is_empty()).map(WebhookSecret::from))
-        }
-        Err(env::VarError::NotPresent) => Ok(None),
-        // The error would quote the secret.
-        Err(env::VarError::NotUnicode(_)) => {
-            Err(Failure::settings(format!("{WEBHOOK_SECRET_VARIABLE} is not valid Unicode")))
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, IsTerminal, Read},
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -13,7 +13,7 @@ use super::{
     MAX_BODY, claims, rejection,
     scheme::{Reading, SchemeOptions},
 };
-use crate::{context::Context, failure::Failure};
+use crate::{context::Context, failure::Failure, process::Process};
 use imagekiln::WEBHOOK_SECRET_VARIABLE;
 
 pub const NAME: &str = "verify";
@@ -39,11 +39,11 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let options =
         Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let headers = parse_headers(&options.headers)?;
-    let Reading::Verified(verifier) = options.scheme.reading()? else {
+    let Reading::Verified(verifier) = options.scheme.reading(context.process())? else {
         return Err(Failure::settings("no webhook secret is set")
             .advise(format!("set {WEBHOOK_SECRET_VARIABLE}, or pass --secret-file")));
     };
-    let body = read_body(&options.file)?;
+    let body = read_body(context.process(), &options.file)?;
     let event = verifier.verify(&headers, body).map_err(|refusal| rejection::failure(&refusal))?;
     context.output.result(
         || format!("verified: {}", claims::to_people(&event)),
@@ -71,14 +71,14 @@ fn parse_header(text: &str) -> Option<(HeaderName, HeaderValue)> {
 }
 
 /// Reads at most one byte more than the verifier accepts, so that it rejects a larger body.
-fn read_body(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read_body(process: &Process, path: &Path) -> Result<Vec<u8>, Failure> {
     if path.as_os_str() != "-" {
         return fs::File::open(path)
             .and_then(read_bounded)
             .map_err(|error| Failure::file(format!("could not read {}", path.display()), error));
     }
-    let stdin = io::stdin().lock();
-    if stdin.is_terminal() {
+    let stdin = &process.stdin;
+    if stdin.is_terminal {
         return Err(Failure::usage(
             "could not read the body from standard input: it is a terminal",
         )

@@ -57,7 +57,7 @@ fn a_file_without_jobs() {
         assert!(failure.message.ends_with(&format!("{name} contains no jobs")), "{failure:?}");
     }
     let missing = Source::of(bench.folder.path().join("b.txt").as_os_str(), None).unwrap();
-    let failure = read(&missing, &bench.defaults).unwrap_err();
+    let failure = read_source(&missing, &bench.defaults).unwrap_err();
     assert!(failure.message.starts_with("could not open"), "{failure:?}");
 }
 

@@ -6,12 +6,16 @@ mod matrices;
 mod names;
 mod properties;
 
-use std::fs;
+use std::{fs, io};
 
 use tempfile::TempDir;
 
 use super::{Cell, Defaults, Format, PlannedJob, Setting, Source, read};
-use crate::{args::model, failure::Failure};
+use crate::{args::model, failure::Failure, process::Input};
+
+fn read_source(source: &Source, defaults: &Defaults) -> Result<Vec<PlannedJob>, Failure> {
+    read(&Input::new(io::empty()), source, defaults)
+}
 
 /// A folder, and what is set on the command line.
 struct Bench {
@@ -45,7 +49,7 @@ impl Bench {
     }
 
     fn read(&self, name: &str, content: impl AsRef<[u8]>) -> Result<Vec<PlannedJob>, Failure> {
-        read(&self.file(name, content), &self.defaults)
+        read_source(&self.file(name, content), &self.defaults)
     }
 
     #[track_caller]

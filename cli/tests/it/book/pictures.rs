@@ -25,6 +25,7 @@ const OTHERS: [&str; 4] = [
 ];
 
 /// Whether pictures are written instead of compared.
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
 pub fn is_session() -> bool {
     env::var_os("IMAGEKILN_SESSION").is_some()
 }

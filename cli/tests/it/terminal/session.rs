@@ -74,6 +74,7 @@ fn the_readme_has_a_picture_of_the_first_command() {
 }
 
 /// Asserts the content of a file, or writes it for `cargo xtask session`.
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
 #[track_caller]
 fn assert_recorded(path: &Path, content: &str) {
     if env::var_os("IMAGEKILN_SESSION").is_some() {

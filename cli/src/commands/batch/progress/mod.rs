@@ -41,13 +41,13 @@ enum Display {
 
 impl Progress {
     /// Starts with the jobs of the ledger.
-    pub fn new<'a>(output: Output, jobs: impl IntoIterator<Item = &'a JobStatus>) -> Self {
+    pub fn new<'a>(output: &Output, jobs: impl IntoIterator<Item = &'a JobStatus>) -> Self {
         let display = match () {
             () if output.spins => Display::Bars(Bars::new(live::target(bars::HEIGHT)).ticking()),
             () if output.quiet => Display::Nothing { json: output.json },
             () => Display::Events,
         };
-        Self::with(display, Box::new(io::stdout()), jobs)
+        Self::with(display, Box::new(output.process.stdout.clone()), jobs)
     }
 
     fn with<'a>(

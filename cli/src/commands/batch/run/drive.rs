@@ -28,7 +28,7 @@ pub async fn drive(
     let ledger = batch.ledger().clone();
     let client = batch.client().clone();
     let mut events = batch.events();
-    let mut progress = Progress::new(context.output, &ledger.jobs().await?);
+    let mut progress = Progress::new(&context.output, &ledger.jobs().await?);
     let mut is_stopping = false;
     let outcome = {
         let mut run = pin!(batch.resume());

@@ -79,7 +79,11 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let Some(source) = arguments::source(matches)? else {
         return resume(context, matches, output, place).await;
     };
-    let jobs = jobs::read(&source, &arguments::defaults(context, matches, &source)?)?;
+    let jobs = jobs::read(
+        &context.process().stdin,
+        &source,
+        &arguments::defaults(context, matches, &source)?,
+    )?;
     if matches.get_flag("dry-run") {
         let known = Known::read(place.as_ref()).await?;
         let price = |model: &Operation| {
@@ -124,7 +128,7 @@ async fn run(
     let place = place.ok_or_else(place::missing)?;
     check_features(output)?;
     let (mut client, _simulator) = session::client(context).await?;
-    let webhooks = Webhooks::listen(matches).await?;
+    let webhooks = Webhooks::listen(context.process(), matches).await?;
     if let Some(webhooks) = &webhooks {
         client = webhooks.sign(client);
     }
@@ -136,7 +140,7 @@ async fn run(
     if let Some(webhooks) = webhooks {
         batch = webhooks.serve(batch);
     }
-    let interrupts = Interrupts::listen()?;
+    let interrupts = Interrupts::listen(context.process())?;
     let signal = interrupts.clone();
     let batch = with_options(batch, context, matches)
         .save_to(output)

@@ -13,6 +13,7 @@ use crate::{
         scheme::{Reading, SchemeOptions},
     },
     failure::Failure,
+    process::Process,
 };
 use imagekiln::{ClientBuilder, WEBHOOK_SECRET_VARIABLE, WebhookSecret, webhook::Verifier};
 use imagekiln_batch::Batch;
@@ -49,12 +50,12 @@ pub struct Webhooks {
 
 impl Webhooks {
     /// Listens, if the arguments ask for it.
-    pub async fn listen(matches: &ArgMatches) -> Result<Option<Self>, Failure> {
+    pub async fn listen(process: &Process, matches: &ArgMatches) -> Result<Option<Self>, Failure> {
         let options = Options::from_arg_matches(matches)
             .map_err(|error| Failure::usage(error.to_string()))?;
         let Some(address) = options.listen else { return Ok(None) };
         let (Reading::Verified(verifier), Some(secret)) =
-            (options.scheme.reading()?, options.scheme.signing_secret()?)
+            (options.scheme.reading(process)?, options.scheme.signing_secret(process)?)
         else {
             return Err(Failure::settings("no webhook secret is set").advise(format!(
                 "nothing was sent; set {WEBHOOK_SECRET_VARIABLE}, or pass --secret-file"

@@ -42,8 +42,8 @@ pub fn command() -> Command {
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let options =
         Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
-    let reading = options.scheme.reading()?;
-    let interrupts = Interrupts::listen()?;
+    let reading = options.scheme.reading(context.process())?;
+    let interrupts = Interrupts::listen(context.process())?;
     let (listener, address) = bind(options.listen).await?;
     if matches!(reading, Reading::Unverified(_)) {
         context.output.warning(&format!(
@@ -63,7 +63,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         || format!("listening; press Ctrl-C to stop\n\n  webhook_url  {url}\n"),
         || json!({ "event": "listening", "url": url }),
     )?;
-    let (server, mut failures) = Server::new(reading, options.path, context.output.json);
+    let (server, mut failures) = Server::new(reading, options.path, context.output.clone());
     tokio::select! {
         biased;
         () = interrupts.first() => Ok(()),

@@ -20,7 +20,7 @@ use super::{
     super::{MAX_BODY, scheme::Reading},
     delivery::Delivery,
 };
-use crate::{output::line_on_stdout, sanitize::json_line};
+use crate::{output::Output, sanitize::json_line};
 
 /// The time limit for the body of a delivery.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,17 +31,21 @@ const MAX_BODIES: usize = 64;
 pub struct Server {
     reading: Reading,
     path: String,
-    json: bool,
+    output: Output,
     bodies: Semaphore,
     failures: mpsc::Sender<io::Error>,
 }
 
 impl Server {
     /// Creates a server, and a channel with its errors at standard output.
-    pub fn new(reading: Reading, path: String, json: bool) -> (Self, mpsc::Receiver<io::Error>) {
+    pub fn new(
+        reading: Reading,
+        path: String,
+        output: Output,
+    ) -> (Self, mpsc::Receiver<io::Error>) {
         let (failures, receiver) = mpsc::channel(1);
         let bodies = Semaphore::new(MAX_BODIES);
-        (Self { reading, path, json, bodies, failures }, receiver)
+        (Self { reading, path, output, bodies, failures }, receiver)
     }
 
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
@@ -56,10 +60,14 @@ impl Server {
     /// Prints a delivery before the response is sent, so that the service redelivers if printing
     /// fails.
     async fn print(&self, delivery: &Delivery) -> StatusCode {
-        let line =
-            if self.json { json_line(&delivery.to_programs()) } else { delivery.to_people() };
+        let line = if self.output.json {
+            json_line(&delivery.to_programs())
+        } else {
+            delivery.to_people()
+        };
+        let process = Arc::clone(&self.output.process);
         // Writing to a full pipe blocks, which must not block Ctrl-C.
-        match spawn_blocking(move || line_on_stdout(&line)).await {
+        match spawn_blocking(move || process.line_on_stdout(&line)).await {
             Ok(Ok(())) => delivery.status(),
             Ok(Err(error)) => {
                 // If there already is an error, the command is about to end.
