@@ -1,12 +1,12 @@
 //! Histories of paid pictures: one seed is one history.
 //!
-//! A history is a random program that wants some pictures, over the SDK with a
-//! [`Directory`](imagekiln::journal::Directory) or over a batch with a ledger in SQLite. It runs
-//! several times against the simulator while responses are lost, late or forged, deliveries are
-//! refused, disks fail, clocks jump, and the program dies at any moment. Between
-//! the runs, a person decides about what is unknown. At last everything works again, and the
-//! simulator's account decides: each picture is paid for once, and each that was paid for is saved,
-//! or failed for a reason that a poll has confirmed.
+//! A history is a random program that wants some pictures: over the SDK with a
+//! [`Directory`](imagekiln::journal::Directory), over a batch with a ledger in SQLite, or a person
+//! with command lines of `kiln`. It runs several times against the simulator while responses are
+//! lost, late or forged, deliveries are refused, disks fail, clocks jump, and the program dies at any
+//! moment. Between the runs, a person decides about what is unknown. At last everything works again,
+//! and the simulator's account decides: each picture is paid for once, and each that was paid for is
+//! saved, or failed for a reason that a poll has confirmed.
 //!
 //! The faults are at every seam: the network and the service (the simulator), the disk below the
 //! directory and the acceptance log (`disk.rs`), the database (pragmas, and files that come back
@@ -18,6 +18,7 @@
 
 mod batch;
 mod disk;
+mod kiln;
 mod process;
 mod program;
 mod shrink;
@@ -68,10 +69,10 @@ fn live_without(seed: u64, without: &[String]) -> Result<Totals, Broken> {
     runtime.block_on(async {
         let world = World::new(seed, without).await;
         let mut world = world.map_err(|error| broken(seed, Vec::new(), error))?;
-        let lived = if world.random.bool() {
-            program::live(&mut world).await
-        } else {
-            batch::live(&mut world).await
+        let lived = match world.stream("kind").u8(0..3) {
+            0 => kiln::live(&mut world).await,
+            _ if world.random.bool() => program::live(&mut world).await,
+            _ => batch::live(&mut world).await,
         };
         let totals = world.totals;
         lived.map(|()| totals).map_err(|error| broken(seed, world.story, error))

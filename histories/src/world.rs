@@ -95,7 +95,7 @@ impl AddAssign for Totals {
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     pub(crate) name: String,
-    prompt: String,
+    pub(crate) prompt: String,
     /// Whether its task fails.
     pub(crate) fails: bool,
 }
@@ -187,15 +187,24 @@ impl World {
     }
 
     pub(crate) fn client(&mut self) -> ClientBuilder {
+        let client = Client::builder();
+        let client = client.api_key(self.simulator.api_key()).base_url(self.simulator.base_url());
+        self.settings()(client)
+    }
+
+    /// The clock and the randomness of the clients of a new process.
+    pub(crate) fn settings(
+        &mut self,
+    ) -> impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + use<> {
         let (started, ahead) = (self.started, Arc::clone(&self.ahead));
-        Client::builder()
-            .api_key(self.simulator.api_key())
-            .base_url(self.simulator.base_url())
-            .random_seed(self.random.u64(..))
-            .wall_clock(move || {
+        let seed = self.random.u64(..);
+        move |client| {
+            let ahead = Arc::clone(&ahead);
+            client.random_seed(seed).wall_clock(move || {
                 let ahead = Duration::from_secs(ahead.load(Ordering::Relaxed));
                 UNIX_EPOCH + Duration::from_secs(BEGIN) + started.elapsed() + ahead
             })
+        }
     }
 
     /// Chooses some pictures. The names are in the prompts, so that the account can find them.
@@ -348,12 +357,7 @@ impl World {
     }
 
     /// Compares a picture with the account. `is_given_up`: the record says that there is none.
-    pub(crate) fn settle(
-        &mut self,
-        wanted: &Wanted,
-        file: &PathBuf,
-        is_given_up: bool,
-    ) -> Result<()> {
+    pub(crate) fn settle(&mut self, wanted: &Wanted, file: &Path, is_given_up: bool) -> Result<()> {
         let name = &wanted.name;
         let charged = self.charged(name).len();
         ensure!(charged == 1, "{name} was paid for {charged} times");
@@ -364,10 +368,7 @@ impl World {
             return Ok(());
         }
         ensure!(!wanted.fails, "{name} has no picture, and is not given up");
-        let bytes = std::fs::read(file).with_context(|| format!("{name} is not saved"))?;
-        let is_whole =
-            FileKind::of(&bytes) == Some(FileKind::Jpeg) && bytes.ends_with(&[0xff, 0xd9]);
-        ensure!(is_whole, "{name} is not whole");
+        expect_whole(file).with_context(|| format!("{name} is not saved"))?;
         self.totals.saved += 1;
         Ok(())
     }
@@ -390,7 +391,7 @@ fn picture(random: &mut Rng, number: usize) -> Wanted {
         _ => "",
     };
     let name = format!("fox-{number}");
-    Wanted { prompt: format!("{name}.{end}"), name, fails: !end.is_empty() }
+    Wanted { prompt: format!("{name}. A fox.{end}"), name, fails: !end.is_empty() }
 }
 
 /// Returns the random numbers for a part of a run.
@@ -398,4 +399,12 @@ fn stream(seed: u64, part: &str, run: u64) -> Rng {
     let part = part.bytes().fold(run, |hash, byte| hash.wrapping_mul(31) + u64::from(byte));
     // Neighbouring seeds must not have neighbouring parts.
     Rng::with_seed(Rng::with_seed(seed).u64(..).wrapping_add(part))
+}
+
+/// Fails if a file is not a complete picture.
+pub(crate) fn expect_whole(file: &Path) -> Result<()> {
+    let bytes = std::fs::read(file)?;
+    let is_whole = FileKind::of(&bytes) == Some(FileKind::Jpeg) && bytes.ends_with(&[0xff, 0xd9]);
+    ensure!(is_whole, "{} is not whole", file.display());
+    Ok(())
 }
