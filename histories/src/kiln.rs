@@ -2,7 +2,11 @@
 
 mod running;
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, Result, ensure};
 use imagekiln::DELIVERY_VALIDITY;
@@ -23,7 +27,8 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
     fs::write(world.path("config").join("config.toml"), format!("output = {pictures:?}"))?;
     let wanted = world.wanted();
     world.tell(format!("a person who wants {} pictures from kiln", wanted.len()));
-    let mut person = Person { wanted, state: 0, advice: Vec::new() };
+    let (advice, saved) = <(Vec<_>, Vec<_>)>::default();
+    let mut person = Person { wanted, state: 0, advice, saved };
     for _ in 0..world.random.usize(2..=6) {
         world.change_weather()?;
         person.run(world).await?;
@@ -46,6 +51,8 @@ struct Person {
     state: u32,
     /// The command lines that errors advised.
     advice: Vec<Vec<String>>,
+    /// The tasks whose pictures `kiln` said are saved.
+    saved: Vec<String>,
 }
 
 /// A line of `kiln history --json`.
@@ -194,6 +201,13 @@ impl Person {
                 ensure!(is_unknown || is_true, "an error of {} is wrong: {event}", about.name);
             }
         }
+        for result in &outcome.results {
+            if let (Some(id), Some(path)) = (result["task"]["id"].as_str(), result["path"].as_str())
+            {
+                expect_whole(Path::new(path))?;
+                self.saved.push(id.to_owned());
+            }
+        }
         if outcome.code == Some(0) {
             for wanted in &command.pictures {
                 let count = world.charged(&wanted.name).len();
@@ -270,6 +284,11 @@ impl Person {
     }
 
     fn expect_proofs(&self, world: &World, entries: &[Entry]) -> Result<()> {
+        for id in &self.saved {
+            let entry = entries.iter().find(|entry| entry.id.as_ref() == Some(id));
+            let is_saved = entry.is_some_and(|entry| entry.state == "saved");
+            ensure!(is_saved, "the picture of {id} is saved, and not so in the history: {entry:?}");
+        }
         for entry in entries {
             let end = match &*entry.state {
                 "failed" | "moderated" => End::Failed,
