@@ -116,8 +116,7 @@ impl Person {
             let outcome = other.end(code).await?;
             self.learn(world, &second, &outcome)?;
         }
-        let entries = self.history(world).await?;
-        self.expect_proofs(world, &entries)
+        Ok(())
     }
 
     /// A command line, executed to its end.
@@ -217,6 +216,7 @@ impl Person {
         Ok(())
     }
 
+    /// Reads the history, which must have what `kiln` said, and proofs.
     async fn history(&self, world: &mut World) -> Result<Vec<Entry>> {
         let running = self.process(world);
         let words = ["history", "--limit", "1000"].map(str::to_owned);
@@ -224,7 +224,23 @@ impl Person {
         let outcome = running.end(code).await?;
         ensure!(code == Some(0), "the history is unreadable: {:?}", outcome.events);
         let entries = outcome.results.into_iter().map(serde_json::from_value);
-        entries.collect::<Result<_, _>>().context("the history is not as expected")
+        let entries: Vec<Entry> =
+            entries.collect::<Result<_, _>>().context("the history is not as expected")?;
+        for id in &self.saved {
+            let entry = entries.iter().find(|entry| entry.id.as_ref() == Some(id));
+            let is_saved = entry.is_some_and(|entry| entry.state == "saved");
+            ensure!(is_saved, "the picture of {id} is saved, and not so in the history: {entry:?}");
+        }
+        for entry in &entries {
+            let end = match &*entry.state {
+                "failed" | "moderated" => End::Failed,
+                "expired" => End::Expired,
+                _ => continue,
+            };
+            let wanted = self.wanted.iter().find(|wanted| entry.is_for(wanted));
+            world.expect_proof(wanted.context("an entry of something else")?, &end)?;
+        }
+        Ok(entries)
     }
 
     /// Returns the pictures that were never submitted, or certainly not billed.
@@ -279,25 +295,6 @@ impl Person {
             self.execute(world, &generate).await?;
         }
         self.execute(world, &command(["resume"])).await?;
-        let entries = self.history(world).await?;
-        self.expect_proofs(world, &entries)
-    }
-
-    fn expect_proofs(&self, world: &World, entries: &[Entry]) -> Result<()> {
-        for id in &self.saved {
-            let entry = entries.iter().find(|entry| entry.id.as_ref() == Some(id));
-            let is_saved = entry.is_some_and(|entry| entry.state == "saved");
-            ensure!(is_saved, "the picture of {id} is saved, and not so in the history: {entry:?}");
-        }
-        for entry in entries {
-            let end = match &*entry.state {
-                "failed" | "moderated" => End::Failed,
-                "expired" => End::Expired,
-                _ => continue,
-            };
-            let wanted = self.wanted.iter().find(|wanted| entry.is_for(wanted));
-            world.expect_proof(wanted.context("an entry of something else")?, &end)?;
-        }
         Ok(())
     }
 
