@@ -21,7 +21,7 @@ pub fn command() -> Command {
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let output = matches.get_one::<String>("output").map(String::as_str).unwrap_or_default();
     let place = place::given_or_in(matches, output)?.ok_or_else(place::missing)?;
-    let ledger = place.open_existing().await?;
+    let ledger = place.open_existing(context.process()).await?;
     let (_, ledger) = place::existing(place, ledger)?;
     for job in ledger.adopt_output(output).await? {
         context

@@ -10,7 +10,7 @@ use reqwest::Url;
 
 #[cfg(feature = "postgres")]
 use crate::directory;
-use crate::failure::Failure;
+use crate::{failure::Failure, process::Process};
 use imagekiln_batch::{Error, ErrorKind, Ledger};
 
 /// The name of the ledger in a directory. It is hidden, because the directory contains pictures.
@@ -71,16 +71,19 @@ pub fn given(matches: &ArgMatches) -> Result<Option<Place>, Failure> {
 }
 
 /// Opens the ledger that `--ledger` names, or the one in the working directory. It must exist.
-pub async fn open(matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
+pub async fn open(process: &Process, matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
     let place = given_or_here(matches)?;
-    let ledger = place.open_existing().await?;
+    let ledger = place.open_existing(process).await?;
     existing(place, ledger)
 }
 
 /// Opens the same ledger read-only, even while a run has opened it.
-pub async fn open_to_read(matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
+pub async fn open_to_read(
+    process: &Process,
+    matches: &ArgMatches,
+) -> Result<(Place, Ledger), Failure> {
     let place = given_or_here(matches)?;
-    let ledger = place.open_to_read().await?;
+    let ledger = place.open_to_read(process).await?;
     existing(place, ledger)
 }
 
@@ -130,21 +133,21 @@ impl Place {
     }
 
     /// Opens the ledger, or creates it.
-    pub async fn open(&self) -> Result<Ledger, Failure> {
+    pub async fn open(&self, process: &Process) -> Result<Ledger, Failure> {
         match self {
             Self::File(path) => Ok(Ledger::open(path).await?),
-            Self::Server(url) => connect(&url.0).await,
+            Self::Server(url) => connect(process, &url.0).await,
         }
     }
 
     /// Opens the ledger if it exists.
-    pub async fn open_existing(&self) -> Result<Option<Ledger>, Failure> {
+    pub async fn open_existing(&self, process: &Process) -> Result<Option<Ledger>, Failure> {
         let exists = match self {
             Self::File(path) => path.exists(),
             Self::Server(url) => connect_read_only(&url.0).await?.is_some(),
         };
         match exists {
-            true => self.open().await.map(Some),
+            true => self.open(process).await.map(Some),
             false => Ok(None),
         }
     }
@@ -153,7 +156,7 @@ impl Place {
     ///
     /// If no process has opened the file, this opens it to write: jobs that an earlier process was
     /// submitting when it ended become unknown.
-    pub async fn open_to_read(&self) -> Result<Option<Ledger>, Failure> {
+    pub async fn open_to_read(&self, process: &Process) -> Result<Option<Ledger>, Failure> {
         match self {
             Self::File(path) if path.exists() => match Ledger::open(path).await {
                 Err(error) if error.kind() == ErrorKind::Locked => {
@@ -162,7 +165,7 @@ impl Place {
                 opened => Ok(Some(opened?)),
             },
             Self::File(_) => Ok(None),
-            Self::Server(_) => self.open_existing().await,
+            Self::Server(_) => self.open_existing(process).await,
         }
     }
 }
@@ -200,7 +203,7 @@ impl fmt::Debug for ServerUrl {
 }
 
 #[cfg(feature = "postgres")]
-async fn connect(url: &str) -> Result<Ledger, Failure> {
+async fn connect(process: &Process, url: &str) -> Result<Ledger, Failure> {
     let ledger = Ledger::connect(url).await?;
     // Without a home directory, the server alone knows the tasks.
     match directory::state(process) {
@@ -215,7 +218,7 @@ async fn connect_read_only(url: &str) -> Result<Option<Ledger>, Failure> {
 }
 
 #[cfg(not(feature = "postgres"))]
-async fn connect(_: &str) -> Result<Ledger, Failure> {
+async fn connect(_: &Process, _: &str) -> Result<Ledger, Failure> {
     Err(without_postgres())
 }
 

@@ -39,7 +39,7 @@ pub fn command() -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (place, ledger) = place::open_to_read(matches).await?;
+    let (place, ledger) = place::open_to_read(context.process(), matches).await?;
     let path = matches.get_one::<PathBuf>("output").cloned();
     let path = path.unwrap_or_else(|| place.directory().join(FILE_NAME));
     let failed = |error: io::Error| {

@@ -31,7 +31,7 @@ pub fn command() -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (_, ledger) = place::open(matches).await?;
+    let (_, ledger) = place::open(context.process(), matches).await?;
     let name = matches.get_one::<String>("name").map(String::as_str).unwrap_or_default();
     let job = match matches.get_one::<String>("task") {
         Some(task) => {

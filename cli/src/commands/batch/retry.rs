@@ -19,7 +19,7 @@ pub fn command() -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (_, ledger) = place::open(matches).await?;
+    let (_, ledger) = place::open(context.process(), matches).await?;
     for name in select::names(&ledger, matches).await? {
         let job = ledger.retry(&name).await?;
         context

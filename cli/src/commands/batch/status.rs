@@ -40,7 +40,7 @@ pub fn command() -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (place, ledger) = place::open_to_read(matches).await?;
+    let (place, ledger) = place::open_to_read(context.process(), matches).await?;
     let is_listed = |job: &JobStatus| {
         if matches.contains_id("state") {
             return select::has_state(matches, job);

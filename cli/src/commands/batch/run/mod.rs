@@ -21,6 +21,7 @@ use crate::{
     failure::Failure,
     interrupt::Interrupts,
     jobs::{self, PlannedJob},
+    process::Process,
     session,
 };
 use imagekiln::Operation;
@@ -85,7 +86,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         &arguments::defaults(context, matches, &source)?,
     )?;
     if matches.get_flag("dry-run") {
-        let known = Known::read(place.as_ref()).await?;
+        let known = Known::read(context.process(), place.as_ref()).await?;
         let price = |model: &Operation| {
             known.prices.get(model.name).or_else(|| matches.get_one::<f64>("price")).copied()
         };
@@ -132,7 +133,7 @@ async fn run(
     if let Some(webhooks) = &webhooks {
         client = webhooks.sign(client);
     }
-    let ledger = open(&place, matches, output).await?;
+    let ledger = open(context, &place, matches, output).await?;
     let mut batch = Batch::open(client, ledger.clone())?;
     let new = jobs.into_iter().map(|job| Job::new(job.name, job.target, job.request));
     ledger.add(new).await?;
@@ -168,14 +169,19 @@ fn check_features(output: &str) -> Result<(), Failure> {
 }
 
 /// Opens the ledger, and creates its directory if that is the output.
-async fn open(place: &Place, matches: &ArgMatches, output: &str) -> Result<Ledger, Failure> {
+async fn open(
+    context: &Context,
+    place: &Place,
+    matches: &ArgMatches,
+    output: &str,
+) -> Result<Ledger, Failure> {
     if !matches.contains_id("ledger") {
         fs::create_dir_all(output).map_err(|error| {
             Failure::file(format!("could not create the directory {output}"), error)
                 .advise("nothing was sent; pass another --output")
         })?;
     }
-    place.open().await
+    place.open(context.process()).await
 }
 
 fn with_options(mut batch: Batch, context: &Context, matches: &ArgMatches) -> Batch {
@@ -225,9 +231,9 @@ struct Known {
 
 impl Known {
     /// Reads the ledger, if it exists.
-    async fn read(place: Option<&Place>) -> Result<Self, Failure> {
+    async fn read(process: &Process, place: Option<&Place>) -> Result<Self, Failure> {
         let Some(place) = place else { return Ok(Self::default()) };
-        let Some(ledger) = place.open_to_read().await? else { return Ok(Self::default()) };
+        let Some(ledger) = place.open_to_read(process).await? else { return Ok(Self::default()) };
         let jobs = ledger.jobs().await?.into_iter().filter(|job| job.state != State::Queued);
         let submitted = jobs.map(|job| job.name).collect();
         Ok(Self { prices: ledger.prices().await?, submitted })
