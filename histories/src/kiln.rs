@@ -29,9 +29,11 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
     world.tell(format!("a person who wants {} pictures from kiln", wanted.len()));
     let (advice, saved) = <(Vec<_>, Vec<_>)>::default();
     let mut person = Person { wanted, state: 0, advice, saved };
-    for _ in 0..world.random.usize(2..=6) {
-        world.change_weather()?;
-        person.run(world).await?;
+    for number in world.runs() {
+        world.change_weather(number)?;
+        for _ in 0..world.random.usize(1..=2) {
+            person.run(world).await?;
+        }
         if world.random.bool() {
             person.decide(world).await?;
         }
@@ -94,7 +96,7 @@ impl Person {
         let mut left = self.left(world, &entries)?;
         let first = self.choose(world, &entries, &mut left);
         let second = world.random.bool().then(|| self.choose(world, &entries, &mut left));
-        let death = world.death();
+        let death = death(world);
         // Either the machine dies, or only the first command.
         let machine_dies = world.random.bool();
         world.tell(format!("run: {:?}, death {death:?} of all {machine_dies}", first.words));
@@ -355,6 +357,14 @@ fn options(target: PathBuf) -> impl Iterator<Item = String> {
 
 fn picture(world: &World, wanted: &Wanted) -> PathBuf {
     world.path("pictures").join(format!("{}.jpg", wanted.name))
+}
+
+/// Returns when a command dies, if it does.
+fn death(world: &mut World) -> Option<Duration> {
+    let dies = world.random.u8(0..3) > 0;
+    // Most of a command happens in its first seconds.
+    let after = Duration::from_secs_f64(world.random.f64().powi(3) * 90.0);
+    (dies && world.has("deaths")).then_some(after)
 }
 
 /// Splits a command line as a POSIX shell does.
