@@ -129,7 +129,8 @@ impl Submission {
             _ => known.is_some(),
         };
         if is_refused {
-            let message = "the task belongs to another submission; nothing was changed";
+            let message = "the submission has a task, or the task belongs to another submission; \
+                           nothing was changed";
             return Err(Error::new(ErrorKind::State, message));
         }
         self.advance(database, step).await

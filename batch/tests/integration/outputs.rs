@@ -1,18 +1,21 @@
 //! Where pictures are saved, under which names, and how they are described.
 
-use std::{fs, path::Path};
+use std::{collections::HashSet, fs, path::Path};
 
 use imagekiln::types::Gen2Pro;
 use imagekiln_batch::{Batch, ErrorKind, Job, State};
 use imagekiln_testbed::Trial;
+use serde_json::Value;
 
 use crate::support::{Backend, Fixture, both, is_picture, job, reason, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
         both(a_template_names_the_picture),
+        both(two_jobs_have_two_places),
         both(an_invalid_template_is_refused),
         both(a_picture_is_saved_once_its_description_is),
+        both(the_record_of_a_saved_job_has_the_digest_of_its_description),
         both(an_output_that_cannot_be_used_costs_nothing),
     ];
     tests.into_iter().flatten().collect()
@@ -37,6 +40,20 @@ async fn a_template_names_the_picture(backend: Backend) {
     assert_eq!(top, 4, "the marker, a directory, and the second picture with its description");
 }
 
+/// Some filesystems do not distinguish upper case and lower case.
+async fn two_jobs_have_two_places(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let request = || Gen2Pro::new("a fox").width(64).height(64).seed(7);
+    let jobs =
+        ["Fox-{seed}.jpg", "fox-{seed}.jpg"].map(|target| Job::new(target, target, request()));
+    fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
+    assert_eq!(fixture.files(), [2, 2, 0], "pictures, descriptions, others");
+    let places = ledger.jobs().await.unwrap().into_iter().map(|job| job.location.unwrap());
+    let places: HashSet<_> = places.map(|place| place.to_lowercase()).collect();
+    assert_eq!(places.len(), 2, "{places:?}");
+}
+
 async fn an_invalid_template_is_refused(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
@@ -45,6 +62,20 @@ async fn an_invalid_template_is_refused(backend: Backend) {
     assert_eq!(error.kind(), ErrorKind::Job);
     let error = error.to_string();
     assert!(error.contains("job `fox`") && error.contains("`sed` is not a field"), "{error}");
+}
+
+async fn the_record_of_a_saved_job_has_the_digest_of_its_description(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    fixture.batch(&ledger).jobs([job("fox", "a fox")]).run().await.unwrap();
+    let description = fs::read(fixture.output().join("fox.jpg.json")).unwrap();
+    let description: Value = serde_json::from_slice(&description).unwrap();
+    let digest = description["picture"]["sha256"].as_str().unwrap();
+    let closed = format!(
+        "SELECT COUNT(*) FROM imagekiln.submissions
+         WHERE state = 'settled' AND record LIKE '%\"saved\":%\"sha256\":\"{digest}\"%'"
+    );
+    assert_eq!(fixture.count(&closed).await, 1);
 }
 
 async fn a_picture_is_saved_once_its_description_is(backend: Backend) {

@@ -10,7 +10,7 @@ use imagekiln_testbed::Trial;
 use tokio::{net::TcpListener, sync::Notify, time};
 
 use crate::support::{
-    Backend, FAST, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, state,
+    Backend, FAST, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, reason, state,
 };
 
 const SECRET: &str = "a webhook secret of the tests";
@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_webhook_proves_that_a_job_was_billed),
         both(a_webhook_finds_a_job_that_waits_for_its_submission),
         both(a_response_completes_what_its_webhook_found),
+        both(a_webhook_ends_a_job_whose_task_failed),
         both(bad_webhooks_change_nothing),
         both(an_event_cannot_claim_the_task_of_another_job),
     ];
@@ -179,6 +180,23 @@ pub fn event(id: &str) -> Event {
     let mut headers = axum::http::HeaderMap::new();
     headers.insert("x-secret", SECRET.parse().unwrap());
     Verifier::shared_secret(SECRET).header("x-secret").verify(&headers, body.as_bytes()).unwrap()
+}
+
+/// No run works on the job.
+async fn a_webhook_ends_a_job_whose_task_failed(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
+    let mut batch = batch.jobs([job("lost", "a fox [[reply-lost]] [[error]]")]);
+    batch.run().await.unwrap();
+    let (token, event) = delivery(&fixture);
+    time::sleep(Duration::from_secs(60)).await;
+    for expected in [State::Submitted, State::Failed, State::Failed] {
+        batch.callbacks().receive(&token, &event).await.unwrap();
+        assert_eq!(state(&ledger, "lost").await, expected);
+    }
+    assert_eq!(reason(&ledger, "lost").await, "the task ended with status `Error`");
+    ledger.forget("lost").await.unwrap();
 }
 
 async fn bad_webhooks_change_nothing(backend: Backend) {

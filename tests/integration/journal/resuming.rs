@@ -1,8 +1,12 @@
 //! The next process resumes the tasks in the journal, and the journal forgets finished tasks.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use crate::support::{
     done,
@@ -12,8 +16,9 @@ use crate::support::{
     settle,
 };
 use imagekiln::{
-    Client, ErrorKind, SaveOptions, TaskRef, Unfinished,
+    Client, ErrorKind, SaveOptions, Submit as _, TaskRef, Unfinished,
     journal::{Directory, Origin, State},
+    types::Gen2Pro,
 };
 
 struct Fixture {
@@ -79,6 +84,33 @@ async fn tasks_are_resumed_until_their_pictures_are_saved() {
     client.settle(second.reference()).await.unwrap();
     drop((client, resumed));
     assert_eq!(fixture.unfinished(&fixture.client()).await, ["t3"]);
+}
+
+#[tokio::test]
+async fn a_record_has_the_digests_of_its_request_and_of_its_file() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
+    fixture.service.reply(samples::accepted(&fixture.service, "t1"));
+    let url = "https://example.com/hooks/1";
+    let task = client.submit(fox().webhook_url(url)).await.unwrap();
+    fixture.service.reply(samples::ready(&fixture.service)).reply(Reply::png(samples::PNG));
+    let path = fixture.directory.path().join("fox.png");
+    let saved = task.wait().await.unwrap().save(&path).await.unwrap();
+    let [listed] = Directory::list(fixture.path()).unwrap().try_into().unwrap();
+    // Each submission may have a webhook URL of its own.
+    assert_eq!(listed.record.intent().request_sha256(), Some(&*sha256(fox().to_json().unwrap())));
+    let digest = |request: Gen2Pro| request.into_request().digest().unwrap();
+    assert_ne!(digest(fox()), digest(fox().seed(9)));
+    let State::Saved { sha256: of_file, bytes, .. } = listed.record.state() else {
+        panic!("{listed:?}");
+    };
+    let file = fs::read(&path).unwrap();
+    assert_eq!((of_file, *bytes), (&Some(sha256(&file)), file.len() as u64));
+    assert_eq!(saved.sha256, sha256(&file));
+}
+
+fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[tokio::test(start_paused = true)]

@@ -134,6 +134,22 @@ fn a_picture_that_is_saved_after_its_task_was_settled_is_saved() {
     assert_eq!(name(record.state()), "saved");
 }
 
+#[test]
+fn an_acceptance_adds_the_cost_of_a_task_that_was_found() {
+    let task = |id: &str, cost: Option<f64>| -> TaskRef {
+        let task = json!({"id": id, "polling_url": "http://127.0.0.1:9/poll", "cost": cost});
+        serde_json::from_value(task).unwrap()
+    };
+    for (response, cost) in [(task("t1", Some(3.0)), Some(3.0)), (task("t2", Some(3.0)), None)] {
+        let mut record = record();
+        assert!(record.advance(&accepted()));
+        assert_eq!(record.advance(&Step::Accepted(response)), cost.is_some());
+        let known = record.task().unwrap();
+        assert_eq!((known.id(), known.cost()), ("t1", cost));
+        assert!(!record.advance(&Step::Accepted(task("t1", cost.map(|cost| cost + 1.0)))));
+    }
+}
+
 fn any_step() -> impl Strategy<Value = Step> {
     let at = || (0..2_000_u64).prop_map(Duration::from_secs);
     let status = prop_oneof![
