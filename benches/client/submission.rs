@@ -1,7 +1,8 @@
 //! A small submission, against reqwest that serializes the same request, sends the key, and reads
-//! the id from the response.
+//! the id from the response. And 64 at once with a journal, against the same without one.
 
-use imagekiln::{Client, types::Gen2Pro};
+use futures_util::future::join_all;
+use imagekiln::{Client, ClientBuilder, journal::Directory, types::Gen2Pro};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -24,6 +25,34 @@ pub fn run(runtime: &Runtime, server: &Server) {
         }
     });
     compare(runtime, "submission", Plan::new(15, 4000), &[ours, theirs]);
+
+    // Each round has a journal of its own.
+    let journal = Candidate::new("journal", |operations| async move {
+        // A file system in memory would flush nothing.
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let journal = Directory::open(folder.path()).unwrap();
+        submit_at_once(builder(server).journal(journal), operations).await;
+    });
+    let without =
+        Candidate::new("without", |operations| submit_at_once(builder(server), operations));
+    compare(runtime, "submission.64", Plan::new(15, 4096), &[journal, without]);
+}
+
+/// How many submissions are under way at the same time.
+const AT_ONCE: u32 = 64;
+
+async fn submit_at_once(builder: ClientBuilder, operations: u32) {
+    let client = builder.build().unwrap();
+    let submit = async || {
+        for _ in 0..operations.div_ceil(AT_ONCE) {
+            let _task = client.submit(request()).await.unwrap();
+        }
+    };
+    join_all((0..AT_ONCE).map(|_| submit())).await;
+}
+
+fn builder(server: &Server) -> ClientBuilder {
+    Client::builder().api_key("key").base_url(&*server.url)
 }
 
 fn request() -> Gen2Pro {
@@ -31,7 +60,7 @@ fn request() -> Gen2Pro {
 }
 
 pub fn client(server: &Server) -> Client {
-    Client::builder().api_key("key").base_url(&*server.url).build().unwrap()
+    builder(server).build().unwrap()
 }
 
 /// reqwest, as a careful program uses it.
