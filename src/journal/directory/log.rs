@@ -60,6 +60,10 @@ pub(super) struct Log {
     floor: u64,
     /// The number of closed records that are kept.
     closed: usize,
+    /// The number of records whose acceptance needs space.
+    unknown: usize,
+    /// The number of lines at which a compaction may be worthwhile.
+    worthwhile: usize,
     /// Held until the log is dropped, or the process ends.
     _lock: File,
 }
@@ -91,6 +95,8 @@ impl Log {
             next: Numbers::open(&directory, Arc::clone(&disk))?,
             floor: all.records.last_key_value().map_or(0, |(number, _)| *number),
             closed,
+            unknown: 0,
+            worthwhile: MIN_LINES,
             _lock: lock,
             disk,
             directory,
@@ -118,9 +124,15 @@ impl Log {
         }
         self.file.cut(content.length as u64)?;
         self.lines = content.lines;
-        self.numbers = content.records.iter().map(by_submission).collect();
         self.content = content;
+        self.count();
         Ok(())
+    }
+
+    /// Derives what is known about the records from all of them.
+    fn count(&mut self) {
+        self.numbers = self.content.records.iter().map(by_submission).collect();
+        self.unknown = self.content.records.values().filter(|record| is_unknown(record)).count();
     }
 
     /// Returns the records by their numbers.
@@ -175,6 +187,7 @@ impl Log {
         self.write_ahead(lines.len() as u64, &changed, needs_room)?;
         self.file.append(&lines)?;
         self.lines += changed.len();
+        self.unknown = self.unknown_with(&changed);
         for Changed { number, record, .. } in changed {
             self.numbers.insert(record.intent().id().to_owned(), number);
             self.content.records.insert(number, record);
@@ -233,15 +246,18 @@ impl Log {
     ) -> io::Result<()> {
         let mut wanted = length;
         if needs_room {
-            let staged = |number: &u64| changed.iter().find(|changed| changed.number == *number);
-            let kept = self.content.records.iter().filter(|(number, _)| staged(number).is_none());
-            let records = kept.map(|(_, record)| record);
-            let records = records.chain(changed.iter().map(|changed| &changed.record));
-            let open = records.filter(|record| record.state() == &State::Unknown).count() as u64;
             let longest = changed.iter().map(|changed| changed.line.len()).max().unwrap_or(0);
-            wanted += open * (ROOM + longest as u64);
+            wanted += self.unknown_with(changed) as u64 * (ROOM + longest as u64);
         }
         self.file.write_ahead(wanted)
+    }
+
+    /// Returns the number of records whose acceptance needs space after a change.
+    fn unknown_with(&self, changed: &[Changed]) -> usize {
+        let before = changed.iter().filter_map(|one| self.content.records.get(&one.number));
+        let before = before.filter(|record| is_unknown(record)).count();
+        let after = changed.iter().filter(|one| is_unknown(&one.record)).count();
+        self.unknown + after - before
     }
 
     /// Moves the records of processes that have ended to this log.
@@ -297,28 +313,26 @@ impl Log {
         self.lines += count;
         self.content.records = content.records;
         self.content.unreadable.extend(unreadable);
-        self.numbers = self.content.records.iter().map(by_submission).collect();
+        self.count();
         self.compact_if_worthwhile()
     }
 
     /// Replaces the file by a copy without the closed records that are not kept, if that makes it
     /// much smaller.
     fn compact_if_worthwhile(&mut self) -> io::Result<()> {
-        let is_closed = |record: &Record| record.state().is_closed();
-        if self.lines >= MIN_LINES {
-            let closed: Vec<u64> = self
-                .records()
-                .filter(|(_, record)| is_closed(record))
-                .map(|(number, _)| *number)
-                .collect();
-            for number in closed.iter().take(closed.len().saturating_sub(self.closed)) {
-                if let Some(record) = self.content.records.remove(number) {
-                    self.numbers.remove(record.intent().id());
-                }
+        if self.lines < self.worthwhile {
+            return Ok(());
+        }
+        let closed = self.records().filter(|(_, record)| record.state().is_closed());
+        let closed: Vec<u64> = closed.map(|(number, _)| *number).collect();
+        for number in closed.iter().take(closed.len().saturating_sub(self.closed)) {
+            if let Some(record) = self.content.records.remove(number) {
+                self.numbers.remove(record.intent().id());
             }
         }
         let kept = self.content.records.len() + self.content.unreadable.len();
-        if self.lines < MIN_LINES || self.lines < 4 * kept {
+        self.worthwhile = MIN_LINES.max(4 * kept);
+        if self.lines < self.worthwhile {
             return Ok(());
         }
         let mut text = self.content.unreadable.concat();
@@ -379,6 +393,10 @@ fn read_log(directory: &Path, index: u32) -> io::Result<Content> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::default()),
         Err(error) => Err(error),
     }
+}
+
+fn is_unknown(record: &Record) -> bool {
+    record.state() == &State::Unknown
 }
 
 fn by_submission((number, record): (&u64, &Record)) -> (String, u64) {

@@ -9,8 +9,10 @@ mod log;
 use std::{
     fmt, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+
+use tokio::sync::oneshot;
 
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing {
@@ -58,16 +60,13 @@ pub struct Directory(Arc<Inner>);
 
 struct Inner {
     path: PathBuf,
-    /// What waits for the log. Whoever locks the log writes all of it.
+    /// What waits for the log. Whoever adds the first change writes all of it.
     queue: Mutex<Vec<Queued>>,
     log: Mutex<Log>,
 }
 
-/// A change that waits to be written.
-struct Queued {
-    change: Change,
-    outcome: Arc<OnceLock<io::Result<()>>>,
-}
+/// A change that waits to be written, and who waits for it.
+type Queued = (Change, oneshot::Sender<io::Result<()>>);
 
 impl Directory {
     /// Opens the directory at `path`, or creates it. Blocks while it reads the files.
@@ -142,31 +141,18 @@ impl Directory {
 
     /// Writes a change, together with those that other tasks are waiting for.
     async fn write(&self, change: Change) -> io::Result<()> {
-        let outcome = Arc::new(OnceLock::new());
-        let queued = Queued { change, outcome: Arc::clone(&outcome) };
-        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner).push(queued);
-        let inner = Arc::clone(&self.0);
-        self.run(move |log| {
-            // Another task may have written it while this one waited for the log.
-            if outcome.get().is_none() {
-                let all = std::mem::take(
-                    &mut *inner.queue.lock().unwrap_or_else(PoisonError::into_inner),
-                );
-                let (changes, outcomes): (Vec<_>, Vec<_>) =
-                    all.into_iter().map(|queued| (queued.change, queued.outcome)).unzip();
-                for (outcome, written) in outcomes.iter().zip(log.write(changes)) {
-                    // Nobody else sets it.
-                    let _ = outcome.set(written);
-                }
-            }
-            drop(inner);
-            match outcome.get() {
-                Some(Ok(())) => Ok(()),
-                Some(Err(error)) => Err(io::Error::new(error.kind(), error.to_string())),
-                None => Err(io::Error::other("the change was not written")),
-            }
-        })
-        .await
+        let (sender, written) = oneshot::channel();
+        let is_first = {
+            let mut queue = locked(&self.0.queue);
+            queue.push((change, sender));
+            queue.len() == 1
+        };
+        if is_first {
+            let flush = Flush(Some(Arc::clone(&self.0)));
+            // It waits for the log, and more changes are added while it does.
+            tokio::task::spawn_blocking(move || flush.run());
+        }
+        written.await.map_err(|_| io::Error::other("the change was not written"))?
     }
 
     /// Accesses the log on a thread that may block.
@@ -175,13 +161,41 @@ impl Directory {
         action: impl FnOnce(&mut Log) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         let inner = Arc::clone(&self.0);
-        let action = move || action(&mut inner.log.lock().unwrap_or_else(PoisonError::into_inner));
+        let action = move || action(&mut locked(&inner.log));
         tokio::task::spawn_blocking(action).await?
     }
 
     fn unusable(&self, error: io::Error) -> Error {
         unusable(self.path(), error)
     }
+}
+
+/// Writes what is in the queue, or gives it up if the runtime ends before: nobody else would.
+struct Flush(Option<Arc<Inner>>);
+
+impl Flush {
+    fn run(mut self) {
+        let Some(inner) = self.0.take() else { return };
+        let mut log = locked(&inner.log);
+        let queued = std::mem::take(&mut *locked(&inner.queue));
+        let (changes, senders): (Vec<_>, Vec<_>) = queued.into_iter().unzip();
+        for (sender, written) in senders.into_iter().zip(log.write(changes)) {
+            // The task may have ended.
+            let _ = sender.send(written);
+        }
+    }
+}
+
+impl Drop for Flush {
+    fn drop(&mut self) {
+        if let Some(inner) = self.0.take() {
+            locked(&inner.queue).clear();
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn unusable(path: &Path, error: io::Error) -> Error {
