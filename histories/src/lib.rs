@@ -8,10 +8,9 @@
 //! and the simulator's account decides: each picture is paid for once, and each that was paid for is
 //! saved, or failed for a reason that a poll has confirmed.
 //!
-//! The faults are at every seam: the network and the service (the simulator), the disk below the
-//! directory and the acceptance log (`disk.rs`), the database (pragmas, and files that come back
-//! from an earlier moment), the hooks of the program, and clocks. A history that breaks a promise is
-//! lived again without some of its parts, as long as it still does.
+//! The faults are at every seam: the network and the service, the disk below the directory and the
+//! acceptance log, the database, the hooks of the program, and the wall clock. A history that
+//! breaks a promise is lived again without some of its parts, as long as it still does.
 //!
 //! Everything of a history runs in one thread on a paused clock, so a seed nearly always tells the
 //! same story. The operating system still decides when bytes on loopback arrive.
@@ -26,12 +25,15 @@ mod world;
 
 use std::{
     fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread,
 };
+
+use anyhow::anyhow;
 
 pub use self::world::Totals;
 use self::world::World;
@@ -66,17 +68,22 @@ fn live_without(seed: u64, without: &[String]) -> Result<Totals, Broken> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().start_paused(true).build();
     let runtime = runtime.map_err(|error| broken(seed, Vec::new(), error.into()))?;
-    runtime.block_on(async {
-        let world = World::new(seed, without).await;
-        let mut world = world.map_err(|error| broken(seed, Vec::new(), error))?;
-        let lived = match world.stream("kind").u8(0..3) {
-            0 => kiln::live(&mut world).await,
-            _ if world.random.bool() => program::live(&mut world).await,
-            _ => batch::live(&mut world).await,
-        };
-        let totals = world.totals;
-        lived.map(|()| totals).map_err(|error| broken(seed, world.story, error))
-    })
+    let living = || {
+        runtime.block_on(async {
+            let world = World::new(seed, without).await;
+            let mut world = world.map_err(|error| broken(seed, Vec::new(), error))?;
+            let lived = match world.stream("kind").u8(0..3) {
+                0 => kiln::live(&mut world).await,
+                _ if world.random.bool() => program::live(&mut world).await,
+                _ => batch::live(&mut world).await,
+            };
+            let totals = world.totals;
+            lived.map(|()| totals).map_err(|error| broken(seed, world.story, error))
+        })
+    };
+    // One that panics must not end the others.
+    let lived = catch_unwind(AssertUnwindSafe(living));
+    lived.unwrap_or_else(|_| Err(broken(seed, Vec::new(), anyhow!("it panicked"))))
 }
 
 /// Lives the histories of consecutive seeds on all processors, as long as `goes_on` says so of the

@@ -2,7 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
-    fs,
+    error::Error as _,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -17,7 +18,7 @@ use imagekiln::{
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    process::{Failing, Hooked, Process},
+    process::{Hooked, Process},
     world::{End, Wanted, World},
 };
 
@@ -109,14 +110,9 @@ async fn run(world: &mut World, wanted: &[Wanted]) -> Result<()> {
         world.totals.killed += u64::from(was_killed);
         let errors = told.errors.iter().map(|error| format!(" {error};")).collect::<String>();
         world.tell(format!("process {number}: killed {was_killed}, {:?}{errors}", told.tasks));
-        let unrecorded = told.errors.iter().filter_map(accepted).collect::<Vec<_>>();
-        if let Some((Failing::Full, ..)) = process.trouble.disk
-            && process.trouble.hooks == 0.0
-            && !was_killed
-        {
-            ensure!(unrecorded.is_empty(), "a full disk lost acceptances: {unrecorded:?}");
-        }
-        known.extend(unrecorded);
+        let lost = told.errors.iter().find(|error| accepted(error).is_some() && is_full(error));
+        ensure!(lost.is_none(), "a full disk lost an acceptance: {lost:?}");
+        known.extend(told.errors.iter().filter_map(accepted));
         known.extend(orphans.iter().map(|task| task.id().to_owned()));
         printed.extend(told.tasks);
     }
@@ -151,6 +147,12 @@ fn open(
 
 fn print(printed: &Mutex<Printed>, error: Error) {
     printed.lock().unwrap_or_else(PoisonError::into_inner).errors.push(error);
+}
+
+/// Whether the disk was full.
+fn is_full(error: &Error) -> bool {
+    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|error| error.kind() == io::ErrorKind::StorageFull)
 }
 
 /// Returns the id of a task that the journal could not record.

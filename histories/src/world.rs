@@ -295,7 +295,9 @@ impl World {
 
     fn failing_disk(&self, random: &mut Rng) -> Option<(Failing, u32, f64)> {
         let failing = [Failing::Full, Failing::ReadOnly, Failing::Broken][random.usize(0..3)];
-        let (after, often) = (random.u32(0..40), [0.1, 0.5, 1.0][random.usize(0..3)]);
+        // Most of the space is written in the first operations.
+        let after = (random.f64().powi(2) * 40.0) as u32;
+        let often = [0.1, 0.5, 1.0][random.usize(0..3)];
         (random.u8(0..3) == 0 && self.has("disk faults")).then_some((failing, after, often))
     }
 

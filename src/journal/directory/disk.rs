@@ -1,12 +1,10 @@
 //! How a directory changes its files. Histories replace it, to inject faults and deaths.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, Seek as _, SeekFrom, Write as _},
     path::Path,
 };
-
-use super::files::private;
 
 /// The changes of files that have an effect on what is durable. By default, the operating system
 /// makes them.
@@ -50,3 +48,12 @@ pub trait Disk: Send + Sync {
 pub(super) struct System;
 
 impl Disk for System {}
+
+/// Options for files that other users cannot read.
+pub(super) fn private() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}

@@ -1,13 +1,13 @@
 //! The files of a directory: the names of logs, their locks, and the numbers of submissions.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use super::disk::Disk;
+use super::disk::{Disk, private};
 
 /// How often a lock is tried that a reader may hold for a moment.
 const LOCK_ATTEMPTS: u32 = 20;
@@ -104,15 +104,6 @@ pub(super) fn is_locked(directory: &Path, index: u32) -> io::Result<bool> {
 fn without_locks(error: &io::Error) -> io::Error {
     let message = format!("the file system does not lock files: {error}");
     io::Error::new(io::ErrorKind::Unsupported, message)
-}
-
-/// Options for files that other users cannot read.
-pub(super) fn private() -> OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 /// Creates a directory that other users cannot read, and those above it.
