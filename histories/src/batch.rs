@@ -53,7 +53,7 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
         if world.random.u8(0..3) == 0 && life.has_copy && world.has("lost ledgers") {
             lose_ledger(world, &mut life).await?;
         } else if world.random.u8(0..3) == 0 {
-            copy_ledger(world, &mut life)?;
+            copy_ledger(world, &mut life).await?;
         }
     }
     world.calm();
@@ -78,14 +78,18 @@ async fn open_healthy(world: &mut World) -> Result<Batch> {
     Ok(open(world, &process).await?)
 }
 
-/// Returns the jobs of a ledger that no process has open.
-async fn jobs(world: &World) -> Result<Vec<JobStatus>> {
-    // The tasks of a run that was dropped need a moment to close the ledger.
+/// Waits until no process has the ledger open: the tasks of a run that was dropped need a moment.
+async fn closed(world: &World) -> Result<()> {
     let lock = File::create(world.path("ledger.db.lock"))?;
     while lock.try_lock().is_err() {
         yield_now().await;
     }
-    lock.unlock()?;
+    Ok(lock.unlock()?)
+}
+
+/// Returns the jobs of a ledger that no process has open.
+async fn jobs(world: &World) -> Result<Vec<JobStatus>> {
+    closed(world).await?;
     match Ledger::open_read_only(world.path("ledger.db")).await {
         Err(error) if error.kind() == ErrorKind::Missing => Ok(Vec::new()),
         ledger => Ok(ledger?.jobs().await?),
@@ -210,7 +214,8 @@ async fn decide(world: &mut World) -> Result<()> {
     Ok(())
 }
 
-fn copy_ledger(world: &mut World, life: &mut Life) -> Result<()> {
+async fn copy_ledger(world: &mut World, life: &mut Life) -> Result<()> {
+    closed(world).await?;
     if world.path("ledger.db").exists() {
         fs::copy(world.path("ledger.db"), world.path("copy.db"))?;
         life.has_copy = true;

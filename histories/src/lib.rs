@@ -3,10 +3,10 @@
 //! A history is a random program that wants some pictures: over the SDK with a
 //! [`Directory`](imagekiln::journal::Directory), over a batch with a ledger in SQLite, or a person
 //! with command lines of `kiln`. It runs several times against the simulator while responses are
-//! lost, late or forged, deliveries are refused, disks fail, clocks jump, and the program dies at any
-//! moment. Between the runs, a person decides about what is unknown. At last everything works again,
-//! and the simulator's account decides: each picture is paid for once, and each that was paid for is
-//! saved, or failed for a reason that a poll has confirmed.
+//! lost, late or forged, deliveries are refused, disks fail, clocks jump, and the program dies at
+//! any moment. Between the runs, a person decides about what is unknown. At last everything works
+//! again, and the simulator's account decides: each picture is paid for once, and each that was
+//! paid for is saved, or failed for a reason that a poll has confirmed.
 //!
 //! The faults are at every seam: the network and the service, the disk below the directory and the
 //! acceptance log, the database, the hooks of the program, and the wall clock. A history that

@@ -77,7 +77,8 @@ impl Ledger {
     /// the tasks only count as paid.
     pub(super) async fn restore_lost(&self, continues: bool) -> Result<Vec<JobStatus>, Error> {
         let mut continued = Vec::new();
-        for record in self.take_logged().await? {
+        // A job may have been submitted several times. The last one is the one that counts.
+        for record in self.take_logged().await?.into_iter().rev() {
             let restore =
                 async move |database: &mut Database| restore(database, &record, continues).await;
             continued.extend(self.transaction(restore).await?);
@@ -148,13 +149,18 @@ async fn restore(
     database.lock().await?;
     let intent = record.intent();
     let (name, digest) = (intent.label().unwrap_or_default(), intent.request_sha256());
-    let find = "SELECT id, request FROM jobs WHERE name = $1 AND state = 'queued'";
-    let job = database.row::<(i64, String)>(find, [name.into()]).await?;
-    let job = job.filter(|(_, request)| {
+    let find = "SELECT id, request, submission FROM jobs
+        WHERE name = $1 AND state IN ('queued', 'unknown')";
+    let job = database.row::<(i64, String, Option<i64>)>(find, [name.into()]).await?;
+    let job = job.filter(|(_, request, _)| {
         let found = Request::from_json(request).and_then(|request| request.digest());
         continues && digest.is_some() && found.ok().as_deref() == digest
     });
-    let job = job.map(|(id, _)| id);
+    let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));
+    // The job was only submitted again because a person found out that this one was not billed.
+    if let Some(mut earlier) = Submission::find_one(database, "s.id = $1", earlier).await? {
+        earlier.advance(database, &Step::NotBilled).await?;
+    }
     let known = Submission::find_one(database, "s.intent_id = $1", intent.id()).await?;
     if let (None, Some(task)) = (known, record.task()) {
         let mut submission = Submission::insert(database, intent, job, None).await?;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use imagekiln::journal::{Directory, Journal as _, Listed, Step};
-use imagekiln_batch::{ErrorKind, Ledger, State};
+use imagekiln_batch::{ErrorKind, Ledger, Resolution, State};
 use imagekiln_testbed::{
     Runtime, Trial, name_of,
     postgres::{POSTGRES, cluster},
@@ -28,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
         sqlite(what_only_the_log_knows_to_be_unbilled_is_queued_again),
         sqlite(what_a_removed_write_ahead_log_contained_is_named),
         sqlite(what_a_person_found_is_named_if_the_ledger_loses_it),
+        sqlite(a_job_that_was_submitted_again_continues_if_the_ledger_loses_it),
         sqlite(a_person_can_pay_again_for_what_was_lost),
         postgres,
     ]
@@ -127,6 +128,28 @@ async fn what_a_person_found_is_named_if_the_ledger_loses_it() {
     let adopted = ledger.adopt_output(fixture.output()).await.unwrap();
     assert_eq!((&*adopted[0].name, adopted[0].state), ("fox", State::Submitted));
     assert_eq!(batch.run().await.unwrap().count(State::Saved), 1);
+    assert_eq!(fixture.accepted(), 1);
+}
+
+async fn a_job_that_was_submitted_again_continues_if_the_ledger_loses_it() {
+    let fixture = Fixture::new(Backend::Sqlite).await;
+    let ledger = fixture.ledger().await;
+    fixture.simulator.faults().add("reset@submission:once").unwrap();
+    fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
+    assert_eq!(state(&ledger, "0").await, State::Unknown);
+    let path = closed(&fixture, ledger).await;
+    let file = fs::read(&path).unwrap();
+    let ledger = fixture.ledger().await;
+    ledger.resolve("0", Resolution::NotPaid).await.unwrap();
+    fixture.batch(&ledger).run().await.unwrap();
+    fs::write(closed(&fixture, ledger).await, file).unwrap();
+    fs::remove_file(fixture.output().join("0.jpg")).unwrap();
+
+    let ledger = fixture.ledger().await;
+    assert_eq!(state(&ledger, "0").await, State::Unknown);
+    let adopted = ledger.adopt_output(fixture.output()).await.unwrap();
+    assert_eq!((&*adopted[0].name, adopted[0].state), ("0", State::Submitted));
+    assert_eq!(fixture.batch(&ledger).run().await.unwrap().count(State::Saved), 1);
     assert_eq!(fixture.accepted(), 1);
 }
 
