@@ -106,7 +106,8 @@ pub fn live_many(from: u64, goes_on: impl Fn(u64) -> bool + Sync) -> (Totals, Ve
             }
         }
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
+    // A history also waits for its files and its connections.
+    let threads = 2 * thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(live_some))));
     results.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -23,10 +23,12 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let mut command = cargo(&repository::root()?, &["run", "--quiet", "--profile=bench"]);
+    let root = repository::root()?;
+    let mut command = cargo(&root, &["run", "--quiet", "--profile=bench"]);
     command.args(["--package", "imagekiln-histories", "--"]);
-    // Nothing is encrypted, and each client would read the certificates of the system.
-    command.env("SSL_CERT_FILE", "/nonexistent").env("SSL_CERT_DIR", "/nonexistent");
+    // Nothing is encrypted, and each client would read all certificates of the system.
+    command.env("SSL_CERT_FILE", root.join("histories/certificate.pem"));
+    command.env("SSL_CERT_DIR", "/nonexistent");
     match arguments.seed {
         Some(seed) => command.arg(format!("--seed={seed}")),
         None => command
