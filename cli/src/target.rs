@@ -47,6 +47,8 @@ pub struct Saved {
     /// `None` if the bytes were passed on unchecked.
     pub kind: Option<FileKind>,
     pub bytes: u64,
+    /// `None` if the bytes were passed on.
+    pub sha256: Option<String>,
     /// Why the path is another one than the user named.
     pub notes: Vec<String>,
 }
@@ -171,12 +173,13 @@ impl Target {
             Place::Named(directory) => {
                 let staged = self.download(picture, directory, directory).await?;
                 let (kind, bytes) = (staged.kind, staged.bytes);
+                let sha256 = Some(staged.sha256.clone());
                 let extension = kind.map_or("picture", FileKind::extension);
                 let names = names::of_task(picture.task(), directory, extension);
                 let taken = blocking(move || staged.take_name(names)).await;
                 let path =
                     taken.map_err(|error| unwritable(picture, directory, directory, error))?;
-                Ok(Saved { path: Some(path), kind, bytes, notes: Vec::new() })
+                Ok(Saved { path: Some(path), kind, bytes, sha256, notes: Vec::new() })
             }
             Place::Pattern(pattern) => {
                 let staged = self.download(picture, &pattern.directory, &pattern.directory).await?;
@@ -190,12 +193,12 @@ impl Target {
                 let file = path.clone();
                 let open = move || fs::OpenOptions::new().write(true).open(file);
                 let bytes = write_to(picture, &path.display().to_string(), open).await?;
-                Ok(Saved { path: Some(path.clone()), kind: None, bytes, notes: Vec::new() })
+                Ok(passed_on(Some(path.clone()), bytes))
             }
             Place::Stdout => {
                 let stdout = stdout.clone();
                 let bytes = write_to(picture, "standard output", || Ok(stdout)).await?;
-                Ok(Saved { path: None, kind: None, bytes, notes: Vec::new() })
+                Ok(passed_on(None, bytes))
             }
         }
     }
@@ -243,7 +246,7 @@ impl Target {
         wanted: &Path,
         given: &Path,
     ) -> Result<Saved, Failure> {
-        let (kind, bytes) = (staged.kind, staged.bytes);
+        let (kind, bytes, sha256) = (staged.kind, staged.bytes, Some(staged.sha256.clone()));
         let fitting = kind.map_or_else(|| wanted.to_owned(), |kind| endings::fitting(wanted, kind));
         let mut notes = Vec::new();
         if let Some(kind) = kind.filter(|_| fitting != wanted) {
@@ -268,7 +271,7 @@ impl Target {
             ));
         }
         let path = if path == wanted { given.to_owned() } else { path };
-        Ok(Saved { path: Some(path), kind, bytes, notes })
+        Ok(Saved { path: Some(path), kind, bytes, sha256, notes })
     }
 }
 
@@ -284,6 +287,11 @@ fn unwritable(picture: &Picture, target: &Path, directory: &Path, error: io::Err
 fn not_written(picture: &Picture, target: &Path) -> String {
     let id = one_line(picture.task().id());
     format!("could not write {} (task {id})", here_if_empty(target).display())
+}
+
+/// A picture whose bytes were written to a stream.
+fn passed_on(path: Option<PathBuf>, bytes: u64) -> Saved {
+    Saved { path, kind: None, bytes, sha256: None, notes: Vec::new() }
 }
 
 /// Writes the picture to something that may block, on a separate thread, so that Ctrl-C still

@@ -154,7 +154,7 @@ impl History {
             Some(path) => self.output.process.directory.join(path),
             None => entry::STANDARD_OUTPUT.into(),
         };
-        let step = Step::Saved { path, bytes: saved.bytes, sha256: None };
+        let step = Step::Saved { path, bytes: saved.bytes, sha256: saved.sha256.clone() };
         if let Err(error) = self.directory.advance(submission, &step).await {
             let directory = self.path().display();
             self.output.warning(&format!("could not write the history in {directory}: {error}"));

@@ -15,6 +15,7 @@ pub struct Staged {
     file: TempPath,
     pub kind: Option<FileKind>,
     pub bytes: u64,
+    pub sha256: String,
 }
 
 impl Staged {
@@ -23,7 +24,7 @@ impl Staged {
         // The record stays open until the file has its own name.
         let options = SaveOptions::default().closes_record(false);
         let saved = picture.save_with(&file, options).await?;
-        Ok(Self { file, kind: saved.kind, bytes: saved.bytes })
+        Ok(Self { file, kind: saved.kind, bytes: saved.bytes, sha256: saved.sha256 })
     }
 
     /// Takes the first of the names that is free. Two processes never take the same name.
@@ -91,7 +92,8 @@ mod tests {
     fn staged(directory: &Path, at: usize) -> Staged {
         let path = directory.join(format!(".{at}"));
         fs::write(&path, at.to_string()).unwrap();
-        Staged { file: TempPath::try_from_path(path).unwrap(), kind: None, bytes: 0 }
+        let file = TempPath::try_from_path(path).unwrap();
+        Staged { file, kind: None, bytes: 0, sha256: String::new() }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Where the picture is saved, and in which format.
 
 use image::ImageFormat;
+use imagekiln::journal::{Directory, State};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use crate::bench::{Bench, kind_of};
 
@@ -115,6 +117,19 @@ fn a_picture_saved_in_a_directory_gets_a_name() {
         outcome.text().starts_with("pictures/gen-2-pro-") && outcome.text().ends_with(".png\n")
     );
     bench.place.read(outcome.text().trim());
+}
+
+#[test]
+fn the_history_has_the_digest_of_each_file() {
+    let bench = Bench::new();
+    for output in ["fox.png", "."] {
+        let outcome = bench.run(&with(&["generate", "a fox", "--output", output])).ok();
+        let digest = Sha256::digest(bench.place.read(outcome.text().trim()));
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let record = &Directory::list(bench.place.history()).unwrap()[0].record;
+        let State::Saved { sha256, .. } = record.state() else { panic!("{record:?}") };
+        assert_eq!(sha256.as_ref(), Some(&digest));
+    }
 }
 
 #[test]
