@@ -1,13 +1,6 @@
 //! A batch over a ledger in SQLite.
 
-use std::{
-    collections::BTreeSet,
-    fs::{self, File},
-    future::pending,
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, fs, future::pending, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 use imagekiln::{DELIVERY_VALIDITY, fuzzing::open_directory};
@@ -15,9 +8,10 @@ use imagekiln_batch::{
     Batch, Error, ErrorKind, Job, JobStatus, Ledger, Resolution, State,
     fuzzing::{open_ledger, pragma},
 };
-use tokio::{task::yield_now, time::sleep};
+use tokio::time::sleep;
 
 use crate::{
+    disk::closed,
     process::{Failing, Process},
     world::{End, Wanted, World},
 };
@@ -78,18 +72,9 @@ async fn open_healthy(world: &mut World) -> Result<Batch> {
     Ok(open(world, &process).await?)
 }
 
-/// Waits until no process has the ledger open: the tasks of a run that was dropped need a moment.
-async fn closed(world: &World) -> Result<()> {
-    let lock = File::create(world.path("ledger.db.lock"))?;
-    while lock.try_lock().is_err() {
-        yield_now().await;
-    }
-    Ok(lock.unlock()?)
-}
-
 /// Returns the jobs of a ledger that no process has open.
 async fn jobs(world: &World) -> Result<Vec<JobStatus>> {
-    closed(world).await?;
+    closed(&world.path("ledger.db")).await?;
     match Ledger::open_read_only(world.path("ledger.db")).await {
         Err(error) if error.kind() == ErrorKind::Missing => Ok(Vec::new()),
         ledger => Ok(ledger?.jobs().await?),
@@ -215,7 +200,7 @@ async fn decide(world: &mut World) -> Result<()> {
 }
 
 async fn copy_ledger(world: &mut World, life: &mut Life) -> Result<()> {
-    closed(world).await?;
+    closed(&world.path("ledger.db")).await?;
     if world.path("ledger.db").exists() {
         fs::copy(world.path("ledger.db"), world.path("copy.db"))?;
         life.has_copy = true;

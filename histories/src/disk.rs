@@ -10,8 +10,31 @@ use std::{
 
 use fastrand::Rng;
 use imagekiln::fuzzing::Disk;
+use tokio::task::yield_now;
 
 use crate::process::{Process, Strike};
+
+/// Waits until this process has no file open whose path starts with `path`. After a run was dropped,
+/// its threads need a moment to close their files.
+pub(crate) async fn closed(path: &Path) -> io::Result<()> {
+    let is_open = || -> io::Result<bool> {
+        let mut open = fs::read_dir("/proc/self/fd")?;
+        // Other threads close files of their own.
+        Ok(open.any(|file| {
+            let target = file.and_then(|file| fs::read_link(file.path()));
+            target.is_ok_and(|target| {
+                target
+                    .as_os_str()
+                    .as_encoded_bytes()
+                    .starts_with(path.as_os_str().as_encoded_bytes())
+            })
+        }))
+    };
+    while is_open()? {
+        yield_now().await;
+    }
+    Ok(())
+}
 
 /// What a disk writes at once.
 const SECTOR: usize = 512;

@@ -14,7 +14,10 @@ use serde::Deserialize;
 use tokio::time::sleep;
 
 use self::running::{Outcome, Running};
-use crate::world::{End, Wanted, World, expect_whole};
+use crate::{
+    disk::closed,
+    world::{End, Wanted, World, expect_whole},
+};
 
 /// The runs without faults in which everything must come to its end.
 const CALM_RUNS: usize = 4;
@@ -118,7 +121,7 @@ impl Person {
             let outcome = other.end(code).await?;
             self.learn(world, &second, &outcome)?;
         }
-        Ok(())
+        Ok(closed(&self.state(world)).await?)
     }
 
     /// A command line, executed to its end.
@@ -126,6 +129,7 @@ impl Person {
         let running = self.process(world);
         let code = running.run(&command.words, None).await;
         let outcome = running.end(code).await?;
+        closed(&self.state(world)).await?;
         self.learn(world, command, &outcome)?;
         Ok(outcome)
     }

@@ -6,17 +6,11 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{AGES, Bench, Outcome, Place, kind_of, png},
+    bench::{AGES, Bench, Outcome, Place, fox, kind_of, png},
     history::history,
     running::{Running, resume_command},
     server::Server,
 };
-
-const FOX: [&str; 6] = ["generate", "a fox", "--width", "64", "--height", "64"];
-
-fn fox<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    FOX.iter().chain(more).copied().collect()
-}
 
 /// Submits a task for this output, which is ready at once.
 fn submitted(bench: &Bench, output: &[&str]) {

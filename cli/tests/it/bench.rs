@@ -241,6 +241,12 @@ impl Outcome {
     }
 }
 
+/// The words that generate a small fox, and more.
+pub fn fox<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let fox = ["generate", "a fox", "--width", "64", "--height", "64"];
+    [&fox, more].concat()
+}
+
 /// An encoded image of this size.
 pub fn encoded(format: ImageFormat, width: u32, height: u32) -> Vec<u8> {
     picture::encoded(picture::gradient(width, height), format)

@@ -3,15 +3,9 @@
 use serde_json::json;
 
 use crate::{
-    bench::{Bench, Outcome, kind_of},
+    bench::{Bench, Outcome, fox, kind_of},
     history::history,
 };
-
-const FOX: [&str; 6] = ["generate", "a fox", "--width", "64", "--height", "64"];
-
-fn fox<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    FOX.iter().chain(more).copied().collect()
-}
 
 /// A task that is ready at once.
 fn submit(bench: &Bench) {

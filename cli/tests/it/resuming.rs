@@ -10,17 +10,11 @@ use image::ImageFormat;
 use serde_json::json;
 
 use crate::{
-    bench::{AGES, Bench, Outcome, Place, kind_of},
+    bench::{AGES, Bench, Outcome, Place, fox, kind_of},
     history::history,
     running::{Running, resume_command},
     server::Server,
 };
-
-const FOX: [&str; 6] = ["generate", "a fox", "--width", "64", "--height", "64"];
-
-fn fox<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    FOX.iter().chain(more).copied().collect()
-}
 
 /// A simulator whose clock stands still, and a command that waits for its task there.
 fn waiting(output: &str) -> (Bench, Running) {

@@ -61,12 +61,12 @@ pub struct Directory(Arc<Inner>);
 struct Inner {
     path: PathBuf,
     /// What waits for the log. Whoever adds the first change writes all of it.
-    queue: Mutex<Vec<Queued>>,
+    queue: Mutex<Vec<(Change, Waiting)>>,
     log: Mutex<Log>,
 }
 
-/// A change that waits to be written, and who waits for it.
-type Queued = (Change, oneshot::Sender<io::Result<()>>);
+/// Who waits for a change to be written.
+type Waiting = oneshot::Sender<io::Result<()>>;
 
 impl Directory {
     /// Opens the directory at `path`, or creates it. Blocks while it reads the files.
@@ -150,7 +150,15 @@ impl Directory {
         if is_first {
             let flush = Flush(Some(Arc::clone(&self.0)));
             // It waits for the log, and more changes are added while it does.
-            tokio::task::spawn_blocking(move || flush.run());
+            let flushing = tokio::task::spawn_blocking(move || flush.run());
+            // A task of the runtime wakes the others, because a thread that wakes them would wake
+            // the runtime once for each. It completes even if this future is dropped.
+            tokio::spawn(async move {
+                for (sender, written) in flushing.await.unwrap_or_default() {
+                    // Its task may have ended.
+                    let _ = sender.send(written);
+                }
+            });
         }
         written.await.map_err(|_| io::Error::other("the change was not written"))?
     }
@@ -174,15 +182,13 @@ impl Directory {
 struct Flush(Option<Arc<Inner>>);
 
 impl Flush {
-    fn run(mut self) {
-        let Some(inner) = self.0.take() else { return };
+    /// Returns who waits, and for what.
+    fn run(mut self) -> Vec<(Waiting, io::Result<()>)> {
+        let Some(inner) = self.0.take() else { return Vec::new() };
         let mut log = locked(&inner.log);
-        let queued = std::mem::take(&mut *locked(&inner.queue));
-        let (changes, senders): (Vec<_>, Vec<_>) = queued.into_iter().unzip();
-        for (sender, written) in senders.into_iter().zip(log.write(changes)) {
-            // The task may have ended.
-            let _ = sender.send(written);
-        }
+        let (changes, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut *locked(&inner.queue)).into_iter().unzip();
+        waiting.into_iter().zip(log.write(changes)).collect()
     }
 }
 

@@ -33,14 +33,20 @@ fn ids(path: &Path) -> Vec<String> {
     Directory::list(path).unwrap().into_iter().rev().map(id).collect()
 }
 
+/// Returns the content of a log, and the length of its lines. Behind them are zeros.
+fn read(log: &Path) -> (Vec<u8>, usize) {
+    let text = fs::read(log).unwrap();
+    let length = text.iter().position(|byte| *byte == 0).unwrap();
+    (text, length)
+}
+
 #[tokio::test]
 async fn an_incomplete_last_line_is_dropped() {
     let service = ScriptedServer::start().await;
     let directory = tempfile::tempdir().unwrap();
     let (path, log) = (directory.path(), directory.path().join("log-1.jsonl"));
     submit(&service, path, "t1").await;
-    let text = fs::read(&log).unwrap();
-    let length = text.iter().position(|byte| *byte == 0).unwrap();
+    let (text, length) = read(&log);
     // Every prefix is what a crash may leave, with zeros behind it.
     for cut in 0..=length {
         let mut torn = text.clone();
@@ -66,8 +72,7 @@ async fn an_unreadable_line_is_kept_and_hides_no_other() {
     let directory = tempfile::tempdir().unwrap();
     let (path, log) = (directory.path(), directory.path().join("log-1.jsonl"));
     submit(&service, path, "t1").await;
-    let text = fs::read(&log).unwrap();
-    let length = text.iter().position(|byte| *byte == 0).unwrap();
+    let (text, length) = read(&log);
     fs::write(&log, [&text[..length], b"{\"name\": \"fox\"}\n"].concat()).unwrap();
     submit(&service, path, "t2").await;
     assert_eq!(ids(path), ["t1", "t2"]);
@@ -267,8 +272,7 @@ async fn the_space_for_an_acceptance_is_written_before_the_submission_is_sent() 
         async move { client.submit(fox()).await }
     });
     service.wait_for_requests(1).await;
-    let text = fs::read(path.join("log-1.jsonl")).unwrap();
-    let end = text.iter().position(|byte| *byte == 0).unwrap();
+    let (text, end) = read(&path.join("log-1.jsonl"));
     assert!(text.len() - end >= 4096, "{} bytes", text.len() - end);
     assert!(text[end..].iter().all(|byte| *byte == 0));
     submission.abort();

@@ -18,6 +18,17 @@ async fn setup(journal: &Arc<ControlledJournal>) -> (ScriptedServer, Client) {
     (service, client)
 }
 
+/// Journals that fail, panic and hang at a write.
+fn broken(write: Write) -> [Arc<ControlledJournal>; 3] {
+    let panics = || panic!("a bug of this test");
+    [
+        ControlledJournal::failing(write),
+        ControlledJournal::failing_with(write, panics),
+        // Never released.
+        ControlledJournal::waiting(write),
+    ]
+}
+
 #[tokio::test(start_paused = true)]
 async fn nothing_connects_before_the_intent_is_durable() {
     let journal = ControlledJournal::waiting(Write::Intend);
@@ -62,13 +73,7 @@ async fn a_journal_can_refuse_a_submission() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_if_the_intent_cannot_be_written() {
-    let panics = || panic!("a bug of this test");
-    let journals = [
-        ControlledJournal::failing(Write::Intend),
-        ControlledJournal::failing_with(Write::Intend, panics),
-        // Never released.
-        ControlledJournal::waiting(Write::Intend),
-    ];
+    let journals = broken(Write::Intend);
     let causes = ["the disk of this test is full", "a bug of this test", "within 120 s"];
     for (journal, cause) in journals.iter().zip(causes) {
         let (service, client) = setup(journal).await;
@@ -100,13 +105,7 @@ async fn an_attempt_that_the_journal_does_not_permit_sends_no_body() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_the_journal_could_not_record_is_in_the_error() {
-    let panics = || panic!("a bug of this test");
-    let journals = [
-        ControlledJournal::failing(Write::Accept),
-        ControlledJournal::failing_with(Write::Accept, panics),
-        // Never released.
-        ControlledJournal::waiting(Write::Accept),
-    ];
+    let journals = broken(Write::Accept);
     for journal in &journals {
         let (service, client) = setup(journal).await;
         service.reply(samples::accepted(&service, "t1"));
