@@ -14,8 +14,8 @@ use tokio::task::yield_now;
 
 use crate::process::{Process, Strike};
 
-/// Waits until this process has no file open whose path starts with `path`. After a run was dropped,
-/// its threads need a moment to close their files.
+/// Waits until this process has no file open whose path starts with `path`. After a run was
+/// dropped, its threads need a moment to close their files.
 pub(crate) async fn closed(path: &Path) -> io::Result<()> {
     let is_open = || -> io::Result<bool> {
         let mut open = fs::read_dir("/proc/self/fd")?;
