@@ -38,10 +38,51 @@ pub mod picture;
 pub mod postgres;
 mod requirement;
 
+use std::net::SocketAddr;
+
 pub use libtest_mimic::Trial;
+use tokio::net::{TcpListener, TcpSocket};
 
 pub use self::harness::{Runtime, name_of, run, test};
 pub use self::requirement::Requirement;
+
+/// A port of the loopback address on which nothing listens.
+///
+/// It stays reserved until this is dropped. The port of a listener that was closed would be free
+/// for tests that run at the same time.
+pub struct ClosedPort(TcpSocket);
+
+impl ClosedPort {
+    /// Reserves a port.
+    ///
+    /// # Panics
+    ///
+    /// If no port is free.
+    #[expect(clippy::new_without_default, reason = "it takes a port of the machine")]
+    pub fn new() -> ClosedPort {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        ClosedPort(socket)
+    }
+
+    /// Returns the URL of a service that would listen there, without a path.
+    ///
+    /// # Panics
+    ///
+    /// If the system does not tell the port.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.0.local_addr().unwrap())
+    }
+
+    /// Starts to listen.
+    ///
+    /// # Panics
+    ///
+    /// If the system refuses, or outside a tokio runtime.
+    pub fn listen(self) -> TcpListener {
+        self.0.listen(16).unwrap()
+    }
+}
 
 /// Returns the text of a page of the repository, such as `docs/billing.md`.
 ///

@@ -14,6 +14,7 @@ use crate::{
     child::{Fixture, SECRET},
     server::{Fault, MARKER},
 };
+use imagekiln_testbed::ClosedPort;
 
 const KEY: &str = "foxes/red.jpg";
 
@@ -129,12 +130,15 @@ async fn refused_credentials_are_named_before_anything_is_paid_for() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_are_checked_before_anything_is_paid_for() {
     let fixture = Fixture::new().await;
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let closed = format!("http://{closed}");
+    let closed = ClosedPort::new();
     for (output, variable, expected) in [
         ("s3://missing", ("A", ""), "the bucket does not exist (status code 404, NoSuchBucket)"),
         ("s3://pictures", ("AWS_ALLOW_HTTP", "false"), "the request failed"),
-        ("s3://pictures", ("AWS_ENDPOINT", &closed), "the request failed (connection refused)"),
+        (
+            "s3://pictures",
+            ("AWS_ENDPOINT", &closed.url()),
+            "the request failed (connection refused)",
+        ),
         ("s3://pictures", ("AWS_ENDPOINT", "nonsense"), "AWS_ENDPOINT is not an http or https URL"),
         ("s3://pictures", ("AWS_ENDPOINT", ""), "AWS_ENDPOINT is not an http or https URL"),
         ("s3://pictures", ("AWS_SESSION_TOKEN", "a\nb"), "AWS_SESSION_TOKEN is not printable"),

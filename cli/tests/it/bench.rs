@@ -271,8 +271,8 @@ macro_rules! assert_shown {
             filters => vec![
                 // The number of polls and the last status depend on the machine's speed.
                 (
-                    r"after \d+\.\d s \(deadline 1 s, polls: \d+; last status: `\w+`",
-                    "after SECONDS s (deadline 1 s, polls: POLLS; last status: `STATUS`",
+                    r"after \d+\.\d s \(deadline (\d) s, polls: \d+; last status: `\w+`",
+                    "after SECONDS s (deadline $1 s, polls: POLLS; last status: `STATUS`",
                 ),
                 // Whether the last wait is long is random.
                 (r"the service is unreachable; attempt 6 of 6 in \d s\n", ""),

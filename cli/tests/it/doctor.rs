@@ -10,6 +10,7 @@ use crate::{
     bench::{Bench, Outcome, Place},
     server::{Exchange, Server},
 };
+use imagekiln_testbed::ClosedPort;
 
 /// A check's state, message and advice.
 fn check<'a>(report: &'a Value, name: &str) -> (&'a str, &'a str, &'a str) {
@@ -80,10 +81,8 @@ fn a_refused_key_is_found() {
 #[test]
 fn a_service_that_is_not_there_is_found() {
     let place = Place::new();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
-    let report = doctor(&place, &base, 7);
+    let closed = ClosedPort::new();
+    let report = doctor(&place, &closed.url(), 7);
     let (state, message, _) = check(&report, "address");
     assert_eq!(state, "problem");
     assert!(message.contains("could not connect to 127.0.0.1, port "), "{message}");

@@ -8,6 +8,7 @@ use crate::{
     bench::{AGES, Bench, Outcome, Place},
     server::Server,
 };
+use imagekiln_testbed::ClosedPort;
 
 /// The text of an error, with its exit code.
 pub fn shown(outcome: &Outcome) -> String {
@@ -131,11 +132,9 @@ fn of_the_key() {
 #[test]
 fn of_the_network() {
     let place = Place::new();
-    // A port that was free a moment ago, so that nothing listens on it.
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let closed = format!("http://{address}");
+    let closed = ClosedPort::new();
     let mut command = place.kiln(&["generate", "a fox"]);
-    command.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", closed);
+    command.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", closed.url());
     assert_shown!("unreachable", shown(&Outcome::of(command.output().unwrap()).fails(7)));
 }
 
@@ -154,8 +153,9 @@ fn of_the_task() {
 #[test]
 fn of_the_deadline() {
     let bench = Bench::ready_after(AGES);
+    // The last poll has a second: if the deadline ended it, it would be named as the cause.
     let words =
-        [&["generate", "a fox", "--quiet", "--deadline", "1", "-o", "my fox.png"][..], &SMALL]
+        [&["generate", "a fox", "--quiet", "--deadline", "2", "-o", "my fox.png"][..], &SMALL]
             .concat();
     assert_shown!("deadline", shown(&bench.run(&words).fails(6)));
     let simulated =

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use imagekiln_simulator::Config;
-use imagekiln_testbed::Trial;
+use imagekiln_testbed::{ClosedPort, Trial};
 
 use super::stage::{self, Stage};
 
@@ -14,9 +14,8 @@ pub fn tests() -> Vec<Trial> {
 async fn a_webhook_is_shown_with_its_body_and_can_be_sent_again(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
     browser.click("nav a[href='#/webhooks']").await;
-    let refusing =
-        tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let hook = format!("http://{refusing}/<b>hook</b>");
+    let refusing = ClosedPort::new();
+    let hook = format!("{}/<b>hook</b>", refusing.url());
     let body = json!({
         "prompt": "a fox", "width": 64, "height": 64,
         "webhook_url": hook, "webhook_secret": "s3cret",

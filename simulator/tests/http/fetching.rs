@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 use super::bench::{Bench, png};
 use imagekiln_simulator::{Config, FetchImages};
-use imagekiln_testbed::picture;
+use imagekiln_testbed::{ClosedPort, picture};
 
 const PATH: &str = "/v1/gen-tools/deblur-v1";
 
@@ -95,9 +95,9 @@ async fn a_fetched_image_is_like_one_in_the_request() {
 #[tokio::test]
 async fn an_image_that_cannot_be_fetched_is_a_violation() {
     let (images, bench) = (images().await, bench(FetchImages::Any).await);
-    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let closed = ClosedPort::new();
     for (url, problem) in [
-        (format!("http://{closed}/?hidden"), "could not connect"),
+        (format!("{}/?hidden", closed.url()), "could not connect"),
         (format!("https://{}/?hidden", images.trim_start_matches("http://")), "TLS failed"),
         (format!("{images}/missing?hidden"), "has the status code 404"),
         (format!("{images}/loop?hidden"), "more than 3 redirects"),

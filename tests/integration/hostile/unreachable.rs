@@ -1,10 +1,7 @@
 //! An unreachable service: nothing was sent, so the client retries the submission.
 
 use serde_json::json;
-use tokio::{
-    net::TcpSocket,
-    time::{self, Instant},
-};
+use tokio::time::{self, Instant};
 
 use crate::support::{
     reply::Reply,
@@ -12,19 +9,16 @@ use crate::support::{
     scripted::ScriptedServer,
 };
 use imagekiln::{Client, ErrorKind, Region};
+use imagekiln_testbed::ClosedPort;
 
-/// Reserves a port on which nothing listens.
-fn closed_port() -> (TcpSocket, Client) {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let base = format!("http://{}", socket.local_addr().unwrap());
-    let client = Client::builder().api_key(KEY).base_url(base).random_seed(7).build().unwrap();
-    (socket, client)
+fn client_of(port: &ClosedPort) -> Client {
+    Client::builder().api_key(KEY).base_url(port.url()).random_seed(7).build().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_connection_is_retried_and_not_billed() {
-    let (_socket, client) = closed_port();
+    let port = ClosedPort::new();
+    let client = client_of(&port);
     let started = Instant::now();
 
     let error = client.submit(fox()).await.unwrap_err();
@@ -40,13 +34,14 @@ async fn a_refused_connection_is_retried_and_not_billed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_becomes_reachable_receives_one_submission() {
-    let (socket, client) = closed_port();
+    let port = ClosedPort::new();
+    let client = client_of(&port);
     let started = Instant::now();
     let submission = tokio::spawn(async move { client.submit(fox()).await });
 
     // After the first attempt was refused and before the second one.
     tokio::time::sleep(seconds(1) / 10).await;
-    let service = ScriptedServer::on(socket.listen(16).unwrap());
+    let service = ScriptedServer::on(port.listen());
     service.reply(samples::accepted(&service, "t1"));
 
     assert_eq!(submission.await.unwrap().unwrap().id(), "t1");
@@ -56,7 +51,8 @@ async fn a_service_that_becomes_reachable_receives_one_submission() {
 
 #[tokio::test(start_paused = true)]
 async fn submissions_of_a_client_share_a_retry_budget() {
-    let (_socket, client) = closed_port();
+    let port = ClosedPort::new();
+    let client = client_of(&port);
     let concurrent = (0..60).map(|_| client.submit(fox()));
     futures_util::future::join_all(concurrent).await.into_iter().for_each(|outcome| {
         outcome.unwrap_err();
@@ -100,7 +96,8 @@ async fn refused_submissions_do_not_use_the_retries_of_downloads() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unreachable_polling_host_is_retried_until_the_deadline() {
-    let (_socket, client) = closed_port();
+    let port = ClosedPort::new();
+    let client = client_of(&port);
     let task = client.task_in(Region::Global, "t1").unwrap();
 
     let error = task.wait_with(samples::deadline(20)).await.unwrap_err();

@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use imagekiln_simulator::WebhookState;
+use imagekiln_testbed::ClosedPort;
 
 #[tokio::test]
 async fn webhooks_are_listed_with_their_bodies_and_can_be_sent_again() {
     let bench = Bench::new().await;
-    let refusing =
-        tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let refusing = ClosedPort::new();
     let task = bench
         .submit(
             "/v1/gen-2-pro",
             &json!({
                 "prompt": "a fox", "width": 64, "height": 64,
-                "webhook_url": format!("http://{refusing}/hook?token=hidden"),
+                "webhook_url": format!("{}/hook?token=hidden", refusing.url()),
                 "webhook_secret": "s3cret",
             }),
         )
