@@ -115,7 +115,8 @@ async fn take(
         let done = match (known, step, task) {
             (Some(mut known), Some(step), _) => known.decide(database, &step).await,
             (None, step, Some(task)) => {
-                let is_adopted = has_task(database, task.id()).await?;
+                let operation = record.intent().operation();
+                let is_adopted = has_task(database, task.id(), operation).await?;
                 if !is_adopted {
                     lost.push(record.clone());
                 }

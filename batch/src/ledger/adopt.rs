@@ -9,7 +9,7 @@ use imagekiln::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Ledger, database::Database, records::Submission, steps::Change};
+use super::{Ledger, database::Database, records::Submission, resolve::has_task, steps::Change};
 use crate::{
     Error, ErrorKind, JobStatus, State,
     output::{Output, OutputTarget, SavedPicture},
@@ -81,12 +81,11 @@ async fn adopt(
     database.lock().await?;
     let find = "SELECT id, submission FROM jobs
         WHERE name = $1 AND state IN ('queued', 'unknown')
-        AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))
-        AND NOT EXISTS (SELECT 1 FROM submissions WHERE task_id = $3)";
-    let values = [name.into(), (&picture.location).into(), task_id.into()];
-    let Some((job, submission)) = database.row::<(i64, Option<i64>)>(find, values).await? else {
-        return Ok(None);
-    };
+        AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))";
+    let values = [name.into(), (&picture.location).into()];
+    let found = database.row::<(i64, Option<i64>)>(find, values).await?;
+    let is_known = has_task(database, task_id, operation).await?;
+    let Some((job, submission)) = found.filter(|_| !is_known) else { return Ok(None) };
     let known = Submission::find_one(database, "s.id = $1", submission).await?;
     let mut submission = match known {
         Some(known) => known,

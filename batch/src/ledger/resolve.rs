@@ -1,7 +1,7 @@
 //! What a person or a webhook finds out about submissions without a response.
 
 use imagekiln::{
-    Client, Task, TaskRef, find_operation,
+    Client, Operation, Task, TaskRef, find_operation,
     journal::{Record, Step},
 };
 
@@ -123,7 +123,7 @@ impl Submission {
         let known = self.record.task().map(TaskRef::id);
         let is_refused = match step {
             Step::Accepted(task) if known != Some(task.id()) => {
-                has_task(database, task.id()).await?
+                has_task(database, task.id(), self.record.intent().operation()).await?
             }
             Step::Accepted(_) => false,
             _ => known.is_some(),
@@ -149,10 +149,17 @@ pub(crate) fn task_of(client: &Client, lost: &Record, id: &str) -> Result<Task, 
     })
 }
 
-/// Whether a submission has the task with this id.
-pub(super) async fn has_task(database: &mut Database, task_id: &str) -> Result<bool, Error> {
-    let find = "SELECT 1 FROM submissions WHERE task_id = $1";
-    Ok(database.finds(find, [task_id.into()]).await?)
+/// Whether a submission has the task with this id, from the region of this operation: tasks of two
+/// regions may have the same id.
+pub(super) async fn has_task(
+    database: &mut Database,
+    task_id: &str,
+    operation: &str,
+) -> Result<bool, Error> {
+    let find = "SELECT operation FROM submissions WHERE task_id = $1";
+    let operations = database.rows::<(String,)>(find, [task_id.into()]).await?;
+    let region = |name: &str| find_operation(name).map(Operation::region);
+    Ok(operations.iter().any(|(other,)| region(other) == region(operation)))
 }
 
 /// `left` is in milliseconds.

@@ -1,6 +1,10 @@
 //! The ledger as the journal of a client, and decisions about unknown jobs.
 
-use imagekiln::{Billing, Unfinished, journal::Origin, types::Gen2Pro};
+use imagekiln::{
+    Billing, TaskRef, Unfinished,
+    journal::{Intent, Journal as _, Origin, Step},
+    types::Gen2Pro,
+};
 use imagekiln_batch::{ErrorKind, Ledger, Resolution, State};
 use imagekiln_testbed::Trial;
 use serde_json::json;
@@ -16,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_paid_job_without_a_task_fails),
         both(a_task_that_a_person_found_is_handed_in),
         both(only_the_task_of_a_lost_response_is_handed_in),
+        both(tasks_of_two_regions_may_have_the_same_id),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -148,4 +153,19 @@ async fn only_the_task_of_a_lost_response_is_handed_in(backend: Backend) {
     assert_eq!(error.kind(), ErrorKind::Client);
     assert_eq!(state(&ledger, "fox").await, State::Unknown);
     assert_eq!(state(&ledger, "wolf").await, State::Saved);
+}
+
+async fn tasks_of_two_regions_may_have_the_same_id(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = with_unknown_job(&fixture).await;
+    let [lost] = fixture.simulator.tasks().try_into().unwrap();
+    let regional = json!({"id": "other", "operation": "gen-pro-1.1-ultra-finetuned", "at": 0});
+    let regional: Intent = serde_json::from_value(regional).unwrap();
+    ledger.intend(&regional).await.unwrap();
+    let task = TaskRef::new(&lost.id, "https://regional.example.com/poll", None);
+    ledger.advance("other", &Step::Accepted(task)).await.unwrap();
+
+    let batch = fixture.batch(&ledger);
+    let job = batch.resolve_with_task("fox", &lost.id).await.unwrap();
+    assert_eq!((job.state, job.task_id), (State::Submitted, Some(lost.id)));
 }

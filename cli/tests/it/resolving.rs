@@ -1,5 +1,7 @@
 //! `kiln task resolve`: a person finds the task of a submission whose response was lost.
 
+use std::fs;
+
 use serde_json::json;
 
 use crate::{
@@ -65,6 +67,20 @@ fn a_found_task_of_a_regional_model_is_polled_in_its_region() {
     assert_eq!(json, json!({ "number": 1, "id": id, "status": "Ready" }));
     bench.run(&["task", "save", "@1"]).ok();
     assert_eq!(bench.place.files(), ["fox.png"]);
+}
+
+#[test]
+fn tasks_of_two_regions_may_have_the_same_id() {
+    let bench = Bench::new();
+    bench.run(&["submit", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "fox-style"]).ok();
+    let regional = bench.simulator.tasks()[0].id.clone();
+    let id = lost(&bench, &fox(&["-o", "fox.png"]));
+    let log = bench.place.history().join("log-1.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    fs::write(log, text.replace(&regional, &id)).unwrap();
+    bench.run(&["task", "resolve", "@2", &id]).ok();
+    bench.run(&["task", "save", "@2"]).ok();
+    kind_of(&bench.place.read("fox.png"));
 }
 
 #[test]

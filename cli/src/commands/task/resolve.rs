@@ -12,7 +12,7 @@ use crate::{
     sanitize::one_line,
     session::Session,
 };
-use imagekiln::ErrorKind;
+use imagekiln::{ErrorKind, Operation, Region, find_operation};
 
 pub const NAME: &str = "resolve";
 
@@ -47,7 +47,11 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     if id.is_empty() {
         return Err(Failure::usage("the id is empty").advise("pass the id of the task"));
     }
-    let has_task = |entry: &&Entry| entry.record.task().is_some_and(|task| task.id() == id);
+    // Tasks of two regions may have the same id.
+    let region = region(&entry);
+    let has_task = |other: &&Entry| {
+        other.record.task().is_some_and(|task| task.id() == id) && self::region(other) == region
+    };
     if let Some(Entry { number: other, .. }) = entries.iter().find(has_task) {
         return Err(Failure::usage(format!("submission @{other} has the task {}", one_line(id)))
             .advise(format!("nothing was changed; pass the id of the task of @{number}")));
@@ -75,6 +79,10 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         },
         || json!({ "number": number, "id": task.id(), "status": status }),
     )
+}
+
+fn region(entry: &Entry) -> Option<Region> {
+    find_operation(entry.record.intent().operation()).map(Operation::region)
 }
 
 /// The submission, which must have no task.
