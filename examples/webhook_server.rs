@@ -44,8 +44,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let webhooks = Receiver::new(client.clone(), verifier).router(move |outcome| {
         let saved = saved.clone();
         async move {
+            let task = match &outcome {
+                Ok(picture) => Some(picture.task()),
+                Err(error) => error.task(),
+            };
+            let id = task.map(|task| task.id().to_owned());
             // Nobody waits for it any more once `main` has failed.
-            let _ = saved.send(save(outcome).await).await;
+            let _ = saved.send((id, save(outcome).await)).await;
         }
     })?;
     let (arrived, mut arrivals) = mpsc::channel(1);
@@ -74,12 +79,22 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("{} is ready", picture.task().id());
 
-    println!("{}", saves.recv().await.ok_or("the receiver was dropped")??);
-    Ok(())
+    // Tasks of earlier runs have events, too.
+    loop {
+        let (id, saved) = saves.recv().await.ok_or("the receiver was dropped")?;
+        match saved {
+            Ok(saved) => println!("{saved}"),
+            Err(error) if id.as_deref() == Some(task.id()) => return Err(error.into()),
+            Err(error) => eprintln!("{error}"),
+        }
+        if id.as_deref() == Some(task.id()) {
+            return Ok(());
+        }
+    }
 }
 
 /// Called once for each finished task, after a poll has confirmed the event.
 async fn save(outcome: Result<Picture, Error>) -> Result<String, Error> {
-    let saved = outcome?.save(env::temp_dir().join("fox-by-webhook.jpg")).await?;
+    let saved = outcome?.save_in(env::temp_dir()).await?;
     Ok(format!("{} ({} bytes)", saved.path.display(), saved.bytes))
 }
