@@ -46,7 +46,8 @@ pub(crate) fn short_hash(texts: &[&str]) -> String {
 
 /// Returns the digest in lowercase hexadecimal.
 pub(crate) fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = hash.finalize().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 #[cfg(test)]

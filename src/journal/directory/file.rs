@@ -10,7 +10,7 @@ use std::{
 use super::{disk::Disk, files::is_same_file};
 
 /// How much space is written ahead at once, in bytes.
-const AHEAD: u64 = 64 * 1024;
+const AHEAD: u64 = 256 * 1024;
 
 pub(super) struct LogFile {
     path: PathBuf,

@@ -12,7 +12,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::oneshot;
+use tokio::{
+    sync::oneshot,
+    task::{spawn_blocking, yield_now},
+};
 
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing {
@@ -62,6 +65,8 @@ struct Inner {
     path: PathBuf,
     /// What waits for the log. Whoever adds the first change writes all of it.
     queue: Mutex<Vec<(Change, Waiting)>>,
+    /// Whoever has it writes next.
+    turn: tokio::sync::Mutex<()>,
     log: Mutex<Log>,
 }
 
@@ -93,8 +98,8 @@ impl Directory {
 
     fn open_on(path: &Path, closed: usize, disk: Arc<dyn Disk>) -> Result<Self, Error> {
         let log = Log::open(path, closed, disk).map_err(|error| unusable(path, error))?;
-        let (queue, log) = (Mutex::default(), Mutex::new(log));
-        Ok(Self(Arc::new(Inner { path: path.to_owned(), queue, log })))
+        let (queue, turn, log) = (Mutex::default(), Default::default(), Mutex::new(log));
+        Ok(Self(Arc::new(Inner { path: path.to_owned(), queue, turn, log })))
     }
 
     /// Returns the path of the directory.
@@ -148,17 +153,8 @@ impl Directory {
             queue.len() == 1
         };
         if is_first {
-            let flush = Flush(Some(Arc::clone(&self.0)));
-            // It waits for the log, and more changes are added while it does.
-            let flushing = tokio::task::spawn_blocking(move || flush.run());
-            // A task of the runtime wakes the others, because a thread that wakes them would wake
-            // the runtime once for each. It completes even if this future is dropped.
-            tokio::spawn(async move {
-                for (sender, written) in flushing.await.unwrap_or_default() {
-                    // Its task may have ended.
-                    let _ = sender.send(written);
-                }
-            });
+            // It completes even if this future is dropped.
+            tokio::spawn(flush(Waiters(Some(Arc::clone(&self.0)))));
         }
         written.await.map_err(|_| io::Error::other("the change was not written"))?
     }
@@ -170,7 +166,7 @@ impl Directory {
     ) -> io::Result<T> {
         let inner = Arc::clone(&self.0);
         let action = move || action(&mut locked(&inner.log));
-        tokio::task::spawn_blocking(action).await?
+        spawn_blocking(action).await?
     }
 
     fn unusable(&self, error: io::Error) -> Error {
@@ -178,21 +174,47 @@ impl Directory {
     }
 }
 
-/// Writes what is in the queue, or gives it up if the runtime ends before: nobody else would.
-struct Flush(Option<Arc<Inner>>);
-
-impl Flush {
-    /// Returns who waits, and for what.
-    fn run(mut self) -> Vec<(Waiting, io::Result<()>)> {
-        let Some(inner) = self.0.take() else { return Vec::new() };
-        let mut log = locked(&inner.log);
-        let (changes, waiting): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut *locked(&inner.queue)).into_iter().unzip();
-        waiting.into_iter().zip(log.write(changes)).collect()
+/// Writes what is in the queue when it is its turn.
+async fn flush(waiters: Waiters) {
+    let Some(inner) = waiters.0.clone() else { return };
+    let _turn = inner.turn.lock().await;
+    gather(&inner.queue).await;
+    let (changes, senders): (Vec<_>, Vec<_>) = waiters.take().into_iter().unzip();
+    let log = Arc::clone(&inner);
+    let writing = spawn_blocking(move || locked(&log.log).write(changes));
+    // A task of the runtime wakes the others, because a thread that wakes them would wake the
+    // runtime once for each.
+    for (sender, written) in senders.into_iter().zip(writing.await.unwrap_or_default()) {
+        // Its task may have ended.
+        let _ = sender.send(written);
     }
 }
 
-impl Drop for Flush {
+/// Lets the runtime run what is ready, until that adds no more changes: a flush costs the same for
+/// one as for many.
+async fn gather(queue: &Mutex<Vec<(Change, Waiting)>>) {
+    /// A response passes through several tasks before its change is in the queue.
+    const TASKS: usize = 4;
+    let mut before = 0;
+    while before < locked(queue).len() {
+        before = locked(queue).len();
+        for _ in 0..TASKS {
+            yield_now().await;
+        }
+    }
+}
+
+/// Those who wait in the queue. If the runtime ends before they are taken, they are given up:
+/// nobody else would write their changes.
+struct Waiters(Option<Arc<Inner>>);
+
+impl Waiters {
+    fn take(mut self) -> Vec<(Change, Waiting)> {
+        self.0.take().map(|inner| std::mem::take(&mut *locked(&inner.queue))).unwrap_or_default()
+    }
+}
+
+impl Drop for Waiters {
     fn drop(&mut self) {
         if let Some(inner) = self.0.take() {
             locked(&inner.queue).clear();
@@ -239,5 +261,52 @@ impl Journal for Directory {
 impl fmt::Debug for Directory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Directory").field("path", &self.0.path).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        sync::atomic::{AtomicU32, Ordering},
+        time::UNIX_EPOCH,
+    };
+
+    use super::*;
+    use crate::journal::Origin;
+
+    #[derive(Default)]
+    struct Counting {
+        flushes: AtomicU32,
+    }
+
+    impl Disk for Counting {
+        fn sync(&self, _: &File, _: &Path) -> io::Result<()> {
+            self.flushes.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn submissions_of_a_moment_share_their_flushes() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Arc::new(Counting::default());
+        let journal = Directory::open_on(folder.path(), 0, Arc::clone(&disk) as _).unwrap();
+        let before = disk.flushes.load(Ordering::Relaxed);
+        let submissions = (0..64).map(|number| {
+            let journal = journal.clone();
+            tokio::spawn(async move {
+                for _ in 0..3 * (number % 2) {
+                    yield_now().await;
+                }
+                let intent = Intent::new("gen-2-pro", UNIX_EPOCH, Origin::default());
+                journal.intend(&intent).await.unwrap();
+            })
+        });
+        for submission in submissions.collect::<Vec<_>>() {
+            submission.await.unwrap();
+        }
+        let flushes = disk.flushes.load(Ordering::Relaxed) - before;
+        assert_eq!(flushes, 2, "one for the space of the acceptances, and one for the records");
     }
 }
