@@ -7,15 +7,18 @@
 use std::{
     ffi::OsString,
     io::{self, Read, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use crate::{paint::Paint, spinner::hidden};
-use imagekiln::ClientBuilder;
+use imagekiln::{ClientBuilder, Error, journal::Directory};
 
 /// Looks up an environment variable.
 pub type Variables = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+
+/// Opens the journal in a directory. It keeps a number of closed records.
+pub type OpenJournal = Box<dyn Fn(&Path, usize) -> Result<Directory, Error> + Send + Sync>;
 
 /// The surroundings of a command.
 pub struct Process {
@@ -38,6 +41,8 @@ pub struct Process {
     pub has_signals: bool,
     /// Changes the settings of each client, for example its clock.
     pub client: Box<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>,
+    /// Opens the history.
+    pub journal: OpenJournal,
 }
 
 /// A stream that a command reads.
@@ -84,6 +89,7 @@ impl Process {
             },
             has_signals: true,
             client: Box::new(|client| client),
+            journal: Box::new(|path, closed| Directory::open_keeping(path, closed)),
         }
     }
 

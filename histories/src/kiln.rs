@@ -5,6 +5,7 @@ mod running;
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,6 +17,7 @@ use tokio::time::sleep;
 use self::running::{Outcome, Running};
 use crate::{
     disk::closed,
+    process::{Failing, Process},
     world::{End, Wanted, World, expect_whole},
 };
 
@@ -30,8 +32,8 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
     fs::write(world.path("config").join("config.toml"), format!("output = {pictures:?}"))?;
     let wanted = world.wanted();
     world.tell(format!("a person who wants {} pictures from kiln", wanted.len()));
-    let (advice, saved) = <(Vec<_>, Vec<_>)>::default();
-    let mut person = Person { wanted, state: 0, advice, saved };
+    let (advice, saved, paid) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
+    let mut person = Person { wanted, state: 0, advice, saved, paid };
     for number in world.runs() {
         world.change_weather(number)?;
         for _ in 0..world.random.usize(1..=2) {
@@ -58,6 +60,8 @@ struct Person {
     advice: Vec<Vec<String>>,
     /// The tasks whose pictures `kiln` said are saved.
     saved: Vec<String>,
+    /// The tasks of which `kiln` told while the disk of its history could keep them.
+    paid: Vec<String>,
 }
 
 /// A line of `kiln history --json`.
@@ -103,7 +107,11 @@ impl Person {
         // Either the machine dies, or only the first command.
         let machine_dies = world.random.bool();
         world.tell(format!("run: {:?}, death {death:?} of all {machine_dies}", first.words));
-        let (one, other) = (self.process(world), self.process(world));
+        let (disk, other_disk) = (world.storing_process(0), world.storing_process(1));
+        for disk in [&disk, &other_disk] {
+            world.tell(format!("a disk: {:?}", disk.trouble.disk));
+        }
+        let (one, other) = (self.process(world, disk), self.process(world, other_disk));
         let other_death = death.filter(|_| machine_dies);
         let run_other = async {
             let Some(second) = &second else { return None };
@@ -126,7 +134,8 @@ impl Person {
 
     /// A command line, executed to its end.
     async fn execute(&mut self, world: &mut World, command: &Command) -> Result<Outcome> {
-        let running = self.process(world);
+        let disk = world.healthy_process();
+        let running = self.process(world, disk);
         let code = running.run(&command.words, None).await;
         let outcome = running.end(code).await?;
         closed(&self.state(world)).await?;
@@ -161,9 +170,8 @@ impl Person {
         world.path(&format!("state-{}", self.state))
     }
 
-    fn process(&self, world: &mut World) -> Running {
-        let state = self.state(world);
-        Running::new(world, state)
+    fn process(&self, world: &mut World, disk: Arc<Process>) -> Running {
+        Running::new(world, self.state(world), disk)
     }
 
     /// The machine died: what its processes still write is lost. They have the old folder.
@@ -206,11 +214,20 @@ impl Person {
                 ensure!(is_unknown || is_true, "an error of {} is wrong: {event}", about.name);
             }
         }
+        // The space of an acceptance is written before the submission is sent.
+        if outcome.failing.is_none_or(|failing| failing == Failing::Full)
+            && !command.pictures.is_empty()
+        {
+            let told = outcome.events.iter().chain(&outcome.results);
+            self.paid.extend(told.filter_map(|told| Some(told["task"]["id"].as_str()?.to_owned())));
+        }
         for result in &outcome.results {
             if let (Some(id), Some(path)) = (result["task"]["id"].as_str(), result["path"].as_str())
             {
                 expect_whole(Path::new(path))?;
-                self.saved.push(id.to_owned());
+                if outcome.failing.is_none() {
+                    self.saved.push(id.to_owned());
+                }
             }
         }
         if outcome.code == Some(0) {
@@ -224,7 +241,8 @@ impl Person {
 
     /// Reads the history, which must have what `kiln` said, and proofs.
     async fn history(&self, world: &mut World) -> Result<Vec<Entry>> {
-        let running = self.process(world);
+        let disk = world.healthy_process();
+        let running = self.process(world, disk);
         let words = ["history", "--limit", "1000"].map(str::to_owned);
         let code = running.run(&words, None).await;
         let outcome = running.end(code).await?;
@@ -236,6 +254,10 @@ impl Person {
             let entry = entries.iter().find(|entry| entry.id.as_ref() == Some(id));
             let is_saved = entry.is_some_and(|entry| entry.state == "saved");
             ensure!(is_saved, "the picture of {id} is saved, and not so in the history: {entry:?}");
+        }
+        for id in &self.paid {
+            let has_it = entries.iter().any(|entry| entry.id.as_ref() == Some(id));
+            ensure!(has_it, "the history forgot the task {id}");
         }
         for entry in &entries {
             let end = match &*entry.state {

@@ -293,6 +293,13 @@ impl World {
         Process::new(Arc::clone(&self.machine), Arc::default(), Trouble::default(), random)
     }
 
+    /// A process of a run in which nothing but its disk fails.
+    pub(crate) fn storing_process(&self, number: u64) -> Arc<Process> {
+        let mut random = stream(self.seed, "storage", self.run * 2 + number);
+        let trouble = Trouble { disk: self.failing_disk(&mut random), ..Trouble::default() };
+        Process::new(Arc::clone(&self.machine), Arc::default(), trouble, random)
+    }
+
     fn failing_disk(&self, random: &mut Rng) -> Option<(Failing, u32, f64)> {
         let failing = [Failing::Full, Failing::ReadOnly, Failing::Broken][random.usize(0..3)];
         // Most of the space is written in the first operations.

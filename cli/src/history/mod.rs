@@ -83,7 +83,7 @@ impl History {
     pub async fn open(output: &Output, kept: Vec<Kept>) -> Result<Self, Failure> {
         let path = directory(&output.process)?;
         let unusable = |error: Error| unusable(&path, &error);
-        let directory = Directory::open_keeping(&path, MAX_FINISHED).map_err(unusable)?;
+        let directory = (output.process.journal)(&path, MAX_FINISHED).map_err(unusable)?;
         let mut old = old::read(&path, output, File::try_lock)?;
         old.retain(|old| old.lock.is_some());
         if !old.is_empty() {

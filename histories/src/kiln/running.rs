@@ -9,12 +9,17 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, middleware::Middleware};
+use imagekiln::{
+    API_KEY_VARIABLE, BASE_URL_VARIABLE, fuzzing::open_directory, middleware::Middleware,
+};
 use imagekiln_cli::process::{Input, Process, Stream};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use crate::world::World;
+use crate::{
+    process::{self, Failing},
+    world::World,
+};
 
 /// Longer than all limits of the client together, in seconds.
 const LONGEST: u32 = 3600;
@@ -24,11 +29,14 @@ pub(super) struct Outcome {
     pub(super) code: Option<u8>,
     pub(super) results: Vec<Value>,
     pub(super) events: Vec<Value>,
+    /// How the disk of its history failed.
+    pub(super) failing: Option<Failing>,
 }
 
 /// A process that runs a command line.
 pub(super) struct Running {
     process: Arc<Process>,
+    disk: Arc<process::Process>,
     stdout: Printed,
     stderr: Printed,
     /// Each client of the process has a clone.
@@ -36,7 +44,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn new(world: &mut World, state: PathBuf) -> Self {
+    /// Nothing of the process fails but the disk of its history.
+    pub(super) fn new(world: &mut World, state: PathBuf, disk: Arc<process::Process>) -> Self {
         let (stdout, stderr, clients) = <(Printed, Printed, Clients)>::default();
         let variables: [(&str, OsString); 4] = [
             (API_KEY_VARIABLE, world.simulator.api_key().into()),
@@ -45,6 +54,7 @@ impl Running {
             ("KILN_CONFIG_DIR", world.path("config").into()),
         ];
         let (settings, middleware) = (world.settings(), clients.clone());
+        let storage = Arc::clone(&disk);
         let process = Process {
             variable: Box::new(move |name| {
                 let found = variables.iter().find(|(variable, _)| *variable == name);
@@ -58,8 +68,11 @@ impl Running {
             stderr: Stream::new(stderr.clone()),
             has_signals: false,
             client: Box::new(move |client| settings(client).middleware(middleware.clone())),
+            journal: Box::new(move |path, closed| {
+                open_directory(path, closed, Arc::clone(&storage) as _)
+            }),
         };
-        Self { process: Arc::new(process), stdout, stderr, clients }
+        Self { process: Arc::new(process), disk, stdout, stderr, clients }
     }
 
     /// Returns the exit code, or `None` if the process dies first.
@@ -75,11 +88,13 @@ impl Running {
 
     /// Waits for submissions in flight: nothing of this process is left when the next one begins.
     pub(super) async fn end(self, code: Option<u8>) -> Result<Outcome> {
-        let Self { process, stdout, stderr, clients } = self;
+        let Self { process, disk, stdout, stderr, clients } = self;
         drop(process);
+        let failing = disk.trouble.disk.map(|(failing, ..)| failing);
         for _ in 0..LONGEST {
             if Arc::strong_count(&clients.0) == 1 {
-                return Ok(Outcome { code, results: stdout.lines()?, events: stderr.lines()? });
+                let (results, events) = (stdout.lines()?, stderr.lines()?);
+                return Ok(Outcome { code, results, events, failing });
             }
             sleep(Duration::from_secs(1)).await;
         }
