@@ -53,16 +53,15 @@ pub use self::requirement::Requirement;
 pub struct ClosedPort(TcpSocket);
 
 impl ClosedPort {
-    /// Reserves a port.
+    /// Reserves a port that is free.
     ///
     /// # Panics
     ///
     /// If no port is free.
-    #[expect(clippy::new_without_default, reason = "it takes a port of the machine")]
-    pub fn new() -> ClosedPort {
+    pub fn reserve() -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
-        ClosedPort(socket)
+        Self(socket)
     }
 
     /// Returns the URL of a service that would listen there, without a path.

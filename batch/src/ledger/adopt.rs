@@ -83,9 +83,12 @@ async fn adopt(
         WHERE name = $1 AND state IN ('queued', 'unknown')
         AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))";
     let values = [name.into(), (&picture.location).into()];
-    let found = database.row::<(i64, Option<i64>)>(find, values).await?;
-    let is_known = has_task(database, task_id, operation).await?;
-    let Some((job, submission)) = found.filter(|_| !is_known) else { return Ok(None) };
+    let Some((job, submission)) = database.row::<(i64, Option<i64>)>(find, values).await? else {
+        return Ok(None);
+    };
+    if has_task(database, task_id, operation).await? {
+        return Ok(None);
+    }
     let known = Submission::find_one(database, "s.id = $1", submission).await?;
     let mut submission = match known {
         Some(known) => known,

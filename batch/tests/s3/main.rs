@@ -130,7 +130,7 @@ async fn refused_credentials_are_named_before_anything_is_paid_for() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_are_checked_before_anything_is_paid_for() {
     let fixture = Fixture::new().await;
-    let closed = ClosedPort::new();
+    let closed = ClosedPort::reserve();
     for (output, variable, expected) in [
         ("s3://missing", ("A", ""), "the bucket does not exist (status code 404, NoSuchBucket)"),
         ("s3://pictures", ("AWS_ALLOW_HTTP", "false"), "the request failed"),

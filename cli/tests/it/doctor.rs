@@ -81,7 +81,7 @@ fn a_refused_key_is_found() {
 #[test]
 fn a_service_that_is_not_there_is_found() {
     let place = Place::new();
-    let closed = ClosedPort::new();
+    let closed = ClosedPort::reserve();
     let report = doctor(&place, &closed.url(), 7);
     let (state, message, _) = check(&report, "address");
     assert_eq!(state, "problem");

@@ -132,7 +132,7 @@ fn of_the_key() {
 #[test]
 fn of_the_network() {
     let place = Place::new();
-    let closed = ClosedPort::new();
+    let closed = ClosedPort::reserve();
     let mut command = place.kiln(&["generate", "a fox"]);
     command.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", closed.url());
     assert_shown!("unreachable", shown(&Outcome::of(command.output().unwrap()).fails(7)));

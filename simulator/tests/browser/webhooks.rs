@@ -14,7 +14,7 @@ pub fn tests() -> Vec<Trial> {
 async fn a_webhook_is_shown_with_its_body_and_can_be_sent_again(stage: &Stage<'_>) {
     let (bench, browser) = (&stage.bench, &stage.browser);
     browser.click("nav a[href='#/webhooks']").await;
-    let refusing = ClosedPort::new();
+    let refusing = ClosedPort::reserve();
     let hook = format!("{}/<b>hook</b>", refusing.url());
     let body = json!({
         "prompt": "a fox", "width": 64, "height": 64,

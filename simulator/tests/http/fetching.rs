@@ -95,7 +95,7 @@ async fn a_fetched_image_is_like_one_in_the_request() {
 #[tokio::test]
 async fn an_image_that_cannot_be_fetched_is_a_violation() {
     let (images, bench) = (images().await, bench(FetchImages::Any).await);
-    let closed = ClosedPort::new();
+    let closed = ClosedPort::reserve();
     for (url, problem) in [
         (format!("{}/?hidden", closed.url()), "could not connect"),
         (format!("https://{}/?hidden", images.trim_start_matches("http://")), "TLS failed"),

@@ -17,7 +17,7 @@ fn client_of(port: &ClosedPort) -> Client {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_connection_is_retried_and_not_billed() {
-    let port = ClosedPort::new();
+    let port = ClosedPort::reserve();
     let client = client_of(&port);
     let started = Instant::now();
 
@@ -34,7 +34,7 @@ async fn a_refused_connection_is_retried_and_not_billed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_becomes_reachable_receives_one_submission() {
-    let port = ClosedPort::new();
+    let port = ClosedPort::reserve();
     let client = client_of(&port);
     let started = Instant::now();
     let submission = tokio::spawn(async move { client.submit(fox()).await });
@@ -51,7 +51,7 @@ async fn a_service_that_becomes_reachable_receives_one_submission() {
 
 #[tokio::test(start_paused = true)]
 async fn submissions_of_a_client_share_a_retry_budget() {
-    let port = ClosedPort::new();
+    let port = ClosedPort::reserve();
     let client = client_of(&port);
     let concurrent = (0..60).map(|_| client.submit(fox()));
     futures_util::future::join_all(concurrent).await.into_iter().for_each(|outcome| {
@@ -96,7 +96,7 @@ async fn refused_submissions_do_not_use_the_retries_of_downloads() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unreachable_polling_host_is_retried_until_the_deadline() {
-    let port = ClosedPort::new();
+    let port = ClosedPort::reserve();
     let client = client_of(&port);
     let task = client.task_in(Region::Global, "t1").unwrap();
 

@@ -12,7 +12,7 @@ use imagekiln_testbed::ClosedPort;
 #[tokio::test]
 async fn webhooks_are_listed_with_their_bodies_and_can_be_sent_again() {
     let bench = Bench::new().await;
-    let refusing = ClosedPort::new();
+    let refusing = ClosedPort::reserve();
     let task = bench
         .submit(
             "/v1/gen-2-pro",
