@@ -21,6 +21,16 @@ impl Stage<'_> {
         self.browser.run(script).await;
     }
 
+    /// Sends the example request of an operation in the documentation. The viewer shows the button
+    /// for a moment without the body, and then sends nothing.
+    pub async fn try_out(&self, operation: &str) {
+        self.browser.click(&format!("{operation} button.opblock-summary-control")).await;
+        self.browser
+            .wait(&format!("document.querySelector(\"{operation} textarea\")?.value"))
+            .await;
+        self.browser.click(&format!("{operation} button.execute")).await;
+    }
+
     /// Chooses a value of a control in the visible section.
     pub async fn choose(&self, name: &str, value: &str) {
         let script = format!(

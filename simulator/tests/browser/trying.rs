@@ -24,8 +24,7 @@ async fn try_it_out_calls_the_service(stage: &Stage<'_>) {
         ("gen_pro_1_1_ultra_finetuned", "finetuned", Region::Regional),
     ] {
         let block = format!("[id^='operations-{tag}-{operation}']");
-        browser.click(&format!("{block} button.opblock-summary-control")).await;
-        browser.click(&format!("{block} button.execute")).await;
+        stage.try_out(&block).await;
         let status = ".live-responses-table .response .response-col_status";
         let found = format!("document.querySelector(\"{block} {status}\")");
         browser.wait(&format!("{found}?.textContent.startsWith('200')")).await;
@@ -57,9 +56,7 @@ async fn the_documentation_reveals_no_key(stage: &Stage<'_>) {
     browser.click("nav a[href='#/docs']").await;
     browser.wait("document.querySelectorAll('.opblock').length > 20").await;
     assert!(!audit().await.contains("reveal"), "{}", audit().await);
-    let block = "[id^='operations-generation-gen_2_pro']";
-    browser.click(&format!("{block} button.opblock-summary-control")).await;
-    browser.click(&format!("{block} button.execute")).await;
+    stage.try_out("[id^='operations-generation-gen_2_pro']").await;
     browser.wait("document.querySelector('.live-responses-table')").await;
     assert!(audit().await.contains("reveal"), "trying a request is recorded");
 }
