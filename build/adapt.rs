@@ -7,7 +7,8 @@
 //! - Special fields become references to the hand-written types of the SDK.
 //! - Bodies are opaque bytes: requests are streamed, and the SDK reads responses itself, because it
 //!   must keep what it cannot parse. Failure responses are not declared for the same reason.
-//! - Polling is removed, because the client polls the returned URL instead of a path.
+//! - All submissions are one operation, because the table of operations has their paths. Polling is
+//!   removed, because the client polls the returned URL instead of a path.
 
 #![allow(clippy::indexing_slicing, reason = "the contract was checked: its schemas are objects")]
 
@@ -38,7 +39,6 @@ pub const REPLACED: [(&str, &str); 7] = [
 pub const PLACEHOLDER: &str = "placeholder_of_a_type_without_fields";
 
 pub fn adapt(document: &Value, contract: &Contract, types: &Types) -> Value {
-    let mut paths = Map::new();
     let mut schemas = Map::new();
     let originals = document
         .pointer("/components/schemas")
@@ -46,24 +46,9 @@ pub fn adapt(document: &Value, contract: &Contract, types: &Types) -> Value {
         .cloned()
         .unwrap_or_default();
 
-    let path_parameter = |name: &str| {
-        let schema = json!({ "type": "string" });
-        json!({ "name": name, "in": "path", "required": true, "schema": schema })
-    };
     for operation in &contract.operations {
         let Some(submission) = &operation.submission else { continue };
         schemas.insert(submission.type_name.clone(), request_schema(submission, &originals));
-        let parameters = submission.path_parameters.iter().map(|p| path_parameter(&p.name));
-        paths.insert(
-            operation.path.clone(),
-            json!({ "post": {
-                "operationId": operation.id,
-                "summary": operation.summary,
-                "parameters": parameters.collect::<Vec<_>>(),
-                "requestBody": { "required": true, "content": opaque() },
-                "responses": { "200": { "description": "Accepted.", "content": opaque() } },
-            }}),
-        );
     }
     for object in &types.objects {
         schemas
@@ -82,7 +67,11 @@ pub fn adapt(document: &Value, contract: &Contract, types: &Types) -> Value {
     json!({
         "openapi": document["openapi"],
         "info": document["info"],
-        "paths": paths,
+        "paths": { "/": { "post": {
+            "operationId": "submit",
+            "requestBody": { "required": true, "content": opaque() },
+            "responses": { "200": { "description": "Accepted.", "content": opaque() } },
+        }}},
         "components": { "schemas": schemas },
     })
 }

@@ -5,7 +5,7 @@ use std::panic;
 use openapiv3::OpenAPI;
 use progenitor_impl::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TypeImpl};
 use quote::quote;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Options, adapt::REPLACED, contract::Contract, fault::Fault, patch, place::joined, types::Types,
@@ -75,22 +75,15 @@ fn settings(types: &Types, options: &Options) -> GenerationSettings {
 /// Locates the failure by removing parts of the document until generation succeeds. progenitor does
 /// not report a location.
 fn locate(adapted: &Value, types: &Types, options: &Options, message: String) -> Fault {
-    for (group, substitute) in
-        [("/components/schemas", json!({ "type": "string" })), ("/paths", json!({}))]
-    {
-        let names: Vec<String> = adapted
-            .pointer(group)
-            .and_then(Value::as_object)
-            .map(|parts| parts.keys().cloned().collect())
-            .unwrap_or_default();
-        for name in names {
-            let mut without = adapted.clone();
-            if let Some(part) = without.pointer_mut(group).and_then(|parts| parts.get_mut(&name)) {
-                *part = substitute.clone();
-            }
-            if run(&without, types, options).is_ok() {
-                return Fault::new(joined(group, &name), message);
-            }
+    const SCHEMAS: &str = "/components/schemas";
+    let schemas = adapted.pointer(SCHEMAS).and_then(Value::as_object);
+    for name in schemas.into_iter().flat_map(Map::keys) {
+        let mut without = adapted.clone();
+        if let Some(schema) = without.pointer_mut(&joined(SCHEMAS, name)) {
+            *schema = json!({ "type": "string" });
+        }
+        if run(&without, types, options).is_ok() {
+            return Fault::new(joined(SCHEMAS, name), message);
         }
     }
     Fault::new("", message)

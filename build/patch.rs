@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use proc_macro2::TokenStream;
-use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 
 use super::{Options, adapt::PLACEHOLDER, contract::Contract, emit, fault::Fault, types::Types};
@@ -66,6 +65,33 @@ fn is_error_module(item: &syn::Item) -> bool {
     matches!(item, syn::Item::Mod(module) if module.ident == "error")
 }
 
+/// The variable with the map of headers.
+const HEADERS: &str = "header_map";
+
+fn is_headers(expression: &syn::Expr) -> bool {
+    matches!(expression, syn::Expr::Path(variable) if variable.path.is_ident(HEADERS))
+}
+
+/// Finds a name in code.
+struct Mentions {
+    name: &'static str,
+    found: bool,
+}
+
+impl Mentions {
+    fn of(name: &'static str, visit: impl FnOnce(&mut Self)) -> bool {
+        let mut mentions = Self { name, found: false };
+        visit(&mut mentions);
+        mentions.found
+    }
+}
+
+impl VisitMut for Mentions {
+    fn visit_ident_mut(&mut self, ident: &mut syn::Ident) {
+        self.found |= ident == self.name;
+    }
+}
+
 impl VisitMut for Patch {
     fn visit_item_mod_mut(&mut self, module: &mut syn::ItemMod) {
         visit_mut::visit_item_mod_mut(self, module);
@@ -74,7 +100,8 @@ impl VisitMut for Patch {
         {
             // progenitor generates an error type for its own enums. Requests have none of those.
             let uses_error = |item: &syn::Item| {
-                !is_error_module(item) && quote!(#item).to_string().contains("ConversionError")
+                let visit = |mentions: &mut Mentions| mentions.visit_item_mut(&mut item.clone());
+                !is_error_module(item) && Mentions::of("ConversionError", visit)
             };
             if !items.iter().any(uses_error) {
                 items.retain(|item| !is_error_module(item));
@@ -106,24 +133,40 @@ impl VisitMut for Patch {
     /// Excludes secrets from stored requests; the client settings provide them.
     fn visit_field_mut(&mut self, field: &mut syn::Field) {
         visit_mut::visit_field_mut(self, field);
-        let ty = &field.ty;
-        if quote!(#ty).to_string().contains("WebhookSecret") {
+        if Mentions::of("WebhookSecret", |mentions| mentions.visit_type_mut(&mut field.ty)) {
             field.attrs.retain(|attribute| !attribute.path().is_ident("serde"));
             field.attrs.push(syn::parse_quote!(#[serde(default, skip_serializing)]));
         }
     }
 
-    /// Removes the `api-version` header that progenitor adds to every request.
+    /// Removes the map of headers, for which progenitor has the header `api-version`.
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
-        block.stmts.retain(|statement| !quote!(#statement).to_string().contains("\"api-version\""));
+        block.stmts.retain(|statement| match statement {
+            syn::Stmt::Local(local) => {
+                !matches!(&local.pat, syn::Pat::Ident(name) if name.ident == HEADERS)
+            }
+            syn::Stmt::Expr(syn::Expr::MethodCall(call), _) => !is_headers(&call.receiver),
+            _ => true,
+        });
         visit_mut::visit_block_mut(self, block);
+    }
+
+    /// Removes the call that adds that map to the request.
+    fn visit_expr_mut(&mut self, expression: &mut syn::Expr) {
+        visit_mut::visit_expr_mut(self, expression);
+        if let syn::Expr::MethodCall(call) = expression
+            && call.args.first().is_some_and(is_headers)
+        {
+            *expression = (*call.receiver).clone();
+        }
     }
 
     /// Gives unknown fields a type whose `Debug` implementation omits their values.
     fn visit_type_mut(&mut self, ty: &mut syn::Type) {
-        const MAP: &str =
-            ":: serde_json :: Map < :: std :: string :: String , :: serde_json :: Value >";
-        if quote!(#ty).to_string() == MAP {
+        let is_map = |path: &syn::Path| {
+            path.segments.iter().map(|segment| &segment.ident).eq(["serde_json", "Map"])
+        };
+        if matches!(ty, syn::Type::Path(named) if is_map(&named.path)) {
             *ty = syn::parse_quote!(crate::Extra);
         }
         visit_mut::visit_type_mut(self, ty);

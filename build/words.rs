@@ -69,6 +69,6 @@ fn of_kind(field: &Field) -> Vec<String> {
 pub fn documentation(field: &Field) -> String {
     match describe(field).as_str() {
         "" => field.description.clone(),
-        limits => format!("{}\n\nIn the contract: {limits}.", field.description),
+        limits => format!("{} In the contract: {limits}.", field.description),
     }
 }

@@ -1,12 +1,16 @@
-//! The client, which holds everything that the requests of a program share.
+//! The client: everything that a program asks of the service begins here.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use url::Url;
 
 use crate::{
-    Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region, Task, TaskRef,
-    picture::Deliveries, task::Tasks, telemetry::metrics, transport::service::Service,
+    ClientBuilder, Error, ErrorKind, Operation, Region, Submit, Task, TaskRef, Unfinished,
+    find_operation,
+    journal::{Origin, Record, Step},
+    task::Shared,
+    telemetry::metrics,
+    transport::service::result_url,
 };
 
 /// A client of the service.
@@ -24,40 +28,107 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<Shared>);
 
-struct Inner {
-    service: Arc<Service>,
-    tasks: Tasks,
-    deliveries: Deliveries,
+impl ClientBuilder {
+    /// Builds a client with these settings.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Settings`](crate::ErrorKind::Settings): a setting is missing or invalid. The error
+    /// names it.
+    pub fn build(self) -> Result<Client, Error> {
+        metrics::describe();
+        Ok(Client(Arc::new(self.shared()?)))
+    }
 }
 
 impl Client {
-    pub(crate) fn new(service: Service, tasks: Tasks, deliveries: Deliveries) -> Self {
-        metrics::describe();
-        Self(Arc::new(Inner { service: Arc::new(service), tasks, deliveries }))
+    /// Returns a builder with the default settings. Does not read the environment.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
     }
 
-    /// Returns how to reach the service.
-    pub(crate) fn service(&self) -> &Arc<Service> {
-        &self.0.service
+    /// Creates a client with the settings from the environment; see [`ClientBuilder::from_env`].
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Settings`](ErrorKind::Settings): a variable is missing or invalid. The error names
+    /// it.
+    pub fn from_env() -> Result<Self, Error> {
+        ClientBuilder::from_env()?.build()
     }
 
-    /// Returns the shared state of submissions and waits.
-    pub(crate) fn tasks(&self) -> &Tasks {
-        &self.0.tasks
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
     }
 
-    /// Returns how pictures are fetched.
-    pub(crate) fn deliveries(&self) -> &Deliveries {
-        &self.0.deliveries
+    /// Submits a request and returns its task once the service has accepted it.
+    ///
+    /// This is the only method that sends the POST, apart from [`try_submit`](Self::try_submit) and
+    /// [`submit_for`](Self::submit_for).
+    ///
+    /// Dropping the future does not cancel the submission, which may already be billed. The
+    /// submission completes in its own task, and [`drain`](Self::drain) returns the accepted task.
+    /// If the service did not process the submission, the client does not retry it for a dropped
+    /// future. The same applies after
+    /// [`ClientBuilder::submit_deadline`](crate::ClientBuilder::submit_deadline).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::billing`] returns whether the submission was billed.
+    ///
+    /// - [`Validation`](ErrorKind::Validation), [`Auth`](ErrorKind::Auth),
+    ///   [`Payment`](ErrorKind::Payment), [`RateLimited`](ErrorKind::RateLimited),
+    ///   [`File`](ErrorKind::File), [`Settings`](ErrorKind::Settings): usually nothing was billed.
+    /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
+    ///   [`Reply`](ErrorKind::Reply): depends on when and how the submission failed.
+    pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
+        self.0.submit(request.into_request(), true, Origin::default()).await
+    }
+
+    /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
+    /// [`max_active_tasks`](crate::ClientBuilder::max_active_tasks) tasks are active.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and
+    /// nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
+    pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
+        self.0.submit(request.into_request(), false, Origin::default()).await
+    }
+
+    /// Submits a request like [`submit`](Self::submit), and says what for: a text, which becomes
+    /// the label, or an [`Origin`].
+    ///
+    /// The origin is written to the [journal](crate::journal) and never sent. After a crash,
+    /// [`resume`](Self::resume) returns it. Without a journal it has no effect.
+    ///
+    /// ```
+    /// # use imagekiln::{Client, Error, journal::Origin, types::Gen2Pro};
+    /// # async fn submit(client: Client) -> Result<(), Error> {
+    /// let request = Gen2Pro::new("a red fox in the snow").seed(7);
+    /// let task = client.submit_for(request, Origin::new("fox-7").target("fox-7.png")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`submit`](Self::submit).
+    pub async fn submit_for(
+        &self,
+        request: impl Submit,
+        origin: impl Into<Origin>,
+    ) -> Result<Task, Error> {
+        self.0.submit(request.into_request(), true, origin.into()).await
     }
 
     /// Resumes a task, for example one that another process submitted.
     ///
     /// This sends nothing; the first request is the first poll.
     pub fn task(&self, reference: TaskRef) -> Task {
-        Task::resumed(self.clone(), reference)
+        Task::resumed(Arc::clone(&self.0), reference)
     }
 
     /// Resumes a task from its operation and its id.
@@ -82,7 +153,7 @@ impl Client {
         operation: &'static Operation,
         id: impl Into<String>,
     ) -> Result<Task, Error> {
-        let base = self.base_of(operation)?;
+        let base = self.0.service.base_of(operation)?;
         let operation_name = Some(operation.name.to_owned());
         Ok(self.task_at(base, operation.region(), id.into(), operation_name))
     }
@@ -93,11 +164,7 @@ impl Client {
     ///
     /// Kind [`Settings`](crate::ErrorKind::Settings): the regional base URL is not set.
     pub fn task_in(&self, region: Region, id: impl Into<String>) -> Result<Task, Error> {
-        let base = self
-            .service()
-            .base(region)
-            .ok_or_else(|| no_regional_base("the regional base URL is not set"))?;
-        Ok(self.task_at(base, region, id.into(), None))
+        Ok(self.task_at(self.0.service.base(region)?, region, id.into(), None))
     }
 
     fn task_at(&self, base: &Url, region: Region, id: String, operation: Option<String>) -> Task {
@@ -105,36 +172,117 @@ impl Client {
         self.task(TaskRef::new(id, polling_url, operation).in_region(region))
     }
 
-    /// Returns the base URL that serves an operation.
-    pub(crate) fn base_of(&self, operation: &'static Operation) -> Result<&Url, Error> {
-        self.service().base(operation.region()).ok_or_else(|| {
-            let message = format!("{operation} needs the regional base URL, which is not set");
-            no_regional_base(message).with_operation(operation.name)
-        })
+    /// Returns the submissions in the [journal](crate::journal) that are not finished, oldest
+    /// first.
+    ///
+    /// Call it when the program starts. The result excludes submissions that this client is
+    /// currently sending, and those of other processes that have opened the same journal. It is
+    /// empty if the client has no journal.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the journal could not be read.
+    pub async fn resume(&self) -> Result<Vec<Unfinished>, Error> {
+        self.0.resume().await
     }
-}
 
-fn no_regional_base(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Settings, message)
-        .with_setting(REGIONAL_BASE_URL_VARIABLE)
-        .with_advice("set it")
-        .with_function("ClientBuilder::regional_base_url")
-}
+    /// Returns the task of a record; `None` if the service is not known to have accepted it.
+    ///
+    /// This sends nothing. [`resume`](Self::resume) returns the tasks of the open records.
+    pub fn task_of_record(&self, record: &Record) -> Option<Task> {
+        self.0.task_of(record)
+    }
 
-/// Builds the polling URL of a task whose submission response had none (operation `get_result` of
-/// the contract).
-pub(crate) fn result_url(base: &Url, id: &str) -> Address {
-    let mut url = base.clone();
-    url.set_path(&format!("{}/v1/get_result", base.path().trim_end_matches('/')));
-    url.query_pairs_mut().clear().append_pair("id", id);
-    url.into()
+    /// Continues a submission with unknown billing as the task that a person has found, for example
+    /// in the usage that the service reports.
+    ///
+    /// The client polls the task first, and the journal records it only if the service knows it.
+    ///
+    /// # Errors
+    ///
+    /// - [`TaskNotFound`](ErrorKind::TaskNotFound): the service does not know the task. Nothing was
+    ///   changed.
+    /// - [`Settings`](ErrorKind::Settings): the operation is unknown, or the regional base URL is
+    ///   missing.
+    /// - [`Journal`](ErrorKind::Journal): the task belongs to another submission, or the journal
+    ///   could not be read or written.
+    /// - The errors of [`Task::poll`].
+    pub async fn adopt(&self, record: &Record, task_id: impl Into<String>) -> Result<Task, Error> {
+        let operation = find_operation(record.intent().operation()).ok_or_else(|| {
+            let message =
+                format!("the contract has no operation `{}`", record.intent().operation());
+            Error::new(ErrorKind::Settings, message)
+        })?;
+        let task = self.task_by_id(operation, task_id)?.reference().clone();
+        self.0.adopt(record, task).await
+    }
+
+    /// Closes the record of a task in the journal.
+    ///
+    /// Call it when the program needs nothing more from the task: after fetching its picture with
+    /// [`bytes`](crate::Picture::bytes), or to abandon the task. Saving a picture closes the record
+    /// of its task, and so does a poll that returns a failure.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the journal could not be written. The record is still
+    /// open.
+    pub async fn settle(&self, task: &TaskRef) -> Result<(), Error> {
+        let Some(submission) = task.submission() else { return Ok(()) };
+        self.0.advance(submission, &Step::Settled).await.map_err(|error| error.with_task(task))
+    }
+
+    /// Closes the record of a submission that needs nothing more, for example because a person
+    /// found out that it was not billed.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the journal could not be written. The record is still
+    /// open.
+    pub async fn dismiss(&self, record: &Record) -> Result<(), Error> {
+        self.0.advance(record.intent().id(), &Step::Settled).await
+    }
+
+    /// Makes every submission of this client and its clones fail instead of being retried, for
+    /// example when a program was asked to stop.
+    ///
+    /// A submission that waits before its next attempt fails with the error of its last attempt,
+    /// and nothing was billed. Those that the service may be processing continue;
+    /// [`drain`](Self::drain) waits for them. Polls and downloads are still retried.
+    pub fn stop_retrying_submissions(&self) {
+        self.0.submissions.stop_retries();
+    }
+
+    /// Waits until no submission is in flight, and returns the tasks that were accepted after their
+    /// [`submit`](Self::submit) future was dropped.
+    ///
+    /// A future is dropped by a timeout, by `select!`, or when the client of a web server
+    /// disconnects. The returned tasks are billed. Call this method before the runtime shuts down,
+    /// because the shutdown cancels submissions in flight.
+    ///
+    /// Each task is returned once. The client keeps the last 10,000.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Deadline`](ErrorKind::Deadline): submissions are still in flight, so their billing is
+    /// unknown. The next call returns the tasks.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # async fn shut_down(client: imagekiln::Client) -> Result<(), imagekiln::Error> {
+    /// for task in client.drain(Duration::from_secs(30)).await? {
+    ///     println!("{} was accepted, but nothing waits for it", task.id());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
+        self.0.submissions.drain(deadline).await
+    }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("base_url", &Address::from(self.service().base_url.clone()))
-            .field("key", &self.service().key)
-            .finish_non_exhaustive()
+        self.0.fmt(f)
     }
 }

@@ -67,7 +67,7 @@ impl Reply {
 
 /// Reads the response to a poll of `task`.
 pub async fn poll(client: &Client, task: &TaskRef, reply: Reply) -> Result<Update, Error> {
-    task::fuzzing::poll(client, task, reply.read().await)
+    task::fuzzing::poll(client.shared(), task, reply.read().await)
 }
 
 /// Reads the response to a submission. `None` is an accepted submission without a task.
@@ -76,7 +76,7 @@ pub async fn submission(
     request: &Request,
     reply: Reply,
 ) -> Result<Option<(TaskRef, Option<Answer>)>, Error> {
-    task::fuzzing::submission(client, request, &reply.read().await)
+    task::fuzzing::submission(client.shared(), request, &reply.read().await)
 }
 
 /// Downloads a picture. Returns its format and its bytes.
@@ -90,7 +90,8 @@ pub async fn download(
     let mut response = hyper::Response::new(reqwest::Body::from(chunks.concat()));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    picture::fuzzing::download(client, task, address, response.into()).await
+    picture::fuzzing::download(Arc::clone(client.shared()) as _, task, address, response.into())
+        .await
 }
 
 /// The name of the file of a task's picture, without an extension.

@@ -97,7 +97,7 @@ pub(crate) use self::transport::hooks;
 
 pub use self::client::Client;
 pub use self::contract::{
-    Field, FieldKind, ImageEncodings, IntoJson, Limits, Operation, PathParameter, Request, Submit,
+    Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, Request, Submit,
     find_operation, operations,
 };
 pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
@@ -110,11 +110,12 @@ pub use self::generated::types::OutputFormat;
 pub use self::picture::{Picture, PictureStream, SaveOptions, Saved};
 pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
-    Preview, REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
+    Preview, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
 pub use self::task::{Answer, Task, Unfinished, Update, Updates, WaitOptions};
 pub use self::transport::retry::RetryPolicy;
 pub use self::values::{
     Address, AspectRatio, AspectRatioError, DELIVERY_VALIDITY, Extra, FileKind, ImageInput,
-    ImageSource, ImageUrlError, Location, Region, TaskRef, TaskStatus, Violation, WebhookSecret,
+    ImageSource, ImageUrlError, IntoJson, Location, REGIONAL_BASE_URL_VARIABLE, Region, TaskRef,
+    TaskStatus, Violation, WebhookSecret,
 };

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::quote;
 
 /// Generates the reader of a type that progenitor generated. `objects` are the names of the types
 /// that have readers.
@@ -13,21 +13,17 @@ pub fn reader(item: &syn::ItemStruct, objects: &HashSet<String>) -> TokenStream 
     let members = item.fields.iter().filter_map(|field| {
         let member = field.ident.as_ref()?;
         let key = renamed(field).unwrap_or_else(|| member.to_string());
-        let ty = field.ty.to_token_stream().to_string().replace(' ', "");
-        let optional = ty.strip_prefix("::std::option::Option<");
-        let inner = optional.map_or(ty.as_str(), |rest| rest.trim_end_matches('>'));
-        let taken = match objects.contains(inner) {
+        let outer = last_segment(&field.ty)?;
+        let inner = argument(outer).and_then(last_segment).unwrap_or(outer);
+        let taken = match objects.contains(&inner.ident.to_string()) && outer.ident != "Vec" {
             true => quote!(fields.take_object(#key)),
             false => quote!(fields.take(#key)),
         };
-        Some(if ty == "crate::Extra" {
-            quote!(#member: fields.rest())
-        } else if optional.is_some() {
-            quote!(#member: #taken)
-        } else if ty.starts_with("::std::vec::Vec<") {
-            quote!(#member: #taken.unwrap_or_default())
-        } else {
-            quote!(#member: #taken?)
+        Some(match outer.ident.to_string().as_str() {
+            "Extra" => quote!(#member: fields.rest()),
+            "Option" => quote!(#member: #taken),
+            "Vec" => quote!(#member: #taken.unwrap_or_default()),
+            _ => quote!(#member: #taken?),
         })
     });
     quote! {
@@ -41,6 +37,24 @@ pub fn reader(item: &syn::ItemStruct, objects: &HashSet<String>) -> TokenStream 
                 Some(Self { #(#members),* })
             }
         }
+    }
+}
+
+fn last_segment(ty: &syn::Type) -> Option<&syn::PathSegment> {
+    match ty {
+        syn::Type::Path(named) => named.path.segments.last(),
+        _ => None,
+    }
+}
+
+/// Returns the type in `Option<T>` or `Vec<T>`.
+fn argument(segment: &syn::PathSegment) -> Option<&syn::Type> {
+    match &segment.arguments {
+        syn::PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
+            syn::GenericArgument::Type(ty) => Some(ty),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

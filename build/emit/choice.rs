@@ -91,7 +91,5 @@ fn traits(name: &syn::Ident) -> TokenStream {
                 Ok(<String as serde::Deserialize>::deserialize(deserializer)?.into())
             }
         }
-
-        impl crate::contract::JsonValue for #name {}
     }
 }

@@ -11,7 +11,6 @@ mod object;
 mod references;
 mod request;
 mod responses;
-mod send;
 mod setter;
 mod table;
 
@@ -28,7 +27,6 @@ use super::{
 /// Generates the items at the end of the file.
 pub fn items(contract: &Contract, types: &Types) -> Result<Vec<syn::Item>, Fault> {
     let table = table::table(contract);
-    let send = send::send(contract);
     let requests = contract.operations.iter().enumerate().filter_map(|(index, operation)| {
         let submission = operation.submission.as_ref()?;
         let request = request::methods(operation, submission);
@@ -40,7 +38,6 @@ pub fn items(contract: &Contract, types: &Types) -> Result<Vec<syn::Item>, Fault
     parse(quote! {
         #table
         #responses
-        #send
         #(#requests)*
         #(#objects)*
     })

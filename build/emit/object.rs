@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 
 use super::{
     super::kind::Object,
-    ident,
+    convert, ident,
     setter::{argument, setter},
 };
 
@@ -27,7 +27,7 @@ pub fn methods(object: &Object) -> TokenStream {
             }
         }
     });
-    let conversions = conversions(object);
+    let images = convert::images(&object.type_name, &object.fields);
     quote! {
         impl types::#type_name {
             #[doc = #documentation]
@@ -47,41 +47,6 @@ pub fn methods(object: &Object) -> TokenStream {
 
         #default
 
-        #conversions
-    }
-}
-
-fn conversions(object: &Object) -> TokenStream {
-    let type_name = format_ident!("{}", object.type_name);
-    let into = object.fields.iter().map(|field| {
-        let (name, member) = (&field.name, ident(field));
-        match field.required {
-            true => quote!(members.put(#name, self.#member);),
-            false => quote!(members.put_option(#name, self.#member);),
-        }
-    });
-    let from = object.fields.iter().map(|field| {
-        let (name, member) = (&field.name, ident(field));
-        match field.required {
-            true => quote!(#member: members.take(#name)?),
-            false => quote!(#member: members.take(#name)),
-        }
-    });
-    quote! {
-        impl crate::contract::IntoFieldValue for types::#type_name {
-            fn into_field_value(self) -> Result<crate::contract::FieldValue, String> {
-                let mut members = crate::contract::Members::default();
-                #(#into)*
-                members.finish(self.extra)
-            }
-        }
-
-        impl crate::contract::FromFieldValue for types::#type_name {
-            fn from_field_value(value: &crate::contract::FieldValue) -> Option<Self> {
-                let mut members = crate::contract::Members::of(value)?;
-                // In this order, because `rest` takes what is left.
-                Some(Self { #(#from,)* extra: members.rest()? })
-            }
-        }
+        #images
     }
 }

@@ -38,35 +38,20 @@ pub fn methods(operation: &Operation, submission: &Submission) -> TokenStream {
 /// The methods that are the same for every type.
 fn common_methods() -> TokenStream {
     quote! {
-        /// Validates the request against all limits of the contract, and reports all
-        /// violations. Submitting a request does this, too.
-        ///
-        /// This method may block, because it reads the headers of image files.
-        ///
-        /// # Errors
-        ///
-        /// Kind [`Validation`](crate::ErrorKind::Validation), with the violations.
+        /// Validates the request like [`Request::validate`](crate::Request::validate), with its
+        /// errors.
         pub fn validate(&self) -> Result<(), crate::Error> {
             crate::Submit::into_request(self.clone()).validate()
         }
 
-        /// Serializes the request to JSON that [`from_json`](Self::from_json) can read; see
-        /// [`Request::to_json`](crate::Request::to_json).
-        ///
-        /// # Errors
-        ///
-        /// The same errors as [`Request::to_json`](crate::Request::to_json).
+        /// Serializes the request like [`Request::to_json`](crate::Request::to_json), with its
+        /// errors.
         pub fn to_json(&self) -> Result<String, crate::Error> {
             crate::Submit::into_request(self.clone()).to_json()
         }
 
-        /// Reads a request from the JSON that [`to_json`](Self::to_json) writes; see
-        /// [`Request::from_json`](crate::Request::from_json).
-        ///
-        /// # Errors
-        ///
-        /// The same errors as [`Request::from_json`](crate::Request::from_json). Also fails if
-        /// the request is for another operation.
+        /// Reads a request like [`Request::from_json`](crate::Request::from_json), with its
+        /// errors. Also fails if the request is for another operation.
         pub fn from_json(text: &str) -> Result<Self, crate::Error> {
             crate::Request::from_json(text)?.try_into()
         }

@@ -1,7 +1,9 @@
 //! Generates the table of operations.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use std::collections::HashMap;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use serde_json::Value;
 
 use super::{
@@ -16,129 +18,177 @@ use super::{
 };
 
 pub fn table(contract: &Contract) -> TokenStream {
-    let operations = contract.operations.iter().map(operation);
+    let mut shared = Shared::default();
+    let operations: Vec<_> =
+        contract.operations.iter().map(|operation| shared.operation(operation)).collect();
+    let definitions = shared.definitions;
     quote! {
+        #(#definitions)*
+
         /// Every operation of the contract, in the order of the document.
         pub static OPERATIONS: &[crate::Operation] = &[#(#operations),*];
     }
 }
 
-fn operation(operation: &Operation) -> TokenStream {
-    let Operation { id, path, name, summary, description, .. } = operation;
-    let Operation { deprecated, regional, not_accepted, not_shown, .. } = operation;
-    let max_reference_images = option(operation.max_reference_images);
-    let submission = operation.submission.as_ref();
-    let submits = submission.is_some();
-    let all_fields_shown = submission.is_none_or(|submission| !submission.is_open);
-    let parameters = submission.iter().flat_map(|s| &s.path_parameters).map(|p| {
-        let PathParameter { name, description, example, .. } = p;
-        let prefix = option(p.prefix.as_ref());
-        quote! {
-            crate::PathParameter {
-                name: #name,
-                description: #description,
-                prefix: #prefix,
-                example: #example,
-            }
-        }
-    });
-    let fields = submission.iter().flat_map(|s| &s.fields).map(field_of);
-    let example = submission.map(|submission| Value::Object(submission.example.clone()));
-    let example = option(example.map(|example| example.to_string()));
-    quote! {
-        crate::Operation {
-            id: #id,
-            name: #name,
-            path: #path,
-            summary: #summary,
-            description: #description,
-            submits: #submits,
-            deprecated: #deprecated,
-            regional: #regional,
-            max_reference_images: #max_reference_images,
-            not_accepted: &[#(#not_accepted),*],
-            path_parameters: &[#(#parameters),*],
-            fields: &[#(#fields),*],
-            all_fields_shown: #all_fields_shown,
-            not_shown: &[#(#not_shown),*],
-            example_json: #example,
-        }
-    }
+/// The fields of all operations. Most operations have the same ones.
+#[derive(Default)]
+struct Shared {
+    definitions: Vec<TokenStream>,
+    /// The constant of each definition.
+    known: HashMap<String, Ident>,
 }
 
-fn field_of(field: &Field) -> TokenStream {
-    let Field { name, description, required, nullable, .. } = field;
-    let (kind, limits) = (kind(&field.kind), bounds(&field.limits));
-    let default = option(field.default.as_ref().map(ToString::to_string));
-    let limits_text = words::describe(field);
-    quote! {
-        crate::Field {
-            name: #name,
-            description: #description,
-            required: #required,
-            nullable: #nullable,
-            kind: #kind,
-            default: #default,
-            limits: #limits,
-            limits_text: #limits_text,
-        }
-    }
-}
-
-fn bounds(limits: &Limits) -> TokenStream {
-    let (minimum, maximum) = (option(limits.minimum), option(limits.maximum));
-    let (min_length, max_length) = (option(limits.min_length), option(limits.max_length));
-    let (min_items, max_items) = (option(limits.min_items), option(limits.max_items));
-    let multiple_of = option(limits.multiple_of);
-    quote! {
-        crate::Limits {
-            minimum: #minimum,
-            maximum: #maximum,
-            multiple_of: #multiple_of,
-            min_length: #min_length,
-            max_length: #max_length,
-            min_items: #min_items,
-            max_items: #max_items,
-        }
-    }
-}
-
-fn kind(kind: &Kind) -> TokenStream {
-    match kind {
-        Kind::Text => quote!(crate::FieldKind::Text),
-        Kind::Integer => quote!(crate::FieldKind::Integer),
-        Kind::Number => quote!(crate::FieldKind::Number),
-        Kind::Boolean => quote!(crate::FieldKind::Boolean),
-        Kind::Choice { values, .. } => quote!(crate::FieldKind::Choice { values: &[#(#values),*] }),
-        Kind::Image { encodings, mask_of, same_size, max_megapixels } => {
-            let encodings = match encodings {
-                Encodings::Base64 => quote!(crate::ImageEncodings::Base64),
-                Encodings::Base64OrUrl => quote!(crate::ImageEncodings::Base64OrUrl),
-                Encodings::NotShown => quote!(crate::ImageEncodings::NotShown),
-            };
-            let (mask_of, max_megapixels) = (option(mask_of.as_ref()), option(*max_megapixels));
+impl Shared {
+    fn operation(&mut self, operation: &Operation) -> TokenStream {
+        let Operation { id, path, name, summary, description, .. } = operation;
+        let Operation { deprecated, regional, not_accepted, not_shown, .. } = operation;
+        let max_reference_images = option(operation.max_reference_images);
+        let submission = operation.submission.as_ref();
+        let submits = submission.is_some();
+        let all_fields_shown = submission.is_none_or(|submission| !submission.is_open);
+        let parameters = submission.iter().flat_map(|s| &s.path_parameters).map(|p| {
+            let PathParameter { name, description, example, .. } = p;
+            let prefix = option(p.prefix.as_ref());
             quote! {
-                crate::FieldKind::Image {
-                    encodings: #encodings,
-                    mask_of: #mask_of,
-                    same_size: #same_size,
-                    max_megapixels: #max_megapixels
+                crate::PathParameter {
+                    name: #name,
+                    description: #description,
+                    prefix: #prefix,
+                    example: #example,
                 }
             }
+        });
+        let fields = submission
+            .iter()
+            .flat_map(|s| &s.fields)
+            .map(|field| self.field(field))
+            .collect::<Vec<_>>();
+        let example = submission.map(|submission| Value::Object(submission.example.clone()));
+        let example = option(example.map(|example| example.to_string()));
+        quote! {
+            crate::Operation {
+                id: #id,
+                name: #name,
+                path: #path,
+                summary: #summary,
+                description: #description,
+                submits: #submits,
+                deprecated: #deprecated,
+                regional: #regional,
+                max_reference_images: #max_reference_images,
+                not_accepted: &[#(#not_accepted),*],
+                path_parameters: &[#(#parameters),*],
+                fields: &[#(#fields),*],
+                all_fields_shown: #all_fields_shown,
+                not_shown: &[#(#not_shown),*],
+                example_json: #example,
+            }
         }
-        Kind::AspectRatio { narrowest: (a, b), widest: (c, d) } => {
-            quote!(crate::FieldKind::AspectRatio { narrowest: (#a, #b), widest: (#c, #d) })
-        }
-        Kind::Address => quote!(crate::FieldKind::Address),
-        Kind::Secret => quote!(crate::FieldKind::Secret),
-        Kind::List(item) => {
-            let item = field_of(item);
-            quote!(crate::FieldKind::List { items: &#item })
-        }
-        Kind::Object(object) => {
-            let fields = object.fields.iter().map(field_of);
-            quote!(crate::FieldKind::Object { fields: &[#(#fields),*] })
-        }
-        Kind::Json => quote!(crate::FieldKind::Json),
     }
+
+    /// Returns the constant of a field. Equal fields share one.
+    fn field(&mut self, field: &Field) -> Ident {
+        let definition = self.definition(field);
+        let text = definition.to_string();
+        if let Some(known) = self.known.get(&text) {
+            return known.clone();
+        }
+        let name = self.unused(if field.name.is_empty() { "ITEM" } else { &field.name });
+        self.definitions.push(quote!(const #name: crate::Field = #definition;));
+        self.known.insert(text, name.clone());
+        name
+    }
+
+    /// Returns a name for a constant: `PROMPT`, then `PROMPT_2` and so on.
+    fn unused(&self, name: &str) -> Ident {
+        let name = name.to_uppercase();
+        let numbered = (2..).map(|number| format_ident!("{name}_{number}"));
+        let mut names = std::iter::once(format_ident!("{name}")).chain(numbered);
+        let is_unused = |name: &Ident| !self.known.values().any(|known| known == name);
+        names.find(is_unused).unwrap_or_else(|| format_ident!("{name}"))
+    }
+
+    fn definition(&mut self, field: &Field) -> TokenStream {
+        let Field { name, description, required, nullable, .. } = field;
+        let (kind, limits) = (self.kind(&field.kind), bounds(&field.limits));
+        let default = option(field.default.as_ref().map(ToString::to_string));
+        let limits_text = words::describe(field);
+        quote! {
+            crate::Field {
+                name: #name,
+                description: #description,
+                required: #required,
+                nullable: #nullable,
+                kind: #kind,
+                default: #default,
+                limits: #limits,
+                limits_text: #limits_text,
+            }
+        }
+    }
+
+    fn kind(&mut self, kind: &Kind) -> TokenStream {
+        match kind {
+            Kind::Text => quote!(crate::FieldKind::Text),
+            Kind::Integer => quote!(crate::FieldKind::Integer),
+            Kind::Number => quote!(crate::FieldKind::Number),
+            Kind::Boolean => quote!(crate::FieldKind::Boolean),
+            Kind::Choice { values, .. } => {
+                quote!(crate::FieldKind::Choice { values: &[#(#values),*] })
+            }
+            Kind::Image { encodings, mask_of, same_size, max_megapixels } => {
+                let encodings = match encodings {
+                    Encodings::Base64 => quote!(crate::ImageEncodings::Base64),
+                    Encodings::Base64OrUrl => quote!(crate::ImageEncodings::Base64OrUrl),
+                    Encodings::NotShown => quote!(crate::ImageEncodings::NotShown),
+                };
+                let (mask_of, max_megapixels) = (option(mask_of.as_ref()), option(*max_megapixels));
+                quote! {
+                    crate::FieldKind::Image {
+                        encodings: #encodings,
+                        mask_of: #mask_of,
+                        same_size: #same_size,
+                        max_megapixels: #max_megapixels
+                    }
+                }
+            }
+            Kind::AspectRatio { narrowest: (a, b), widest: (c, d) } => {
+                quote!(crate::FieldKind::AspectRatio { narrowest: (#a, #b), widest: (#c, #d) })
+            }
+            Kind::Address => quote!(crate::FieldKind::Address),
+            Kind::Secret => quote!(crate::FieldKind::Secret),
+            Kind::List(item) => {
+                let item = self.field(item);
+                quote!(crate::FieldKind::List { items: &#item })
+            }
+            Kind::Object(object) => {
+                let fields =
+                    object.fields.iter().map(|field| self.field(field)).collect::<Vec<_>>();
+                quote!(crate::FieldKind::Object { fields: &[#(#fields),*] })
+            }
+            Kind::Json => quote!(crate::FieldKind::Json),
+        }
+    }
+}
+
+/// Generates the limits that are set.
+fn bounds(limits: &Limits) -> TokenStream {
+    fn set(name: &str, limit: Option<impl ToTokens>) -> Option<TokenStream> {
+        let (name, limit) = (format_ident!("{name}"), limit?);
+        Some(quote!(#name: Some(#limit)))
+    }
+    let set = [
+        set("minimum", limits.minimum),
+        set("maximum", limits.maximum),
+        set("multiple_of", limits.multiple_of),
+        set("min_length", limits.min_length),
+        set("max_length", limits.max_length),
+        set("min_items", limits.min_items),
+        set("max_items", limits.max_items),
+    ];
+    let set: Vec<_> = set.into_iter().flatten().collect();
+    if set.is_empty() {
+        return quote!(crate::Limits::NONE);
+    }
+    quote!(crate::Limits { #(#set,)* ..crate::Limits::NONE })
 }

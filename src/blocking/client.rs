@@ -1,11 +1,11 @@
 //! The blocking client.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::time::Duration;
 
 #[cfg(feature = "webhook")]
 use super::Update;
 use super::{
-    Task,
+    Blocking, Task,
     background::{Background, refuse_in_async_code},
 };
 #[cfg(feature = "webhook")]
@@ -19,12 +19,7 @@ use crate::{
 ///
 /// `Client` is cheap to clone. Clones share a thread, connections, limits and retry budgets, and
 /// may be used from several threads at once.
-#[derive(Clone)]
-pub struct Client {
-    // Dropped before the thread may end.
-    inner: crate::Client,
-    background: Arc<Background>,
-}
+pub type Client = Blocking<crate::Client>;
 
 /// A submission in the journal that is not finished, as [`crate::Unfinished`].
 #[derive(Debug)]
@@ -57,7 +52,7 @@ impl ClientBuilder {
         refuse_in_async_code()?;
         let inner = self.build()?;
         let background = Background::start(&inner)?;
-        Ok(Client { inner, background })
+        Ok(Blocking { inner, background })
     }
 }
 
@@ -124,17 +119,12 @@ impl Client {
         &self,
         submission: impl Future<Output = Result<crate::Task, Error>> + Send + 'static,
     ) -> Result<Task, Error> {
-        Ok(self.of(self.background.run(submission)?))
-    }
-
-    /// Makes a task of the async client blocking.
-    fn of(&self, task: crate::Task) -> Task {
-        Task::new(task, Arc::clone(&self.background))
+        Ok(self.with(self.background.run(submission)?))
     }
 
     /// Resumes a task, as [`crate::Client::task`]. Sends nothing.
     pub fn task(&self, reference: TaskRef) -> Task {
-        self.of(self.inner.task(reference))
+        self.with(self.inner.task(reference))
     }
 
     /// Resumes a task from its operation and its id, as [`crate::Client::task_by_id`]. Sends
@@ -148,7 +138,7 @@ impl Client {
         operation: &'static Operation,
         id: impl Into<String>,
     ) -> Result<Task, Error> {
-        Ok(self.of(self.inner.task_by_id(operation, id)?))
+        Ok(self.with(self.inner.task_by_id(operation, id)?))
     }
 
     /// Resumes a task from the region that accepted it and its id, as [`crate::Client::task_in`].
@@ -158,7 +148,7 @@ impl Client {
     ///
     /// The same errors as [`crate::Client::task_in`].
     pub fn task_in(&self, region: Region, id: impl Into<String>) -> Result<Task, Error> {
-        Ok(self.of(self.inner.task_in(region, id)?))
+        Ok(self.with(self.inner.task_in(region, id)?))
     }
 
     /// Returns the submissions in the journal that are not finished, oldest first, as
@@ -172,7 +162,7 @@ impl Client {
         let client = self.inner.clone();
         let unfinished = self.background.run(async move { client.resume().await })?;
         let unfinished = unfinished.into_iter().map(|entry| match entry {
-            crate::Unfinished::Task(task, record) => Unfinished::Task(self.of(task), record),
+            crate::Unfinished::Task(task, record) => Unfinished::Task(self.with(task), record),
             crate::Unfinished::Unknown(record) => Unfinished::Unknown(record),
         });
         Ok(unfinished.collect())
@@ -180,7 +170,7 @@ impl Client {
 
     /// Returns the task of a record, as [`crate::Client::task_of_record`]. Sends nothing.
     pub fn task_of_record(&self, record: &Record) -> Option<Task> {
-        Some(self.of(self.inner.task_of_record(record)?))
+        Some(self.with(self.inner.task_of_record(record)?))
     }
 
     /// Continues a submission with unknown billing as the task that a person has found, as
@@ -217,13 +207,6 @@ impl Client {
         self.background.run(async move { client.dismiss(&record).await })
     }
 
-    /// Makes every submission of this client and its clones fail instead of being retried, as
-    /// [`crate::Client::stop_retrying_submissions`]. May be called from any thread, for example
-    /// from a signal handler's.
-    pub fn stop_retrying_submissions(&self) {
-        self.inner.stop_retrying_submissions();
-    }
-
     /// Waits until no submission is in flight, and returns the tasks that were accepted after their
     /// call had ended, as [`crate::Client::drain`].
     ///
@@ -248,7 +231,7 @@ impl Client {
     pub fn confirm(&self, event: &Event, task: &TaskRef) -> Result<Update, Error> {
         let (client, event, task) = (self.inner.clone(), event.clone(), task.clone());
         let update = self.background.run(async move { client.confirm(&event, &task).await })?;
-        Ok(Update::new(update, &self.background))
+        Ok(self.with(update))
     }
 
     /// Returns the reference of the task that an event is about, if this client submitted it, as
@@ -271,12 +254,6 @@ impl Client {
     pub fn confirm_in(&self, event: &Event, region: Region) -> Result<Update, Error> {
         let (client, event) = (self.inner.clone(), event.clone());
         let update = self.background.run(async move { client.confirm_in(&event, region).await })?;
-        Ok(Update::new(update, &self.background))
-    }
-}
-
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
+        Ok(self.with(update))
     }
 }

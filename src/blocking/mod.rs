@@ -1,8 +1,8 @@
 //! A client for programs without an async runtime (feature `blocking`).
 //!
-//! The types and methods have the names of the async ones, and keep the same promises. They do not
-//! return futures, and the streams are iterators. [`ClientBuilder::build_blocking`] builds a client
-//! from the same settings.
+//! The types are those of the async client in a [`Blocking`]. Methods have the names of the async
+//! ones and keep the same promises. They do not return futures, and the streams are iterators.
+//! [`ClientBuilder::build_blocking`] builds a client from the same settings.
 //!
 //! ```
 //! use imagekiln::{blocking::Client, types::Gen2Pro};
@@ -42,6 +42,67 @@ mod client;
 mod picture;
 mod task;
 
+use std::{fmt, future::poll_fn, ops::Deref, pin::Pin, sync::Arc};
+
+use futures_core::Stream;
+
+use self::background::Background;
 pub use self::client::{Client, Unfinished};
 pub use self::picture::{Picture, PictureStream};
 pub use self::task::{Task, Update, Updates};
+use crate::Error;
+
+/// A value of the async client whose methods block.
+///
+/// It dereferences to the async value, whose other methods neither wait nor send anything.
+#[derive(Clone)]
+#[must_use = "a task and its picture are billed: wait for it, fetch it, or keep its reference"]
+pub struct Blocking<T> {
+    // Dropped before the thread may end.
+    inner: T,
+    background: Arc<Background>,
+}
+
+impl<T> Blocking<T> {
+    /// Makes another value of the same client blocking.
+    fn with<O>(&self, inner: O) -> Blocking<O> {
+        Blocking { inner, background: Arc::clone(&self.background) }
+    }
+}
+
+impl<T> Deref for Blocking<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Blocking<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<S> Blocking<Option<S>> {
+    /// Returns the next item of a stream, which is `None` after its end.
+    fn next_item<T>(&mut self) -> Option<Result<T, Error>>
+    where
+        S: Stream<Item = Result<T, Error>> + Send + Unpin + 'static,
+        T: Send + 'static,
+    {
+        let mut stream = self.inner.take()?;
+        let next = self.background.run(async move {
+            let item = poll_fn(|cx| Pin::new(&mut stream).poll_next(cx)).await.transpose()?;
+            Ok((stream, item))
+        });
+        match next {
+            Ok((stream, item)) => {
+                let item = item?;
+                self.inner = Some(stream);
+                Some(Ok(item))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

@@ -1,46 +1,16 @@
 //! Pictures of finished tasks.
 
-use std::{fmt, future::poll_fn, path::Path, pin::Pin, sync::Arc, time::SystemTime};
+use std::{fmt, path::Path};
 
 use bytes::Bytes;
-use futures_core::Stream;
 
-use super::background::Background;
-use crate::{Address, Error, FileKind, SaveOptions, Saved, TaskRef};
+use super::Blocking;
+use crate::{Error, FileKind, SaveOptions, Saved};
 
 /// The picture of a task with status `Ready`, as [`crate::Picture`].
-#[derive(Clone)]
-#[must_use = "the picture is billed: fetch it before its delivery URL expires"]
-pub struct Picture {
-    inner: crate::Picture,
-    background: Arc<Background>,
-}
+pub type Picture = Blocking<crate::Picture>;
 
 impl Picture {
-    pub(super) fn new(inner: crate::Picture, background: Arc<Background>) -> Self {
-        Self { inner, background }
-    }
-
-    /// Returns the task that generated the picture.
-    pub fn task(&self) -> &TaskRef {
-        self.inner.task()
-    }
-
-    /// Returns the signed delivery URL.
-    pub fn address(&self) -> &Address {
-        self.inner.address()
-    }
-
-    /// Returns when the task was first seen as `Ready`, as [`crate::Picture::ready_since`].
-    pub fn ready_since(&self) -> SystemTime {
-        self.inner.ready_since()
-    }
-
-    /// Returns when the picture expires, as [`crate::Picture::expires_at`].
-    pub fn expires_at(&self) -> SystemTime {
-        self.inner.expires_at()
-    }
-
     /// Downloads the picture into memory.
     ///
     /// # Errors
@@ -102,8 +72,7 @@ impl Picture {
     pub fn stream(&self) -> Result<PictureStream, Error> {
         let picture = self.inner.clone();
         let stream = self.run(async move { picture.stream().await })?;
-        let (kind, background) = (stream.kind(), Arc::clone(&self.background));
-        Ok(PictureStream { inner: Some(stream), kind, background })
+        Ok(PictureStream { kind: stream.kind(), stream: self.with(Some(stream)) })
     }
 
     /// Runs `work` on the thread of the client. Its errors name the task.
@@ -115,22 +84,14 @@ impl Picture {
     }
 }
 
-impl fmt::Debug for Picture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
 /// The bytes of a picture as an iterator, returned by [`Picture::stream`].
 ///
 /// If the download failed or the picture is incomplete, the last item is an error, and the previous
 /// items are not a picture.
 #[must_use = "an iterator does nothing unless it is advanced"]
 pub struct PictureStream {
-    /// `None` at the end.
-    inner: Option<crate::PictureStream>,
+    stream: Blocking<Option<crate::PictureStream>>,
     kind: Option<FileKind>,
-    background: Arc<Background>,
 }
 
 impl PictureStream {
@@ -144,19 +105,7 @@ impl Iterator for PictureStream {
     type Item = Result<Bytes, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut stream = self.inner.take()?;
-        let next = self.background.run(async move {
-            let chunk = poll_fn(|cx| Pin::new(&mut stream).poll_next(cx)).await.transpose()?;
-            Ok((stream, chunk))
-        });
-        match next {
-            Ok((stream, chunk)) => {
-                let chunk = chunk?;
-                self.inner = Some(stream);
-                Some(Ok(chunk))
-            }
-            Err(error) => Some(Err(error)),
-        }
+        self.stream.next_item()
     }
 }
 

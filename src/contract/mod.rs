@@ -2,9 +2,7 @@
 
 mod answer;
 mod example;
-mod field_value;
-mod json;
-mod members;
+mod images;
 mod operation;
 mod outline;
 mod request;
@@ -16,12 +14,7 @@ mod validate;
 mod webhook;
 
 pub(crate) use self::answer::{AnswerFields, ReadAnswer, read_answer};
-pub(crate) use self::field_value::{FieldValue, JsonValue};
-#[allow(unused_imports, reason = "for generated objects, if the contract defines any")]
-pub(crate) use self::field_value::{FromFieldValue, IntoFieldValue};
-pub use self::json::IntoJson;
-#[allow(unused_imports, reason = "for generated objects, if the contract defines any")]
-pub(crate) use self::members::Members;
+pub(crate) use self::images::{Images, Place, Visit, WithImages, value_at};
 pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
 };

@@ -168,6 +168,19 @@ pub struct Limits {
     pub max_items: Option<u64>,
 }
 
+impl Limits {
+    /// No limit.
+    pub(crate) const NONE: Self = Self {
+        minimum: None,
+        maximum: None,
+        multiple_of: None,
+        min_length: None,
+        max_length: None,
+        min_items: None,
+        max_items: None,
+    };
+}
+
 impl Operation {
     /// Returns the region that serves the operation.
     pub fn region(&self) -> Region {

@@ -3,15 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    field_value::FieldValue,
+    images::value_at,
     operation::FieldKind,
     request::Request,
     validate::{head, size},
 };
 use crate::{
     Address, FileKind, ImageInput, ImageSource,
-    transport::redaction::{is_secret, is_url},
-    values::{REDACTED, file_kind::HEAD, image_file},
+    values::{REDACTED, file_kind::HEAD, image_file, is_secret, web_url::is_url},
 };
 
 impl Request {
@@ -38,27 +37,18 @@ impl Request {
     /// assert_eq!(outline["webhook_secret"], "[redacted]");
     /// ```
     pub fn outline(&self) -> Map<String, Value> {
-        let mut body = Map::new();
-        for (name, value) in &self.fields {
-            if !body.contains_key(name) {
-                let field = self.operation.field(name);
-                let secret = field.is_some_and(|field| field.kind == FieldKind::Secret);
-                body.insert(name.clone(), if secret { REDACTED.into() } else { of(name, value) });
+        let shown = self.body.iter().map(|(name, value)| {
+            let field = self.operation.field(name);
+            let secret = field.is_some_and(|field| field.kind == FieldKind::Secret);
+            (name.clone(), if secret { REDACTED.into() } else { of_json(name, value) })
+        });
+        let mut shown = shown.collect();
+        for (steps, image) in self.images.iter() {
+            if let Some(value) = value_at(&mut shown, steps) {
+                *value = of_image(image);
             }
         }
-        body
-    }
-}
-
-fn of(name: &str, value: &FieldValue) -> Value {
-    match value {
-        FieldValue::Json(value) => of_json(name, value),
-        FieldValue::Image(image) => of_image(image),
-        FieldValue::List(values) => values.iter().map(|value| of(name, value)).collect(),
-        FieldValue::Object(members) => {
-            let members = members.iter().map(|(name, value)| (name.clone(), of(name, value)));
-            Value::Object(members.collect())
-        }
+        shown
     }
 }
 

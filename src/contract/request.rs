@@ -1,16 +1,15 @@
 //! A request in the form that is validated and sent. Generated types convert to it, and programs
 //! can build it at run time.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeSet, convert::Infallible, fmt};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    field_value::{FieldValue, IntoFieldValue},
-    json::IntoJson,
+    images::{Images, Place},
     operation::{FieldKind, Operation},
 };
-use crate::{Extra, ImageInput, ImageSource, Violation};
+use crate::{ImageInput, ImageSource, IntoJson, Violation};
 
 /// The amount of text to validate and serialize within an async task; about a millisecond of work.
 const LIGHT: usize = 1024 * 1024;
@@ -44,16 +43,25 @@ pub trait Submit {
 pub struct Request {
     pub(crate) operation: &'static Operation,
     pub(crate) path_parameters: Vec<(String, String)>,
-    /// In the order in which they were set. A name that occurs twice is a violation.
-    pub(crate) fields: Vec<(String, FieldValue)>,
-    /// Violations found while the request was built.
-    pub(crate) faults: Vec<Violation>,
+    pub(crate) body: Map<String, Value>,
+    pub(crate) images: Images,
+    /// The fields that were set more than once.
+    pub(super) set_twice: BTreeSet<String>,
+    /// Other violations found while the request was built.
+    pub(super) faults: Vec<Violation>,
 }
 
 impl Request {
     /// Creates an empty request to `operation`.
     pub fn new(operation: &'static Operation) -> Self {
-        Self { operation, path_parameters: Vec::new(), fields: Vec::new(), faults: Vec::new() }
+        Self {
+            operation,
+            path_parameters: Vec::new(),
+            body: Map::new(),
+            images: Images::default(),
+            set_twice: BTreeSet::new(),
+            faults: Vec::new(),
+        }
     }
 
     /// Returns the operation of the request.
@@ -73,7 +81,7 @@ impl Request {
     /// Sets an image field. Fields that the contract does not define are sent, too, and may contain
     /// a video or a ZIP archive instead of an image.
     pub fn image(mut self, name: impl Into<String>, image: impl Into<ImageInput>) -> Self {
-        self.fields.push((name.into(), FieldValue::Image(image.into())));
+        self.insert(name.into(), |images, place| images.put(place, image.into()));
         self
     }
 
@@ -83,8 +91,10 @@ impl Request {
         name: impl Into<String>,
         images: impl IntoIterator<Item = impl Into<ImageInput>>,
     ) -> Self {
-        let images = images.into_iter().map(|image| FieldValue::Image(image.into()));
-        self.fields.push((name.into(), FieldValue::list(images.collect())));
+        self.insert(name.into(), |all, place| {
+            let images = images.into_iter().enumerate();
+            images.map(|(index, image)| all.put(&place.index(index), image.into())).collect()
+        });
         self
     }
 
@@ -97,7 +107,7 @@ impl Request {
 
     /// Returns whether the request sets this field, even if its value is `null`.
     pub fn has_field(&self, name: &str) -> bool {
-        self.fields.iter().any(|(set, _)| set == name)
+        self.body.contains_key(name)
     }
 
     /// Returns the text of a field. `None` if the field is not set, or not to text.
@@ -109,52 +119,61 @@ impl Request {
     /// assert_eq!(request.text("seed"), None);
     /// ```
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(set, _)| set == name).and_then(|(_, value)| match value {
-            FieldValue::Json(Value::String(text)) => Some(text.as_str()),
-            _ => None,
-        })
+        let is_image = self.images.at(&Place::Body.name(name)).is_some();
+        self.body.get(name).filter(|_| !is_image)?.as_str()
     }
 
     /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)
     /// does not block.
     pub fn reads_files(&self) -> bool {
-        let mut found = false;
-        self.each_part(&mut |part| {
-            found |= matches!(part, FieldValue::Image(image) if image.is_path());
-        });
-        found
+        self.images.iter().any(|(_, image)| image.is_path())
     }
 
     /// Whether validating and serializing the request takes too long for an async task: it reads
     /// files, or contains more than 1 MiB of text.
     pub(crate) fn is_heavy(&self) -> bool {
-        let mut text: usize = self.fields.iter().map(|(name, _)| name.len()).sum();
-        self.each_part(&mut |part| {
-            text += match part {
-                FieldValue::Json(Value::String(text)) => text.len(),
-                FieldValue::Image(image) => match image.source() {
-                    ImageSource::Base64(text) => text.len(),
-                    _ => 0,
-                },
-                _ => 0,
-            };
+        let fields = self.body.iter().map(|(name, value)| name.len() + text(value));
+        let images = self.images.iter().map(|(_, image)| match image.source() {
+            ImageSource::Base64(text) => text.len(),
+            _ => 0,
         });
-        self.reads_files() || text > LIGHT
+        self.reads_files() || fields.chain(images).sum::<usize>() > LIGHT
     }
 
-    fn each_part<'a>(&'a self, visit: &mut impl FnMut(&'a FieldValue)) {
-        self.fields.iter().for_each(|(_, value)| value.each_part(visit));
-    }
-
-    fn set(&mut self, name: String, value: Result<Value, String>) {
+    /// Sets a field. Text where the contract has an image is one.
+    pub(super) fn set(&mut self, name: String, value: Result<Value, String>) {
         let kind = self.operation.field(&name).map_or(&FieldKind::Json, |field| &field.kind);
-        let value = match value {
-            Ok(value) => FieldValue::of(kind, value),
-            Err(fault) => {
-                return self.faults.push(Violation::of_field(&name, "value_error", fault));
-            }
-        };
-        self.fields.push((name, value));
+        match value {
+            Ok(value) => self.insert(name, |images, place| {
+                let Ok(value) = images.set_aside(kind, value, place, &|value| match value {
+                    Value::String(text) => Ok::<_, Infallible>(Ok(ImageInput::from_text(text))),
+                    value => Ok(Err(value)),
+                });
+                value
+            }),
+            Err(fault) => self.faults.push(Violation::of_field(&name, "value_error", fault)),
+        }
+    }
+
+    /// Sets a field to what `value` returns. Keeps the first value of a field that is set twice.
+    pub(super) fn insert(
+        &mut self,
+        name: String,
+        value: impl FnOnce(&mut Images, &Place) -> Value,
+    ) {
+        if self.has_field(&name) {
+            self.set_twice.insert(name);
+            return;
+        }
+        let value = value(&mut self.images, &Place::Body.name(&name));
+        self.body.insert(name, value);
+    }
+
+    /// Returns the violations found while the request was built.
+    pub(super) fn faults(&self) -> Vec<Violation> {
+        let twice = |name| Violation::of_field(name, "set_twice", "is set twice; set it once");
+        let twice = self.set_twice.iter().map(|name| twice(name));
+        self.faults.iter().cloned().chain(twice).collect()
     }
 
     pub(crate) fn path_parameter(&mut self, name: &str, value: String) {
@@ -164,40 +183,47 @@ impl Request {
     pub(crate) fn path_value(&self, name: &str) -> &str {
         self.path_parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
-
-    /// Sets a field of a generated type.
-    pub(crate) fn put(&mut self, name: &str, value: impl IntoFieldValue) {
-        match value.into_field_value() {
-            Ok(value) => self.fields.push((name.to_owned(), value)),
-            Err(fault) => self.faults.push(Violation::of_field(name, "value_error", fault)),
-        }
-    }
-
-    pub(crate) fn put_option(&mut self, name: &str, value: Option<impl IntoFieldValue>) {
-        if let Some(value) = value {
-            self.put(name, value);
-        }
-    }
-
-    pub(crate) fn put_extra(&mut self, extra: Extra) {
-        let (fields, faults) = extra.into_parts();
-        fields.into_iter().for_each(|(name, value)| self.set(name, Ok(value)));
-        faults.into_iter().for_each(|(name, fault)| self.set(name, Err(fault)));
-    }
 }
 
 impl PartialEq for Request {
     fn eq(&self, other: &Self) -> bool {
-        fn by_name<T>(values: &[(String, T)]) -> BTreeMap<&str, Vec<&T>> {
-            let mut map: BTreeMap<&str, Vec<&T>> = BTreeMap::new();
-            values.iter().for_each(|(name, value)| map.entry(name).or_default().push(value));
-            map
-        }
+        let sorted = |request: &Self| {
+            let mut parameters = request.path_parameters.clone();
+            parameters.sort();
+            parameters
+        };
         self.operation.id == other.operation.id
-            && by_name(&self.path_parameters) == by_name(&other.path_parameters)
-            && by_name(&self.fields) == by_name(&other.fields)
+            && sorted(self) == sorted(other)
+            && self.images == other.images
+            && self.set_twice == other.set_twice
             && self.faults == other.faults
+            && self.body.len() == other.body.len()
+            && self.body.iter().all(|(name, value)| {
+                other.body.get(name).is_some_and(|other| is_equal(value, other))
+            })
     }
+}
+
+/// Compares numbers by value: `2` equals `2.0`.
+fn is_equal(one: &Value, two: &Value) -> bool {
+    match (one, two) {
+        (Value::Number(one), Value::Number(two)) => {
+            one == two || (one.is_f64() != two.is_f64() && one.as_f64() == two.as_f64())
+        }
+        (Value::Array(one), Value::Array(two)) => {
+            one.len() == two.len() && one.iter().zip(two).all(|(one, two)| is_equal(one, two))
+        }
+        (Value::Object(one), Value::Object(two)) => {
+            let is_same = |(name, value)| two.get(name).is_some_and(|other| is_equal(value, other));
+            one.len() == two.len() && one.iter().all(is_same)
+        }
+        _ => one == two,
+    }
+}
+
+/// The length of a text in bytes.
+fn text(value: &Value) -> usize {
+    value.as_str().map_or(0, str::len)
 }
 
 impl Submit for Request {
@@ -211,7 +237,7 @@ impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("operation", &self.operation.name)
-            .field("fields", &self.fields.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("fields", &self.body.keys().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    field_value::FieldValue,
+    images::{Place, value_at},
     operation::{Field, FieldKind, Operation, find_operation, operations},
     request::Request,
     similar::hint,
@@ -101,19 +101,27 @@ impl Request {
             extra_images: BTreeMap::new(),
             unknown: BTreeMap::new(),
         };
-        for (name, value) in &self.fields {
-            let field = self.operation.field(name);
-            let place = match value {
-                FieldValue::Json(_) if is_secret(name, field) => continue,
-                FieldValue::Json(_) if is_image(field) || field.is_none() => &mut stored.extra,
-                FieldValue::Image(_) if !is_image(field) => &mut stored.extra_images,
-                _ => &mut stored.fields,
-            };
-            let value = write(value).map_err(|error| {
-                let violation = Violation::of_field(name, "value_error", error.to_string());
+        let mut body = self.body.clone();
+        for (steps, image) in self.images.iter() {
+            let written = serde_json::to_value(image).map_err(|error| {
+                let violation = Violation::of_value(steps, "value_error", error.to_string());
                 invalid(self.operation.name, vec![violation])
             })?;
-            place.insert(name.clone(), value);
+            if let Some(value) = value_at(&mut body, steps) {
+                *value = written;
+            }
+        }
+        for (name, value) in body {
+            let field = self.operation.field(&name);
+            let is_image = self.images.at(&Place::Body.name(&name)).is_some();
+            let has_images = self.images.of_field(&name).next().is_some();
+            let place = match field {
+                _ if !has_images && is_secret(&name, field) => continue,
+                _ if is_image && !takes_image(field) => &mut stored.extra_images,
+                Some(_) if has_images || !takes_image(field) => &mut stored.fields,
+                _ => &mut stored.extra,
+            };
+            place.insert(name, value);
         }
         Ok(stored)
     }
@@ -166,28 +174,47 @@ impl Stored {
             request.path_parameter(&name, value);
         }
         for (name, value) in self.fields {
-            let value = match operation.field(&name) {
-                None => {
-                    let names = operation.fields.iter().map(|field| field.name);
-                    violations.push(unknown(&name, &format!("a field of {operation}"), names));
-                    continue;
-                }
-                Some(field) => read(&field.kind, value),
+            let Some(field) = operation.field(&name) else {
+                let names = operation.fields.iter().map(|field| field.name);
+                violations.push(unknown(&name, &format!("a field of {operation}"), names));
+                continue;
             };
-            match value {
-                Ok(value) => request.fields.push((name, value)),
-                Err(problem) => violations.push(Violation::of_field(&name, "value_error", problem)),
-            }
+            // An image that is a field itself cannot be null here; it is stored in `extra`.
+            let value = match (&field.kind, value) {
+                (FieldKind::Image { .. }, value) => read_image(&mut request, &name, value),
+                (kind, value) => {
+                    let place = Place::Body.name(&name);
+                    request.images.set_aside(kind, value, &place, &|value| match value {
+                        Value::Null => Ok(Err(Value::Null)),
+                        value => ImageInput::from_stored(value).map(Ok),
+                    })
+                }
+            };
+            add(&mut request, &mut violations, name, value);
         }
-        let extra = self.extra.into_iter().map(|(name, value)| (name, FieldValue::Json(value)));
-        request.fields.extend(extra);
+        request.body.extend(self.extra);
         for (name, value) in self.extra_images {
-            match ImageInput::from_stored(value) {
-                Ok(image) => request.fields.push((name, FieldValue::Image(image))),
-                Err(problem) => violations.push(Violation::of_field(&name, "value_error", problem)),
-            }
+            let value = read_image(&mut request, &name, value);
+            add(&mut request, &mut violations, name, value);
         }
         if violations.is_empty() { Ok(request) } else { Err(violations) }
+    }
+}
+
+fn read_image(request: &mut Request, name: &str, value: Value) -> Result<Value, String> {
+    let image = ImageInput::from_stored(value)?;
+    Ok(request.images.put(&Place::Body.name(name), image))
+}
+
+fn add(
+    request: &mut Request,
+    violations: &mut Vec<Violation>,
+    name: String,
+    value: Result<Value, String>,
+) {
+    match value {
+        Ok(value) => drop(request.body.insert(name, value)),
+        Err(problem) => violations.push(Violation::of_field(&name, "value_error", problem)),
     }
 }
 
@@ -195,44 +222,8 @@ fn is_secret(name: &str, field: Option<&Field>) -> bool {
     name == SECRET || field.is_some_and(|field| field.kind == FieldKind::Secret)
 }
 
-fn is_image(field: Option<&Field>) -> bool {
+fn takes_image(field: Option<&Field>) -> bool {
     field.is_some_and(|field| matches!(field.kind, FieldKind::Image { .. }))
-}
-
-/// Reads the value of a field that the contract defines.
-fn read(kind: &FieldKind, value: Value) -> Result<FieldValue, String> {
-    // An image that is a field itself cannot be null here; it is stored in `extra`.
-    let inner = |kind: &FieldKind, value: Value| match value {
-        Value::Null => Ok(FieldValue::Json(Value::Null)),
-        value => read(kind, value),
-    };
-    match (kind, value) {
-        (FieldKind::Image { .. }, value) => ImageInput::from_stored(value).map(FieldValue::Image),
-        (FieldKind::List { items }, Value::Array(values)) => {
-            let values = values.into_iter().map(|value| inner(&items.kind, value));
-            values.collect::<Result<_, _>>().map(FieldValue::list)
-        }
-        (FieldKind::Object { fields }, Value::Object(members)) => {
-            let members = members.into_iter().map(|(name, value)| {
-                let field = fields.iter().find(|field| field.name == name);
-                let value = inner(field.map_or(&FieldKind::Json, |field| &field.kind), value)?;
-                Ok((name, value))
-            });
-            members.collect::<Result<_, _>>().map(FieldValue::object)
-        }
-        (_, value) => Ok(FieldValue::Json(value)),
-    }
-}
-
-fn write(value: &FieldValue) -> Result<Value, serde_json::Error> {
-    match value {
-        FieldValue::Json(value) => Ok(value.clone()),
-        FieldValue::Image(image) => serde_json::to_value(image),
-        FieldValue::List(values) => values.iter().map(write).collect(),
-        FieldValue::Object(members) => {
-            members.iter().map(|(name, value)| Ok((name.clone(), write(value)?))).collect()
-        }
-    }
 }
 
 fn unwritable(error: serde_json::Error) -> Error {

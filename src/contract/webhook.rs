@@ -1,8 +1,6 @@
 //! The webhook settings that a client adds to requests.
 
-use serde_json::Value;
-
-use super::{field_value::FieldValue, request::Request};
+use super::request::Request;
 use crate::{Address, WebhookSecret};
 
 pub(super) const URL: &str = "webhook_url";
@@ -23,13 +21,13 @@ impl WebhookDefaults {
             !request.has_field(name) && request.operation().field(name).is_some()
         };
         if let Some(url) = self.url.as_ref().filter(|_| is_wanted(request, URL)) {
-            request.put(URL, url.clone());
+            request.body.insert(URL.to_owned(), url.reveal().into());
         }
         if let Some(secret) = self.secret.as_ref()
             && request.asks_for_webhook()
             && is_wanted(request, SECRET)
         {
-            request.put(SECRET, secret.clone());
+            request.body.insert(SECRET.to_owned(), secret.reveal().into());
         }
     }
 }
@@ -37,9 +35,7 @@ impl WebhookDefaults {
 impl Request {
     /// Whether the request asks for a webhook. An explicit `null` does not.
     pub(crate) fn asks_for_webhook(&self) -> bool {
-        self.fields
-            .iter()
-            .any(|(name, value)| name == URL && !matches!(value, FieldValue::Json(Value::Null)))
+        self.body.get(URL).is_some_and(|value| !value.is_null())
     }
 }
 
@@ -56,6 +52,6 @@ mod tests {
         };
         let mut request = Request::new(find_operation("get_result").unwrap());
         defaults.fill(&mut request);
-        assert!(request.fields.is_empty());
+        assert!(request.body.is_empty());
     }
 }

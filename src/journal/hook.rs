@@ -12,7 +12,8 @@ use std::{
 
 use tokio::time;
 
-use super::{JournalError, JournalFuture};
+use super::{Journal, JournalError, JournalFuture, Step};
+use crate::TaskRef;
 
 /// Longer than a ledger waits for its database.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -33,6 +34,15 @@ pub(crate) async fn call<'a, T>(
     match time::timeout(LIMIT, calling).await {
         Ok(outcome) => outcome,
         Err(_) => Err(format!("the journal did not respond within {} s", LIMIT.as_secs()).into()),
+    }
+}
+
+/// Records what happened to a task. A failure of the journal is only logged: the record stays open,
+/// and whoever resumes it finds out the same again.
+pub(crate) async fn note(journal: Option<&dyn Journal>, task: &TaskRef, step: &Step) {
+    let (Some(journal), Some(submission)) = (journal, task.submission()) else { return };
+    if let Err(error) = call(|| journal.advance(submission, step)).await {
+        tracing::warn!(task_id = task.id(), %error, "could not write to the journal");
     }
 }
 

@@ -1,12 +1,13 @@
 //! The attempts to download a picture.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::{self, Instant};
 
 use super::{Picture, download::Download};
 use crate::{
-    Error, ErrorKind, WaitOptions,
+    Error, ErrorKind,
+    journal::{self, Step},
     transport::{
         middleware::{Purpose, Retry},
         retry,
@@ -48,12 +49,12 @@ pub(super) struct Attempts {
 
 impl Attempts {
     pub(super) fn of(picture: &Picture) -> Self {
-        let client = &picture.client;
+        let downloads = picture.downloads();
         Self {
             picture: picture.clone(),
             made: 0,
-            most: MAX_ATTEMPTS.min(client.service().retry.attempts),
-            until: Instant::now() + client.deliveries().settings.deadline,
+            most: MAX_ATTEMPTS.min(downloads.service.retry.attempts),
+            until: Instant::now() + downloads.settings.deadline,
         }
     }
 
@@ -72,16 +73,15 @@ impl Attempts {
         self.made += 1;
         let is_last = self.made >= self.most || self.left().is_zero();
         if let Failure::Refused(_) = &failure {
-            let Picture { client, task, polled_at, .. } = &self.picture;
-            client.note_refused(task, *polled_at).await;
+            let Picture { task, polled_at, .. } = &self.picture;
+            let step = Step::Refused { given_at: *polled_at };
+            journal::note(self.picture.downloads().journal.as_deref(), task, &step).await;
         }
         let (error, is_refusal) = match failure {
             // Not limited by the retries that all downloads share: those protect a host that is
             // overloaded, and giving up after a refusal may look like the loss of a paid picture.
             Failure::Refused(error) if !is_last => (error, true),
-            Failure::Transient(error)
-                if !is_last && self.picture.client.deliveries().retries.take() =>
-            {
+            Failure::Transient(error) if !is_last && self.picture.downloads().retries.take() => {
                 (error, false)
             }
             failure => return Err(failure.into_error()),
@@ -94,7 +94,7 @@ impl Attempts {
     }
 
     async fn pause(&self, error: &Error) {
-        let (task, service) = (&self.picture.task, self.picture.client.service());
+        let (task, service) = (&self.picture.task, &self.picture.downloads().service);
         tracing::debug!(
             task_id = task.id(),
             attempts = self.made,
@@ -123,10 +123,9 @@ impl Picture {
     /// Polls the task for its current delivery URL. Some services sign one for each poll. If the
     /// poll fails, that says nothing about the picture, so the URL stays as it is.
     async fn at_current_url(&self, left: Duration) -> Picture {
-        let task = self.client.task(self.task.clone()).ready_since(self.ready_since);
-        let waiting = task.wait_with(WaitOptions::default().deadline(left.min(FRESH_URL_LIMIT)));
-        // Boxed because it is large and rarely needed.
-        Box::pin(waiting).await.unwrap_or_else(|_| self.clone())
+        let (source, limit) = (Arc::clone(&self.source), left.min(FRESH_URL_LIMIT));
+        let waiting = source.again(self.task.clone(), self.ready_since, limit);
+        waiting.await.unwrap_or_else(|_| self.clone())
     }
 
     pub(super) fn failed(&self, what: impl Into<String>) -> Error {

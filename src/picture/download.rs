@@ -39,10 +39,10 @@ impl Picture {
         let url = self.address.parse().map_err(|error| {
             Failure::Permanent(self.failed("could not parse the delivery URL").with_source(error))
         })?;
-        let service = self.client.service();
+        let service = &self.downloads().service;
         let pace = Pace::new(service.silence, until);
         // Sent without the key: the signature in the URL grants access.
-        let rules = &self.client.deliveries().rules;
+        let rules = &self.downloads().rules;
         let fetching = delivery::get(service, rules, &self.task, url, attempts, pace.deadline());
         let delivery = fetching.await.map_err(|error| self.not_fetched(error))?;
         self.accept(delivery, pace).await
@@ -82,7 +82,7 @@ impl Picture {
                 Failure::Transient(self.failed("too many redirects from the delivery URL"))
             }
             DeliveryError::Silent => {
-                let silence = self.client.service().silence.as_secs();
+                let silence = self.downloads().service.silence.as_secs();
                 Failure::Transient(self.failed(format!("no response within {silence} s")))
             }
             DeliveryError::Http(error) => Failure::Transient(
@@ -108,7 +108,7 @@ impl Download {
                 .failed(format!("the connection broke ({} bytes received)", self.received))
                 .with_source(error.without_url()),
             Err(_) => {
-                self.picture.client.service().connections.abandon(&self.url, &self.connection);
+                self.picture.downloads().service.connections.abandon(&self.url, &self.connection);
                 let arrived = self.received;
                 self.failed(match self.pace.is_over() {
                     true => format!(
@@ -157,11 +157,11 @@ impl Download {
 
     /// Returns the time limit in seconds.
     fn deadline(&self) -> f32 {
-        self.picture.client.deliveries().settings.deadline.as_secs_f32()
+        self.picture.downloads().settings.deadline.as_secs_f32()
     }
 
     fn check_size(&self, bytes: u64) -> Result<(), Failure> {
-        let limit = self.picture.client.deliveries().settings.max_picture_bytes;
+        let limit = self.picture.downloads().settings.max_picture_bytes;
         if bytes <= limit {
             return Ok(());
         }

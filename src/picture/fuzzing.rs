@@ -1,24 +1,27 @@
 //! What the fuzz targets call of this module.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::{
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use reqwest::Response;
 use tokio::time::Instant;
 
-use super::{Failure, Picture, download::Pace};
-use crate::{Address, Client, Error, FileKind, TaskRef, transport::delivery::Delivery};
+use super::{Failure, Picture, Source, download::Pace};
+use crate::{Address, Error, FileKind, TaskRef, transport::delivery::Delivery};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Downloads the picture of a response from `address`, which is a URL. Returns its format and what
 /// has arrived.
 pub(crate) async fn download(
-    client: &Client,
+    source: Arc<dyn Source>,
     task: &TaskRef,
     address: Address,
     response: Response,
 ) -> Result<(FileKind, Vec<u8>), Error> {
-    let picture = Picture::new(client.clone(), task.clone(), address, UNIX_EPOCH);
+    let picture = Picture::new(source, task.clone(), address, UNIX_EPOCH);
     receive(&picture, response).await.map_err(Failure::into_error)
 }
 
@@ -26,7 +29,7 @@ async fn receive(picture: &Picture, response: Response) -> Result<(FileKind, Vec
     let url = picture.address.parse().map_err(|error| {
         Failure::Permanent(picture.failed("the address is not a URL").with_source(error))
     })?;
-    let connection = picture.client.service().connections.to(&url);
+    let connection = picture.downloads().service.connections.to(&url);
     let delivery = Delivery { url, connection, response };
     let mut download = picture.accept(delivery, Pace::new(LIMIT, Instant::now() + LIMIT)).await?;
     let mut bytes = Vec::new();

@@ -1,8 +1,8 @@
 //! Pictures of finished tasks: their delivery URLs, and how to fetch and save them.
 
 mod attempts;
-mod deliveries;
 mod download;
+mod downloads;
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing;
 mod name;
@@ -13,17 +13,17 @@ mod refusal;
 mod save;
 mod stream;
 
-use std::{fmt, time::SystemTime};
+use std::{fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 
 use self::attempts::{Attempts, Failure};
-pub(crate) use self::deliveries::{Deliveries, DeliverySettings};
+pub(crate) use self::downloads::{DownloadSettings, Downloads, Source};
 pub use self::options::SaveOptions;
 use self::part::Swept;
 pub use self::save::Saved;
 pub use self::stream::PictureStream;
-use crate::{Address, Client, DELIVERY_VALIDITY, Error, TaskRef, telemetry::spans};
+use crate::{Address, DELIVERY_VALIDITY, Error, TaskRef, telemetry::spans};
 
 /// The picture of a task with status `Ready`.
 ///
@@ -45,7 +45,7 @@ use crate::{Address, Client, DELIVERY_VALIDITY, Error, TaskRef, telemetry::spans
 #[derive(Clone)]
 #[must_use = "the picture is billed: fetch it before its delivery URL expires"]
 pub struct Picture {
-    client: Client,
+    source: Arc<dyn Source>,
     task: TaskRef,
     address: Address,
     /// When the poll that returned the address was sent.
@@ -55,12 +55,16 @@ pub struct Picture {
 
 impl Picture {
     pub(crate) fn new(
-        client: Client,
+        source: Arc<dyn Source>,
         task: TaskRef,
         address: Address,
         polled_at: SystemTime,
     ) -> Self {
-        Self { client, task, address, polled_at, ready_since: polled_at }
+        Self { source, task, address, polled_at, ready_since: polled_at }
+    }
+
+    fn downloads(&self) -> &Downloads {
+        self.source.downloads()
     }
 
     /// Sets when the task was first seen as `Ready`, unless this picture is from an earlier poll.

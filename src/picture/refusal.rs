@@ -54,7 +54,7 @@ impl Picture {
 
     fn refused_early(&self, status: StatusCode) -> Error {
         let end = self.expires_at();
-        let validity = match (self.client.service().clock.now() < end, date(end)) {
+        let validity = match (self.downloads().service.clock.now() < end, date(end)) {
             (true, Some(end)) => format!(", although it should be valid until {end}"),
             (false, Some(end)) => {
                 format!("; it was valid until {end}, and no later poll succeeded")

@@ -4,6 +4,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use bytes::Bytes;
@@ -18,6 +19,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, FileKind,
+    journal::{self, Step},
     telemetry::{metrics, spans},
 };
 
@@ -129,7 +131,11 @@ impl Picture {
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
         metrics::picture_saved(&self.task);
         if options.closes_record {
-            self.client.note_saved(&self.task, &saved).await;
+            let Saved { path, bytes, sha256, .. } = &saved;
+            // The next process may have another working directory.
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            let step = Step::Saved { path, bytes: *bytes, sha256: Some(sha256.clone()) };
+            journal::note(self.downloads().journal.as_deref(), &self.task, &step).await;
         }
         Ok(saved)
     }
@@ -144,12 +150,13 @@ impl Picture {
         let unwritable = |error| self.unwritable(path, error);
         // Before the download, so that an unwritable destination costs no download.
         let mut part = blocking({
-            let (client, target, options) = (self.client.clone(), target.clone(), options.clone());
+            let source = Arc::clone(&self.source);
+            let (target, options) = (target.clone(), options.clone());
             let place = move || match target {
                 Target::File(path) => Place::find(&path, &options),
                 Target::In(directory) => Ok(Place::within(directory)),
             };
-            move || place()?.start(&client.deliveries().swept)
+            move || place()?.start(&source.downloads().swept)
         })
         .await
         .map_err(unwritable)?;

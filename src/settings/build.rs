@@ -1,4 +1,6 @@
-//! Builds a client from its settings.
+//! Builds what clients share from their settings.
+
+use std::sync::Arc;
 
 use url::Url;
 
@@ -8,14 +10,14 @@ use super::{
     invalid_setting,
 };
 use crate::{
-    Client, Error,
-    picture::Deliveries,
-    task::Tasks,
+    Error,
+    picture::Downloads,
+    task::Shared,
     transport::{
         connections::Connections,
         hosts::{DeliveryRules, KeyOrigins},
         http::HttpSettings,
-        middleware::Middlewares,
+        observation::Middlewares,
         random::Random,
         routes::Routes,
         service::Service,
@@ -24,13 +26,8 @@ use crate::{
 };
 
 impl ClientBuilder {
-    /// Builds a client with these settings.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings): a setting is missing or invalid. The error
-    /// names it.
-    pub fn build(mut self) -> Result<Client, Error> {
+    /// Returns what the clients of these settings share.
+    pub(crate) fn shared(mut self) -> Result<Shared, Error> {
         self.check_limits()?;
         let key = self.key()?;
         let (base_url, regional_url) = self.bases()?;
@@ -44,7 +41,7 @@ impl ClientBuilder {
         let connections = self.connections(bases.iter().any(|base| base.scheme() == "https"))?;
         let rules = DeliveryRules::new(&bases, delivery_hosts);
         let transport = self.transport;
-        let service = Service {
+        let service = Arc::new(Service {
             key,
             model_prefix,
             base_url,
@@ -58,11 +55,13 @@ impl ClientBuilder {
             clock: transport.clock,
             middlewares: Middlewares::new(transport.middlewares),
             recorder: transport.recorder,
-        };
+        });
         self.tasks.submit_deadline = self.tasks.submit_deadline.map(bounded);
         self.tasks.poll_deadline = bounded(self.tasks.poll_deadline);
-        self.deliveries.deadline = bounded(self.deliveries.deadline);
-        Ok(Client::new(service, Tasks::new(self.tasks), Deliveries::new(self.deliveries, rules)))
+        self.downloads.deadline = bounded(self.downloads.deadline);
+        let journal = self.tasks.journal.clone();
+        let downloads = Downloads::new(Arc::clone(&service), journal, self.downloads, rules);
+        Ok(Shared::new(service, self.tasks, downloads))
     }
 
     fn connections(&self, base_is_https: bool) -> Result<Connections, Error> {

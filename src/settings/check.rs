@@ -10,15 +10,15 @@ use url::Url;
 
 use super::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
-    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE, invalid_setting,
+    WEBHOOK_URL_VARIABLE, invalid_setting,
 };
 use crate::{
-    Error,
+    Error, REGIONAL_BASE_URL_VARIABLE,
     transport::{
         hooks::NEUTRAL_PREFIX,
         hosts::{AllowedHost, is_loopback, printable},
         key::ApiKey,
-        middleware::RESERVED_HEADERS,
+        observation::RESERVED_HEADERS,
     },
     values::web_url,
 };
@@ -43,7 +43,7 @@ impl ClientBuilder {
             self.transport.silence_timeout,
             self.tasks.submit_deadline.unwrap_or(Duration::MAX),
             self.tasks.poll_deadline,
-            self.deliveries.deadline,
+            self.downloads.deadline,
         ];
         if timeouts.iter().any(Duration::is_zero) {
             return Err(invalid_setting(

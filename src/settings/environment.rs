@@ -3,14 +3,15 @@
 use std::env;
 
 use super::{ClientBuilder, invalid_setting};
-use crate::{Address, Error, WebhookSecret, contract::WebhookDefaults, task::TaskSettings};
+use crate::{
+    Address, Error, REGIONAL_BASE_URL_VARIABLE, WebhookSecret, contract::WebhookDefaults,
+    task::TaskSettings,
+};
 
 /// The environment variable for the API key.
 pub const API_KEY_VARIABLE: &str = "IMAGEKILN_API_KEY";
 /// The environment variable for the base URL.
 pub const BASE_URL_VARIABLE: &str = "IMAGEKILN_BASE_URL";
-/// The environment variable for the regional base URL.
-pub const REGIONAL_BASE_URL_VARIABLE: &str = "IMAGEKILN_REGIONAL_BASE_URL";
 /// The environment variable for the model name prefix.
 pub const MODEL_PREFIX_VARIABLE: &str = "IMAGEKILN_MODEL_PREFIX";
 /// The environment variable for the URL to which the service sends webhooks.

@@ -42,7 +42,7 @@ impl ClientBuilder {
     /// A larger download fails with an error of kind [`Delivery`](crate::ErrorKind::Delivery). The
     /// task remains `Ready`.
     pub fn max_picture_bytes(mut self, bytes: u64) -> Self {
-        self.deliveries.max_picture_bytes = bytes;
+        self.downloads.max_picture_bytes = bytes;
         self
     }
 
@@ -76,7 +76,7 @@ impl ClientBuilder {
 
     /// Sets the maximum duration of a download with all retries. The default is one hour.
     pub fn download_deadline(mut self, deadline: Duration) -> Self {
-        self.deliveries.deadline = deadline;
+        self.downloads.deadline = deadline;
         self
     }
 }

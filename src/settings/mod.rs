@@ -12,12 +12,12 @@ use std::{fmt, sync::Arc, time::Duration};
 
 pub use self::environment::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
-    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
+    WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
 pub use self::preview::Preview;
 use crate::{
-    Address, Client, Error, ErrorKind,
-    picture::DeliverySettings,
+    Address, Error, ErrorKind,
+    picture::DownloadSettings,
     task::TaskSettings,
     transport::{
         clock::WallClock, hosts::printable, http::Customize, middleware::Middleware,
@@ -26,7 +26,7 @@ use crate::{
     values::REDACTED,
 };
 
-/// The settings of a [`Client`].
+/// The settings of a [`Client`](crate::Client).
 ///
 /// The API key and the base URL are required. All other settings have defaults.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ pub struct ClientBuilder {
     delivery_hosts: Vec<String>,
     allow_http: bool,
     tasks: TaskSettings,
-    deliveries: DeliverySettings,
+    downloads: DownloadSettings,
     transport: TransportSettings,
 }
 
@@ -77,23 +77,6 @@ impl Default for TransportSettings {
             random_seed: None,
             clock: WallClock::default(),
         }
-    }
-}
-
-impl Client {
-    /// Returns a builder with the default settings. Does not read the environment.
-    pub fn builder() -> ClientBuilder {
-        ClientBuilder::default()
-    }
-
-    /// Creates a client with the settings from the environment; see [`ClientBuilder::from_env`].
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Settings`](ErrorKind::Settings): a variable is missing or invalid. The error names
-    /// it.
-    pub fn from_env() -> Result<Self, Error> {
-        ClientBuilder::from_env()?.build()
     }
 }
 

@@ -6,9 +6,8 @@ use url::Url;
 use super::{TaskRef, drift::Findings};
 use crate::{
     Operation,
-    client::result_url,
     contract::{Unexpected, read_answer},
-    transport::{redaction::Redaction, response::Response},
+    transport::{redaction::Redaction, response::Response, service::result_url},
     types::{AsyncResponse, AsyncWebhookResponse},
     values::identity::short_hash,
 };

@@ -6,11 +6,12 @@ use progenitor_client::{ByteStream, Error as ClientError, ResponseValue};
 use tokio::time::Instant;
 use url::Url;
 
+use super::Shared;
 use crate::{
-    Client, Request, generated,
+    Request, generated,
     transport::{
         body::{BodyPlan, Permit, PermitError, Progress},
-        hooks::Hooks,
+        hooks::{Hooks, path_of},
         response::{Ending, Limits, Response},
     },
 };
@@ -47,14 +48,14 @@ pub(super) enum Failure {
 /// Sends the request once, if `permit` succeeds. `resends` is the number of attempts before this
 /// one.
 pub(super) async fn exchange(
-    client: &Client,
+    shared: &Arc<Shared>,
     base: &Url,
     request: &Request,
     plan: &Arc<BodyPlan>,
     permit: Option<Permit>,
     resends: u32,
 ) -> Result<Response, NoResponse> {
-    let service = client.service();
+    let service = &shared.service;
     let silence = service.silence;
     let progress = Progress::start();
     let connection = service.connections.to(base);
@@ -62,12 +63,16 @@ pub(super) async fn exchange(
     let generated = generated::Client::new_with_client(
         base.as_str().trim_end_matches('/'),
         connection.http.clone(),
-        Hooks { service: Arc::clone(service), operation: operation.name, resends },
+        Hooks {
+            service: Arc::clone(service),
+            operation: operation.name,
+            path: path_of(base.path(), request, &service.model_prefix),
+            resends,
+        },
     );
-    let (path, body) = (|name: &str| request.path_value(name), plan.body(&progress, permit));
     let until = || progress.last_frame_at() + silence + time_to_flush(plan, &progress);
     // Boxed because the future of the generated client is large.
-    let sending = Box::pin(generated::send(&generated, operation, path, body));
+    let sending = Box::pin(generated.submit(plan.body(&progress, permit)));
     let watched =
         service.connections.watch((base, &connection), || progress.last_frame_at(), until, sending);
     let failed = |why| NoResponse { why, was_sent: progress.all_frames_taken() };

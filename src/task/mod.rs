@@ -13,11 +13,11 @@ mod poll;
 mod recent;
 mod refusal;
 mod resume;
+mod shared;
 mod slots;
 mod submission;
 mod submissions;
 mod submit;
-mod tasks;
 mod update;
 mod updates;
 mod wait;
@@ -32,24 +32,22 @@ pub use self::options::WaitOptions;
 #[cfg(feature = "axum")]
 pub(crate) use self::recent::Recent;
 pub use self::resume::Unfinished;
-use self::slots::Slots;
-use self::submissions::Submissions;
-pub(crate) use self::tasks::{TaskSettings, Tasks};
+pub(crate) use self::shared::{Shared, TaskSettings};
 pub use self::update::Update;
 pub use self::updates::Updates;
 #[cfg(feature = "axum")]
 pub(crate) use self::wait::outcome;
-use self::waits::Waits;
-use crate::{Client, TaskRef};
+use crate::TaskRef;
 
 /// A task that the service has accepted and billed.
 ///
-/// Dropping a `Task` does not cancel it at the service. [`Client::task`] resumes it from its
+/// Dropping a `Task` does not cancel it at the service.
+/// [`Client::task`](crate::Client::task) resumes it from its
 /// [`reference`](Self::reference).
 #[derive(Debug, Clone)]
 #[must_use = "the task is billed: wait for it, or keep its reference"]
 pub struct Task {
-    client: Client,
+    shared: Arc<Shared>,
     reference: Arc<TaskRef>,
     answer: Option<Arc<Answer>>,
     /// When the task was first seen as `Ready`, if the program knows it.
@@ -57,8 +55,8 @@ pub struct Task {
 }
 
 impl Task {
-    pub(crate) fn resumed(client: Client, reference: TaskRef) -> Self {
-        Self { client, reference: Arc::new(reference), answer: None, ready_since: None }
+    pub(crate) fn resumed(shared: Arc<Shared>, reference: TaskRef) -> Self {
+        Self { shared, reference: Arc::new(reference), answer: None, ready_since: None }
     }
 
     /// Sets when the task was first seen as `Ready`, for programs that have stored

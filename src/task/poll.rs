@@ -2,6 +2,7 @@
 
 use std::{
     pin::Pin,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -14,16 +15,17 @@ use tracing::{Instrument, Span};
 use url::Url;
 
 use super::{
-    Task, TaskRef,
+    Shared, Task, TaskRef,
     refusal::{RequestKind, error_of},
     update::{Update, read_update},
 };
 use crate::{
-    Client, Error, ErrorKind, WaitEnd,
-    journal::Step,
+    Error, ErrorKind, WaitEnd,
+    journal::{self, Step},
     telemetry::{metrics, spans},
     transport::{
-        middleware::{Purpose, Subject},
+        middleware::Purpose,
+        observation::Subject,
         redaction::Redaction,
         response::{Ending, Response},
         service::Service,
@@ -75,7 +77,7 @@ impl Task {
     /// - [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld): polls fail until the cause is fixed.
     pub async fn poll(&self) -> Result<Update, Error> {
-        let update = poll(&self.client, &self.reference, NO_LIMIT, 0).await;
+        let update = poll(&self.shared, &self.reference, NO_LIMIT, 0).await;
         Ok(update.map_err(PollError::into_error)?.with_ready_since(self.ready_since))
     }
 }
@@ -86,7 +88,7 @@ impl Task {
 /// Boxed twice because the future of an HTTP exchange is large. A waiting task should not hold it
 /// between polls, nor while it waits for a permit: thousands of tasks may start at once.
 pub(super) fn poll(
-    client: &Client,
+    shared: &Arc<Shared>,
     task: &TaskRef,
     limit: Duration,
     failures: u32,
@@ -94,8 +96,8 @@ pub(super) fn poll(
     Box::pin(async move {
         let span = spans::poll(task);
         let until = Instant::now() + limit.min(NO_LIMIT);
-        let permit = time::timeout_at(until, client.tasks().polls.acquire()).await.ok();
-        Box::pin(poll_in_turn(client, task, permit, failures, until, span)).await
+        let permit = time::timeout_at(until, shared.polls.acquire()).await.ok();
+        Box::pin(poll_in_turn(shared, task, permit, failures, until, span)).await
     })
 }
 
@@ -104,7 +106,7 @@ type Permit<'a> = Result<SemaphorePermit<'a>, AcquireError>;
 
 /// Polls in the span, if there is a permit, and records what a final status means for the client.
 async fn poll_in_turn(
-    client: &Client,
+    shared: &Arc<Shared>,
     task: &TaskRef,
     permit: Option<Permit<'_>>,
     failures: u32,
@@ -112,22 +114,23 @@ async fn poll_in_turn(
     span: Span,
 ) -> Result<Update, PollError> {
     // Taken before the service decides.
-    let at = client.service().clock.now();
+    let at = shared.service.clock.now();
     let polled = match permit {
         Some(permit) => {
-            get_with(permit, client, task, failures, until).instrument(span.clone()).await
+            get_with(permit, shared, task, failures, until).instrument(span.clone()).await
         }
         None => Err(took_too_long(task)),
     };
-    let outcome = polled.as_ref().map_err(PollError::error);
+    let outcome = polled.as_ref().map(Update::status).map_err(PollError::error);
     spans::polled(&span, outcome);
     metrics::poll(task, outcome);
     let update = polled?;
-    if let Some(slots) = client.tasks().slots.as_ref().filter(|_| update.status().is_final()) {
+    if let Some(slots) = shared.slots.as_ref().filter(|_| update.status().is_final()) {
         slots.release(task);
     }
     if update.status().is_final() {
-        client.note(task, &Step::Polled { status: update.status().clone(), at }).await;
+        let step = Step::Polled { status: update.status().clone(), at };
+        journal::note(shared.settings.journal.as_deref(), task, &step).await;
     }
     Ok(update)
 }
@@ -135,13 +138,13 @@ async fn poll_in_turn(
 /// Polls, and frees the permit early if that is slow.
 async fn get_with(
     permit: Permit<'_>,
-    client: &Client,
+    shared: &Arc<Shared>,
     task: &TaskRef,
     failures: u32,
     until: Instant,
 ) -> Result<Update, PollError> {
-    let limit = client.tasks().settings.poll_deadline;
-    let polling = get(client, task, failures, until.min(Instant::now() + limit));
+    let limit = shared.settings.poll_deadline;
+    let polling = get(shared, task, failures, until.min(Instant::now() + limit));
     let mut polling = std::pin::pin!(polling);
     match time::timeout(TURN, polling.as_mut()).await {
         Ok(outcome) => outcome,
@@ -153,13 +156,13 @@ async fn get_with(
 }
 
 async fn get(
-    client: &Client,
+    shared: &Arc<Shared>,
     task: &TaskRef,
     failures: u32,
     until: Instant,
 ) -> Result<Update, PollError> {
-    let url = polling_url(client, task)?;
-    let service = client.service();
+    let url = polling_url(shared, task)?;
+    let service = &shared.service;
     // Taken before the service signs the delivery URL, so that the computed expiry is never too
     // late.
     let asked_at = service.clock.now();
@@ -176,27 +179,27 @@ async fn get(
         service.connections.abandon(&url, &connection);
     }
     service.record_poll(&url, task, &response);
-    let update = read(client, task, &url, response, asked_at);
+    let update = read(shared, task, &url, response, asked_at);
     tracing::debug!(http_status = status.as_u16(), "polled");
     update
 }
 
 /// Converts the response of the polling URL to an update, or to an error.
 pub(super) fn read(
-    client: &Client,
+    shared: &Arc<Shared>,
     task: &TaskRef,
     url: &Url,
     response: Response,
     asked_at: SystemTime,
 ) -> Result<Update, PollError> {
-    let redaction = Redaction::of_poll(client.service(), task, url);
+    let redaction = Redaction::of_poll(&shared.service, task, url);
     // `Task not found` may come with status code 404. If the body has a status, it takes
     // precedence.
     let update = match response.status.is_success() || response.status.as_u16() == 404 {
-        true => read_update(client, task, &response, &redaction, asked_at),
+        true => read_update(shared, task, &response, &redaction, asked_at),
         false => None,
     };
-    update.ok_or_else(|| failed(client, task, response, &redaction))
+    update.ok_or_else(|| failed(shared, task, response, &redaction))
 }
 
 async fn send_poll(
@@ -216,7 +219,7 @@ async fn send_poll(
 }
 
 /// Returns the polling URL, if it may receive the key.
-pub(super) fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollError> {
+pub(super) fn polling_url(shared: &Arc<Shared>, task: &TaskRef) -> Result<Url, PollError> {
     let refused = |error: Error| {
         PollError::Permanent(error.with_task(task).with_end(WaitEnd::Refused { status: None }))
     };
@@ -228,7 +231,7 @@ pub(super) fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollEr
                 .with_source(error),
         )
     })?;
-    if client.service().key_origins.may_receive_key(&url) {
+    if shared.service.key_origins.may_receive_key(&url) {
         return Ok(url);
     }
     let host = url.host_str().unwrap_or_default();
@@ -248,7 +251,12 @@ pub(super) fn polling_url(client: &Client, task: &TaskRef) -> Result<Url, PollEr
 }
 
 /// Converts a response that is not an update to an error.
-fn failed(client: &Client, task: &TaskRef, response: Response, redaction: &Redaction) -> PollError {
+fn failed(
+    shared: &Arc<Shared>,
+    task: &TaskRef,
+    response: Response,
+    redaction: &Redaction,
+) -> PollError {
     let status = response.status;
     if status.is_success() {
         return match response.ending {
@@ -262,7 +270,7 @@ fn failed(client: &Client, task: &TaskRef, response: Response, redaction: &Redac
         };
     }
     let operation = task.operation();
-    let (error, meaning) = error_of(client, RequestKind::Poll, operation, &response, redaction);
+    let (error, meaning) = error_of(shared, RequestKind::Poll, operation, &response, redaction);
     let error = error.with_task(task);
     match meaning.poll {
         Poll::Again => transient(error),

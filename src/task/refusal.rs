@@ -1,18 +1,19 @@
 //! Classifies a submission that was not accepted: whether it was billed, and whether it may be sent
 //! again.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use progenitor_client::Error as ClientError;
 use reqwest::StatusCode;
 
 use super::{
+    Shared,
     acceptance::{find_task, has_polling_url},
     drift::Findings,
     exchange::{Failure, NoResponse},
 };
 use crate::{
-    Client, Error, ErrorKind, Request,
+    Error, ErrorKind, Request,
     contract::{Unexpected, read_answer},
     transport::{
         error_body::{ErrorBody, MOST_VIOLATIONS, named},
@@ -45,7 +46,7 @@ pub(super) enum RequestKind {
 /// Returns the error for a response without a success code, and the meaning of its status code.
 /// Reports what the contract does not define in it.
 pub(super) fn error_of(
-    client: &Client,
+    shared: &Arc<Shared>,
     what: RequestKind,
     operation: Option<&str>,
     response: &Response,
@@ -53,7 +54,7 @@ pub(super) fn error_of(
 ) -> (Error, &'static Meaning) {
     let meaning = Meaning::of(response.status);
     if response.status == StatusCode::UNPROCESSABLE_ENTITY {
-        report(client, operation, response, redaction);
+        report(shared, operation, response, redaction);
     }
     let error_body = ErrorBody::of(response, redaction);
     let (subject, kind) = match (what, meaning.kind) {
@@ -71,14 +72,19 @@ pub(super) fn error_of(
     let error = Error::new(kind, message)
         .with_status(response.status.as_u16())
         .with_request_id(response.request_id(redaction))
-        .with_retry_after(retry_after(&response.headers, client.service().clock.now()))
+        .with_retry_after(retry_after(&response.headers, shared.service.clock.now()))
         .with_violations(error_body.violations)
         .with_answer(error_body.answer);
     (error, meaning)
 }
 
 /// Reports what the contract does not define in a response to an invalid request.
-fn report(client: &Client, operation: Option<&str>, response: &Response, redaction: &Redaction) {
+fn report(
+    shared: &Arc<Shared>,
+    operation: Option<&str>,
+    response: &Response,
+    redaction: &Redaction,
+) {
     let Some(mut body) = response.document().cloned() else { return };
     redaction.redact_json(&mut body);
     let (answer, unexpected) = read_answer::<HttpValidationError>(body);
@@ -89,20 +95,20 @@ fn report(client: &Client, operation: Option<&str>, response: &Response, redacti
     let mut inner = Unexpected::default();
     names.iter().for_each(|name| inner.unlisted(name));
     findings.unexpected.within("detail", inner);
-    client.tasks().drift.report(findings.with_type_of(response));
+    shared.drift.report(findings.with_type_of(response));
 }
 
 /// Classifies a response without a success code to a submission.
 pub(super) fn refusal(
-    client: &Client,
+    shared: &Arc<Shared>,
     base: &url::Url,
     request: &Request,
     response: &Response,
 ) -> Attempt {
-    let redaction = Redaction::of_request(client.service(), request);
+    let redaction = Redaction::of_request(&shared.service, request);
     let operation = Some(request.operation().name);
     let (error, meaning) =
-        error_of(client, RequestKind::Submission, operation, response, &redaction);
+        error_of(shared, RequestKind::Submission, operation, response, &redaction);
     // A refusal with a polling URL contradicts itself: a task may exist and be billed. The
     // submission is not sent again.
     if meaning.submission == Submission::Unknown || has_polling_url(response) {

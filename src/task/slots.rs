@@ -13,8 +13,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::poll::{PollError, poll};
-use crate::{Client, Error, ErrorKind, TaskRef};
+use crate::{Error, ErrorKind, TaskRef};
 
 /// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
 /// time between those polls.
@@ -25,13 +24,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const LONG_WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Slots {
-    capacity: usize,
+    pub(super) capacity: usize,
     free: Arc<Semaphore>,
     /// Held slots by task id. Tasks in both regions may have the same id, and a faulty service may
     /// return the same task for several submissions, each of which holds a slot.
     held: Mutex<HashMap<String, Vec<Held>>>,
     /// Ensures that only one waiting submission polls.
-    polling: sync::Mutex<()>,
+    pub(super) polling: sync::Mutex<()>,
 }
 
 struct Held {
@@ -70,43 +69,19 @@ impl Slots {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Polls the tasks without an active wait, which frees the slots of those that are final.
-    async fn poll_held(&self, client: &Client) -> Result<(), Error> {
-        let Ok(_guard) = self.polling.try_lock() else { return Ok(()) };
-        let held: Vec<TaskRef> =
-            self.lock().values().flatten().map(|held| held.task.clone()).collect();
-        let mut failures = Vec::new();
-        for task in held.iter().filter(|task| !client.tasks().waits.has(task)) {
-            if let Err(PollError::Permanent(error)) =
-                poll(client, task, client.tasks().settings.poll_deadline, 0).await
-            {
-                failures.push(error);
-            }
-        }
-        match failures.pop() {
-            Some(error) if failures.len() + 1 == self.capacity => Err(Error::new(
-                ErrorKind::RateLimited,
-                "all slots are held by tasks that cannot be polled",
-            )
-            .with_advice("nothing was sent; fix the cause, or allow more active tasks")
-            .with_function("ClientBuilder::max_active_tasks")
-            .with_source(error)),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Client {
-    /// Waits for a free slot.
-    pub(super) async fn slot(&self) -> Result<Option<OwnedSemaphorePermit>, Error> {
-        let Some(slots) = &self.tasks().slots else { return Ok(None) };
-        let mut free = pin!(Arc::clone(&slots.free).acquire_owned());
+    /// Waits for a free slot. Meanwhile, `poll_held` polls the tasks that hold one, which frees the
+    /// slots of those that are final.
+    pub(super) async fn slot<F: Future<Output = Result<(), Error>>>(
+        &self,
+        poll_held: impl Fn() -> F,
+    ) -> Result<Option<OwnedSemaphorePermit>, Error> {
+        let mut free = pin!(Arc::clone(&self.free).acquire_owned());
         let started = Instant::now();
         let (mut pause, mut has_warned) = (FIRST_PAUSE, false);
         loop {
             let polling = async {
                 time::sleep(pause).await;
-                slots.poll_held(self).await
+                poll_held().await
             };
             tokio::select! {
                 biased;
@@ -117,17 +92,21 @@ impl Client {
             }
             if !has_warned && started.elapsed() >= LONG_WAIT {
                 has_warned = true;
-                tracing::warn!(active_tasks = slots.capacity, "a submission is waiting for a slot");
+                tracing::warn!(active_tasks = self.capacity, "a submission is waiting for a slot");
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
+    /// Returns the tasks that hold a slot.
+    pub(super) fn held(&self) -> Vec<TaskRef> {
+        self.lock().values().flatten().map(|held| held.task.clone()).collect()
+    }
+
     /// Returns a slot if one is free.
-    pub(super) fn try_slot(&self) -> Result<Option<OwnedSemaphorePermit>, Error> {
-        let Some(slots) = &self.tasks().slots else { return Ok(None) };
-        Arc::clone(&slots.free).try_acquire_owned().map(Some).map_err(|_| {
-            let limit = slots.capacity;
+    pub(super) fn try_slot(&self) -> Result<OwnedSemaphorePermit, Error> {
+        Arc::clone(&self.free).try_acquire_owned().map_err(|_| {
+            let limit = self.capacity;
             let message = format!("all slots for active tasks are in use (limit: {limit})");
             Error::new(ErrorKind::RateLimited, message)
                 .with_advice("nothing was sent; submit when a task has finished")

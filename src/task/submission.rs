@@ -8,7 +8,7 @@ use tracing::Span;
 use url::Url;
 
 use super::{
-    Answer, Task, TaskRef,
+    Answer, Shared, Task, TaskRef,
     acceptance::find_task,
     caller::Caller,
     exchange::exchange,
@@ -16,7 +16,7 @@ use super::{
     submissions::InFlight,
 };
 use crate::{
-    Billing, Client, Error, ErrorKind, Request,
+    Billing, Error, ErrorKind, Request,
     journal::{self, Intent, JournalError, Step},
     telemetry::{metrics, spans},
     transport::{
@@ -30,7 +30,7 @@ use crate::{
 };
 
 pub(super) struct Submission {
-    pub(super) client: Client,
+    pub(super) shared: Arc<Shared>,
     pub(super) base: Url,
     pub(super) request: Request,
     pub(super) plan: Arc<BodyPlan>,
@@ -52,24 +52,24 @@ impl Submission {
     /// Runs the submission and reports its outcome to the caller.
     pub(super) async fn run(self, mut caller: Caller) {
         let outcome = self.send_journalled(&mut caller).await;
-        let Self { client, slot, in_flight, request, span, .. } = self;
+        let Self { shared, slot, in_flight, request, span, .. } = self;
         let counted = outcome.as_ref().map(|accepted| &accepted.task);
         metrics::submission(request.operation().name, counted);
         if let Some(task) = accepted_task(&outcome) {
             spans::accepted(&span, task);
-            if let (Some(slots), Some(slot)) = (&client.tasks().slots, slot) {
+            if let (Some(slots), Some(slot)) = (&shared.slots, slot) {
                 slots.hold(task, slot);
             }
             in_flight.accepted(task);
         }
         let outcome = match outcome {
             Ok(Accepted { task, answer }) => {
-                Ok(Task { client, reference: Arc::new(task), answer, ready_since: None })
+                Ok(Task { shared, reference: Arc::new(task), answer, ready_since: None })
             }
             Err(error) => {
-                // Drop the client before reporting the error. If it is the last one, this closes
+                // Drop it before reporting the error. If it is the last one, this closes
                 // the journal, which the caller may then open again.
-                drop(client);
+                drop(shared);
                 Err(error.with_operation(request.operation().name))
             }
         };
@@ -78,8 +78,7 @@ impl Submission {
 
     /// Writes the intent to the journal, sends the request, and records the outcome.
     async fn send_journalled(&self, caller: &mut Caller) -> Result<Accepted, Error> {
-        let (Some(journal), Some(intent)) = (&self.client.tasks().settings.journal, &self.intent)
-        else {
+        let (Some(journal), Some(intent)) = (&self.shared.settings.journal, &self.intent) else {
             return self.send(caller).await;
         };
         journal::call(|| journal.intend(intent)).await.map_err(not_written)?;
@@ -122,10 +121,10 @@ impl Submission {
             // `Retry-After: 0` is ignored, because the client must not repeat attempts without a
             // delay.
             let retry_after = retry_after.filter(|wait| !wait.is_zero());
-            let Service { random, retry: policy, .. } = &**self.client.service();
+            let Service { random, retry: policy, .. } = &*self.shared.service;
             if attempt == policy.attempts
                 || retry_after.is_some_and(|wait| wait > policy.longest_retry_after)
-                || !self.client.tasks().submission_retries.take()
+                || !self.shared.submission_retries.take()
             {
                 return Err(error);
             }
@@ -133,7 +132,7 @@ impl Submission {
                 .map_or_else(|| retry::delay(attempt, random), |wait| random.after(wait));
             let wait_ms = wait.as_millis() as u64;
             tracing::debug!(attempt, wait_ms, kind = ?error.kind(), "retrying the submission");
-            self.client.service().middlewares.announce(&Retry {
+            self.shared.service.middlewares.announce(&Retry {
                 purpose: Purpose::Submission,
                 operation: Some(self.request.operation().name),
                 task_id: None,
@@ -147,7 +146,7 @@ impl Submission {
             tokio::select! {
                 () = time::sleep(wait) => {}
                 () = caller.gone() => return Err(error),
-                () = self.client.tasks().submissions.retries_stopped() => return Err(error),
+                () = self.shared.submissions.retries_stopped() => return Err(error),
             }
             attempt += 1;
         }
@@ -155,7 +154,7 @@ impl Submission {
 
     /// Returns the call that asks the journal to permit an attempt.
     fn permit(&self) -> Option<Permit> {
-        let journal = Arc::clone(self.client.tasks().settings.journal.as_ref()?);
+        let journal = Arc::clone(self.shared.settings.journal.as_ref()?);
         let intent = self.intent.clone()?;
         Some(Box::new(move || {
             let permitted = journal::caught(|| journal.permit(&intent)).flatten();
@@ -164,18 +163,18 @@ impl Submission {
     }
 
     async fn attempt(&self, attempt: u32) -> Result<Response, Attempt> {
-        let Self { client, base, request, plan, .. } = self;
-        let exchanged = exchange(client, base, request, plan, self.permit(), attempt - 1).await;
+        let Self { shared, base, request, plan, .. } = self;
+        let exchanged = exchange(shared, base, request, plan, self.permit(), attempt - 1).await;
         let response = exchanged.map_err(no_response)?;
         match response.status.is_success() {
             true => Ok(response),
-            false => Err(refusal(client, base, request, &response)),
+            false => Err(refusal(shared, base, request, &response)),
         }
     }
 
     /// Reads the response to an accepted submission. Finds the task even in a damaged response.
     fn accepted(&self, response: &Response) -> Result<Accepted, Error> {
-        let service = self.client.service();
+        let service = &self.shared.service;
         let redaction = Redaction::of_request(service, &self.request);
         if let Some(found) = find_task(response, self.request.operation(), &self.base, &redaction) {
             let task = found.task.clone().submitted(service.clock.now());
@@ -186,7 +185,7 @@ impl Submission {
                 );
             }
             let (answer, findings) = found.answer(&redaction);
-            self.client.tasks().drift.report(findings.with_type_of(response));
+            self.shared.drift.report(findings.with_type_of(response));
             return Ok(Accepted { task, answer: answer.map(Arc::new) });
         }
         let status = response.status.as_u16();

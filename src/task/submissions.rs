@@ -11,7 +11,7 @@ use tokio::{sync::watch, time};
 use super::TaskRef;
 #[cfg(feature = "webhook")]
 use super::recent::Recent;
-use crate::{Client, Error, ErrorKind};
+use crate::{Error, ErrorKind};
 
 /// The maximum number of remembered tasks of each kind; the oldest are dropped first.
 const REMEMBERED: usize = 10_000;
@@ -106,6 +106,25 @@ impl Submissions {
         let _ = stopped.wait_for(|stopped| *stopped).await;
     }
 
+    /// Makes submissions fail instead of being retried.
+    pub(crate) fn stop_retries(&self) {
+        self.retries_stopped.send_replace(true);
+    }
+
+    /// Waits until no submission is in flight, and returns the tasks whose callers are gone.
+    pub(crate) async fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
+        if time::timeout(deadline, self.all_ended()).await.is_err() {
+            let left = self.lock().in_flight.len();
+            let message =
+                format!("submissions still in flight after {} s: {left}", deadline.as_secs_f32());
+            return Err(Error::new(ErrorKind::Deadline, message)
+                .with_billing_unknown()
+                .with_advice("drain again; ending the program now may lose billed tasks")
+                .with_function("Client::drain"));
+        }
+        Ok(self.lock().orphans.drain(..).collect())
+    }
+
     /// Returns when no submission is in flight.
     pub(crate) async fn all_ended(&self) {
         let mut ended = self.ended.subscribe();
@@ -138,8 +157,12 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    pub(super) fn new(client: &Client, asks_for_webhook: bool, intent: Option<String>) -> Self {
-        let submissions = Arc::clone(&client.tasks().submissions);
+    pub(super) fn new(
+        submissions: &Arc<Submissions>,
+        asks_for_webhook: bool,
+        intent: Option<String>,
+    ) -> Self {
+        let submissions = Arc::clone(submissions);
         let mut state = submissions.lock();
         let number = state.next;
         state.next += 1;
@@ -167,54 +190,5 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         self.submissions.lock().in_flight.remove(&self.number);
         self.submissions.ended.send_replace(());
-    }
-}
-
-impl Client {
-    /// Makes every submission of this client and its clones fail instead of being retried, for
-    /// example when a program was asked to stop.
-    ///
-    /// A submission that waits before its next attempt fails with the error of its last attempt,
-    /// and nothing was billed. Those that the service may be processing continue;
-    /// [`drain`](Self::drain) waits for them. Polls and downloads are still retried.
-    pub fn stop_retrying_submissions(&self) {
-        self.tasks().submissions.retries_stopped.send_replace(true);
-    }
-
-    /// Waits until no submission is in flight, and returns the tasks that were accepted after their
-    /// [`submit`](Self::submit) future was dropped.
-    ///
-    /// A future is dropped by a timeout, by `select!`, or when the client of a web server
-    /// disconnects. The returned tasks are billed. Call this method before the runtime shuts down,
-    /// because the shutdown cancels submissions in flight.
-    ///
-    /// Each task is returned once. The client keeps the last 10,000.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Deadline`](ErrorKind::Deadline): submissions are still in flight, so their billing is
-    /// unknown. The next call returns the tasks.
-    ///
-    /// ```
-    /// # use std::time::Duration;
-    /// # async fn shut_down(client: imagekiln::Client) -> Result<(), imagekiln::Error> {
-    /// for task in client.drain(Duration::from_secs(30)).await? {
-    ///     println!("{} was accepted, but nothing waits for it", task.id());
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
-        let submissions = &self.tasks().submissions;
-        if time::timeout(deadline, submissions.all_ended()).await.is_err() {
-            let left = submissions.lock().in_flight.len();
-            let message =
-                format!("submissions still in flight after {} s: {left}", deadline.as_secs_f32());
-            return Err(Error::new(ErrorKind::Deadline, message)
-                .with_billing_unknown()
-                .with_advice("drain again; ending the program now may lose billed tasks")
-                .with_function("Client::drain"));
-        }
-        Ok(submissions.lock().orphans.drain(..).collect())
     }
 }

@@ -7,80 +7,25 @@ use tracing::{Instrument, Span};
 use url::Url;
 
 use super::{
-    Task, caller, deadline::Deadline, refusal::unknown, submission::Submission,
+    Shared, Task, caller,
+    deadline::Deadline,
+    poll::{PollError, poll},
+    refusal::unknown,
+    slots::Slots,
+    submission::Submission,
     submissions::InFlight,
 };
 use crate::{
-    Client, Error, ErrorKind, Request, Submit,
+    Error, ErrorKind, Request,
     journal::{Intent, Origin},
     telemetry::spans,
     transport::body::BodyPlan,
 };
 
-impl Client {
-    /// Submits a request and returns its task once the service has accepted it.
-    ///
-    /// This is the only method that sends the POST, apart from [`try_submit`](Self::try_submit) and
-    /// [`submit_for`](Self::submit_for).
-    ///
-    /// Dropping the future does not cancel the submission, which may already be billed. The
-    /// submission completes in its own task, and [`drain`](Self::drain) returns the accepted task.
-    /// If the service did not process the submission, the client does not retry it for a dropped
-    /// future. The same applies after
-    /// [`ClientBuilder::submit_deadline`](crate::ClientBuilder::submit_deadline).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::billing`] returns whether the submission was billed.
-    ///
-    /// - [`Validation`](ErrorKind::Validation), [`Auth`](ErrorKind::Auth),
-    ///   [`Payment`](ErrorKind::Payment), [`RateLimited`](ErrorKind::RateLimited),
-    ///   [`File`](ErrorKind::File), [`Settings`](ErrorKind::Settings): usually nothing was billed.
-    /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
-    ///   [`Reply`](ErrorKind::Reply): depends on when and how the submission failed.
-    pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.submit_in_span(request.into_request(), true, Origin::default()).await
-    }
-
-    /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
-    /// [`max_active_tasks`](crate::ClientBuilder::max_active_tasks) tasks are active.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and
-    /// nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
-    pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.submit_in_span(request.into_request(), false, Origin::default()).await
-    }
-
-    /// Submits a request like [`submit`](Self::submit), and says what for: a text, which becomes
-    /// the label, or an [`Origin`].
-    ///
-    /// The origin is written to the [journal](crate::journal) and never sent. After a crash,
-    /// [`resume`](Self::resume) returns it. Without a journal it has no effect.
-    ///
-    /// ```
-    /// # use imagekiln::{Client, Error, journal::Origin, types::Gen2Pro};
-    /// # async fn submit(client: Client) -> Result<(), Error> {
-    /// let request = Gen2Pro::new("a red fox in the snow").seed(7);
-    /// let task = client.submit_for(request, Origin::new("fox-7").target("fox-7.png")).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`submit`](Self::submit).
-    pub async fn submit_for(
-        &self,
-        request: impl Submit,
-        origin: impl Into<Origin>,
-    ) -> Result<Task, Error> {
-        self.submit_in_span(request.into_request(), true, origin.into()).await
-    }
-
-    async fn submit_in_span(
-        &self,
+impl Shared {
+    /// Validates a request, waits for a slot if it may, sends the request, and returns its task.
+    pub(crate) async fn submit(
+        self: &Arc<Self>,
         request: Request,
         waits_for_slot: bool,
         origin: Origin,
@@ -101,7 +46,7 @@ impl Client {
     }
 
     async fn submit_request(
-        &self,
+        self: &Arc<Self>,
         mut request: Request,
         waits_for_slot: bool,
         origin: Origin,
@@ -115,17 +60,17 @@ impl Client {
                 .with_function("Client::task")
                 .with_operation(operation.name));
         }
-        let base = self.base_of(operation)?;
-        self.tasks().settings.webhook.fill(&mut request);
+        let base = self.service.base_of(operation)?;
+        self.settings.webhook.fill(&mut request);
         let (request, plan, origin) = self.prepare(request, origin).await?;
-        let deadline = Deadline::new(self.tasks().settings.submit_deadline);
+        let deadline = Deadline::new(self.settings.submit_deadline);
         let slot = match waits_for_slot {
             true => deadline.limit(self.slot()).await.unwrap_or_else(|| Err(deadline.no_slot())),
-            false => self.try_slot(),
+            false => self.slots.as_ref().map(Slots::try_slot).transpose(),
         };
         let slot = slot.map_err(|error| error.with_operation(operation.name))?;
         let submission = self.submission(request, plan, slot, base.clone(), origin, span);
-        let (caller, outcome) = caller::connect(&self.tasks().submissions);
+        let (caller, outcome) = caller::connect(&self.submissions);
         tokio::spawn(submission.run(caller).instrument(span.clone()));
         let error = match deadline.limit(outcome).await {
             Some(Ok(outcome)) => return outcome,
@@ -138,8 +83,37 @@ impl Client {
         Err(error.with_operation(operation.name))
     }
 
+    /// Waits for a free slot, if their number is limited.
+    async fn slot(self: &Arc<Self>) -> Result<Option<OwnedSemaphorePermit>, Error> {
+        let Some(slots) = &self.slots else { return Ok(None) };
+        slots.slot(|| self.poll_held(slots)).await
+    }
+
+    /// Polls the tasks that hold a slot and have no active wait.
+    async fn poll_held(self: &Arc<Self>, slots: &Slots) -> Result<(), Error> {
+        let Ok(_guard) = slots.polling.try_lock() else { return Ok(()) };
+        let mut failures = Vec::new();
+        for task in slots.held().iter().filter(|task| !self.waits.has(task)) {
+            if let Err(PollError::Permanent(error)) =
+                poll(self, task, self.settings.poll_deadline, 0).await
+            {
+                failures.push(error);
+            }
+        }
+        match failures.pop() {
+            Some(error) if failures.len() + 1 == slots.capacity => Err(Error::new(
+                ErrorKind::RateLimited,
+                "all slots are held by tasks that cannot be polled",
+            )
+            .with_advice("nothing was sent; fix the cause, or allow more active tasks")
+            .with_function("ClientBuilder::max_active_tasks")
+            .with_source(error)),
+            _ => Ok(()),
+        }
+    }
+
     fn submission(
-        &self,
+        self: &Arc<Self>,
         request: Request,
         plan: Arc<BodyPlan>,
         slot: Option<OwnedSemaphorePermit>,
@@ -147,18 +121,18 @@ impl Client {
         origin: Origin,
         span: &Span,
     ) -> Submission {
-        let journal = self.tasks().settings.journal.as_ref();
-        let now = || self.service().clock.now();
+        let journal = self.settings.journal.as_ref();
+        let now = || self.service.clock.now();
         let intent = journal.map(|_| Intent::new(request.operation().name, now(), origin));
         let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
-        let in_flight = InFlight::new(self, request.asks_for_webhook(), intent_id);
-        let (client, span) = (self.clone(), span.clone());
-        Submission { client, base, request, plan, slot, intent, in_flight, span }
+        let in_flight = InFlight::new(&self.submissions, request.asks_for_webhook(), intent_id);
+        let (shared, span) = (Arc::clone(self), span.clone());
+        Submission { shared, base, request, plan, slot, intent, in_flight, span }
     }
 
     /// Validates the request and plans its body.
     async fn prepare(&self, request: Request, origin: Origin) -> Result<Prepared, Error> {
-        let settings = &self.tasks().settings;
+        let settings = &self.settings;
         let (validation, is_journaled) = (settings.validation, settings.journal.is_some());
         let is_heavy = request.is_heavy();
         let prepare = move || {

@@ -1,12 +1,12 @@
 //! The result of a poll.
 
-use std::time::SystemTime;
+use std::{sync::Arc, time::SystemTime};
 
 use serde_json::Value;
 
-use super::{TaskRef, drift::Findings};
+use super::{Shared, TaskRef, drift::Findings};
 use crate::{
-    Address, Client, Extra, Picture, TaskStatus,
+    Address, Extra, Picture, TaskStatus,
     contract::{Unexpected, read_answer},
     transport::{redaction::Redaction, response::Response},
     types::{PollResult, TaskResult},
@@ -65,7 +65,7 @@ impl Update {
 /// Reads the status and the picture from a poll response (schema `PollResult` of the contract),
 /// even if other fields are damaged or have unexpected types.
 pub(super) fn read_update(
-    client: &Client,
+    shared: &Arc<Shared>,
     task: &TaskRef,
     response: &Response,
     redaction: &Redaction,
@@ -76,13 +76,14 @@ pub(super) fn read_update(
     let (answer, unexpected) = read_answer::<PollResult>(object);
     let status = response.get("status").and_then(Value::as_str);
     let status = status.map(|status| TaskStatus::from(redaction.redact(status).as_str()));
-    report(client, task, response, status.as_ref(), unexpected);
+    report(shared, task, response, status.as_ref(), unexpected);
     let status = status?;
     let picture = match status {
         TaskStatus::Ready => {
             // `Ready` without a usable delivery URL is not a success. A later poll may return one.
             let sample = response.get("result")?.get("sample")?;
-            Some(Picture::new(client.clone(), task.clone(), delivery_url(sample)?, asked_at))
+            let source = Arc::<Shared>::clone(shared);
+            Some(Picture::new(source, task.clone(), delivery_url(sample)?, asked_at))
         }
         _ => None,
     };
@@ -91,7 +92,7 @@ pub(super) fn read_update(
 
 /// Reports what the contract does not define in a poll response.
 fn report(
-    client: &Client,
+    shared: &Arc<Shared>,
     task: &TaskRef,
     response: &Response,
     status: Option<&TaskStatus>,
@@ -110,7 +111,7 @@ fn report(
         status,
         has_picture: status.is_some() && has_sample(),
     };
-    client.tasks().drift.report(findings.with_type_of(response));
+    shared.drift.report(findings.with_type_of(response));
 }
 
 fn delivery_url(sample: &Value) -> Option<Address> {

@@ -53,11 +53,6 @@ impl Task {
             last: None,
         }
     }
-
-    /// Returns a stream of updates like [`updates`](Self::updates), and consumes the task.
-    pub fn into_updates(self, options: WaitOptions) -> Updates {
-        self.updates(options)
-    }
 }
 
 impl Updates {

@@ -1,18 +1,23 @@
 //! Polls a task until its final status or the deadline. A failed poll is not a failed task.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use tokio::time::{self, Instant};
 use tracing::{Instrument, Span};
 
 use super::{
-    Task, WaitOptions,
+    Shared, Task, WaitOptions,
     poll::{PollError, poll},
     update::Update,
     waits::Waiting,
 };
 use crate::{
     Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
+    picture::{Downloads, Source},
     telemetry::{metrics, spans},
     transport::{
         middleware::{Purpose, Retry},
@@ -68,6 +73,22 @@ impl Task {
     }
 }
 
+impl Source for Shared {
+    fn downloads(&self) -> &Downloads {
+        &self.downloads
+    }
+
+    fn again(
+        self: Arc<Self>,
+        task: TaskRef,
+        ready_since: SystemTime,
+        deadline: Duration,
+    ) -> Pin<Box<dyn Future<Output = Result<Picture, Error>> + Send>> {
+        let task = Task::resumed(self, task).ready_since(ready_since);
+        Box::pin(async move { task.wait_with(WaitOptions::default().deadline(deadline)).await })
+    }
+}
+
 /// Returns the picture of a final update, or the error that describes why there is none.
 pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> {
     let status = update.status().clone();
@@ -96,6 +117,8 @@ fn failed(task: &TaskRef, status: TaskStatus) -> Error {
 
 /// The polls of one wait: the first immediately, the others after pauses.
 pub(super) struct Polling {
+    shared: Arc<Shared>,
+    task: Arc<TaskRef>,
     waiting: Waiting,
     ready_since: Option<SystemTime>,
     started: Instant,
@@ -122,7 +145,9 @@ impl Polling {
     pub(super) fn new(task: &Task, options: WaitOptions) -> Self {
         let interval = options.interval.min(options.max_interval).min(LONGEST_INTERVAL);
         Self {
-            waiting: Waiting::new(&task.client, &task.reference),
+            shared: Arc::clone(&task.shared),
+            task: Arc::clone(&task.reference),
+            waiting: Waiting::new(&task.shared.waits, &task.reference),
             ready_since: task.ready_since,
             started: Instant::now(),
             deadline: options.deadline,
@@ -141,8 +166,9 @@ impl Polling {
     pub(super) async fn next(&mut self) -> Result<Update, Error> {
         let next = self.next_update().await;
         if next.as_ref().map_or(true, |update| update.status().is_final()) {
-            spans::polled(&self.span, next.as_ref());
-            metrics::wait(&self.waiting.task, next.as_ref(), self.started.elapsed());
+            let outcome = next.as_ref().map(Update::status);
+            spans::polled(&self.span, outcome);
+            metrics::wait(&self.task, outcome, self.started.elapsed());
         }
         next
     }
@@ -165,8 +191,7 @@ impl Polling {
                 }
             }
             self.polls += 1;
-            let Waiting { client, task, .. } = &self.waiting;
-            let polling = poll(client, task, self.left(), failures);
+            let polling = poll(&self.shared, &self.task, self.left(), failures);
             match polling.instrument(self.span.clone()).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
@@ -175,7 +200,7 @@ impl Polling {
                 Err(PollError::Permanent(error)) => return Err(error),
                 Err(PollError::Transient(error)) => {
                     self.requested_pause = error.retry_after();
-                    if !client.tasks().poll_retries.take() {
+                    if !self.shared.poll_retries.take() {
                         self.requested_pause = self.requested_pause.max(Some(LONGEST_DELAY));
                     }
                     last_failure = Some(error);
@@ -203,9 +228,9 @@ impl Polling {
     }
 
     fn announce(&self, failures: u32, wait: Duration, error: &Error) {
-        let Waiting { client, task, .. } = &self.waiting;
+        let Self { shared, task, .. } = self;
         tracing::debug!(task_id = task.id(), kind = ?error.kind(), "poll failed; retrying");
-        client.service().middlewares.announce(&Retry {
+        shared.service.middlewares.announce(&Retry {
             purpose: Purpose::Poll,
             operation: task.operation(),
             task_id: Some(task.id()),
@@ -217,7 +242,7 @@ impl Polling {
     }
 
     fn next_pause(&mut self, requested: Option<Duration>) -> Duration {
-        let service = self.waiting.client.service();
+        let service = &self.shared.service;
         let (random, longest) = (&service.random, service.retry.longest_retry_after);
         let requested = requested.map_or(Duration::ZERO, |pause| random.after(pause.min(longest)));
         let pause = random.spread(self.interval).max(requested).max(SHORTEST_PAUSE);
@@ -244,7 +269,7 @@ impl Polling {
             ),
         )
         .with_advice("the task continues and is billed; wait for it again with its reference")
-        .with_task(&self.waiting.task)
+        .with_task(&self.task)
         .with_end(WaitEnd::DeadlineExceeded {
             elapsed,
             polls: self.polls,

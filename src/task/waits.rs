@@ -12,7 +12,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::{Client, TaskRef};
+use crate::TaskRef;
 
 /// The tasks with an active wait, one for each wait. Those with the same id are woken together: an
 /// event contains only the id, but tasks in both regions may have it. There can be thousands of
@@ -82,22 +82,22 @@ impl Waits {
 
 /// Registers a wait until it is dropped.
 pub(super) struct Waiting {
-    pub(super) client: Client,
-    pub(super) task: Arc<TaskRef>,
+    waits: Arc<Waits>,
+    task: Arc<TaskRef>,
     waited: Arc<Waited>,
     /// The number of events that have ended a pause, or came before this wait.
     seen: u64,
 }
 
 impl Waiting {
-    pub(super) fn new(client: &Client, task: &Arc<TaskRef>) -> Self {
-        let mut waits = client.tasks().waits.lock();
-        let waited = waits.get_key_value(task.id()).map(|(ById(waited), _)| Arc::clone(waited));
+    pub(super) fn new(waits: &Arc<Waits>, task: &Arc<TaskRef>) -> Self {
+        let mut active = waits.lock();
+        let waited = active.get_key_value(task.id()).map(|(ById(waited), _)| Arc::clone(waited));
         let waited = waited.unwrap_or_else(|| Arc::new(Waited::new(task)));
-        waits.entry(ById(Arc::clone(&waited))).or_default().push(Arc::clone(task));
-        drop(waits);
+        active.entry(ById(Arc::clone(&waited))).or_default().push(Arc::clone(task));
+        drop(active);
         let seen = waited.events.load(Ordering::Acquire);
-        Self { client: client.clone(), task: Arc::clone(task), waited, seen }
+        Self { waits: Arc::clone(waits), task: Arc::clone(task), waited, seen }
     }
 
     /// Returns when an event has arrived since the previous call returned.
@@ -113,7 +113,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let mut waits = self.client.tasks().waits.lock();
+        let mut waits = self.waits.lock();
         let Some(same_id) = waits.get_mut(self.task.id()) else { return };
         if let Some(index) = same_id.iter().position(|task| Arc::ptr_eq(task, &self.task)) {
             same_id.swap_remove(index);
@@ -131,56 +131,52 @@ mod tests {
     use super::*;
     use crate::Region;
 
-    fn client() -> Client {
-        Client::builder().api_key("key").base_url("http://127.0.0.1:9").build().unwrap()
-    }
-
     fn task(id: &str) -> TaskRef {
         TaskRef::new(id, "http://127.0.0.1:9/poll", None)
     }
 
-    fn waiting(client: &Client, id: &str) -> Waiting {
-        Waiting::new(client, &Arc::new(task(id)))
+    fn waiting(waits: &Arc<Waits>, id: &str) -> Waiting {
+        Waiting::new(waits, &Arc::new(task(id)))
     }
 
     #[test]
     fn a_task_is_removed_when_its_last_wait_ends() {
-        let client = client();
-        let (first, second) = (waiting(&client, "t1"), waiting(&client, "t1"));
-        let other = waiting(&client, "t2");
+        let all = Arc::<Waits>::default();
+        let (first, second) = (waiting(&all, "t1"), waiting(&all, "t1"));
+        let other = waiting(&all, "t2");
         drop(first);
-        assert!(client.tasks().waits.has(&task("t1")));
+        assert!(all.has(&task("t1")));
         drop(second);
-        assert!(!client.tasks().waits.has(&task("t1")));
-        assert!(client.tasks().waits.has(&task("t2")));
+        assert!(!all.has(&task("t1")));
+        assert!(all.has(&task("t2")));
         drop(other);
-        assert!(client.tasks().waits.lock().is_empty());
+        assert!(all.lock().is_empty());
     }
 
     /// An event does not contain the region.
     #[test]
     fn an_event_wakes_the_waits_of_all_regions() {
-        let client = client();
+        let all = Arc::<Waits>::default();
         let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
-        let mut waits = regions.clone().map(|task| Waiting::new(&client, &Arc::new(task)));
-        client.tasks().waits.wake("t1");
+        let mut waits = regions.clone().map(|task| Waiting::new(&all, &Arc::new(task)));
+        all.wake("t1");
         assert!(waits.iter_mut().all(|wait| wait.woken().now_or_never().is_some()));
 
         let [global, regional] = waits;
         drop(global);
-        assert_eq!(regions.each_ref().map(|task| client.tasks().waits.has(task)), [false, true]);
+        assert_eq!(regions.each_ref().map(|task| all.has(task)), [false, true]);
         drop(regional);
-        assert!(client.tasks().waits.lock().is_empty());
+        assert!(all.lock().is_empty());
     }
 
     /// An event may arrive while a poll is in flight, when nothing waits for it.
     #[test]
     fn an_event_ends_one_pause_of_each_wait() {
-        let client = client();
-        let mut waits = [waiting(&client, "t1"), waiting(&client, "t1")];
-        client.tasks().waits.wake("t1");
-        client.tasks().waits.wake("t2");
-        let mut late = waiting(&client, "t1");
+        let all = Arc::<Waits>::default();
+        let mut waits = [waiting(&all, "t1"), waiting(&all, "t1")];
+        all.wake("t1");
+        all.wake("t2");
+        let mut late = waiting(&all, "t1");
         assert_eq!(late.woken().now_or_never(), None);
         for wait in &mut waits {
             assert_eq!(wait.woken().now_or_never(), Some(()));
@@ -189,7 +185,7 @@ mod tests {
         let [first, _] = &mut waits;
         let mut pause = Box::pin(first.woken());
         assert_eq!(pause.as_mut().now_or_never(), None);
-        client.tasks().waits.wake("t1");
+        all.wake("t1");
         assert_eq!(pause.now_or_never(), Some(()));
         assert_eq!(first.woken().now_or_never(), None);
     }

@@ -7,10 +7,7 @@
 use std::time::Duration;
 
 use super::name_of;
-use crate::{
-    Billing, Error, TaskRef, Update, find_operation,
-    transport::middleware::{Purpose, Retry},
-};
+use crate::{Billing, Error, TaskRef, TaskStatus, find_operation};
 
 const SUBMISSIONS: &str = "imagekiln_submissions_total";
 const CREDITS: &str = "imagekiln_credits";
@@ -56,25 +53,24 @@ pub(crate) fn submission(operation: &'static str, outcome: Result<&TaskRef, &Err
     }
 }
 
-pub(crate) fn poll(task: &TaskRef, outcome: Result<&Update, &Error>) {
+pub(crate) fn poll(task: &TaskRef, outcome: Result<&TaskStatus, &Error>) {
     count(POLLS, &[("operation", operation_of(task)), ("outcome", outcome_of(outcome))]);
 }
 
-pub(crate) fn wait(task: &TaskRef, outcome: Result<&Update, &Error>, elapsed: Duration) {
+pub(crate) fn wait(task: &TaskRef, outcome: Result<&TaskStatus, &Error>, elapsed: Duration) {
     let labels = [("operation", operation_of(task)), ("outcome", outcome_of(outcome))];
     observe(WAIT_DURATION, elapsed.as_secs_f64(), &labels);
 }
 
-pub(crate) fn retry(retry: &Retry<'_>) {
-    let reason = retry.error.kind().as_str();
-    count(RETRIES, &[("purpose", purpose_name(retry.purpose)), ("reason", reason)]);
+pub(crate) fn retry(purpose: &'static str, error: &Error) {
+    count(RETRIES, &[("purpose", purpose), ("reason", error.kind().as_str())]);
 }
 
 pub(crate) fn picture_saved(task: &TaskRef) {
     count(PICTURES_SAVED, &[("operation", operation_of(task))]);
 }
 
-pub(super) fn request(purpose: Purpose, status: Option<u16>, elapsed: Duration) {
+pub(crate) fn request(purpose: &'static str, status: Option<u16>, elapsed: Duration) {
     let status = match status.map(|status| status / 100) {
         Some(2) => "2xx",
         Some(3) => "3xx",
@@ -83,16 +79,8 @@ pub(super) fn request(purpose: Purpose, status: Option<u16>, elapsed: Duration) 
         Some(_) => "other",
         None => "none",
     };
-    let labels = [("purpose", purpose_name(purpose)), ("status", status)];
+    let labels = [("purpose", purpose), ("status", status)];
     observe(REQUEST_DURATION, elapsed.as_secs_f64(), &labels);
-}
-
-fn purpose_name(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::Submission => "submission",
-        Purpose::Poll => "poll",
-        Purpose::Download => "download",
-    }
 }
 
 /// Returns the operation of a task. A stored reference can name any text.
@@ -100,9 +88,9 @@ fn operation_of(task: &TaskRef) -> &'static str {
     task.operation().and_then(find_operation).map_or("unknown", |operation| operation.name)
 }
 
-fn outcome_of(outcome: Result<&Update, &Error>) -> &'static str {
+fn outcome_of(outcome: Result<&TaskStatus, &Error>) -> &'static str {
     match outcome {
-        Ok(update) => name_of(update.status()),
+        Ok(status) => name_of(status),
         Err(error) => error.kind().as_str(),
     }
 }

@@ -1,11 +1,9 @@
 //! What a client reports about its work: spans, and metrics. The guide `observe` has the tables of
 //! both.
 
-mod exchange;
 pub(crate) mod metrics;
 pub(crate) mod spans;
 
-pub(crate) use self::exchange::ExchangeSpan;
 use crate::TaskStatus;
 
 /// Returns the name of a status for `error.type` and for labels, which take no text of the service.

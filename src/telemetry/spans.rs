@@ -6,7 +6,7 @@ use tracing::{
 };
 
 use super::name_of;
-use crate::{Error, TaskRef, Update};
+use crate::{Error, TaskRef, TaskStatus};
 
 pub(crate) fn submit(operation: &'static str) -> Span {
     tracing::info_span!(
@@ -56,7 +56,7 @@ fn download(task: &TaskRef) -> Span {
 }
 
 /// Returns the name of a span for OpenTelemetry: what is done, and to what, if that is known.
-pub(super) fn named(action: &str, target: Option<&str>) -> String {
+pub(crate) fn named(action: &str, target: Option<&str>) -> String {
     target.map_or_else(|| action.to_owned(), |target| format!("{action} {target}"))
 }
 
@@ -88,19 +88,19 @@ pub(crate) fn accepted(span: &Span, task: &TaskRef) {
 }
 
 /// Records how a poll or a wait ended.
-pub(crate) fn polled(span: &Span, outcome: Result<&Update, &Error>) {
+pub(crate) fn polled(span: &Span, outcome: Result<&TaskStatus, &Error>) {
     match outcome {
-        Ok(update) => {
-            span.record("imagekiln.task.status", display(update.status()));
-            if update.status().is_failure() {
-                fail(span, name_of(update.status()));
+        Ok(status) => {
+            span.record("imagekiln.task.status", display(status));
+            if status.is_failure() {
+                fail(span, name_of(status));
             }
         }
         Err(error) => fail(span, error.kind().as_str()),
     }
 }
 
-pub(super) fn fail(span: &Span, error_type: &str) {
+pub(crate) fn fail(span: &Span, error_type: &str) {
     span.record("otel.status_code", "ERROR");
     span.record("error.type", error_type);
 }

@@ -14,7 +14,8 @@ use url::Url;
 use super::{
     connections::Connection,
     hosts::{DeliveryRules, Refusal},
-    middleware::{Purpose, Subject},
+    middleware::Purpose,
+    observation::Subject,
     service::Service,
 };
 use crate::TaskRef;

@@ -1,4 +1,4 @@
-//! Adds the headers and the model prefix to submissions of the generated client.
+//! Adds the path and the headers to submissions of the generated client.
 
 use std::{fmt, sync::Arc};
 
@@ -9,10 +9,7 @@ use reqwest::{
 };
 use tracing::Instrument;
 
-use super::{
-    middleware::{Purpose, Subject},
-    service::Service,
-};
+use super::{middleware::Purpose, observation::Subject, service::Service};
 use crate::generated::Client;
 
 /// The prefix of model names in the contract, which the configured prefix replaces.
@@ -23,6 +20,8 @@ pub(crate) const NEUTRAL_PREFIX: &str = "gen";
 pub(crate) struct Hooks {
     pub(crate) service: Arc<Service>,
     pub(crate) operation: &'static str,
+    /// The path of the submission, which the generated client does not know.
+    pub(crate) path: String,
     /// The number of attempts before this one.
     pub(crate) resends: u32,
 }
@@ -36,14 +35,12 @@ impl fmt::Debug for Hooks {
 
 impl ClientHooks<Hooks> for Client {
     async fn pre<E>(&self, request: &mut Request, _: &OperationInfo) -> Result<(), Error<E>> {
-        if let Some(path) = with_prefix(request.url().path(), &self.inner().service.model_prefix) {
-            request.url_mut().set_path(&path);
-        }
+        request.url_mut().set_path(&self.inner().path);
         Ok(())
     }
 
     async fn exec(&self, mut request: Request, _: &OperationInfo) -> reqwest::Result<Response> {
-        let Hooks { service, operation, resends } = self.inner();
+        let Hooks { service, operation, resends, .. } = self.inner();
         let url = request.url().clone();
         let subject = Subject { operation: Some(operation), task_id: None, resends: *resends };
         let headers = request.headers_mut();

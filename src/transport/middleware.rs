@@ -1,23 +1,11 @@
 //! Middleware: code of the program that runs around every exchange.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::Duration,
-};
+use std::time::Duration;
 
-use reqwest::Response;
 pub use reqwest::header::HeaderMap;
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
-use tracing::Span;
-use url::Url;
 
-use super::key::KEY_HEADER;
-use crate::{
-    Address, Error,
-    telemetry::{ExchangeSpan, metrics},
-};
+use crate::{Address, Error};
 
 /// Code that runs before and after every HTTP exchange of a client, and before it repeats one, for
 /// example to add trace headers, to record metrics or to show what the client waits for.
@@ -94,6 +82,16 @@ pub enum Purpose {
     Download,
 }
 
+impl Purpose {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Submission => "submission",
+            Self::Poll => "poll",
+            Self::Download => "download",
+        }
+    }
+}
+
 /// The outcome of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -125,159 +123,4 @@ pub struct Retry<'a> {
     /// Why the last attempt failed. [`Error::retry_after`] is the wait that the service asked for;
     /// a submission ignores a wait of zero.
     pub error: &'a Error,
-}
-
-/// What an exchange is about.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    pub(crate) operation: Option<&'a str>,
-    pub(crate) task_id: Option<&'a str>,
-    /// The number of requests for the same purpose before this one, because of failures and
-    /// redirects.
-    pub(crate) resends: u32,
-}
-
-/// Headers that the SDK or HTTP itself sets.
-pub(crate) const RESERVED_HEADERS: [&str; 9] = [
-    KEY_HEADER,
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "host",
-    "te",
-    "transfer-encoding",
-    "user-agent",
-];
-
-/// The middlewares of a client, in the order in which they were added.
-#[derive(Clone, Default)]
-pub(crate) struct Middlewares(Arc<[Arc<dyn Middleware>]>);
-
-impl Middlewares {
-    pub(crate) fn new(hooks: Vec<Arc<dyn Middleware>>) -> Self {
-        Self(hooks.into())
-    }
-
-    /// Starts the span of an exchange, and calls `before` of each middleware in it. Finishing or
-    /// dropping the returned value calls `after`.
-    pub(crate) fn begin(
-        &self,
-        purpose: Purpose,
-        url: &Url,
-        subject: Subject<'_>,
-        headers: &mut HeaderMap,
-    ) -> Observation {
-        let span = ExchangeSpan::new(purpose, url, subject);
-        if self.0.is_empty() {
-            return Observation { span, observed: None };
-        }
-        let observed = Observed {
-            hooks: self.clone(),
-            purpose,
-            url: url.clone().into(),
-            operation: subject.operation.map(str::to_owned),
-            task_id: subject.task_id.map(str::to_owned),
-            started: Instant::now(),
-        };
-        let kept = headers.clone();
-        span.span().in_scope(|| {
-            for hook in self.0.iter() {
-                let unchanged = headers.clone();
-                if call("before", || hook.before(&observed.exchange(), headers)).is_err() {
-                    *headers = unchanged;
-                }
-            }
-        });
-        restore(headers, &kept);
-        Observation { span, observed: Some(observed) }
-    }
-
-    /// Counts a retry, and calls `retry` of each middleware.
-    pub(crate) fn announce(&self, retry: &Retry<'_>) {
-        metrics::retry(retry);
-        for hook in self.0.iter() {
-            let _ = call("retry", || hook.retry(retry));
-        }
-    }
-}
-
-/// A method of a middleware panicked.
-struct Panicked;
-
-/// Calls a method of a middleware. A panic ends only the method, because a submission that ends
-/// with it would lose its task.
-fn call(method: &'static str, hook: impl FnOnce()) -> Result<(), Panicked> {
-    catch_unwind(AssertUnwindSafe(hook)).map_err(|_| {
-        tracing::error!(method, "a middleware panicked; continuing without it");
-        Panicked
-    })
-}
-
-/// Gives the reserved headers the values that they had.
-fn restore(headers: &mut HeaderMap, kept: &HeaderMap) {
-    for name in RESERVED_HEADERS {
-        headers.remove(name);
-        if let Some(value) = kept.get(name) {
-            headers.insert(name, value.clone());
-        }
-    }
-}
-
-/// An exchange in progress. Dropping it reports that no response arrived.
-pub(crate) struct Observation {
-    span: ExchangeSpan,
-    observed: Option<Observed>,
-}
-
-struct Observed {
-    hooks: Middlewares,
-    purpose: Purpose,
-    url: Address,
-    operation: Option<String>,
-    task_id: Option<String>,
-    started: Instant,
-}
-
-impl Observed {
-    fn exchange(&self) -> Exchange<'_> {
-        Exchange {
-            purpose: self.purpose,
-            url: &self.url,
-            operation: self.operation.as_deref(),
-            task_id: self.task_id.as_deref(),
-        }
-    }
-
-    fn end(&self, status: Option<u16>) {
-        let outcome = Outcome { status, elapsed: self.started.elapsed() };
-        for hook in self.hooks.0.iter().rev() {
-            let _ = call("after", || hook.after(&self.exchange(), &outcome));
-        }
-    }
-}
-
-impl Observation {
-    /// Returns the span to send the request in.
-    pub(crate) fn span(&self) -> Span {
-        self.span.span().clone()
-    }
-
-    /// Reports the outcome to the span and to the middlewares.
-    pub(crate) fn finish(mut self, response: &reqwest::Result<Response>) {
-        self.span.finish(response);
-        self.end(response.as_ref().ok().map(|response| response.status().as_u16()));
-    }
-
-    fn end(&mut self, status: Option<u16>) {
-        if let Some(observed) = self.observed.take() {
-            self.span.span().in_scope(|| observed.end(status));
-        }
-    }
-}
-
-impl Drop for Observation {
-    fn drop(&mut self) {
-        self.end(None);
-    }
 }

@@ -13,6 +13,7 @@ pub(crate) mod http;
 mod json_string;
 pub(crate) mod key;
 pub(crate) mod middleware;
+pub(crate) mod observation;
 pub(crate) mod random;
 pub(crate) mod recording;
 pub(crate) mod redaction;

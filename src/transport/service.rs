@@ -11,13 +11,14 @@ use super::{
     connections::Connections,
     hosts::KeyOrigins,
     key::{ApiKey, KEY_HEADER},
-    middleware::{Middlewares, Observation, Purpose, Subject},
+    middleware::Purpose,
+    observation::{Middlewares, Observation, Subject},
     random::Random,
     recording::Recorder,
     response::Limits,
     retry::RetryPolicy,
 };
-use crate::Region;
+use crate::{Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region};
 
 pub(crate) struct Service {
     pub(crate) key: ApiKey,
@@ -40,12 +41,21 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Returns the base URL of a region, if it is set.
-    pub(crate) fn base(&self, region: Region) -> Option<&Url> {
-        match region {
+    /// Returns the base URL of a region.
+    pub(crate) fn base(&self, region: Region) -> Result<&Url, Error> {
+        let url = match region {
             Region::Global => Some(&self.base_url),
             Region::Regional => self.regional_url.as_ref(),
-        }
+        };
+        url.ok_or_else(|| no_regional_base("the regional base URL is not set"))
+    }
+
+    /// Returns the base URL that serves an operation.
+    pub(crate) fn base_of(&self, operation: &'static Operation) -> Result<&Url, Error> {
+        self.base(operation.region()).map_err(|_| {
+            let message = format!("{operation} needs the regional base URL, which is not set");
+            no_regional_base(message).with_operation(operation.name)
+        })
     }
 
     /// Returns how to read a response that has to end before `until`.
@@ -69,4 +79,20 @@ impl Service {
         headers.insert(KEY_HEADER, self.key.header());
         observation
     }
+}
+
+fn no_regional_base(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Settings, message)
+        .with_setting(REGIONAL_BASE_URL_VARIABLE)
+        .with_advice("set it")
+        .with_function("ClientBuilder::regional_base_url")
+}
+
+/// Builds the polling URL of a task whose submission response had none (operation `get_result` of
+/// the contract).
+pub(crate) fn result_url(base: &Url, id: &str) -> Address {
+    let mut url = base.clone();
+    url.set_path(&format!("{}/v1/get_result", base.path().trim_end_matches('/')));
+    url.query_pairs_mut().clear().append_pair("id", id);
+    url.into()
 }

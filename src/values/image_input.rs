@@ -119,11 +119,11 @@ impl ImageInput {
         }
     }
 
-    /// Interprets the text of an image field as a URL or as base64.
     pub(crate) fn is_path(&self) -> bool {
         matches!(self.source(), ImageSource::Path(_))
     }
 
+    /// Interprets the text of an image field as a URL or as base64.
     pub(crate) fn from_text(text: String) -> Self {
         if starts_with(&text, &WEB) { Self::url(text) } else { Self::base64(text) }
     }

@@ -15,3 +15,6 @@ pub enum Region {
     /// operations whose [`Operation::regional`](crate::Operation::regional) is set.
     Regional,
 }
+
+/// The environment variable for the regional base URL.
+pub const REGIONAL_BASE_URL_VARIABLE: &str = "IMAGEKILN_REGIONAL_BASE_URL";

@@ -1,4 +1,4 @@
-//! Makes untrusted text printable: one line, bounded, and without control characters.
+//! Makes untrusted text printable: one line, bounded, without control characters and secrets.
 
 /// The maximum printed length of an id or a status, in characters.
 pub(crate) const MAX_NAME: usize = 100;
@@ -25,6 +25,17 @@ fn is_printable(c: char) -> bool {
     !c.is_control() && !reorders_or_hides
 }
 
+/// Whether the name suggests that a field is secret, including fields that the contract does not
+/// define.
+pub(crate) fn is_secret(name: &str) -> bool {
+    ["secret", "token", "password", "passwd", "credential", "api_key", "apikey", "authorization"]
+        .iter()
+        .any(|word| {
+            let mut parts = name.as_bytes().windows(word.len());
+            parts.any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +46,15 @@ mod tests {
         assert_eq!(one_line("four", 4), "four");
         assert_eq!(one_line("fives", 4), "five...");
         assert_eq!(one_line("\u{1f98a}\u{1f98a}", 1), "\u{1f98a}...");
+    }
+
+    #[test]
+    fn names_of_secrets_are_found_in_any_case() {
+        for name in ["webhook_secret", "apiKey", "X-Authorization", "TOKEN", "my_passwords"] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["", "prompt", "seed", "toke", "api key"] {
+            assert!(!is_secret(name), "{name}");
+        }
     }
 }

@@ -1,6 +1,11 @@
-//! Checks URLs that the service fetches or calls.
+//! Tells URLs from other text, and checks those that the service fetches or calls.
 
 use url::Url;
+
+/// Whether the text starts like a URL.
+pub(crate) fn is_url(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
 
 /// Returns what is wrong with `text` as an http or https URL.
 pub(crate) fn check(text: &str) -> Result<(), &'static str> {

@@ -156,7 +156,7 @@ async fn changes_omit_equal_updates() {
         let polled = json!({ "id": "t1", "status": status, "not_defined": progress });
         server.reply(Reply::json(200, &polled));
     }
-    let updates = task(&client(&server), &server).into_updates(WaitOptions::default());
+    let updates = task(&client(&server), &server).updates(WaitOptions::default());
     let changes: Vec<_> = updates.changes().try_collect().await.unwrap();
     let seen: Vec<_> = changes
         .iter()

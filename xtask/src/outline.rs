@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use quote::ToTokens;
-use syn::{Expr, ExprStruct, Fields, FnArg, ImplItem, Item, Visibility};
+use syn::{
+    Expr, ExprStruct, Fields, FnArg, ImplItem, Item, Visibility,
+    visit_mut::{self, VisitMut},
+};
 
 use crate::contract;
 
@@ -14,7 +17,8 @@ pub const PATH: &str = "xtask/outline.txt";
 
 /// The outline of the code generated from a document.
 pub fn of_document(document: &str) -> Result<String> {
-    let file = generated(document)?;
+    let mut file = generated(document)?;
+    Shared::of(&file).visit_file_mut(&mut file);
     let types = Types::of(&file);
     let table = file.items.iter().find_map(|item| match item {
         Item::Static(item) => Some(&*item.expr),
@@ -39,6 +43,32 @@ pub fn types_of(document: &str) -> Result<Types> {
 
 fn generated(document: &str) -> Result<syn::File> {
     syn::parse_file(&contract::generate(document)?).context("the generator produced invalid Rust")
+}
+
+/// The constants that operations share, by name.
+struct Shared(BTreeMap<String, Expr>);
+
+impl Shared {
+    fn of(file: &syn::File) -> Self {
+        let constants = file.items.iter().filter_map(|item| match item {
+            Item::Const(item) => Some((item.ident.to_string(), (*item.expr).clone())),
+            _ => None,
+        });
+        Self(constants.collect())
+    }
+}
+
+/// Puts the constants where they are used.
+impl VisitMut for Shared {
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        if let Expr::Path(used) = expression
+            && let Some(name) = used.path.get_ident()
+            && let Some(value) = self.0.get(&name.to_string())
+        {
+            *expression = value.clone();
+        }
+        visit_mut::visit_expr_mut(self, expression);
+    }
 }
 
 /// The types by name, with a line for each field, variant or method.

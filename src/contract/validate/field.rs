@@ -1,10 +1,10 @@
 //! Validates a field against its limits, at every depth.
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::{
     super::{
-        field_value::FieldValue,
+        images::{Images, Place},
         operation::{Field, FieldKind, ImageEncodings},
         similar::hint,
     },
@@ -13,97 +13,80 @@ use super::{
 };
 use crate::{AspectRatio, ImageInput, ImageSource, Location, Violation, values::web_url};
 
-/// Validates the value at `steps`.
-pub(super) fn check(
-    field: &Field,
-    value: &FieldValue,
-    steps: &mut Vec<Location>,
-    found: &mut Vec<Violation>,
-) {
-    let problems = check_value(field, value);
-    if !problems.is_empty() {
-        return found.extend(problems.into_iter().map(|problem| problem.at(steps)));
-    }
-    match (&field.kind, value) {
-        (FieldKind::List { items }, FieldValue::List(values)) => {
-            check_items(items, values.iter(), steps, found);
-        }
-        (FieldKind::List { items }, FieldValue::Json(Value::Array(values))) => {
-            let values: Vec<_> = values.iter().cloned().map(FieldValue::Json).collect();
-            check_items(items, values.iter(), steps, found);
-        }
-        (FieldKind::Object { fields }, FieldValue::Object(members)) => {
-            let members: Vec<_> =
-                members.iter().map(|(name, value)| (name.as_str(), value)).collect();
-            check_members(fields, &members, steps, found);
-        }
-        (FieldKind::Object { fields }, FieldValue::Json(Value::Object(members))) => {
-            let values: Vec<_> = members.values().cloned().map(FieldValue::Json).collect();
-            let members: Vec<_> = members.keys().map(String::as_str).zip(&values).collect();
-            check_members(fields, &members, steps, found);
-        }
-        _ => {}
-    }
+/// Validates the values of a body.
+pub(super) struct Check<'a> {
+    pub(super) images: &'a Images,
+    pub(super) found: Vec<Violation>,
 }
 
-fn check_items<'a>(
-    items: &Field,
-    values: impl Iterator<Item = &'a FieldValue>,
-    steps: &mut Vec<Location>,
-    found: &mut Vec<Violation>,
-) {
-    for (index, value) in values.enumerate() {
-        steps.push(Location::Index(index as i64));
-        check(items, value, steps, found);
-        steps.pop();
-    }
-}
-
-fn check_members(
-    fields: &[Field],
-    members: &[(&str, &FieldValue)],
-    steps: &mut Vec<Location>,
-    found: &mut Vec<Violation>,
-) {
-    for field in fields {
-        steps.push(Location::Name(field.name.to_owned()));
-        match members.iter().find(|(name, _)| *name == field.name) {
-            Some((_, value)) => check(field, value, steps, found),
-            None if field.required => {
-                found.push(Problem::new("missing", "is required").at(steps));
+impl Check<'_> {
+    /// Validates the value at `place`, and what it contains.
+    pub(super) fn field(&mut self, field: &Field, value: &Value, place: &Place) {
+        let image = self.images.at(place);
+        let problems = match image {
+            Some(image) => check_image(&field.kind, image).err().into_iter().collect(),
+            None => check_value(field, value),
+        };
+        if !problems.is_empty() {
+            return self.found.extend(problems.into_iter().map(|problem| problem.at(place)));
+        }
+        match (&field.kind, value) {
+            (FieldKind::List { items }, Value::Array(values)) => {
+                for (index, value) in values.iter().enumerate() {
+                    self.field(items, value, &place.index(index));
+                }
             }
-            None => {}
+            (FieldKind::Object { fields }, Value::Object(members)) => {
+                self.members(fields, members, place);
+            }
+            _ => {}
         }
-        steps.pop();
+    }
+
+    /// Validates the members of an object, or of the body itself, that the contract defines.
+    pub(super) fn members(
+        &mut self,
+        fields: &[Field],
+        members: &Map<String, Value>,
+        outer: &Place,
+    ) {
+        for field in fields {
+            let place = outer.name(field.name);
+            match members.get(field.name) {
+                Some(value) => self.field(field, value, &place),
+                None if field.required => {
+                    let missing = Problem::new("missing", "is required").at(&place);
+                    // A value that JSON cannot represent is already reported.
+                    if !self.found.iter().any(|known| known.loc == missing.loc) {
+                        self.found.push(missing);
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Validates an image in a field that the contract does not define.
+    pub(super) fn unlisted(&mut self, steps: &[Location], image: &ImageInput) {
+        let checked = match image.source() {
+            ImageSource::Url(url) => check_url(url.reveal()),
+            _ => image_content::check(image, Wanted::AnyMedia),
+        };
+        self.found.extend(checked.err().map(|problem| problem.of(steps)));
     }
 }
 
 /// Validates a value without what it contains. Returns all problems, unless it has the wrong type.
-fn check_value(field: &Field, value: &FieldValue) -> Vec<Problem> {
-    let wrong = |kind, msg: &str| vec![Problem::new(kind, msg)];
+fn check_value(field: &Field, value: &Value) -> Vec<Problem> {
     match (&field.kind, value) {
-        (FieldKind::Image { encodings, .. }, FieldValue::Image(image)) => {
-            check_image(*encodings, image).err().into_iter().collect()
+        (FieldKind::Json, _) | (FieldKind::Object { .. }, Value::Object(_)) => Vec::new(),
+        (_, Value::Null) if field.nullable => Vec::new(),
+        (kind, Value::Null) => {
+            let msg = "may not be null; leave it out instead";
+            vec![Problem::new(type_violation(kind, value), msg)]
         }
-        (_, FieldValue::Image(_)) => wrong("type_error", "is not an image field"),
-        (FieldKind::Json, _) => Vec::new(),
-        (_, FieldValue::Json(Value::Null)) if field.nullable => Vec::new(),
-        (_, FieldValue::Json(value @ Value::Null)) => {
-            wrong(type_violation(&field.kind, value), "may not be null; leave it out instead")
-        }
-        (FieldKind::List { .. }, FieldValue::List(values)) => check_length(field, values.len()),
-        (FieldKind::List { .. }, FieldValue::Json(Value::Array(values))) => {
-            check_length(field, values.len())
-        }
-        (FieldKind::Object { .. }, FieldValue::Object(_) | FieldValue::Json(Value::Object(_))) => {
-            Vec::new()
-        }
-        (_, FieldValue::Json(value)) => check_scalar(field, value),
-        (FieldKind::List { .. }, _) => wrong("list_type", "must be a list"),
-        (FieldKind::Object { .. }, _) => wrong("dict_type", "must be an object"),
-        (_, FieldValue::List(_) | FieldValue::Object(_)) => {
-            wrong("type_error", "must not contain images")
-        }
+        (FieldKind::List { .. }, Value::Array(values)) => check_length(field, values.len()),
+        _ => check_scalar(field, value),
     }
 }
 
@@ -228,8 +211,11 @@ fn check_syntax(kind: &FieldKind, text: &str) -> Result<(), Problem> {
     }
 }
 
-fn check_image(encodings: ImageEncodings, image: &ImageInput) -> Result<(), Problem> {
-    let takes_url = encodings != ImageEncodings::Base64;
+fn check_image(kind: &FieldKind, image: &ImageInput) -> Result<(), Problem> {
+    let FieldKind::Image { encodings, .. } = kind else {
+        return Err(Problem::new("type_error", "is not an image field"));
+    };
+    let takes_url = *encodings != ImageEncodings::Base64;
     match image.source() {
         ImageSource::Url(_) if !takes_url => {
             let msg = "must be the image itself, not a URL; give a file or its bytes";
@@ -237,14 +223,6 @@ fn check_image(encodings: ImageEncodings, image: &ImageInput) -> Result<(), Prob
         }
         ImageSource::Url(url) => check_url(url.reveal()),
         _ => image_content::check(image, Wanted::Image { or_url: takes_url }),
-    }
-}
-
-/// Validates an image in a field that the contract does not define.
-pub(super) fn check_unlisted(image: &ImageInput) -> Result<(), Problem> {
-    match image.source() {
-        ImageSource::Url(url) => check_url(url.reveal()),
-        _ => image_content::check(image, Wanted::AnyMedia),
     }
 }
 

@@ -1,31 +1,18 @@
 //! Finds problems that prevent sending the request as the caller intended, regardless of the
 //! contract.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
-use super::super::{field_value::FieldValue, request::Request};
+use super::super::request::Request;
 use crate::Violation;
 
 /// serde_json reads 127 levels, one of which is the body itself.
 const MAX_LEVELS: usize = 126;
 
 pub(super) fn violations(request: &Request) -> Vec<Violation> {
-    let mut found = request.faults.clone();
-    let mut times_set = BTreeMap::new();
-    for (name, value) in &request.fields {
-        let times = times_set.entry(name.as_str()).or_insert(0_usize);
-        *times += 1;
-        if *times == 2 {
-            found.push(Violation::of_field(name, "set_twice", "is set twice; set it once"));
-        }
-        let mut is_deep = false;
-        value.each_part(&mut |part| {
-            is_deep |=
-                matches!(part, FieldValue::Json(value) if has_more_levels(value, MAX_LEVELS));
-        });
-        if is_deep {
+    let mut found = request.faults();
+    for (name, value) in &request.body {
+        if has_more_levels(value, MAX_LEVELS) {
             let msg = format!("is nested too deeply; must have at most {MAX_LEVELS} levels");
             found.push(Violation::of_field(name, "recursion_loop", msg));
         }

@@ -2,12 +2,10 @@
 //!
 //! The service must check images at URLs and images in formats whose size cannot be read here.
 
-use std::collections::BTreeMap;
-
 use super::{
     super::{
-        field_value::FieldValue,
-        operation::{Field, FieldKind, Operation},
+        operation::{Field, FieldKind},
+        request::Request,
     },
     image_content,
     problem::Problem,
@@ -21,69 +19,35 @@ const HEAD: usize = 512 * 1024;
 /// refuses nothing that the service may accept.
 const MEGAPIXEL: f64 = 1_048_576.0;
 
-pub(super) fn violations(
-    operation: &Operation,
-    values: &BTreeMap<&str, &FieldValue>,
-    found: &mut Vec<Violation>,
-) {
-    // Most requests have no images, and the size of nothing else is limited.
-    if values.values().all(|value| matches!(value, FieldValue::Json(_))) {
-        return;
-    }
-    check_fields(operation.fields, &|name| values.get(name).copied(), &mut Vec::new(), found);
-}
-
-/// Validates the images among the values of `fields`, which are at `steps`.
-fn check_fields<'a>(
-    fields: &[Field],
-    value: &dyn Fn(&str) -> Option<&'a FieldValue>,
-    steps: &mut Vec<Location>,
-    found: &mut Vec<Violation>,
-) {
-    for field in fields {
-        let Some(own) = value(field.name) else { continue };
-        steps.push(Location::Name(field.name.to_owned()));
-        check(field, own, value, steps, found);
-        steps.pop();
+pub(super) fn violations(request: &Request, found: &mut Vec<Violation>) {
+    for (steps, image) in request.images.iter() {
+        let Some(kind) = kind_at(request.operation.fields, steps) else { continue };
+        let FieldKind::Image { mask_of, same_size, max_megapixels, .. } = kind else { continue };
+        let masked = mask_of.filter(|_| *same_size);
+        if masked.is_none() && max_megapixels.is_none() {
+            continue;
+        }
+        let Some(size) = size(image) else { continue };
+        let too_large = max_megapixels.and_then(|limit| area_problem(size, limit));
+        let mismatch = masked.and_then(|masked| {
+            let sibling = request.images.beside(steps, masked)?;
+            size_problem(size, self::size(sibling)?, masked)
+        });
+        found.extend([too_large, mismatch].into_iter().flatten().map(|one| one.of(steps)));
     }
 }
 
-fn check<'a>(
-    field: &Field,
-    own: &'a FieldValue,
-    sibling: &dyn Fn(&str) -> Option<&'a FieldValue>,
-    steps: &mut Vec<Location>,
-    found: &mut Vec<Violation>,
-) {
-    match (&field.kind, own) {
-        (FieldKind::Image { mask_of, same_size, max_megapixels, .. }, FieldValue::Image(image)) => {
-            let masked = mask_of.filter(|_| *same_size);
-            if masked.is_none() && max_megapixels.is_none() {
-                return;
-            }
-            let Some(size) = size(image) else { return };
-            let too_large = max_megapixels.and_then(|limit| area_problem(size, limit));
-            let mismatch = masked.and_then(|masked| match sibling(masked)? {
-                FieldValue::Image(image) => size_problem(size, self::size(image)?, masked),
-                _ => None,
-            });
-            found.extend([too_large, mismatch].into_iter().flatten().map(|one| one.at(steps)));
+fn kind_at(fields: &'static [Field], steps: &[Location]) -> Option<&'static FieldKind> {
+    let (first, rest) = steps.split_first()?;
+    let Location::Name(name) = first else { return None };
+    let kind = &fields.iter().find(|field| field.name == name)?.kind;
+    rest.iter().try_fold(kind, |kind, step| match (kind, step) {
+        (FieldKind::List { items }, Location::Index(_)) => Some(&items.kind),
+        (FieldKind::Object { fields }, Location::Name(name)) => {
+            fields.iter().find(|field| field.name == name).map(|field| &field.kind)
         }
-        (FieldKind::List { items }, FieldValue::List(values)) => {
-            for (index, value) in values.iter().enumerate() {
-                steps.push(Location::Index(index as i64));
-                check(items, value, &|_| None, steps, found);
-                steps.pop();
-            }
-        }
-        (FieldKind::Object { fields }, FieldValue::Object(members)) => {
-            let value = |name: &str| {
-                members.iter().find(|(known, _)| known == name).map(|(_, value)| value)
-            };
-            check_fields(fields, &value, steps, found);
-        }
-        _ => {}
-    }
+        _ => None,
+    })
 }
 
 fn area_problem((width, height): (usize, usize), limit: f64) -> Option<Problem> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::{super::field_value::FieldValue, check, image_content::head};
+use super::{check, image_content::head};
 use crate::{
     Error, FileKind, ImageInput, ImageSource, Request, Violation,
     values::{
@@ -18,8 +18,8 @@ impl Request {
     /// Reads all images of the request, and checks that none of them is truncated.
     ///
     /// Submitting a request does not check this, because it reads files only once, while it sends
-    /// them. The structure of JPEG, PNG, WebP, GIF, AVIF and HEIF images is checked, without
-    /// decoding them. Images in other formats, images at URLs and unreadable files are skipped.
+    /// them. The structure of JPEG, PNG and WebP images is checked, without decoding them. Images
+    /// in other formats, images at URLs and unreadable files are skipped.
     ///
     /// This method may block, because it reads files.
     ///
@@ -29,18 +29,15 @@ impl Request {
     /// such an image.
     pub fn check_images(&self) -> Result<(), Error> {
         let mut found = Vec::new();
-        for (name, value) in &self.fields {
-            value.each_part(&mut |part| {
-                let FieldValue::Image(image) = part else { return };
-                if let Ok(Some(kind)) = cut_off(image) {
-                    let file = match image.source() {
-                        ImageSource::Path(path) => format!(": `{}`", path.display()),
-                        _ => String::new(),
-                    };
-                    let msg = format!("is truncated; must be a complete {kind} image{file}");
-                    found.push(Violation::of_field(name, "value_error", msg));
-                }
-            });
+        for (steps, image) in self.images.iter() {
+            if let Ok(Some(kind)) = cut_off(image) {
+                let file = match image.source() {
+                    ImageSource::Path(path) => format!(": `{}`", path.display()),
+                    _ => String::new(),
+                };
+                let msg = format!("is truncated; must be a complete {kind} image{file}");
+                found.push(Violation::of_value(steps, "value_error", msg));
+            }
         }
         check(self, found)
     }
@@ -78,11 +75,12 @@ mod tests {
 
     #[test]
     fn an_image_that_is_cut_off_is_a_violation_of_its_field() {
-        let whole = b"GIF89a\x01\0\x01\0\0\0\0\x2c\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0\x3b";
+        let whole =
+            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR0123456789abc----\0\0\0\x01IDATx----\0\0\0\0IEND----";
         let checked = |bytes: &'static [u8]| {
             Request::new(find_operation("gen-2-pro").unwrap())
                 .image("input_image", ImageInput::bytes(bytes))
-                .image("person", ImageInput::url("https://example.com/fox.gif"))
+                .image("person", ImageInput::url("https://example.com/fox.png"))
                 .check_images()
         };
         assert!(checked(whole).is_ok());
@@ -90,7 +88,7 @@ mod tests {
         let [violation] = error.violations() else { panic!("{error}") };
         assert_eq!(
             violation.to_string(),
-            "input_image: is truncated; must be a complete GIF image"
+            "input_image: is truncated; must be a complete PNG image"
         );
         // An unknown format cannot be checked.
         assert!(checked(b"8BPS\0\x01").is_ok());

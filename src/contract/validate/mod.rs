@@ -9,11 +9,14 @@ mod image_whole;
 mod problem;
 mod unlisted;
 
-use std::collections::BTreeMap;
-
+use self::field::Check;
 pub(super) use self::{image_content::head, image_size::size};
-use super::{field_value::FieldValue, operation::PathParameter, request::Request};
-use crate::{Error, ErrorKind, Location, Violation};
+use super::{
+    images::{Place, field_of},
+    operation::PathParameter,
+    request::Request,
+};
+use crate::{Error, ErrorKind, Violation};
 
 impl Request {
     /// Validates the request against all limits of the contract, and reports all violations.
@@ -59,35 +62,16 @@ pub(super) fn invalid(operation: &'static str, violations: Vec<Violation>) -> Er
 
 fn violations(request: &Request) -> Vec<Violation> {
     let mut found = form::violations(request);
-    // If a field is set twice, validate its first value. For a few names, a `BTreeMap` is faster
-    // than a map that hashes.
-    let mut values = BTreeMap::new();
-    let mut in_order = Vec::new();
-    for (name, value) in &request.fields {
-        values.entry(name.as_str()).or_insert_with(|| {
-            in_order.push((name.as_str(), value));
-            value
-        });
-    }
-    for field in request.operation.fields.iter().filter(|field| field.required) {
-        if !values.contains_key(field.name) && !found.iter().any(|v| v.field() == Some(field.name))
-        {
-            found.push(Violation::of_field(field.name, "missing", "is required"));
+    unlisted::violations(request, &mut found);
+    let mut check = Check { images: &request.images, found };
+    check.members(request.operation.fields, &request.body, &Place::Body);
+    for (steps, image) in request.images.iter() {
+        if request.operation.field(field_of(steps)).is_none() {
+            check.unlisted(steps, image);
         }
     }
-    unlisted::violations(request.operation, &in_order, &mut found);
-    for (name, value) in in_order {
-        let mut steps = vec![Location::Name(name.to_owned())];
-        match (request.operation.field(name), value) {
-            (Some(field), value) => field::check(field, value, &mut steps, &mut found),
-            (None, FieldValue::Image(image)) => {
-                let checked = field::check_unlisted(image);
-                found.extend(checked.err().map(|problem| problem.at(&steps)));
-            }
-            (None, _) => {}
-        }
-    }
-    image_size::violations(request.operation, &values, &mut found);
+    let mut found = check.found;
+    image_size::violations(request, &mut found);
     parameter_violations(request, &mut found);
     found
 }

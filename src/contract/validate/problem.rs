@@ -1,5 +1,6 @@
 //! What is wrong with a value, without its location.
 
+use super::super::images::Place;
 use crate::{Location, Violation};
 
 pub(super) struct Problem {
@@ -12,7 +13,11 @@ impl Problem {
         Self { kind, msg: msg.into() }
     }
 
-    pub(super) fn at(self, steps: &[Location]) -> Violation {
+    pub(super) fn at(self, place: &Place) -> Violation {
+        self.of(&place.steps())
+    }
+
+    pub(super) fn of(self, steps: &[Location]) -> Violation {
         Violation::of_value(steps, self.kind, self.msg)
     }
 }

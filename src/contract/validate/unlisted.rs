@@ -1,22 +1,17 @@
 //! Finds fields that the contract does not list and the service refuses.
 
-use serde_json::Value;
-
-use super::super::{field_value::FieldValue, operation::Operation};
+use super::super::request::Request;
 use crate::Violation;
 
 /// The first reference image. The next ones are `input_image_2`, `input_image_3` and so on.
 const REFERENCE: &str = "input_image";
 
-pub(super) fn violations(
-    operation: &Operation,
-    values: &[(&str, &FieldValue)],
-    found: &mut Vec<Violation>,
-) {
-    let given = values.iter().filter(|(_, value)| !matches!(value, FieldValue::Json(Value::Null)));
+pub(super) fn violations(request: &Request, found: &mut Vec<Violation>) {
+    let Request { operation, body, .. } = request;
+    let given = body.iter().filter(|(_, value)| !value.is_null());
     for (name, _) in given.filter(|(name, _)| operation.field(name).is_none()) {
         let msg = match operation.max_reference_images {
-            _ if operation.not_accepted.contains(name) => {
+            _ if operation.not_accepted.contains(&name.as_str()) => {
                 format!("is not accepted by {operation}; remove it")
             }
             Some(most) if reference_number(name).is_some_and(|number| number > most) => {

@@ -11,12 +11,13 @@ mod tests;
 use std::{error, io, sync::Arc};
 
 use bytes::Bytes;
+use serde_json::{Map, Value};
 
 pub(crate) use self::progress::Progress;
 use self::{file::PlannedFile, stream::Streamed};
 use crate::{
     ImageSource,
-    contract::{FieldValue, Request},
+    contract::{Images, Place, Request},
     values::base64_text::{self, Sendable},
 };
 
@@ -44,9 +45,9 @@ enum Part {
 impl BodyPlan {
     /// Opens the files, so this may block. Errors contain the field and the file.
     pub(crate) fn new(request: &Request) -> io::Result<Self> {
-        let mut parts = Vec::new();
-        let mut text = Vec::new();
-        write_members(&request.fields, None, &mut text, &mut parts)?;
+        let mut writer = Writer { images: &request.images, text: Vec::new(), parts: Vec::new() };
+        writer.members(&request.body, &Place::Body)?;
+        let Writer { text, mut parts, .. } = writer;
         parts.push(Part::Ready(text.into()));
         let length = parts.iter().map(Part::length).sum();
         Ok(Self { parts, length })
@@ -67,60 +68,70 @@ impl BodyPlan {
     }
 }
 
-/// Appends the value of the field `name`: text to `text`, and everything before and at an image to
-/// `parts`.
-fn write(
-    name: &str,
-    value: &FieldValue,
-    text: &mut Vec<u8>,
-    parts: &mut Vec<Part>,
-) -> io::Result<()> {
-    match value {
-        FieldValue::Json(value) => serde_json::to_writer(text, value)?,
-        FieldValue::Image(image) => match image_part(name, image.source())? {
-            Value::Text(value) => {
-                serde_json::to_writer(text, &*String::from_utf8_lossy(&value))?;
-            }
-            Value::Quoted(part) => {
-                text.push(b'"');
-                parts.push(Part::Ready(std::mem::take(text).into()));
-                parts.push(part);
-                text.push(b'"');
-            }
-        },
-        FieldValue::List(values) => {
-            text.push(b'[');
-            for (index, value) in values.iter().enumerate() {
-                if index > 0 {
-                    text.push(b',');
-                }
-                write(name, value, text, parts)?;
-            }
-            text.push(b']');
-        }
-        FieldValue::Object(members) => write_members(members, Some(name), text, parts)?,
-    }
-    Ok(())
+/// Writes text to `text`, and everything before and at an image to `parts`.
+struct Writer<'a> {
+    images: &'a Images,
+    text: Vec<u8>,
+    parts: Vec<Part>,
 }
 
-/// Appends an object. Its members are in the field `field`, or are the fields of the request.
-fn write_members(
-    members: &[(String, FieldValue)],
-    field: Option<&str>,
-    text: &mut Vec<u8>,
-    parts: &mut Vec<Part>,
-) -> io::Result<()> {
-    text.push(b'{');
-    for (index, (name, value)) in members.iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
+impl Writer<'_> {
+    fn value(&mut self, value: &Value, place: &Place) -> io::Result<()> {
+        match (self.images.at(place), value) {
+            (Some(image), _) => self.image(place.field(), image.source())?,
+            (None, Value::Array(values)) => {
+                self.text.push(b'[');
+                for (index, value) in values.iter().enumerate() {
+                    if index > 0 {
+                        self.text.push(b',');
+                    }
+                    self.value(value, &place.index(index))?;
+                }
+                self.text.push(b']');
+            }
+            (None, Value::Object(members)) => self.members(members, place)?,
+            (None, value) => serde_json::to_writer(&mut self.text, value)?,
         }
-        serde_json::to_writer(&mut *text, name)?;
-        text.push(b':');
-        write(field.unwrap_or(name), value, text, parts)?;
+        Ok(())
     }
-    text.push(b'}');
-    Ok(())
+
+    fn members(&mut self, members: &Map<String, Value>, place: &Place) -> io::Result<()> {
+        if self.images.is_empty() {
+            return Ok(serde_json::to_writer(&mut self.text, members)?);
+        }
+        self.text.push(b'{');
+        for (index, (name, value)) in members.iter().enumerate() {
+            if index > 0 {
+                self.text.push(b',');
+            }
+            serde_json::to_writer(&mut self.text, name)?;
+            self.text.push(b':');
+            self.value(value, &place.name(name))?;
+        }
+        self.text.push(b'}');
+        Ok(())
+    }
+
+    fn image(&mut self, field: &str, source: &ImageSource) -> io::Result<()> {
+        let part = match source {
+            ImageSource::Bytes(bytes) => Part::Encode(bytes.clone()),
+            ImageSource::Path(path) => Part::File(Arc::new(PlannedFile::new(field, path)?)),
+            ImageSource::Base64(text) => match base64_text::sendable(text) {
+                Sendable::Plain(text) => Part::Ready(text),
+                Sendable::Escaped(text) => return self.string(&String::from_utf8_lossy(&text)),
+            },
+            ImageSource::Url(url) => return self.string(url.reveal()),
+        };
+        self.text.push(b'"');
+        self.parts.push(Part::Ready(std::mem::take(&mut self.text).into()));
+        self.parts.push(part);
+        self.text.push(b'"');
+        Ok(())
+    }
+
+    fn string(&mut self, text: &str) -> io::Result<()> {
+        Ok(serde_json::to_writer(&mut self.text, text)?)
+    }
 }
 
 impl Part {
@@ -135,26 +146,4 @@ impl Part {
 
 fn encoded(length: u64) -> u64 {
     length.div_ceil(3) * 4
-}
-
-/// The JSON form of an image.
-enum Value {
-    /// A JSON string with escapes.
-    Text(Bytes),
-    /// Text between quotes that needs no escapes.
-    Quoted(Part),
-}
-
-fn image_part(name: &str, source: &ImageSource) -> io::Result<Value> {
-    Ok(match source {
-        ImageSource::Bytes(bytes) => Value::Quoted(Part::Encode(bytes.clone())),
-        ImageSource::Path(path) => {
-            Value::Quoted(Part::File(Arc::new(PlannedFile::new(name, path)?)))
-        }
-        ImageSource::Base64(text) => match base64_text::sendable(text) {
-            Sendable::Plain(text) => Value::Quoted(Part::Ready(text)),
-            Sendable::Escaped(text) => Value::Text(text),
-        },
-        ImageSource::Url(url) => Value::Text(Bytes::from(url.reveal().to_owned())),
-    })
 }

@@ -1,40 +1,30 @@
 //! The recorded form of a request. It is built from the fields and not from the bytes on the wire,
 //! so images are neither read nor kept.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{RecordedBody, text, within_limit};
 use crate::{
     AspectRatio, FieldKind, FileKind, ImageInput, ImageSource, Request,
-    contract::FieldValue,
+    contract::value_at,
     transport::redaction::Redaction,
     values::{REDACTED, file_kind::HEAD},
 };
 
 pub(super) fn redacted(request: &Request, redaction: &Redaction) -> RecordedBody {
-    let members = request.fields.iter().map(|(name, value)| {
+    let members = request.body.iter().map(|(name, value)| {
         let kind = request.operation().field(name).map(|field| &field.kind);
-        (name.clone(), of_value(name, kind, value))
+        (name.clone(), of_json(name, kind, value))
     });
-    let mut document = Value::Object(members.collect::<Map<_, _>>());
-    redaction.redact_json(&mut document);
-    within_limit(document)
-}
-
-fn of_value(name: &str, kind: Option<&'static FieldKind>, value: &FieldValue) -> Value {
-    match value {
-        FieldValue::Image(image) => described(image).into(),
-        FieldValue::Json(value) => of_json(name, kind, value),
-        FieldValue::List(values) => {
-            values.iter().map(|value| of_value(name, item_of(kind), value)).collect()
-        }
-        FieldValue::Object(members) => {
-            let of_member = |(name, value): &(String, FieldValue)| {
-                (name.clone(), of_value(name, member_of(kind, name), value))
-            };
-            Value::Object(members.iter().map(of_member).collect())
+    let mut body = members.collect();
+    for (steps, image) in request.images.iter() {
+        if let Some(value) = value_at(&mut body, steps) {
+            *value = described(image).into();
         }
     }
+    let mut document = Value::Object(body);
+    redaction.redact_json(&mut document);
+    within_limit(document)
 }
 
 fn of_json(name: &str, kind: Option<&'static FieldKind>, value: &Value) -> Value {

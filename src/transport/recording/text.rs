@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Address,
-    transport::redaction::{is_secret, is_url},
-    values::REDACTED,
+    values::{REDACTED, is_secret, web_url::is_url},
 };
 
 /// Replaces the text in `value` by what `replace` returns for it and for the name of its member.

@@ -1,10 +1,10 @@
-//! Checks from the structure of its format whether a picture is complete.
+//! Checks from the structure of its format whether a picture is complete, for the formats that the
+//! contract names, and MP4 and WebM.
 //!
 //! A [`Checker`] takes bytes in chunks of any size and buffers only a few dozen of them. It follows
 //! lengths and markers. It does not decode, and does not verify checksums.
 
 mod ebml;
-mod gif;
 mod iso;
 mod jpeg;
 mod png;
@@ -48,7 +48,7 @@ impl Checker {
         if known < FAMILY
             && let Some(family) = self.head.get(..FAMILY)
         {
-            self.scanner = FileKind::of(family).map(|kind| Scanner::new(format_of(kind)));
+            self.scanner = FileKind::of(family).and_then(format_of).map(Scanner::new);
             if let Some(scanner) = &mut self.scanner {
                 scanner.feed(family.get(..known).unwrap_or_default());
             }
@@ -64,20 +64,23 @@ impl Checker {
     }
 
     /// Returns how much of the picture was in the chunks so far. Pictures are never shorter than
-    /// [`FAMILY`] bytes.
+    /// [`FAMILY`] bytes. The end of a picture whose structure is not known is that of the response.
     pub(crate) fn extent(&self) -> Extent {
-        self.scanner.as_ref().map_or(Extent::Partial, Scanner::extent)
+        match &self.scanner {
+            Some(scanner) => scanner.extent(),
+            None if self.head.len() >= FAMILY && self.kind().is_some() => Extent::Open,
+            None => Extent::Partial,
+        }
     }
 }
 
-fn format_of(kind: FileKind) -> Box<dyn Format + Send> {
-    match kind {
+fn format_of(kind: FileKind) -> Option<Box<dyn Format + Send>> {
+    Some(match kind {
         FileKind::Jpeg => Box::new(jpeg::Jpeg::default()),
         FileKind::Png => Box::new(png::Png::default()),
-        FileKind::Gif => Box::new(gif::Gif::default()),
         FileKind::Webp => Box::new(webp::Webp::default()),
-        FileKind::Avif | FileKind::Heif => Box::new(iso::Iso::image()),
-        FileKind::Mp4 => Box::new(iso::Iso::video()),
+        FileKind::Mp4 => Box::new(iso::Iso::default()),
         FileKind::Webm => Box::new(ebml::Ebml::default()),
-    }
+        FileKind::Gif | FileKind::Avif | FileKind::Heif => return None,
+    })
 }

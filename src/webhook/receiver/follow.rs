@@ -34,7 +34,7 @@ pub(super) async fn follow_all(
     task_id: &str,
     claimed: Option<&TaskStatus>,
 ) -> bool {
-    let mut tasks = shared.client.tasks().submissions.find(task_id).await;
+    let mut tasks = shared.client.shared().submissions.find(task_id).await;
     if tasks.len() < 2 {
         return follow(shared, task_id, tasks.pop(), claimed).await;
     }
@@ -104,7 +104,7 @@ async fn confirm(
             Err(ErrorKind::TaskNotFound) => !may_lag,
             Err(kind) => kind == ErrorKind::KeyWithheld,
         };
-        let pause = retry::delay(attempt, &shared.client.service().random);
+        let pause = retry::delay(attempt, &shared.client.shared().service.random);
         if is_settled || pause >= left() {
             return confirmed;
         }
@@ -112,7 +112,7 @@ async fn confirm(
         attempt += 1;
         if task.is_none() {
             // The response to its submission may have arrived by now.
-            task = shared.client.tasks().submissions.find(task_id).await.pop();
+            task = shared.client.shared().submissions.find(task_id).await.pop();
         }
     }
 }

@@ -46,7 +46,7 @@ fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
         return StatusCode::SERVICE_UNAVAILABLE;
     };
     tracing::debug!(task_id, "webhook received");
-    shared.client.tasks().waits.wake(task_id);
+    shared.client.shared().waits.wake(task_id);
     let (task_id, claimed_status) = (task_id.to_owned(), event.claimed_status().cloned());
     let shared = Arc::clone(shared);
     // Do not keep the body: many large ones would exhaust memory.

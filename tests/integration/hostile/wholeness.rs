@@ -18,7 +18,7 @@ fn iso_file(brand: &[u8], index: &[u8]) -> Vec<u8> {
 #[tokio::test(start_paused = true)]
 async fn half_a_picture_with_a_matching_length_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    for half in [&large_png(9000)[..4000], &jpeg()[..300], &iso_file(b"avif", b"meta")[..28]] {
+    for half in [&large_png(9000)[..4000], &jpeg()[..300], &iso_file(b"isom", b"moov")[..28]] {
         for reply in [Reply::png, |half: &[u8]| Reply::png(half).until_close()] {
             let (service, delivery) =
                 (ScriptedServer::start().await, ScriptedServer::start().await);
@@ -56,7 +56,7 @@ async fn a_damaged_picture_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn bytes_after_the_end_are_kept() {
     let directory = tempfile::tempdir().unwrap();
-    for complete in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov"), iso_file(b"avif", b"meta")] {
+    for complete in [PNG.to_vec(), jpeg(), iso_file(b"isom", b"moov")] {
         let with_trailer = [&complete[..], b"\r\n<!-- cached -->"].concat();
         for reply in [Reply::png, |body: &[u8]| Reply::png(body).until_close()] {
             let (service, delivery) =

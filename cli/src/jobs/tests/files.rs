@@ -84,8 +84,8 @@ fn every_bad_line_of_json() {
         problems,
         [
             "a.jsonl:2: `promt` is not a field of gen-2-pro; did you mean `prompt`?",
-            "a.jsonl:2: width: is 16; must be at least 64",
             "a.jsonl:2: seed: must be an integer",
+            "a.jsonl:2: width: is 16; must be at least 64",
             "a.jsonl:3: is not a JSON object: EOF while parsing an object, at column 13",
             "a.jsonl:4: is not a JSON object: expected an object, at column 0",
             "a.jsonl:5: model: `gen-2-por` is not a model; did you mean `gen-2-pro`?",

@@ -1,11 +1,17 @@
-//! State that all tasks of a client share.
+//! What all tasks of a client share.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use tokio::sync::Semaphore;
 
-use super::{Slots, Submissions, Waits, drift::Drift};
-use crate::{contract::WebhookDefaults, journal::Journal, transport::retry::RetryBudget};
+use super::{drift::Drift, slots::Slots, submissions::Submissions, waits::Waits};
+use crate::{
+    Address,
+    contract::WebhookDefaults,
+    journal::Journal,
+    picture::Downloads,
+    transport::{retry::RetryBudget, service::Service},
+};
 
 /// The settings of submissions and polls.
 #[derive(Clone)]
@@ -34,28 +40,41 @@ impl Default for TaskSettings {
     }
 }
 
-pub(crate) struct Tasks {
+pub(crate) struct Shared {
+    pub(crate) service: Arc<Service>,
+    pub(super) downloads: Downloads,
     pub(super) settings: TaskSettings,
     pub(super) polls: Semaphore,
     pub(super) slots: Option<Slots>,
     pub(super) submission_retries: RetryBudget,
     pub(super) poll_retries: RetryBudget,
-    pub(crate) waits: Waits,
+    pub(crate) waits: Arc<Waits>,
     pub(crate) submissions: Arc<Submissions>,
     pub(super) drift: Drift,
 }
 
-impl Tasks {
-    pub(crate) fn new(settings: TaskSettings) -> Self {
+impl Shared {
+    pub(crate) fn new(service: Arc<Service>, settings: TaskSettings, downloads: Downloads) -> Self {
         Self {
+            service,
+            downloads,
             polls: Semaphore::new(settings.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
             slots: settings.max_active_tasks.map(Slots::new),
             submission_retries: RetryBudget::new(),
             poll_retries: RetryBudget::new(),
-            waits: Waits::default(),
+            waits: Arc::default(),
             submissions: Arc::default(),
             drift: Drift::default(),
             settings,
         }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("base_url", &Address::from(self.service.base_url.clone()))
+            .field("key", &self.service.key)
+            .finish_non_exhaustive()
     }
 }

@@ -48,9 +48,10 @@ macro_rules! finite {
 
             impl IntoJson for $type {
                 fn into_json(self) -> Result<Value, String> {
-                    match self.is_finite() {
-                        true => Ok(self.into()),
-                        false => Err(format!("is {self}; must be a finite number")),
+                    if self.is_finite() {
+                        Ok(self.into())
+                    } else {
+                        Err(format!("is {self}; must be a finite number"))
                     }
                 }
             }

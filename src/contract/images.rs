@@ -1,0 +1,178 @@
+//! The images of a request. They are beside its body, because they are streamed and not kept as
+//! JSON.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::operation::FieldKind;
+use crate::{ImageInput, Location};
+
+/// Where a value is in a body. It is a list from the inside out, so that a path is only built where
+/// one is needed.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'a> {
+    Body,
+    Name(&'a Self, &'a str),
+    Index(&'a Self, usize),
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn name(&'a self, name: &'a str) -> Self {
+        Self::Name(self, name)
+    }
+
+    pub(crate) fn index(&'a self, index: usize) -> Self {
+        Self::Index(self, index)
+    }
+
+    /// Returns the steps from the body to the value.
+    pub(crate) fn steps(&self) -> Vec<Location> {
+        let (outer, step) = match self {
+            Self::Body => return Vec::new(),
+            Self::Name(outer, name) => (outer, Location::Name((*name).to_owned())),
+            Self::Index(outer, index) => (outer, Location::Index(*index as i64)),
+        };
+        let mut steps = outer.steps();
+        steps.push(step);
+        steps
+    }
+
+    /// Returns the name of the field that the value is in.
+    pub(crate) fn field(&self) -> &'a str {
+        match self {
+            Self::Body => "",
+            Self::Name(Self::Body, name) => name,
+            Self::Name(outer, _) | Self::Index(outer, _) => outer.field(),
+        }
+    }
+}
+
+/// What a body has in the place of an image. It is never sent.
+pub(crate) const IMAGE: &str = "[image]";
+
+/// The images of a request by their place in its body.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct Images(BTreeMap<Vec<Location>, ImageInput>);
+
+impl Images {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn at(&self, place: &Place) -> Option<&ImageInput> {
+        if self.is_empty() { None } else { self.0.get(&place.steps()) }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[Location], &ImageInput)> {
+        self.0.iter().map(|(steps, image)| (steps.as_slice(), image))
+    }
+
+    /// Returns the images in the field `name`.
+    pub(crate) fn of_field(&self, name: &str) -> impl Iterator<Item = (&[Location], &ImageInput)> {
+        self.iter().filter(move |(steps, _)| field_of(steps) == name)
+    }
+
+    /// Inserts an image, and returns what the body has in its place.
+    pub(crate) fn put(&mut self, place: &Place, image: ImageInput) -> Value {
+        self.0.insert(place.steps(), image);
+        IMAGE.into()
+    }
+
+    /// Returns the image in the field `name` of the object that an image is in.
+    pub(crate) fn beside(&self, steps: &[Location], name: &str) -> Option<&ImageInput> {
+        let mut steps = steps.to_vec();
+        *steps.last_mut()? = Location::Name(name.to_owned());
+        self.0.get(&steps)
+    }
+
+    pub(crate) fn remove(&mut self, place: &Place) -> Option<ImageInput> {
+        self.0.remove(&place.steps())
+    }
+
+    /// Moves the images out of a value, as `read` reads them where `kind` has an image.
+    pub(super) fn set_aside<E>(
+        &mut self,
+        kind: &FieldKind,
+        value: Value,
+        place: &Place,
+        read: &dyn Fn(Value) -> Result<Result<ImageInput, Value>, E>,
+    ) -> Result<Value, E> {
+        match (kind, value) {
+            (FieldKind::Image { .. }, value) => read(value).map(|read| match read {
+                Ok(image) => self.put(place, image),
+                Err(value) => value,
+            }),
+            (FieldKind::List { items }, Value::Array(values)) => {
+                let values = values.into_iter().enumerate().map(|(index, value)| {
+                    self.set_aside(&items.kind, value, &place.index(index), read)
+                });
+                values.collect()
+            }
+            (FieldKind::Object { fields }, Value::Object(members)) => {
+                let members = members.into_iter().map(|(name, value)| {
+                    let field = fields.iter().find(|field| field.name == name);
+                    let kind = field.map_or(&FieldKind::Json, |field| &field.kind);
+                    let value = self.set_aside(kind, value, &place.name(&name), read)?;
+                    Ok((name, value))
+                });
+                members.collect::<Result<Map<_, _>, _>>().map(Value::Object)
+            }
+            (_, value) => Ok(value),
+        }
+    }
+}
+
+/// Returns the field that a path starts with.
+pub(crate) fn field_of(steps: &[Location]) -> &str {
+    match steps.first() {
+        Some(Location::Name(name)) => name,
+        _ => "",
+    }
+}
+
+/// Returns the value at the end of a path.
+pub(crate) fn value_at<'a>(
+    body: &'a mut Map<String, Value>,
+    steps: &[Location],
+) -> Option<&'a mut Value> {
+    let (first, rest) = steps.split_first()?;
+    let Location::Name(name) = first else { return None };
+    rest.iter().try_fold(body.get_mut(name)?, |value, step| match (value, step) {
+        (Value::Object(members), Location::Name(name)) => members.get_mut(name),
+        (Value::Array(values), Location::Index(index)) => {
+            values.get_mut(usize::try_from(*index).ok()?)
+        }
+        _ => None,
+    })
+}
+
+/// Visits the images of a type that the generator made.
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(&Place, &mut ImageInput);
+
+/// A value in a request that may contain images.
+pub(crate) trait WithImages {
+    fn each_image(&mut self, _place: &Place, _visit: Visit) {}
+}
+
+impl WithImages for ImageInput {
+    fn each_image(&mut self, place: &Place, visit: Visit) {
+        visit(place, self);
+    }
+}
+
+impl<T: WithImages> WithImages for Option<T> {
+    fn each_image(&mut self, place: &Place, visit: Visit) {
+        if let Some(value) = self {
+            value.each_image(place, visit);
+        }
+    }
+}
+
+impl<T: WithImages> WithImages for Vec<T> {
+    fn each_image(&mut self, place: &Place, visit: Visit) {
+        for (index, value) in self.iter_mut().enumerate() {
+            value.each_image(&place.index(index), visit);
+        }
+    }
+}

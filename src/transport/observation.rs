@@ -1,0 +1,253 @@
+//! Reports an HTTP exchange: to its span, whose fields have the names of OpenTelemetry's semantic
+//! conventions for HTTP clients, to the metrics, and to the middlewares.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use reqwest::{Response, Version, header::HeaderMap};
+use tokio::time::Instant;
+use tracing::{Span, field::Empty};
+use url::Url;
+
+use super::{
+    key::KEY_HEADER,
+    middleware::{Exchange, Middleware, Outcome, Purpose, Retry},
+};
+use crate::{
+    Address, find_operation,
+    telemetry::{metrics, spans},
+};
+
+/// The path of `get_result`, which polling URLs usually have.
+const GET_RESULT: &str = "/v1/get_result";
+
+/// Headers that the SDK or HTTP itself sets.
+pub(crate) const RESERVED_HEADERS: [&str; 9] = [
+    KEY_HEADER,
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "host",
+    "te",
+    "transfer-encoding",
+    "user-agent",
+];
+
+/// What an exchange is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) operation: Option<&'a str>,
+    pub(crate) task_id: Option<&'a str>,
+    /// The number of requests for the same purpose before this one, because of failures and
+    /// redirects.
+    pub(crate) resends: u32,
+}
+
+/// The middlewares of a client, in the order in which they were added.
+#[derive(Clone, Default)]
+pub(crate) struct Middlewares(Arc<[Arc<dyn Middleware>]>);
+
+impl Middlewares {
+    pub(crate) fn new(middlewares: Vec<Arc<dyn Middleware>>) -> Self {
+        Self(middlewares.into())
+    }
+
+    /// Starts the span of an exchange, and calls `before` of each middleware in it. Finishing or
+    /// dropping the returned value reports how it ended.
+    pub(crate) fn begin(
+        &self,
+        purpose: Purpose,
+        url: &Url,
+        subject: Subject<'_>,
+        headers: &mut HeaderMap,
+    ) -> Observation {
+        let span = span(purpose, url, subject);
+        let started = Instant::now();
+        if self.0.is_empty() {
+            return Observation { span, purpose, started, has_ended: false, observed: None };
+        }
+        let observed = Observed {
+            middlewares: self.clone(),
+            url: url.clone().into(),
+            operation: subject.operation.map(str::to_owned),
+            task_id: subject.task_id.map(str::to_owned),
+        };
+        let kept = headers.clone();
+        span.in_scope(|| {
+            for middleware in self.0.iter() {
+                let (unchanged, exchange) = (headers.clone(), observed.exchange(purpose));
+                if call("before", || middleware.before(&exchange, headers)).is_err() {
+                    *headers = unchanged;
+                }
+            }
+        });
+        restore(headers, &kept);
+        Observation { span, purpose, started, has_ended: false, observed: Some(observed) }
+    }
+
+    /// Counts a retry, and calls `retry` of each middleware.
+    pub(crate) fn announce(&self, retry: &Retry<'_>) {
+        metrics::retry(retry.purpose.name(), retry.error);
+        for middleware in self.0.iter() {
+            let _ = call("retry", || middleware.retry(retry));
+        }
+    }
+}
+
+/// A method of a middleware panicked.
+struct Panicked;
+
+/// Calls a method of a middleware. A panic ends only the method, because a submission that ends
+/// with it would lose its task.
+fn call(method: &'static str, hook: impl FnOnce()) -> Result<(), Panicked> {
+    catch_unwind(AssertUnwindSafe(hook)).map_err(|_| {
+        tracing::error!(method, "a middleware panicked; continuing without it");
+        Panicked
+    })
+}
+
+/// Gives the reserved headers the values that they had.
+fn restore(headers: &mut HeaderMap, kept: &HeaderMap) {
+    for name in RESERVED_HEADERS {
+        headers.remove(name);
+        if let Some(value) = kept.get(name) {
+            headers.insert(name, value.clone());
+        }
+    }
+}
+
+/// An exchange in progress. Dropping it reports that no response arrived.
+pub(crate) struct Observation {
+    span: Span,
+    purpose: Purpose,
+    started: Instant,
+    has_ended: bool,
+    observed: Option<Observed>,
+}
+
+/// What the middlewares see of an exchange.
+struct Observed {
+    middlewares: Middlewares,
+    url: Address,
+    operation: Option<String>,
+    task_id: Option<String>,
+}
+
+impl Observed {
+    fn exchange(&self, purpose: Purpose) -> Exchange<'_> {
+        Exchange {
+            purpose,
+            url: &self.url,
+            operation: self.operation.as_deref(),
+            task_id: self.task_id.as_deref(),
+        }
+    }
+}
+
+impl Observation {
+    /// Returns the span to send the request in.
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    /// Reports the response, or why there is none.
+    pub(crate) fn finish(mut self, response: &reqwest::Result<Response>) {
+        let response = match response {
+            Ok(response) => response,
+            Err(error) => return self.end(None, Some(error_type(error))),
+        };
+        let status = response.status();
+        if let Some(version) = version(response.version()) {
+            self.span.record("network.protocol.version", version);
+        }
+        self.span.record("http.response.status_code", status.as_u16());
+        let is_error = status.is_client_error() || status.is_server_error();
+        self.end(Some(status.as_u16()), is_error.then_some(status.as_str()));
+    }
+
+    fn end(&mut self, status: Option<u16>, error_type: Option<&str>) {
+        self.has_ended = true;
+        if let Some(error_type) = error_type {
+            spans::fail(&self.span, error_type);
+        }
+        let elapsed = self.started.elapsed();
+        metrics::request(self.purpose.name(), status, elapsed);
+        if let Some(observed) = self.observed.take() {
+            let (exchange, outcome) =
+                (observed.exchange(self.purpose), Outcome { status, elapsed });
+            self.span.in_scope(|| {
+                for middleware in observed.middlewares.0.iter().rev() {
+                    let _ = call("after", || middleware.after(&exchange, &outcome));
+                }
+            });
+        }
+    }
+}
+
+impl Drop for Observation {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.end(None, Some("no_response"));
+        }
+    }
+}
+
+fn span(purpose: Purpose, url: &Url, subject: Subject<'_>) -> Span {
+    let method = match purpose {
+        Purpose::Submission => "POST",
+        Purpose::Poll | Purpose::Download => "GET",
+    };
+    let template = template(purpose, url, subject.operation);
+    tracing::info_span!(
+        target: "imagekiln::http",
+        "HTTP request",
+        otel.name = spans::named(method, template),
+        otel.kind = "client",
+        otel.status_code = Empty,
+        http.request.method = method,
+        http.request.resend_count = (subject.resends > 0).then_some(subject.resends),
+        http.response.status_code = Empty,
+        url.full = %Address::from(url.clone()),
+        url.template = template,
+        server.address = url.host_str(),
+        server.port = url.port_or_known_default(),
+        network.protocol.version = Empty,
+        error.type = Empty,
+        imagekiln.operation = subject.operation,
+        imagekiln.task.id = subject.task_id,
+    )
+}
+
+/// Returns the path of the URL without what differs between tasks, if it is known.
+fn template<'a>(purpose: Purpose, url: &'a Url, operation: Option<&str>) -> Option<&'a str> {
+    match purpose {
+        Purpose::Submission => match find_operation(operation?) {
+            Some(operation) if !operation.path_parameters.is_empty() => Some(operation.path),
+            _ => Some(url.path()),
+        },
+        Purpose::Poll => Some(url.path()).filter(|path| path.ends_with(GET_RESULT)),
+        Purpose::Download => None,
+    }
+}
+
+fn version(version: Version) -> Option<&'static str> {
+    match version {
+        Version::HTTP_10 => Some("1.0"),
+        Version::HTTP_11 => Some("1.1"),
+        Version::HTTP_2 => Some("2"),
+        _ => None,
+    }
+}
+
+fn error_type(error: &reqwest::Error) -> &'static str {
+    if error.is_connect() {
+        "connect"
+    } else if error.is_timeout() {
+        "timeout"
+    } else {
+        "broken"
+    }
+}
