@@ -59,6 +59,7 @@ impl Client {
         ClientBuilder::from_env()?.build()
     }
 
+    #[cfg(any(feature = "webhook", feature = "blocking", feature = "__fuzzing"))]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0
     }
