@@ -10,12 +10,7 @@ use super::{
 
 pub fn conversions(index: usize, submission: &Submission) -> TokenStream {
     let type_name = format_ident!("{}", submission.type_name);
-    let secrets = submission.fields.iter().filter(|field| matches!(field.kind, Kind::Secret));
-    let secrets = secrets.map(|field| {
-        let (name, member) = (&field.name, ident(field));
-        quote!(.with_secret(#name, self.#member.clone()))
-    });
-    let images = images(&submission.type_name, &submission.fields);
+    let typed = typed(&submission.type_name, &submission.fields);
     let has_no_arguments =
         submission.path_parameters.is_empty() && submission.fields.iter().all(|f| !f.required);
     let default = has_no_arguments.then(|| {
@@ -28,14 +23,11 @@ pub fn conversions(index: usize, submission: &Submission) -> TokenStream {
         }
     });
     quote! {
-        #images
+        #typed
 
         impl crate::Submit for types::#type_name {
-            fn into_request(mut self) -> crate::Request {
-                let extra = std::mem::take(&mut self.extra);
-                crate::Request::of_type(&OPERATIONS[#index], &mut self)
-                    #(#secrets)*
-                    .with_extra(extra)
+            fn into_request(self) -> crate::Request {
+                crate::Request::of_type(&OPERATIONS[#index], self)
             }
         }
 
@@ -45,8 +37,7 @@ pub fn conversions(index: usize, submission: &Submission) -> TokenStream {
             type Error = crate::Error;
 
             fn try_from(request: crate::Request) -> Result<Self, crate::Error> {
-                let (typed, extra) = request.into_type(&OPERATIONS[#index])?;
-                Ok(Self { extra, ..typed })
+                request.into_type(&OPERATIONS[#index])
             }
         }
 
@@ -54,36 +45,36 @@ pub fn conversions(index: usize, submission: &Submission) -> TokenStream {
     }
 }
 
-/// Generates the function that visits the images of a type with fields.
-pub fn images(type_name: &str, fields: &[Field]) -> TokenStream {
+/// Generates the function that visits what serde can't convert in a type with fields.
+pub fn typed(type_name: &str, fields: &[Field]) -> TokenStream {
     let type_name = format_ident!("{type_name}");
-    let visits: Vec<_> = fields
-        .iter()
-        .filter(|field| has_image(&field.kind))
-        .map(|field| {
-            let (name, member) = (&field.name, ident(field));
-            quote!(self.#member.each_image(&place.name(#name), visit);)
-        })
-        .collect();
-    let each_image = (!visits.is_empty()).then(|| {
-        quote! {
-            fn each_image(
-                &mut self,
-                place: &crate::contract::Place,
-                visit: crate::contract::Visit,
-            ) {
-                #(#visits)*
+    let visits = fields.iter().filter_map(|field| {
+        let (name, member) = (&field.name, ident(field));
+        match &field.kind {
+            Kind::Secret => Some(quote!(visitor.secret(#name, (&self.#member).into());)),
+            kind => {
+                is_visited(kind).then(|| quote!(self.#member.visit(&place.name(#name), visitor);))
             }
         }
     });
-    quote!(impl crate::contract::WithImages for types::#type_name { #each_image })
+    quote! {
+        impl crate::contract::Typed for types::#type_name {
+            fn visit(
+                &mut self,
+                place: &crate::contract::Place,
+                visitor: &mut dyn crate::contract::Visitor,
+            ) {
+                #(#visits)*
+                visitor.extra(place, &mut self.extra);
+            }
+        }
+    }
 }
 
-fn has_image(kind: &Kind) -> bool {
+fn is_visited(kind: &Kind) -> bool {
     match kind {
-        Kind::Image { .. } => true,
-        Kind::List(item) => has_image(&item.kind),
-        Kind::Object(object) => object.fields.iter().any(|field| has_image(&field.kind)),
+        Kind::Image { .. } | Kind::Object(_) => true,
+        Kind::List(item) => is_visited(&item.kind),
         _ => false,
     }
 }

@@ -27,7 +27,7 @@ pub fn methods(object: &Object) -> TokenStream {
             }
         }
     });
-    let images = convert::images(&object.type_name, &object.fields);
+    let typed = convert::typed(&object.type_name, &object.fields);
     quote! {
         impl types::#type_name {
             #[doc = #documentation]
@@ -47,6 +47,6 @@ pub fn methods(object: &Object) -> TokenStream {
 
         #default
 
-        #images
+        #typed
     }
 }

@@ -49,7 +49,7 @@ impl<'a> Place<'a> {
 }
 
 /// What a body has in the place of an image. It is never sent.
-pub(crate) const IMAGE: &str = "[image]";
+pub(super) const IMAGE: &str = "[image]";
 
 /// The images of a request by their place in its body.
 #[derive(Clone, Default, PartialEq)]
@@ -68,25 +68,27 @@ impl Images {
         self.0.iter().map(|(steps, image)| (steps.as_slice(), image))
     }
 
-    /// Returns the images in the field `name`.
-    pub(crate) fn of_field(&self, name: &str) -> impl Iterator<Item = (&[Location], &ImageInput)> {
-        self.iter().filter(move |(steps, _)| field_of(steps) == name)
+    /// Returns the places of the images in the field `name`.
+    pub(super) fn in_field(&self, name: &str) -> impl Iterator<Item = &[Location]> {
+        let first = vec![Location::Name(name.to_owned())];
+        let from_there = self.0.range(first..).map(|(steps, _)| steps.as_slice());
+        from_there.take_while(move |steps| field_of(steps) == name)
     }
 
     /// Inserts an image, and returns what the body has in its place.
-    pub(crate) fn put(&mut self, place: &Place, image: ImageInput) -> Value {
+    pub(super) fn put(&mut self, place: &Place, image: ImageInput) -> Value {
         self.0.insert(place.steps(), image);
         IMAGE.into()
     }
 
     /// Returns the image in the field `name` of the object that an image is in.
-    pub(crate) fn beside(&self, steps: &[Location], name: &str) -> Option<&ImageInput> {
+    pub(super) fn beside(&self, steps: &[Location], name: &str) -> Option<&ImageInput> {
         let mut steps = steps.to_vec();
         *steps.last_mut()? = Location::Name(name.to_owned());
         self.0.get(&steps)
     }
 
-    pub(crate) fn remove(&mut self, place: &Place) -> Option<ImageInput> {
+    pub(super) fn remove(&mut self, place: &Place) -> Option<ImageInput> {
         self.0.remove(&place.steps())
     }
 
@@ -124,7 +126,7 @@ impl Images {
 }
 
 /// Returns the field that a path starts with.
-pub(crate) fn field_of(steps: &[Location]) -> &str {
+pub(super) fn field_of(steps: &[Location]) -> &str {
     match steps.first() {
         Some(Location::Name(name)) => name,
         _ => "",
@@ -145,34 +147,4 @@ pub(crate) fn value_at<'a>(
         }
         _ => None,
     })
-}
-
-/// Visits the images of a type that the generator made.
-pub(crate) type Visit<'a> = &'a mut dyn FnMut(&Place, &mut ImageInput);
-
-/// A value in a request that may contain images.
-pub(crate) trait WithImages {
-    fn each_image(&mut self, _place: &Place, _visit: Visit) {}
-}
-
-impl WithImages for ImageInput {
-    fn each_image(&mut self, place: &Place, visit: Visit) {
-        visit(place, self);
-    }
-}
-
-impl<T: WithImages> WithImages for Option<T> {
-    fn each_image(&mut self, place: &Place, visit: Visit) {
-        if let Some(value) = self {
-            value.each_image(place, visit);
-        }
-    }
-}
-
-impl<T: WithImages> WithImages for Vec<T> {
-    fn each_image(&mut self, place: &Place, visit: Visit) {
-        for (index, value) in self.iter_mut().enumerate() {
-            value.each_image(&place.index(index), visit);
-        }
-    }
 }

@@ -14,10 +14,11 @@ mod validate;
 mod webhook;
 
 pub(crate) use self::answer::{AnswerFields, ReadAnswer, read_answer};
-pub(crate) use self::images::{Images, Place, Visit, WithImages, value_at};
+pub(crate) use self::images::{Images, Place, value_at};
 pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
 };
 pub use self::request::{Request, Submit};
+pub(crate) use self::typed::{Typed, Visitor};
 pub(crate) use self::unexpected::Unexpected;
 pub(crate) use self::webhook::WebhookDefaults;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Region;
+use crate::{Location, Region};
 
 /// An operation of the contract.
 #[derive(Debug, PartialEq)]
@@ -190,6 +190,20 @@ impl Operation {
     /// Returns the field with this name.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Returns the kind of the value at a place in the body, if the contract defines it.
+    pub(super) fn kind_at(&self, steps: &[Location]) -> Option<&'static FieldKind> {
+        let (first, rest) = steps.split_first()?;
+        let Location::Name(name) = first else { return None };
+        let kind = &self.field(name)?.kind;
+        rest.iter().try_fold(kind, |kind, step| match (kind, step) {
+            (FieldKind::List { items }, Location::Index(_)) => Some(&items.kind),
+            (FieldKind::Object { fields }, Location::Name(name)) => {
+                fields.iter().find(|field| field.name == name).map(|field| &field.kind)
+            }
+            _ => None,
+        })
     }
 }
 

@@ -14,7 +14,10 @@ use super::{
     validate::invalid,
     webhook::URL,
 };
-use crate::{Error, ErrorKind, ImageInput, Violation, values::identity::hex};
+use crate::{
+    Error, ErrorKind, ImageInput, Violation,
+    values::{MAX_NAME, identity::hex, one_line},
+};
 
 /// The field that is never stored, because it is a secret.
 const SECRET: &str = "webhook_secret";
@@ -32,7 +35,7 @@ struct Stored {
     /// Values of fields that the contract does not define, or that have a different type.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     extra: BTreeMap<String, Value>,
-    /// Images in fields that the contract does not define.
+    /// Images, and lists of images, in fields that are not for them in the contract.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     extra_images: BTreeMap<String, Value>,
     #[serde(flatten)]
@@ -113,12 +116,18 @@ impl Request {
         }
         for (name, value) in body {
             let field = self.operation.field(&name);
-            let is_image = self.images.at(&Place::Body.name(&name)).is_some();
-            let has_images = self.images.of_field(&name).next().is_some();
+            let takes_image =
+                |kind: Option<&FieldKind>| matches!(kind, Some(FieldKind::Image { .. }));
+            let has_images = self.images.in_field(&name).next().is_some();
+            let are_expected = || {
+                let mut places = self.images.in_field(&name);
+                places.all(|steps| takes_image(self.operation.kind_at(steps)))
+            };
             let place = match field {
-                _ if !has_images && is_secret(&name, field) => continue,
-                _ if is_image && !takes_image(field) => &mut stored.extra_images,
-                Some(_) if has_images || !takes_image(field) => &mut stored.fields,
+                _ if has_images && are_expected() => &mut stored.fields,
+                _ if has_images => &mut stored.extra_images,
+                _ if is_secret(&name, field) => continue,
+                Some(field) if !takes_image(Some(&field.kind)) => &mut stored.fields,
                 _ => &mut stored.extra,
             };
             place.insert(name, value);
@@ -146,7 +155,8 @@ impl Request {
         let operation = find_operation(&stored.operation).ok_or_else(|| {
             let names = operations().iter().map(|operation| operation.name);
             let hint = hint(&stored.operation, names);
-            let message = format!("`{}` is not an operation{hint}", stored.operation);
+            let name = one_line(&stored.operation, MAX_NAME);
+            let message = format!("`{name}` is not an operation{hint}");
             Error::new(ErrorKind::Validation, message)
         })?;
         stored.into_request(operation).map_err(|violations| invalid(operation.name, violations))
@@ -180,10 +190,10 @@ impl Stored {
                 continue;
             };
             // An image that is a field itself cannot be null here; it is stored in `extra`.
+            let place = Place::Body.name(&name);
             let value = match (&field.kind, value) {
-                (FieldKind::Image { .. }, value) => read_image(&mut request, &name, value),
+                (FieldKind::Image { .. }, value) => read_image(&mut request, &place, value),
                 (kind, value) => {
-                    let place = Place::Body.name(&name);
                     request.images.set_aside(kind, value, &place, &|value| match value {
                         Value::Null => Ok(Err(Value::Null)),
                         value => ImageInput::from_stored(value).map(Ok),
@@ -194,16 +204,23 @@ impl Stored {
         }
         request.body.extend(self.extra);
         for (name, value) in self.extra_images {
-            let value = read_image(&mut request, &name, value);
+            let place = Place::Body.name(&name);
+            let value = match value {
+                Value::Array(images) => images
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, image)| read_image(&mut request, &place.index(index), image))
+                    .collect(),
+                image => read_image(&mut request, &place, image),
+            };
             add(&mut request, &mut violations, name, value);
         }
         if violations.is_empty() { Ok(request) } else { Err(violations) }
     }
 }
 
-fn read_image(request: &mut Request, name: &str, value: Value) -> Result<Value, String> {
-    let image = ImageInput::from_stored(value)?;
-    Ok(request.images.put(&Place::Body.name(name), image))
+fn read_image(request: &mut Request, place: &Place, value: Value) -> Result<Value, String> {
+    Ok(request.images.put(place, ImageInput::from_stored(value)?))
 }
 
 fn add(
@@ -220,10 +237,6 @@ fn add(
 
 fn is_secret(name: &str, field: Option<&Field>) -> bool {
     name == SECRET || field.is_some_and(|field| field.kind == FieldKind::Secret)
-}
-
-fn takes_image(field: Option<&Field>) -> bool {
-    field.is_some_and(|field| matches!(field.kind, FieldKind::Image { .. }))
 }
 
 fn unwritable(error: serde_json::Error) -> Error {

@@ -4,25 +4,106 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    images::{IMAGE, Images, Place, WithImages, field_of},
+    images::{IMAGE, Images, Place, field_of, value_at},
     operation::{FieldKind, Operation},
     request::Request,
     validate::invalid,
 };
-use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Violation, WebhookSecret};
+use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Location, Violation, WebhookSecret};
+
+/// Sees what serde can't convert in a generated type: images, which are streamed, secrets, which
+/// are not written, and fields that the contract does not define, which may have others' names.
+pub(crate) trait Visitor {
+    fn image(&mut self, place: &Place, image: &mut ImageInput);
+    fn secret(&mut self, name: &str, secret: Option<&WebhookSecret>);
+    /// Called last, with the place of the request or of the object.
+    fn extra(&mut self, place: &Place, extra: &mut Extra);
+}
+
+/// A generated type, or a value in one.
+pub(crate) trait Typed {
+    fn visit(&mut self, place: &Place, visitor: &mut dyn Visitor);
+}
+
+impl Typed for ImageInput {
+    fn visit(&mut self, place: &Place, visitor: &mut dyn Visitor) {
+        visitor.image(place, self);
+    }
+}
+
+impl<T: Typed> Typed for Option<T> {
+    fn visit(&mut self, place: &Place, visitor: &mut dyn Visitor) {
+        if let Some(value) = self {
+            value.visit(place, visitor);
+        }
+    }
+}
+
+impl<T: Typed> Typed for Vec<T> {
+    fn visit(&mut self, place: &Place, visitor: &mut dyn Visitor) {
+        for (index, value) in self.iter_mut().enumerate() {
+            value.visit(&place.index(index), visitor);
+        }
+    }
+}
+
+/// What is taken out of a generated type before serde writes it.
+#[derive(Default)]
+struct Aside {
+    images: Images,
+    secrets: Vec<(String, String)>,
+    extras: Vec<(Vec<Location>, Extra)>,
+}
+
+impl Visitor for Aside {
+    fn image(&mut self, place: &Place, image: &mut ImageInput) {
+        let image = std::mem::replace(image, ImageInput::base64(IMAGE));
+        self.images.put(place, image);
+    }
+
+    fn secret(&mut self, name: &str, secret: Option<&WebhookSecret>) {
+        self.secrets.extend(secret.map(|secret| (name.to_owned(), secret.reveal().to_owned())));
+    }
+
+    fn extra(&mut self, place: &Place, extra: &mut Extra) {
+        self.extras.push((place.steps(), std::mem::take(extra)));
+    }
+}
+
+/// What is put into a generated type after serde has read it.
+struct Given {
+    images: Images,
+    extra: Extra,
+}
+
+impl Visitor for Given {
+    fn image(&mut self, place: &Place, image: &mut ImageInput) {
+        if let Some(given) = self.images.remove(place) {
+            *image = given;
+        }
+    }
+
+    // serde reads secrets.
+    fn secret(&mut self, _: &str, _: Option<&WebhookSecret>) {}
+
+    fn extra(&mut self, place: &Place, extra: &mut Extra) {
+        // serde reads those of objects.
+        if matches!(place, Place::Body) {
+            *extra = std::mem::take(&mut self.extra);
+        }
+    }
+}
 
 impl Request {
-    /// Creates a request from a generated type, except for its secret and for the fields that the
-    /// contract does not define.
+    /// Creates a request from a generated type.
     pub(crate) fn of_type(
         operation: &'static Operation,
-        typed: &mut (impl Serialize + WithImages),
+        mut typed: impl Serialize + Typed,
     ) -> Self {
         let mut request = Self::new(operation);
-        typed.each_image(&Place::Body, &mut |place, image| {
-            let image = std::mem::replace(image, ImageInput::base64(IMAGE));
-            request.images.put(place, image);
-        });
+        let mut aside = Aside::default();
+        typed.visit(&Place::Body, &mut aside);
+        request.images = aside.images;
         match serde_json::to_value(typed) {
             Ok(Value::Object(body)) => request.body = body,
             Ok(_) => {}
@@ -42,34 +123,43 @@ impl Request {
                 request.faults.push(Violation::of_field(field.name, "value_error", msg));
             }
         }
+        for (name, secret) in aside.secrets {
+            request.body.insert(name, secret.into());
+        }
+        for (steps, extra) in aside.extras {
+            request.add_extra(&steps, extra);
+        }
         request
     }
 
-    pub(crate) fn with_secret(
-        mut self,
-        name: &str,
-        secret: impl Into<Option<WebhookSecret>>,
-    ) -> Self {
-        if let Some(secret) = secret.into() {
-            self.body.insert(name.to_owned(), secret.reveal().into());
-        }
-        self
-    }
-
-    pub(crate) fn with_extra(mut self, extra: Extra) -> Self {
+    /// Adds the fields that the contract does not define to the body, or to an object in it.
+    fn add_extra(&mut self, steps: &[Location], extra: Extra) {
         let (fields, faults) = extra.into_parts();
-        fields.into_iter().for_each(|(name, value)| self.set(name, Ok(value)));
-        faults.into_iter().for_each(|(name, fault)| self.set(name, Err(fault)));
-        self
+        let place = |name: &str| [steps, &[Location::Name(name.to_owned())]].concat();
+        for (name, fault) in faults {
+            self.faults.push(Violation::of_value(&place(&name), "value_error", fault));
+        }
+        if steps.is_empty() {
+            return fields.into_iter().for_each(|(name, value)| self.set(name, Ok(value)));
+        }
+        let Some(Value::Object(members)) = value_at(&mut self.body, steps) else { return };
+        for (name, value) in fields {
+            if members.contains_key(&name) {
+                let msg = "is set twice; set it once";
+                self.faults.push(Violation::of_value(&place(&name), "set_twice", msg));
+            } else {
+                members.insert(name, value);
+            }
+        }
     }
 
     /// Converts the request to the generated type of `operation`. A value that does not have the
     /// type of its field is among the fields that the contract does not define, and is sent
     /// unchanged.
-    pub(crate) fn into_type<T: DeserializeOwned + WithImages>(
+    pub(crate) fn into_type<T: DeserializeOwned + Typed>(
         self,
         operation: &'static Operation,
-    ) -> Result<(T, Extra), Error> {
+    ) -> Result<T, Error> {
         if self.operation.id != operation.id {
             let message = format!("the request is for {}, not for {operation}", self.operation);
             return Err(Error::new(ErrorKind::Validation, message).with_operation(operation.name));
@@ -79,7 +169,7 @@ impl Request {
         if !faults.is_empty() {
             return Err(invalid(operation.name, faults));
         }
-        let Self { body, mut images, path_parameters, .. } = self;
+        let Self { body, images, path_parameters, .. } = self;
         let (mut known, mut extra) = (Map::new(), Extra::default());
         for (name, value) in path_parameters {
             known.insert(name, value.into());
@@ -102,17 +192,14 @@ impl Request {
         }
         let mut typed: T = serde_json::from_value(known.into())
             .map_err(|error| refused(Violation::of_value(&[], "value_error", error.to_string())))?;
-        typed.each_image(&Place::Body, &mut |place, image| {
-            if let Some(given) = images.remove(place) {
-                *image = given;
-            }
-        });
-        match images.iter().next() {
+        let mut given = Given { images, extra };
+        typed.visit(&Place::Body, &mut given);
+        match given.images.iter().next() {
             Some((steps, _)) => {
                 let msg = "contains an image, but the type has no such field for images";
                 Err(refused(Violation::of_field(field_of(steps), "extra_forbidden", msg)))
             }
-            None => Ok((typed, extra)),
+            None => Ok(typed),
         }
     }
 }

@@ -48,7 +48,7 @@ impl Picture {
         self.accept(delivery, pace).await
     }
 
-    /// Reads the head of the response.
+    /// Reads the status and the declared length of the response.
     pub(super) async fn accept(&self, delivery: Delivery, pace: Pace) -> Result<Download, Failure> {
         let Delivery { url, connection, response } = delivery;
         if response.status() != StatusCode::OK {

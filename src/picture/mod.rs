@@ -37,8 +37,9 @@ use crate::{Address, DELIVERY_VALIDITY, Error, TaskRef, telemetry::spans};
 /// - the download stalls: less than 1 KiB arrives within
 ///   [`ClientBuilder::silence_timeout`](crate::ClientBuilder::silence_timeout), and the picture is
 ///   not complete;
-/// - the response is not a picture, or only a part of one. The structure of the file decides this,
-///   not the declared length. Bytes after the end of the picture are kept.
+/// - the response is not a picture, or only a part of one. For JPEG, PNG, WebP, MP4 and WebM, the
+///   structure of the file decides this, not the declared length. Bytes after the end of the
+///   picture are kept.
 ///
 /// All attempts end with
 /// [`ClientBuilder::download_deadline`](crate::ClientBuilder::download_deadline).

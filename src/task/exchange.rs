@@ -48,7 +48,7 @@ pub(super) enum Failure {
 /// Sends the request once, if `permit` succeeds. `resends` is the number of attempts before this
 /// one.
 pub(super) async fn exchange(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     base: &Url,
     request: &Request,
     plan: &Arc<BodyPlan>,

@@ -219,7 +219,7 @@ async fn send_poll(
 }
 
 /// Returns the polling URL, if it may receive the key.
-pub(super) fn polling_url(shared: &Arc<Shared>, task: &TaskRef) -> Result<Url, PollError> {
+pub(super) fn polling_url(shared: &Shared, task: &TaskRef) -> Result<Url, PollError> {
     let refused = |error: Error| {
         PollError::Permanent(error.with_task(task).with_end(WaitEnd::Refused { status: None }))
     };
@@ -251,12 +251,7 @@ pub(super) fn polling_url(shared: &Arc<Shared>, task: &TaskRef) -> Result<Url, P
 }
 
 /// Converts a response that is not an update to an error.
-fn failed(
-    shared: &Arc<Shared>,
-    task: &TaskRef,
-    response: Response,
-    redaction: &Redaction,
-) -> PollError {
+fn failed(shared: &Shared, task: &TaskRef, response: Response, redaction: &Redaction) -> PollError {
     let status = response.status;
     if status.is_success() {
         return match response.ending {

@@ -1,7 +1,7 @@
 //! Classifies a submission that was not accepted: whether it was billed, and whether it may be sent
 //! again.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use progenitor_client::Error as ClientError;
 use reqwest::StatusCode;
@@ -46,7 +46,7 @@ pub(super) enum RequestKind {
 /// Returns the error for a response without a success code, and the meaning of its status code.
 /// Reports what the contract does not define in it.
 pub(super) fn error_of(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     what: RequestKind,
     operation: Option<&str>,
     response: &Response,
@@ -79,12 +79,7 @@ pub(super) fn error_of(
 }
 
 /// Reports what the contract does not define in a response to an invalid request.
-fn report(
-    shared: &Arc<Shared>,
-    operation: Option<&str>,
-    response: &Response,
-    redaction: &Redaction,
-) {
+fn report(shared: &Shared, operation: Option<&str>, response: &Response, redaction: &Redaction) {
     let Some(mut body) = response.document().cloned() else { return };
     redaction.redact_json(&mut body);
     let (answer, unexpected) = read_answer::<HttpValidationError>(body);
@@ -100,7 +95,7 @@ fn report(
 
 /// Classifies a response without a success code to a submission.
 pub(super) fn refusal(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     base: &url::Url,
     request: &Request,
     response: &Response,

@@ -82,7 +82,7 @@ pub(super) fn read_update(
         TaskStatus::Ready => {
             // `Ready` without a usable delivery URL is not a success. A later poll may return one.
             let sample = response.get("result")?.get("sample")?;
-            let source = Arc::<Shared>::clone(shared);
+            let source = Arc::clone(shared) as _;
             Some(Picture::new(source, task.clone(), delivery_url(sample)?, asked_at))
         }
         _ => None,
@@ -92,7 +92,7 @@ pub(super) fn read_update(
 
 /// Reports what the contract does not define in a poll response.
 fn report(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     task: &TaskRef,
     response: &Response,
     status: Option<&TaskStatus>,

@@ -6,7 +6,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-use serde::{Deserialize, Serialize, Serializer, ser::Error};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::IntoJson;
@@ -15,7 +15,7 @@ use super::IntoJson;
 ///
 /// Dereferences to the underlying `serde_json::Map`. `Debug` prints only the field names, because
 /// unknown values may be secret.
-#[derive(Clone, Default, PartialEq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Extra {
@@ -64,18 +64,6 @@ impl Extra {
     /// Returns the fields, and the violations of those that could not be set.
     pub(crate) fn into_parts(self) -> (Map<String, Value>, BTreeMap<String, String>) {
         (self.fields, self.faults)
-    }
-}
-
-/// Fails if a field could not be set, because its value would be missing.
-impl Serialize for Extra {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.faults.first_key_value() {
-            Some((name, fault)) => {
-                Err(S::Error::custom(format!("has a field `{name}` that {fault}")))
-            }
-            None => self.fields.serialize(serializer),
-        }
     }
 }
 

@@ -102,6 +102,17 @@ fn images_are_stored_by_their_source() {
     }
 }
 
+/// They must not become text, or objects, that are sent as such.
+#[test]
+fn images_in_any_field_are_read_as_images() {
+    let images = || [ImageInput::path("fox.png"), ImageInput::bytes(vec![1, 2, 3])];
+    for field in ["another", "prompt", "input_image"] {
+        let request = Request::new(find_operation("gen-2-pro").unwrap()).images(field, images());
+        let text = request.to_json().unwrap();
+        assert_eq!(Request::from_json(&text).unwrap(), request, "{text}");
+    }
+}
+
 #[test]
 fn only_from_json_reads_paths() {
     let with_path = json!({ "prompt": "a", "input_image": { "path": "/etc/passwd" } });

@@ -85,6 +85,17 @@ fn limits_hold_at_every_depth() {
     );
 }
 
+#[test]
+fn a_field_of_an_object_is_set_once_and_to_what_json_has() {
+    let style = style().extra("grain", 4).extra("depth", f64::NAN);
+    let error = GenMotion1::new("a fox", keyframes()).style(style).validate().unwrap_err();
+    let found: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        ["style.depth: is NaN; must be a finite number", "style.grain: is set twice; set it once"]
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn images_in_lists_are_sent_again_with_a_retry() {
     let directory = TempDir::new().unwrap();

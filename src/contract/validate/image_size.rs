@@ -3,14 +3,11 @@
 //! The service must check images at URLs and images in formats whose size cannot be read here.
 
 use super::{
-    super::{
-        operation::{Field, FieldKind},
-        request::Request,
-    },
+    super::{operation::FieldKind, request::Request},
     image_content,
     problem::Problem,
 };
-use crate::{ImageInput, Location, Violation};
+use crate::{ImageInput, Violation};
 
 /// Enough for the headers of all formats. A JPEG may have a large preview before its dimensions.
 const HEAD: usize = 512 * 1024;
@@ -21,7 +18,7 @@ const MEGAPIXEL: f64 = 1_048_576.0;
 
 pub(super) fn violations(request: &Request, found: &mut Vec<Violation>) {
     for (steps, image) in request.images.iter() {
-        let Some(kind) = kind_at(request.operation.fields, steps) else { continue };
+        let Some(kind) = request.operation.kind_at(steps) else { continue };
         let FieldKind::Image { mask_of, same_size, max_megapixels, .. } = kind else { continue };
         let masked = mask_of.filter(|_| *same_size);
         if masked.is_none() && max_megapixels.is_none() {
@@ -35,19 +32,6 @@ pub(super) fn violations(request: &Request, found: &mut Vec<Violation>) {
         });
         found.extend([too_large, mismatch].into_iter().flatten().map(|one| one.of(steps)));
     }
-}
-
-fn kind_at(fields: &'static [Field], steps: &[Location]) -> Option<&'static FieldKind> {
-    let (first, rest) = steps.split_first()?;
-    let Location::Name(name) = first else { return None };
-    let kind = &fields.iter().find(|field| field.name == name)?.kind;
-    rest.iter().try_fold(kind, |kind, step| match (kind, step) {
-        (FieldKind::List { items }, Location::Index(_)) => Some(&items.kind),
-        (FieldKind::Object { fields }, Location::Name(name)) => {
-            fields.iter().find(|field| field.name == name).map(|field| &field.kind)
-        }
-        _ => None,
-    })
 }
 
 fn area_problem((width, height): (usize, usize), limit: f64) -> Option<Problem> {

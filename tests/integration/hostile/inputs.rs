@@ -281,6 +281,23 @@ async fn values_nested_too_deeply_are_always_refused() {
     assert_refused_always(fox().extra("a", objects), "a", "at most 126 levels").await;
 }
 
+/// Comparing it with the names of operations would take minutes.
+#[test]
+fn a_name_of_megabytes_is_refused_without_a_suggestion() {
+    let operation = "gen-2-pro".repeat(1_000_000);
+    let stored = json!({ "operation": operation }).to_string();
+    let error = Request::from_json(&stored).unwrap_err().to_string();
+    assert!(error.contains("is not an operation") && error.len() < 300, "{error}");
+}
+
+#[test]
+fn images_in_lists_that_the_contract_does_not_define_are_checked() {
+    let images = [ImageInput::bytes(PNG), ImageInput::base64("no base64!")];
+    let error = gen_2_pro().field("prompt", "p").images("others", images).validate().unwrap_err();
+    let [violation] = error.violations() else { panic!("{error}") };
+    assert!(violation.to_string().starts_with("others.1: "), "{violation}");
+}
+
 /// Quadratic time would take minutes.
 #[test]
 fn many_fields_are_validated_in_linear_time() {
