@@ -83,7 +83,7 @@ impl Client {
     ///   [`Payment`](ErrorKind::Payment), [`RateLimited`](ErrorKind::RateLimited),
     ///   [`File`](ErrorKind::File), [`Settings`](ErrorKind::Settings): usually nothing was billed.
     /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
-    ///   [`Reply`](ErrorKind::Reply): depends on when and how the submission failed.
+    ///   [`Response`](ErrorKind::Response): depends on when and how the submission failed.
     pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
         self.0.submit(request.into_request(), true, Origin::default()).await
     }

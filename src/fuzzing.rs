@@ -21,11 +21,11 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::{
-    Address, Answer, Client, Error, FileKind, Request, TaskRef, Update, picture, task,
+    Address, Client, Error, FileKind, Request, SubmissionResponse, TaskRef, Update, picture, task,
     transport::{
         body::{BodyPlan, Progress},
         hosts::{DeliveryRules, KeyOrigins},
-        response::{Limits, Response},
+        response::{ReadLimits, Response},
         retry,
     },
     values::{base64_text, whole},
@@ -60,7 +60,8 @@ impl Stream for Chunks {
 
 impl Reply {
     async fn read(self) -> Response {
-        let limits = Limits { silence: LIMIT, until: Instant::now() + LIMIT, keeps_body: false };
+        let limits =
+            ReadLimits { silence: LIMIT, until: Instant::now() + LIMIT, keeps_body: false };
         Response::read(self.status, self.headers, Chunks(self.chunks.into_iter()), limits).await
     }
 }
@@ -75,7 +76,7 @@ pub async fn submission(
     client: &Client,
     request: &Request,
     reply: Reply,
-) -> Result<Option<(TaskRef, Option<Answer>)>, Error> {
+) -> Result<Option<(TaskRef, Option<SubmissionResponse>)>, Error> {
     task::fuzzing::submission(client.shared(), request, &reply.read().await)
 }
 

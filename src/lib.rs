@@ -112,7 +112,7 @@ pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     Preview, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
-pub use self::task::{Answer, Task, Unfinished, Update, Updates, WaitOptions};
+pub use self::task::{SubmissionResponse, Task, Unfinished, Update, Updates, WaitOptions};
 pub use self::transport::retry::RetryPolicy;
 pub use self::values::{
     Address, AspectRatio, AspectRatioError, DELIVERY_VALIDITY, Extra, FileKind, ImageInput,

@@ -2,12 +2,12 @@
 //! between typed and dynamic requests, enums, and the table of operations for everything dynamic.
 
 mod aliases;
-mod answer;
 mod attributes;
 mod choice;
 mod convert;
 mod example;
 mod object;
+mod reader;
 mod references;
 mod request;
 mod responses;
@@ -17,8 +17,8 @@ mod table;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-pub use self::answer::reader;
 pub use self::attributes::attributes;
+pub use self::reader::reader;
 use super::{
     Options, contract::Contract, fault::Fault, field::Field, kind::Kind, name::member_name,
     types::Types,

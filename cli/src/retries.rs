@@ -54,7 +54,7 @@ fn cause(retry: &Retry<'_>) -> String {
         (None, Purpose::Download, _) => "the download failed".to_owned(),
         (None, _, ErrorKind::Network) => "the service is unreachable".to_owned(),
         (None, _, ErrorKind::RateLimited) => "the service is busy".to_owned(),
-        (None, _, ErrorKind::Reply) => "the response is unreadable".to_owned(),
+        (None, _, ErrorKind::Response) => "the response is unreadable".to_owned(),
         _ => "the service failed".to_owned(),
     };
     match error.status() {

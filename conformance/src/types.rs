@@ -27,17 +27,17 @@ pub fn problems(purpose: Purpose, status: u16, body: &Value, known: &Shape) -> V
             [unlisted("", &error.extra), details.flatten().collect()].concat()
         }),
         200..300 if is_submission && has_polling_url => {
-            read("AsyncResponse", body, |answer: &AsyncResponse| unlisted("", &answer.extra))
+            read("AsyncResponse", body, |response: &AsyncResponse| unlisted("", &response.extra))
         }
         200..300 if is_submission => {
-            read("AsyncWebhookResponse", body, |answer: &AsyncWebhookResponse| {
-                unlisted("", &answer.extra)
+            read("AsyncWebhookResponse", body, |response: &AsyncWebhookResponse| {
+                unlisted("", &response.extra)
             })
         }
-        200..300 => read("PollResult", body, |answer: &PollResult| {
-            let result = answer.result.iter();
+        200..300 => read("PollResult", body, |response: &PollResult| {
+            let result = response.result.iter();
             let inner = result.flat_map(|result| unlisted("/result", &result.extra));
-            [unlisted("", &answer.extra), inner.collect()].concat()
+            [unlisted("", &response.extra), inner.collect()].concat()
         }),
         _ => return Vec::new(),
     };

@@ -1,11 +1,11 @@
 //! The contract at run time: operations, requests, and the validation of requests.
 
-mod answer;
 mod example;
 mod images;
 mod operation;
 mod outline;
 mod request;
+mod response;
 mod similar;
 mod stored;
 mod typed;
@@ -13,12 +13,12 @@ mod unexpected;
 mod validate;
 mod webhook;
 
-pub(crate) use self::answer::{AnswerFields, ReadAnswer, read_answer};
 pub(crate) use self::images::{Images, Place, value_at};
 pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
 };
 pub use self::request::{Request, Submit};
+pub(crate) use self::response::{ReadResponse, ResponseFields, read_response};
 pub(crate) use self::typed::{Typed, Visitor};
 pub(crate) use self::unexpected::Unexpected;
 pub(crate) use self::webhook::WebhookDefaults;

@@ -33,7 +33,7 @@ pub enum ErrorKind {
     Service,
     /// The service responded with a success code, but the body identifies no task. The submission
     /// may have been billed.
-    Reply,
+    Response,
     /// The key was not sent to the polling URL, because its host is not allowed to receive the key.
     /// The task continues. Allow the host with
     /// [`ClientBuilder::allow_polling_host`](crate::ClientBuilder::allow_polling_host) and resume
@@ -53,7 +53,7 @@ pub enum ErrorKind {
     /// The picture could not be downloaded completely, the download is not a picture, or the
     /// delivery host refused the URL. The task is still `Ready`: wait for it again, and download
     /// the picture while the delivery URL is valid (ten minutes).
-    Delivery,
+    Download,
     /// The picture was not fetched, because its delivery URL or a redirect points to a private
     /// address, is not encrypted, or uses a scheme other than http and https. The task is still
     /// `Ready`. If the host is trusted, allow it with
@@ -85,14 +85,14 @@ impl ErrorKind {
             Self::RateLimited => "rate_limited",
             Self::Network => "network",
             Self::Service => "service",
-            Self::Reply => "reply",
+            Self::Response => "response",
             Self::KeyWithheld => "key_withheld",
             Self::TaskFailed => "task_failed",
             Self::Moderated => "moderated",
             Self::TaskNotFound => "task_not_found",
             Self::Deadline => "deadline",
             Self::Expired => "expired",
-            Self::Delivery => "delivery",
+            Self::Download => "download",
             Self::AddressRefused => "address_refused",
             Self::Webhook => "webhook",
             Self::Journal => "journal",

@@ -35,7 +35,7 @@ struct Details {
     request_id: Option<String>,
     retry_after: Option<Duration>,
     violations: Vec<Violation>,
-    answer: Option<HttpValidationError>,
+    response: Option<HttpValidationError>,
     billing_unknown: bool,
     end: Option<WaitEnd>,
     withheld_host: Option<String>,
@@ -57,7 +57,7 @@ impl Error {
             request_id: None,
             retry_after: None,
             violations: Vec::new(),
-            answer: None,
+            response: None,
             billing_unknown: false,
             end: None,
             withheld_host: None,
@@ -113,8 +113,8 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_answer(mut self, answer: Option<HttpValidationError>) -> Self {
-        self.0.answer = answer;
+    pub(crate) fn with_response(mut self, response: Option<HttpValidationError>) -> Self {
+        self.0.response = response;
         self
     }
 
@@ -225,8 +225,8 @@ impl Error {
 
     /// Returns the complete response of the service to an invalid request. `None` if the SDK found
     /// the violations before sending.
-    pub fn answer(&self) -> Option<&HttpValidationError> {
-        self.0.answer.as_ref()
+    pub fn response(&self) -> Option<&HttpValidationError> {
+        self.0.response.as_ref()
     }
 
     /// Returns how the wait ended, for an error of a wait.
@@ -281,8 +281,8 @@ impl Error {
             ErrorKind::Network
             | ErrorKind::RateLimited
             | ErrorKind::Deadline
-            | ErrorKind::Delivery => true,
-            ErrorKind::Service | ErrorKind::Reply => {
+            | ErrorKind::Download => true,
+            ErrorKind::Service | ErrorKind::Response => {
                 self.0.status.is_none_or(|status| !(300..500).contains(&status))
             }
             _ => false,

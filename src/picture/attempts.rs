@@ -21,19 +21,19 @@ const MAX_ATTEMPTS: u32 = 4;
 const FRESH_URL_LIMIT: Duration = Duration::from_secs(30);
 
 /// Why an attempt failed.
-pub(super) enum Failure {
+pub(super) enum DownloadFailure {
     /// Another attempt may succeed.
     Transient(Error),
     /// The delivery URL was refused. The one that the next poll returns may be accepted.
-    Refused(Error),
+    NeedsFreshUrl(Error),
     /// Another attempt would fail, too.
     Permanent(Error),
 }
 
-impl Failure {
+impl DownloadFailure {
     pub(super) fn into_error(self) -> Error {
         match self {
-            Self::Transient(error) | Self::Refused(error) | Self::Permanent(error) => error,
+            Self::Transient(error) | Self::NeedsFreshUrl(error) | Self::Permanent(error) => error,
         }
     }
 }
@@ -64,15 +64,15 @@ impl Attempts {
     }
 
     /// Sends the request of the next attempt and waits for the response.
-    pub(super) async fn open(&self) -> Result<Download, Failure> {
+    pub(super) async fn open(&self) -> Result<Download, DownloadFailure> {
         self.picture.open(self.made, self.until).await
     }
 
     /// Waits until the next attempt is due. Returns the error if there is none.
-    pub(super) async fn again_after(&mut self, failure: Failure) -> Result<(), Error> {
+    pub(super) async fn again_after(&mut self, failure: DownloadFailure) -> Result<(), Error> {
         self.made += 1;
         let is_last = self.made >= self.most || self.left().is_zero();
-        if let Failure::Refused(_) = &failure {
+        if let DownloadFailure::NeedsFreshUrl(_) = &failure {
             let Picture { task, polled_at, .. } = &self.picture;
             let step = Step::Refused { given_at: *polled_at };
             journal::note(self.picture.downloads().journal.as_deref(), task, &step).await;
@@ -80,8 +80,10 @@ impl Attempts {
         let (error, is_refusal) = match failure {
             // Not limited by the retries that all downloads share: those protect a host that is
             // overloaded, and giving up after a refusal may look like the loss of a paid picture.
-            Failure::Refused(error) if !is_last => (error, true),
-            Failure::Transient(error) if !is_last && self.picture.downloads().retries.take() => {
+            DownloadFailure::NeedsFreshUrl(error) if !is_last => (error, true),
+            DownloadFailure::Transient(error)
+                if !is_last && self.picture.downloads().retries.take() =>
+            {
                 (error, false)
             }
             failure => return Err(failure.into_error()),
@@ -129,7 +131,7 @@ impl Picture {
     }
 
     pub(super) fn failed(&self, what: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Delivery, format!("could not fetch the picture: {}", what.into()))
+        Error::new(ErrorKind::Download, format!("could not fetch the picture: {}", what.into()))
             .with_advice(
                 "the picture is billed and ready; fetch it again before its delivery URL expires",
             )

@@ -7,12 +7,12 @@ use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use tokio::time::{self, Instant};
 use url::Url;
 
-use super::{Picture, attempts::Failure};
+use super::{Picture, attempts::DownloadFailure};
 use crate::{
     Error, ErrorKind, FileKind,
     transport::{
         connections::Connection,
-        delivery::{self, Delivery, DeliveryError},
+        download::{self, DownloadError, Fetched},
     },
     values::whole::{Checker, Extent},
 };
@@ -35,22 +35,32 @@ pub(super) struct Download {
 impl Picture {
     /// Sends the request and waits for the response. `attempts` is the number of failed attempts
     /// before this one.
-    pub(super) async fn open(&self, attempts: u32, until: Instant) -> Result<Download, Failure> {
+    pub(super) async fn open(
+        &self,
+        attempts: u32,
+        until: Instant,
+    ) -> Result<Download, DownloadFailure> {
         let url = self.address.parse().map_err(|error| {
-            Failure::Permanent(self.failed("could not parse the delivery URL").with_source(error))
+            DownloadFailure::Permanent(
+                self.failed("could not parse the delivery URL").with_source(error),
+            )
         })?;
         let service = &self.downloads().service;
         let pace = Pace::new(service.silence, until);
         // Sent without the key: the signature in the URL grants access.
         let rules = &self.downloads().rules;
-        let fetching = delivery::get(service, rules, &self.task, url, attempts, pace.deadline());
-        let delivery = fetching.await.map_err(|error| self.not_fetched(error))?;
-        self.accept(delivery, pace).await
+        let fetching = download::get(service, rules, &self.task, url, attempts, pace.deadline());
+        let fetched = fetching.await.map_err(|error| self.not_fetched(error))?;
+        self.accept(fetched, pace).await
     }
 
     /// Reads the status and the declared length of the response.
-    pub(super) async fn accept(&self, delivery: Delivery, pace: Pace) -> Result<Download, Failure> {
-        let Delivery { url, connection, response } = delivery;
+    pub(super) async fn accept(
+        &self,
+        fetched: Fetched,
+        pace: Pace,
+    ) -> Result<Download, DownloadFailure> {
+        let Fetched { url, connection, response } = fetched;
         if response.status() != StatusCode::OK {
             return Err(self.refused(response).await);
         }
@@ -67,25 +77,25 @@ impl Picture {
         Ok(download)
     }
 
-    fn not_fetched(&self, error: DeliveryError) -> Failure {
+    fn not_fetched(&self, error: DownloadError) -> DownloadFailure {
         match error {
-            DeliveryError::Refused(refusal) => {
+            DownloadError::Refused(refusal) => {
                 let message = format!("the delivery URL was refused: {refusal}");
-                Failure::Permanent(
+                DownloadFailure::Permanent(
                     Error::new(ErrorKind::AddressRefused, message)
                         .with_advice(refusal.advice())
                         .with_function(refusal.function())
                         .with_task(&self.task),
                 )
             }
-            DeliveryError::TooManyRedirects => {
-                Failure::Transient(self.failed("too many redirects from the delivery URL"))
+            DownloadError::TooManyRedirects => {
+                DownloadFailure::Transient(self.failed("too many redirects from the delivery URL"))
             }
-            DeliveryError::Silent => {
+            DownloadError::Silent => {
                 let silence = self.downloads().service.silence.as_secs();
-                Failure::Transient(self.failed(format!("no response within {silence} s")))
+                DownloadFailure::Transient(self.failed(format!("no response within {silence} s")))
             }
-            DeliveryError::Http(error) => Failure::Transient(
+            DownloadError::Http(error) => DownloadFailure::Transient(
                 self.failed("could not send the request").with_source(error.without_url()),
             ),
         }
@@ -94,7 +104,7 @@ impl Picture {
 
 impl Download {
     /// Returns the next chunk, or `None` at the end of the response.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, DownloadFailure> {
         let failure = match time::timeout_at(self.pace.deadline(), self.response.chunk()).await {
             Ok(Ok(None)) => return Ok(None),
             Ok(Ok(Some(chunk))) => {
@@ -124,11 +134,11 @@ impl Download {
         if self.checker.extent() == Extent::Complete {
             return Ok(None);
         }
-        Err(Failure::Transient(failure))
+        Err(DownloadFailure::Transient(failure))
     }
 
     /// Checks that the picture is complete, and returns its format.
-    pub(super) fn check(&self) -> Result<FileKind, Failure> {
+    pub(super) fn check(&self) -> Result<FileKind, DownloadFailure> {
         let bytes = self.received;
         let problem = match (self.kind(), self.checker.extent()) {
             (Some(kind), Extent::Complete | Extent::Open) => return Ok(kind),
@@ -143,7 +153,7 @@ impl Download {
                 format!("the response is not a picture ({bytes} bytes, content type {declared})")
             }
         };
-        Err(Failure::Transient(self.failed(problem)))
+        Err(DownloadFailure::Transient(self.failed(problem)))
     }
 
     /// Returns the format detected from the first bytes.
@@ -160,7 +170,7 @@ impl Download {
         self.picture.downloads().settings.deadline.as_secs_f32()
     }
 
-    fn check_size(&self, bytes: u64) -> Result<(), Failure> {
+    fn check_size(&self, bytes: u64) -> Result<(), DownloadFailure> {
         let limit = self.picture.downloads().settings.max_picture_bytes;
         if bytes <= limit {
             return Ok(());
@@ -172,7 +182,7 @@ impl Download {
             .failed(message)
             .with_advice(advice)
             .with_function("ClientBuilder::max_picture_bytes");
-        Err(Failure::Permanent(error))
+        Err(DownloadFailure::Permanent(error))
     }
 
     fn failed(&self, what: impl Into<String>) -> Error {

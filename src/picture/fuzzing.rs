@@ -8,8 +8,8 @@ use std::{
 use reqwest::Response;
 use tokio::time::Instant;
 
-use super::{Failure, Picture, Source, download::Pace};
-use crate::{Address, Error, FileKind, TaskRef, transport::delivery::Delivery};
+use super::{DownloadFailure, Picture, Source, download::Pace};
+use crate::{Address, Error, FileKind, TaskRef, transport::download::Fetched};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -22,16 +22,19 @@ pub(crate) async fn download(
     response: Response,
 ) -> Result<(FileKind, Vec<u8>), Error> {
     let picture = Picture::new(source, task.clone(), address, UNIX_EPOCH);
-    receive(&picture, response).await.map_err(Failure::into_error)
+    receive(&picture, response).await.map_err(DownloadFailure::into_error)
 }
 
-async fn receive(picture: &Picture, response: Response) -> Result<(FileKind, Vec<u8>), Failure> {
+async fn receive(
+    picture: &Picture,
+    response: Response,
+) -> Result<(FileKind, Vec<u8>), DownloadFailure> {
     let url = picture.address.parse().map_err(|error| {
-        Failure::Permanent(picture.failed("the address is not a URL").with_source(error))
+        DownloadFailure::Permanent(picture.failed("the address is not a URL").with_source(error))
     })?;
     let connection = picture.downloads().service.connections.to(&url);
-    let delivery = Delivery { url, connection, response };
-    let mut download = picture.accept(delivery, Pace::new(LIMIT, Instant::now() + LIMIT)).await?;
+    let fetched = Fetched { url, connection, response };
+    let mut download = picture.accept(fetched, Pace::new(LIMIT, Instant::now() + LIMIT)).await?;
     let mut bytes = Vec::new();
     while let Some(chunk) = download.next().await? {
         bytes.extend_from_slice(&chunk);

@@ -1,6 +1,7 @@
 //! Pictures of finished tasks: their delivery URLs, and how to fetch and save them.
 
 mod attempts;
+mod destination;
 mod download;
 mod downloads;
 #[cfg(feature = "__fuzzing")]
@@ -8,7 +9,6 @@ pub(crate) mod fuzzing;
 mod name;
 mod options;
 mod part;
-mod place;
 mod refusal;
 mod save;
 mod stream;
@@ -17,7 +17,7 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 
-use self::attempts::{Attempts, Failure};
+use self::attempts::{Attempts, DownloadFailure};
 pub(crate) use self::downloads::{DownloadSettings, Downloads, Source};
 pub use self::options::SaveOptions;
 use self::part::Swept;
@@ -108,7 +108,7 @@ impl Picture {
     ///
     /// - [`Expired`](crate::ErrorKind::Expired): the delivery host refused a URL that a poll had
     ///   returned after [`expires_at`](Self::expires_at).
-    /// - [`Delivery`](crate::ErrorKind::Delivery): the picture could not be downloaded, or it is
+    /// - [`Download`](crate::ErrorKind::Download): the picture could not be downloaded, or it is
     ///   larger than [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
     ///   This includes refusals that do not prove that the picture has expired.
     /// - [`AddressRefused`](crate::ErrorKind::AddressRefused): the host of the URL is not allowed
@@ -142,7 +142,7 @@ impl Picture {
         spans::run_download(&self.task, fetching).await
     }
 
-    async fn fetch_once(&self, check: bool, attempts: &Attempts) -> Result<Bytes, Failure> {
+    async fn fetch_once(&self, check: bool, attempts: &Attempts) -> Result<Bytes, DownloadFailure> {
         let mut download = attempts.open().await?;
         let mut bytes = Vec::new();
         while let Some(chunk) = download.next().await? {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use reqwest::{Response, StatusCode};
 use tokio::time;
 
-use super::{Picture, attempts::Failure};
+use super::{Picture, attempts::DownloadFailure};
 use crate::{DELIVERY_VALIDITY, Error, ErrorKind};
 
 /// Limits for the body of an error response. Object stores send a few hundred bytes.
@@ -14,7 +14,7 @@ const BODY_LIMIT: Duration = Duration::from_secs(5);
 
 impl Picture {
     /// Returns the failure for a response with a status code other than 200.
-    pub(super) async fn refused(&self, response: Response) -> Failure {
+    pub(super) async fn refused(&self, response: Response) -> DownloadFailure {
         let status = response.status();
         let is_refusal = match status {
             StatusCode::UNAUTHORIZED
@@ -26,10 +26,10 @@ impl Picture {
         };
         if !is_refusal {
             let error = self.failed(format!("the delivery URL returned status code {status}"));
-            return Failure::Transient(error.with_status(status.as_u16()));
+            return DownloadFailure::Transient(error.with_status(status.as_u16()));
         }
         let refused = if self.was_polled_late() { Self::expired } else { Self::refused_early };
-        Failure::Refused(refused(self, status))
+        DownloadFailure::NeedsFreshUrl(refused(self, status))
     }
 
     /// Whether the poll that returned the URL was sent after the end of the validity. Only the

@@ -12,10 +12,10 @@ use tokio::{sync::mpsc, task};
 
 use super::{
     Picture, SaveOptions,
-    attempts::{Attempts, Failure},
+    attempts::{Attempts, DownloadFailure},
+    destination::Destination,
     download::Download,
     name::file_stems,
-    place::Place,
 };
 use crate::{
     Error, ErrorKind, FileKind,
@@ -80,7 +80,7 @@ impl Picture {
     /// - [`File`](ErrorKind::File): the file could not be written, it exists and must not be
     ///   overwritten, or the path is a directory, a device, a pipe or a socket. The picture can
     ///   still be downloaded.
-    /// - [`Expired`](ErrorKind::Expired), [`Delivery`](ErrorKind::Delivery),
+    /// - [`Expired`](ErrorKind::Expired), [`Download`](ErrorKind::Download),
     ///   [`AddressRefused`](ErrorKind::AddressRefused): the picture could not be downloaded, as for
     ///   [`bytes`](Self::bytes).
     pub async fn save_with(
@@ -145,18 +145,18 @@ impl Picture {
         target: &Target,
         options: &SaveOptions,
         attempts: &Attempts,
-    ) -> Result<Saved, Failure> {
+    ) -> Result<Saved, DownloadFailure> {
         let (Target::File(path) | Target::In(path)) = target;
         let unwritable = |error| self.unwritable(path, error);
         // Before the download, so that an unwritable destination costs no download.
         let mut part = blocking({
             let source = Arc::clone(&self.source);
             let (target, options) = (target.clone(), options.clone());
-            let place = move || match target {
-                Target::File(path) => Place::find(&path, &options),
-                Target::In(directory) => Ok(Place::within(directory)),
+            let destination = move || match target {
+                Target::File(path) => Destination::find(&path, &options),
+                Target::In(directory) => Ok(Destination::within(directory)),
             };
-            move || place()?.start(&source.downloads().swept)
+            move || destination()?.start(&source.downloads().swept)
         })
         .await
         .map_err(unwritable)?;
@@ -182,12 +182,12 @@ impl Picture {
         Ok(Saved { path, kind, bytes: download.received(), sha256 })
     }
 
-    fn unwritable(&self, path: &Path, error: io::Error) -> Failure {
+    fn unwritable(&self, path: &Path, error: io::Error) -> DownloadFailure {
         let advice = match error.kind() {
             io::ErrorKind::AlreadyExists => "save it to another path or allow overwriting",
             _ => "save it to another path",
         };
-        Failure::Permanent(
+        DownloadFailure::Permanent(
             Error::new(ErrorKind::File, format!("could not write {}", path.display()))
                 .with_advice(format!(
                     "the picture is billed and ready; {advice} before its delivery URL expires"
@@ -208,7 +208,10 @@ fn blocking<T: Send + 'static>(
 
 /// Sends the download to the writer. Returns at the end of the download, or when the writer has
 /// failed.
-async fn send_chunks(download: &mut Download, chunks: mpsc::Sender<Bytes>) -> Result<(), Failure> {
+async fn send_chunks(
+    download: &mut Download,
+    chunks: mpsc::Sender<Bytes>,
+) -> Result<(), DownloadFailure> {
     while let Some(chunk) = download.next().await? {
         if chunks.send(chunk).await.is_err() {
             break;

@@ -11,12 +11,13 @@ use futures_core::Stream;
 
 use super::{
     Picture,
-    attempts::{Attempts, Failure},
+    attempts::{Attempts, DownloadFailure},
     download::Download,
 };
 use crate::{Error, FileKind, TaskRef, telemetry::spans};
 
-type Step = Pin<Box<dyn Future<Output = (Download, Result<Option<Bytes>, Failure>)> + Send>>;
+type NextChunk =
+    Pin<Box<dyn Future<Output = (Download, Result<Option<Bytes>, DownloadFailure>)> + Send>>;
 
 /// The bytes of a picture as a stream, returned by [`Picture::stream`].
 ///
@@ -27,7 +28,7 @@ pub struct PictureStream {
     task: TaskRef,
     kind: Option<FileKind>,
     first: Option<Bytes>,
-    step: Option<Step>,
+    step: Option<NextChunk>,
 }
 
 impl Picture {
@@ -71,11 +72,11 @@ impl Picture {
     }
 
     /// Starts a download and returns it with its first bytes.
-    async fn begin(&self, attempts: &Attempts) -> Result<(Download, Bytes), Failure> {
+    async fn begin(&self, attempts: &Attempts) -> Result<(Download, Bytes), DownloadFailure> {
         let mut download = attempts.open().await?;
         match download.next().await? {
             Some(first) => Ok((download, first)),
-            None => Err(Failure::Transient(self.failed("the response is empty"))),
+            None => Err(DownloadFailure::Transient(self.failed("the response is empty"))),
         }
     }
 }
@@ -87,7 +88,7 @@ impl PictureStream {
     }
 }
 
-fn next(mut download: Download) -> Step {
+fn next(mut download: Download) -> NextChunk {
     Box::pin(async move {
         let chunk = download.next().await;
         (download, chunk)

@@ -39,7 +39,7 @@ impl ClientBuilder {
 
     /// Sets the maximum size of a picture in bytes. The default is 512 MiB.
     ///
-    /// A larger download fails with an error of kind [`Delivery`](crate::ErrorKind::Delivery). The
+    /// A larger download fails with an error of kind [`Download`](crate::ErrorKind::Download). The
     /// task remains `Ready`.
     pub fn max_picture_bytes(mut self, bytes: u64) -> Self {
         self.downloads.max_picture_bytes = bytes;

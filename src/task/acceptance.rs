@@ -6,7 +6,7 @@ use url::Url;
 use super::{TaskRef, drift::Findings};
 use crate::{
     Operation,
-    contract::{Unexpected, read_answer},
+    contract::{Unexpected, read_response},
     transport::{redaction::Redaction, response::Response, service::result_url},
     types::{AsyncResponse, AsyncWebhookResponse},
     values::identity::short_hash,
@@ -21,7 +21,7 @@ pub(crate) const WRAPPERS: [&str; 4] = ["data", "task", "response", "result"];
 /// Fields that the contract does not define, or whose values have a different type, are in `extra`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Answer {
+pub enum SubmissionResponse {
     /// The default form. If the response had no `polling_url`, it contains the URL that the client
     /// polls instead.
     Async(AsyncResponse),
@@ -72,21 +72,25 @@ pub(super) fn find_task<'a>(
 
 impl FoundTask<'_> {
     /// Parses the response into its contract type, and finds what the contract does not define.
-    pub(super) fn answer(&self, redaction: &Redaction) -> (Option<Answer>, Findings<'_>) {
+    pub(super) fn response(
+        &self,
+        redaction: &Redaction,
+    ) -> (Option<SubmissionResponse>, Findings<'_>) {
         let mut value = self.object.clone();
         redaction.redact_json_except_urls(&mut value);
         let mistyped = mistyped_references(&value);
         insert(&mut value, "id", self.task.id());
         if value.get("polling_url").is_none_or(Value::is_null)
-            && let (Some(answer), unexpected) = read_answer::<AsyncWebhookResponse>(value.clone())
+            && let (Some(response), unexpected) =
+                read_response::<AsyncWebhookResponse>(value.clone())
         {
             let findings = self.findings("AsyncWebhookResponse", [mistyped, unexpected]);
-            return (Some(Answer::Webhook(answer)), findings);
+            return (Some(SubmissionResponse::Webhook(response)), findings);
         }
         insert(&mut value, "polling_url", self.task.polling_url().reveal());
-        let (answer, unexpected) = read_answer::<AsyncResponse>(value);
+        let (response, unexpected) = read_response::<AsyncResponse>(value);
         let findings = self.findings("AsyncResponse", [mistyped, unexpected]);
-        (answer.map(Answer::Async), findings)
+        (response.map(SubmissionResponse::Async), findings)
     }
 
     fn findings(&self, response: &'static str, parts: [Unexpected; 2]) -> Findings<'_> {

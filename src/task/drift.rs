@@ -41,11 +41,11 @@ pub(super) struct Findings<'a> {
 #[derive(Default)]
 pub(crate) struct Drift {
     hasher: RandomState,
-    state: Mutex<State>,
+    state: Mutex<Reported>,
 }
 
 #[derive(Default)]
-struct State {
+struct Reported {
     /// The hashes of the findings, which use the same memory for names of any length.
     reported: HashSet<u64>,
     period: Option<Instant>,
@@ -91,7 +91,7 @@ impl Drift {
     }
 }
 
-impl State {
+impl Reported {
     /// Counts an event, unless there were too many in this period.
     fn may_report(&mut self) -> bool {
         let now = Instant::now();

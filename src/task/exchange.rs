@@ -12,7 +12,7 @@ use crate::{
     transport::{
         body::{BodyPlan, Permit, PermitError, Progress},
         hooks::{Hooks, path_of},
-        response::{Ending, Limits, Response},
+        response::{Ending, ReadLimits, Response},
     },
 };
 
@@ -28,14 +28,14 @@ const SLOW_CONNECTION: u64 = 64 * 1024;
 
 /// The exchange ended without a response.
 pub(super) struct NoResponse {
-    pub(super) why: Failure,
+    pub(super) why: ExchangeFailure,
     /// Whether the HTTP client consumed the whole body. If it did not, the end of the JSON document
     /// was never sent, and the service cannot accept an incomplete document.
     pub(super) was_sent: bool,
 }
 
 /// Why there is no response.
-pub(super) enum Failure {
+pub(super) enum ExchangeFailure {
     /// The journal did not permit the attempt.
     Refused(PermitError),
     /// An image could not be read completely.
@@ -76,13 +76,13 @@ pub(super) async fn exchange(
     let watched =
         service.connections.watch((base, &connection), || progress.last_frame_at(), until, sending);
     let failed = |why| NoResponse { why, was_sent: progress.all_frames_taken() };
-    let sent = watched.await.ok_or_else(|| failed(Failure::Silent(silence)))?;
+    let sent = watched.await.ok_or_else(|| failed(ExchangeFailure::Silent(silence)))?;
     let limits = service.response_limits(Instant::now() + silence * LONGEST_RESPONSE);
     let response = read(sent, limits).await.map_err(|error| {
         failed(match (progress.take_refusal(), progress.error()) {
-            (Some(refusal), _) => Failure::Refused(refusal),
-            (None, Some(error)) => Failure::File(error.to_owned()),
-            (None, None) => Failure::Failed(Box::new(error)),
+            (Some(refusal), _) => ExchangeFailure::Refused(refusal),
+            (None, Some(error)) => ExchangeFailure::File(error.to_owned()),
+            (None, None) => ExchangeFailure::Failed(Box::new(error)),
         })
     })?;
     if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
@@ -103,7 +103,7 @@ fn time_to_flush(plan: &BodyPlan, progress: &Progress) -> Duration {
 /// The generated client returns different types for success and failure responses.
 async fn read(
     sent: Result<ResponseValue<ByteStream>, ClientError<()>>,
-    limits: Limits,
+    limits: ReadLimits,
 ) -> Result<Response, ClientError<()>> {
     match sent {
         Ok(response) => {

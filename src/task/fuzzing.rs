@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::UNIX_EPOCH};
 
 use super::{
-    Answer, Shared, Update,
+    Shared, SubmissionResponse, Update,
     acceptance::find_task,
     poll::{self, PollError},
-    refusal::{Attempt, refusal},
+    refusal::{SubmitFailure, refusal},
 };
 use crate::{
     Error, Request, TaskRef,
@@ -28,14 +28,14 @@ pub(crate) fn submission(
     shared: &Arc<Shared>,
     request: &Request,
     response: &Response,
-) -> Result<Option<(TaskRef, Option<Answer>)>, Error> {
+) -> Result<Option<(TaskRef, Option<SubmissionResponse>)>, Error> {
     let base = &shared.service.base_url;
     if !response.status.is_success() {
         return Err(match refusal(shared, base, request, response) {
-            Attempt::Retryable { error, .. } | Attempt::Failed(error) => error,
+            SubmitFailure::Retryable { error, .. } | SubmitFailure::Failed(error) => error,
         });
     }
     let redaction = Redaction::of_request(&shared.service, request);
     let found = find_task(response, request.operation(), base, &redaction);
-    Ok(found.map(|found| (found.task.clone(), found.answer(&redaction).0)))
+    Ok(found.map(|found| (found.task.clone(), found.response(&redaction).0)))
 }

@@ -25,7 +25,7 @@ mod waits;
 
 use std::{sync::Arc, time::SystemTime};
 
-pub use self::acceptance::Answer;
+pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
 pub use self::options::WaitOptions;
@@ -49,14 +49,14 @@ use crate::TaskRef;
 pub struct Task {
     shared: Arc<Shared>,
     reference: Arc<TaskRef>,
-    answer: Option<Arc<Answer>>,
+    response: Option<Arc<SubmissionResponse>>,
     /// When the task was first seen as `Ready`, if the program knows it.
     ready_since: Option<SystemTime>,
 }
 
 impl Task {
     pub(crate) fn resumed(shared: Arc<Shared>, reference: TaskRef) -> Self {
-        Self { shared, reference: Arc::new(reference), answer: None, ready_since: None }
+        Self { shared, reference: Arc::new(reference), response: None, ready_since: None }
     }
 
     /// Sets when the task was first seen as `Ready`, for programs that have stored
@@ -87,23 +87,23 @@ impl Task {
     /// Returns the size of the input images in megapixels with 2 decimal places, if the service
     /// reported it. `None` for a resumed task.
     pub fn input_mp(&self) -> Option<f64> {
-        match self.answer()? {
-            Answer::Async(answer) => answer.input_mp,
-            Answer::Webhook(answer) => answer.input_mp,
+        match self.response()? {
+            SubmissionResponse::Async(response) => response.input_mp,
+            SubmissionResponse::Webhook(response) => response.input_mp,
         }
     }
 
     /// Returns the size of the generated picture in megapixels with 2 decimal places, if the
     /// service reported it. `None` for a resumed task.
     pub fn output_mp(&self) -> Option<f64> {
-        match self.answer()? {
-            Answer::Async(answer) => answer.output_mp,
-            Answer::Webhook(answer) => answer.output_mp,
+        match self.response()? {
+            SubmissionResponse::Async(response) => response.output_mp,
+            SubmissionResponse::Webhook(response) => response.output_mp,
         }
     }
 
     /// Returns the complete response to the submission. `None` for a resumed task.
-    pub fn answer(&self) -> Option<&Answer> {
-        self.answer.as_deref()
+    pub fn response(&self) -> Option<&SubmissionResponse> {
+        self.response.as_deref()
     }
 }

@@ -29,7 +29,7 @@ use crate::{
         redaction::Redaction,
         response::{Ending, Response},
         service::Service,
-        status::Poll,
+        status::PollEffect,
     },
 };
 
@@ -72,7 +72,7 @@ impl Task {
     /// Every error carries the reference of the task.
     ///
     /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
-    ///   [`RateLimited`](ErrorKind::RateLimited), [`Reply`](ErrorKind::Reply): the poll failed, not
+    ///   [`RateLimited`](ErrorKind::RateLimited), [`Response`](ErrorKind::Response): the poll failed, not
     ///   the task. Poll again.
     /// - [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld): polls fail until the cause is fixed.
@@ -268,8 +268,8 @@ fn failed(shared: &Shared, task: &TaskRef, response: Response, redaction: &Redac
     let (error, meaning) = error_of(shared, RequestKind::Poll, operation, &response, redaction);
     let error = error.with_task(task);
     match meaning.poll {
-        Poll::Again => transient(error),
-        Poll::End => {
+        PollEffect::Again => transient(error),
+        PollEffect::End => {
             let end = WaitEnd::Refused { status: Some(status.as_u16()) };
             let advice = match error.kind() {
                 ErrorKind::Auth | ErrorKind::Payment => {
@@ -283,7 +283,7 @@ fn failed(shared: &Shared, task: &TaskRef, response: Response, redaction: &Redac
 }
 
 fn unreadable(task: &TaskRef, what: &str) -> PollError {
-    transient(Error::new(ErrorKind::Reply, format!("the poll response {what}")).with_task(task))
+    transient(Error::new(ErrorKind::Response, format!("the poll response {what}")).with_task(task))
 }
 
 fn broken(task: &TaskRef, error: reqwest::Error) -> PollError {

@@ -10,24 +10,24 @@ use super::{
     Shared,
     acceptance::{find_task, has_polling_url},
     drift::Findings,
-    exchange::{Failure, NoResponse},
+    exchange::{ExchangeFailure, NoResponse},
 };
 use crate::{
     Error, ErrorKind, Request,
-    contract::{Unexpected, read_answer},
+    contract::{Unexpected, read_response},
     transport::{
         error_body::{ErrorBody, MOST_VIOLATIONS, named},
         failure::was_not_processed,
         redaction::Redaction,
         response::Response,
         retry::retry_after,
-        status::{Meaning, Submission},
+        status::{Meaning, SubmissionEffect},
     },
     types::HttpValidationError,
 };
 
 /// How an attempt failed.
-pub(super) enum Attempt {
+pub(super) enum SubmitFailure {
     /// The service certainly did not process the submission. It may be sent again after `wait`.
     Retryable {
         error: Error,
@@ -74,7 +74,7 @@ pub(super) fn error_of(
         .with_request_id(response.request_id(redaction))
         .with_retry_after(retry_after(&response.headers, shared.service.clock.now()))
         .with_violations(error_body.violations)
-        .with_answer(error_body.answer);
+        .with_response(error_body.response);
     (error, meaning)
 }
 
@@ -82,10 +82,10 @@ pub(super) fn error_of(
 fn report(shared: &Shared, operation: Option<&str>, response: &Response, redaction: &Redaction) {
     let Some(mut body) = response.document().cloned() else { return };
     redaction.redact_json(&mut body);
-    let (answer, unexpected) = read_answer::<HttpValidationError>(body);
+    let (read, unexpected) = read_response::<HttpValidationError>(body);
     let mut findings =
         Findings { operation, response: "HTTPValidationError", unexpected, ..Findings::default() };
-    let violations = answer.iter().flat_map(|answer| &answer.detail).take(MOST_VIOLATIONS);
+    let violations = read.iter().flat_map(|body| &body.detail).take(MOST_VIOLATIONS);
     let names: BTreeSet<_> = violations.flat_map(|violation| violation.extra.keys()).collect();
     let mut inner = Unexpected::default();
     names.iter().for_each(|name| inner.unlisted(name));
@@ -99,16 +99,16 @@ pub(super) fn refusal(
     base: &url::Url,
     request: &Request,
     response: &Response,
-) -> Attempt {
+) -> SubmitFailure {
     let redaction = Redaction::of_request(&shared.service, request);
     let operation = Some(request.operation().name);
     let (error, meaning) =
         error_of(shared, RequestKind::Submission, operation, response, &redaction);
     // A refusal with a polling URL contradicts itself: a task may exist and be billed. The
     // submission is not sent again.
-    if meaning.submission == Submission::Unknown || has_polling_url(response) {
+    if meaning.submission == SubmissionEffect::Unknown || has_polling_url(response) {
         let candidate = find_task(response, request.operation(), base, &redaction);
-        return Attempt::Failed(match candidate {
+        return SubmitFailure::Failed(match candidate {
             Some(found) => unknown(error).with_task(&found.task),
             None => unknown(error),
         });
@@ -119,61 +119,65 @@ pub(super) fn refusal(
         .with_advice(format!("nothing was billed; {}", meaning.advice))
         .with_function(function);
     match meaning.submission {
-        Submission::Retried => {
+        SubmissionEffect::Retried => {
             let wait = error.retry_after();
-            Attempt::Retryable { error, wait }
+            SubmitFailure::Retryable { error, wait }
         }
-        _ => Attempt::Failed(error),
+        _ => SubmitFailure::Failed(error),
     }
 }
 
 /// Classifies a submission without a response.
-pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> Attempt {
+pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> SubmitFailure {
     let error = match why {
-        Failure::Refused(refusal) => {
-            return Attempt::Failed(
+        ExchangeFailure::Refused(refusal) => {
+            return SubmitFailure::Failed(
                 Error::refused(refusal)
                     .with_advice("nothing was billed; the client cancelled the attempt"),
             );
         }
         // The body was not sent completely, so the service had no request to accept.
-        Failure::File(fault) => {
+        ExchangeFailure::File(fault) => {
             let error = Error::new(ErrorKind::File, format!("could not read an image: {fault}"));
-            return Attempt::Failed(
+            return SubmitFailure::Failed(
                 error.with_advice("nothing was billed; the client cancelled the upload"),
             );
         }
-        Failure::Silent(limit) => Error::new(
+        ExchangeFailure::Silent(limit) => Error::new(
             ErrorKind::Network,
             format!(
                 "no response to the submission: no data from the service for {} s",
                 limit.as_secs_f32()
             ),
         ),
-        Failure::Failed(error) => match *error {
+        ExchangeFailure::Failed(error) => match *error {
             ClientError::CommunicationError(error) if was_not_processed(&error) => {
                 return not_processed(error);
             }
             ClientError::CommunicationError(error) if error.is_builder() => {
-                return Attempt::Failed(
+                return SubmitFailure::Failed(
                     not_built("could not build the request").with_source(error.without_url()),
                 );
             }
-            ClientError::InvalidRequest(message) => return Attempt::Failed(not_built(&message)),
+            ClientError::InvalidRequest(message) => {
+                return SubmitFailure::Failed(not_built(&message));
+            }
             ClientError::CommunicationError(error) => {
                 Error::new(ErrorKind::Network, "the connection broke during the submission")
                     .with_source(error.without_url())
             }
-            other => Error::new(ErrorKind::Reply, format!("could not read the response: {other}")),
+            other => {
+                Error::new(ErrorKind::Response, format!("could not read the response: {other}"))
+            }
         },
     };
-    Attempt::Failed(match was_sent {
+    SubmitFailure::Failed(match was_sent {
         true => unknown(error),
         false => error.with_advice("nothing was billed; the request was not sent completely"),
     })
 }
 
-fn not_processed(error: reqwest::Error) -> Attempt {
+fn not_processed(error: reqwest::Error) -> SubmitFailure {
     let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
     let message = match error.is_connect() {
         true => format!("could not connect to {host}"),
@@ -182,7 +186,7 @@ fn not_processed(error: reqwest::Error) -> Attempt {
     let error = Error::new(ErrorKind::Network, message)
         .with_advice("nothing was billed; check the base URL and the network")
         .with_source(error.without_url());
-    Attempt::Retryable { error, wait: None }
+    SubmitFailure::Retryable { error, wait: None }
 }
 
 fn not_built(message: &str) -> Error {

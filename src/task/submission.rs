@@ -8,11 +8,11 @@ use tracing::Span;
 use url::Url;
 
 use super::{
-    Answer, Shared, Task, TaskRef,
+    Shared, SubmissionResponse, Task, TaskRef,
     acceptance::find_task,
     caller::Caller,
     exchange::exchange,
-    refusal::{Attempt, no_response, refusal, unknown},
+    refusal::{SubmitFailure, no_response, refusal, unknown},
     submissions::InFlight,
 };
 use crate::{
@@ -45,7 +45,7 @@ pub(super) struct Submission {
 /// A submission that the service accepted.
 struct Accepted {
     task: TaskRef,
-    answer: Option<Arc<Answer>>,
+    response: Option<Arc<SubmissionResponse>>,
 }
 
 impl Submission {
@@ -63,8 +63,8 @@ impl Submission {
             in_flight.accepted(task);
         }
         let outcome = match outcome {
-            Ok(Accepted { task, answer }) => {
-                Ok(Task { shared, reference: Arc::new(task), answer, ready_since: None })
+            Ok(Accepted { task, response }) => {
+                Ok(Task { shared, reference: Arc::new(task), response, ready_since: None })
             }
             Err(error) => {
                 // Drop it before reporting the error. If it is the last one, this closes
@@ -97,8 +97,8 @@ impl Submission {
                     "the task continues and is billed; keep its reference to resume it",
                 ))
             }
-            (Ok(Accepted { task, answer }), Ok(())) => {
-                Ok(Accepted { task: task.of_submission(intent.id()), answer })
+            (Ok(Accepted { task, response }), Ok(())) => {
+                Ok(Accepted { task: task.of_submission(intent.id()), response })
             }
             (Err(refused), written) => {
                 if let Err(error) = written {
@@ -115,8 +115,8 @@ impl Submission {
         loop {
             let (error, retry_after) = match self.attempt(attempt).await {
                 Ok(response) => return self.accepted(&response),
-                Err(Attempt::Failed(error)) => return Err(error),
-                Err(Attempt::Retryable { error, wait }) => (error, wait),
+                Err(SubmitFailure::Failed(error)) => return Err(error),
+                Err(SubmitFailure::Retryable { error, wait }) => (error, wait),
             };
             // `Retry-After: 0` is ignored, because the client must not repeat attempts without a
             // delay.
@@ -162,7 +162,7 @@ impl Submission {
         }))
     }
 
-    async fn attempt(&self, attempt: u32) -> Result<Response, Attempt> {
+    async fn attempt(&self, attempt: u32) -> Result<Response, SubmitFailure> {
         let Self { shared, base, request, plan, .. } = self;
         let exchanged = exchange(shared, base, request, plan, self.permit(), attempt - 1).await;
         let response = exchanged.map_err(no_response)?;
@@ -184,9 +184,9 @@ impl Submission {
                     "the submission response is truncated, but contains the task"
                 );
             }
-            let (answer, findings) = found.answer(&redaction);
+            let (read, findings) = found.response(&redaction);
             self.shared.drift.report(findings.with_type_of(response));
-            return Ok(Accepted { task, answer: answer.map(Arc::new) });
+            return Ok(Accepted { task, response: read.map(Arc::new) });
         }
         let status = response.status.as_u16();
         let (kind, message) = match &response.ending {
@@ -194,10 +194,12 @@ impl Submission {
                 (ErrorKind::Network, "ended before it contained a task")
             }
             Ending::TooLong => {
-                (ErrorKind::Reply, "is too large, and the part that was read contains no task")
+                (ErrorKind::Response, "is too large, and the part that was read contains no task")
             }
-            Ending::Complete if response.document().is_none() => (ErrorKind::Reply, "is not JSON"),
-            Ending::Complete => (ErrorKind::Reply, "contains no task"),
+            Ending::Complete if response.document().is_none() => {
+                (ErrorKind::Response, "is not JSON")
+            }
+            Ending::Complete => (ErrorKind::Response, "contains no task"),
         };
         let message =
             format!("the service accepted the submission ({status}), but the response {message}");

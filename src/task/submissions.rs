@@ -26,14 +26,14 @@ const SAME_ID: usize = 8;
 const HOLD: Duration = Duration::from_secs(60);
 
 pub(crate) struct Submissions {
-    state: Mutex<State>,
+    state: Mutex<Tracked>,
     /// Notified whenever a submission ends.
     ended: watch::Sender<()>,
     /// Whether submissions fail instead of being retried.
     retries_stopped: watch::Sender<bool>,
 }
 
-struct State {
+struct Tracked {
     next: u64,
     in_flight: BTreeMap<u64, SubmissionInfo>,
     /// Tasks that were accepted after their callers were gone.
@@ -53,7 +53,7 @@ struct SubmissionInfo {
 
 impl Default for Submissions {
     fn default() -> Self {
-        let state = State {
+        let state = Tracked {
             next: 0,
             in_flight: BTreeMap::new(),
             orphans: VecDeque::new(),
@@ -143,7 +143,7 @@ impl Submissions {
         state.orphans.push_back(task);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Tracked> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Shared, TaskRef, drift::Findings};
 use crate::{
     Address, Extra, Picture, TaskStatus,
-    contract::{Unexpected, read_answer},
+    contract::{Unexpected, read_response},
     transport::{redaction::Redaction, response::Response},
     types::{PollResult, TaskResult},
 };
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Update {
     status: TaskStatus,
-    answer: PollResult,
+    response: PollResult,
     picture: Option<Picture>,
 }
 
@@ -34,19 +34,19 @@ impl Update {
     /// Returns the result of the task, which is present once the status is
     /// [`Ready`](TaskStatus::Ready).
     pub fn result(&self) -> Option<&TaskResult> {
-        self.answer.result.as_ref()
+        self.response.result.as_ref()
     }
 
     /// Returns the complete poll response. Fields whose values do not have the type that the
     /// contract defines are in its `extra`.
-    pub fn answer(&self) -> &PollResult {
-        &self.answer
+    pub fn response(&self) -> &PollResult {
+        &self.response
     }
 
     /// Returns the fields of the poll response that the contract does not define, for example a
     /// progress value.
     pub fn extra(&self) -> &Extra {
-        &self.answer.extra
+        &self.response.extra
     }
 
     /// Passes on when the task was first seen as `Ready`.
@@ -73,7 +73,7 @@ pub(super) fn read_update(
 ) -> Option<Update> {
     let mut object = response.object()?.clone();
     redaction.redact_json_except_urls(&mut object);
-    let (answer, unexpected) = read_answer::<PollResult>(object);
+    let (read, unexpected) = read_response::<PollResult>(object);
     let status = response.get("status").and_then(Value::as_str);
     let status = status.map(|status| TaskStatus::from(redaction.redact(status).as_str()));
     report(shared, task, response, status.as_ref(), unexpected);
@@ -87,7 +87,7 @@ pub(super) fn read_update(
         }
         _ => None,
     };
-    Some(Update { status, answer: answer?, picture })
+    Some(Update { status, response: read?, picture })
 }
 
 /// Reports what the contract does not define in a poll response.

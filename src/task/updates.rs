@@ -12,7 +12,7 @@ use futures_core::Stream;
 use super::{Task, WaitOptions, update::Update, wait::Polling};
 use crate::{Error, TaskRef, types::PollResult};
 
-type Step = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;
+type NextUpdate = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;
 
 /// A stream of the updates of a task, returned by [`Task::updates`].
 ///
@@ -22,7 +22,7 @@ type Step = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Updates {
     task: Arc<TaskRef>,
-    step: Option<Step>,
+    step: Option<NextUpdate>,
     only_changes: bool,
     last: Option<PollResult>,
 }
@@ -83,13 +83,13 @@ impl Updates {
         if !self.only_changes {
             return true;
         }
-        let has_changed = self.last.as_ref() != Some(update.answer());
-        self.last = Some(update.answer().clone());
+        let has_changed = self.last.as_ref() != Some(update.response());
+        self.last = Some(update.response().clone());
         has_changed
     }
 }
 
-fn next(mut polling: Polling) -> Step {
+fn next(mut polling: Polling) -> NextUpdate {
     Box::pin(async move {
         let update = polling.next().await;
         (polling, update)

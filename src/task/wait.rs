@@ -13,7 +13,7 @@ use super::{
     Shared, Task, WaitOptions,
     poll::{PollError, poll},
     update::Update,
-    waits::Waiting,
+    waits::WaitGuard,
 };
 use crate::{
     Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
@@ -119,7 +119,7 @@ fn failed(task: &TaskRef, status: TaskStatus) -> Error {
 pub(super) struct Polling {
     shared: Arc<Shared>,
     task: Arc<TaskRef>,
-    waiting: Waiting,
+    waiting: WaitGuard,
     ready_since: Option<SystemTime>,
     started: Instant,
     deadline: Duration,
@@ -147,7 +147,7 @@ impl Polling {
         Self {
             shared: Arc::clone(&task.shared),
             task: Arc::clone(&task.reference),
-            waiting: Waiting::new(&task.shared.waits, &task.reference),
+            waiting: WaitGuard::new(&task.shared.waits, &task.reference),
             ready_since: task.ready_since,
             started: Instant::now(),
             deadline: options.deadline,

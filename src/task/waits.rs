@@ -81,7 +81,7 @@ impl Waits {
 }
 
 /// Registers a wait until it is dropped.
-pub(super) struct Waiting {
+pub(super) struct WaitGuard {
     waits: Arc<Waits>,
     task: Arc<TaskRef>,
     waited: Arc<Waited>,
@@ -89,7 +89,7 @@ pub(super) struct Waiting {
     seen: u64,
 }
 
-impl Waiting {
+impl WaitGuard {
     pub(super) fn new(waits: &Arc<Waits>, task: &Arc<TaskRef>) -> Self {
         let mut active = waits.lock();
         let waited = active.get_key_value(task.id()).map(|(ById(waited), _)| Arc::clone(waited));
@@ -111,7 +111,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
         let mut waits = self.waits.lock();
         let Some(same_id) = waits.get_mut(self.task.id()) else { return };
@@ -135,8 +135,8 @@ mod tests {
         TaskRef::new(id, "http://127.0.0.1:9/poll", None)
     }
 
-    fn waiting(waits: &Arc<Waits>, id: &str) -> Waiting {
-        Waiting::new(waits, &Arc::new(task(id)))
+    fn waiting(waits: &Arc<Waits>, id: &str) -> WaitGuard {
+        WaitGuard::new(waits, &Arc::new(task(id)))
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
     fn an_event_wakes_the_waits_of_all_regions() {
         let all = Arc::<Waits>::default();
         let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
-        let mut waits = regions.clone().map(|task| Waiting::new(&all, &Arc::new(task)));
+        let mut waits = regions.clone().map(|task| WaitGuard::new(&all, &Arc::new(task)));
         all.wake("t1");
         assert!(waits.iter_mut().all(|wait| wait.woken().now_or_never().is_some()));
 

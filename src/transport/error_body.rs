@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{redaction::Redaction, response::Response};
 use crate::{
     Extra, Location, Violation,
-    contract::read_answer,
+    contract::read_response,
     types::HttpValidationError,
     values::{MAX_MESSAGE, MAX_NAME},
 };
@@ -22,7 +22,7 @@ pub(crate) struct ErrorBody {
     pub(crate) message: Option<String>,
     pub(crate) violations: Vec<Violation>,
     /// The complete response to an invalid request.
-    pub(crate) answer: Option<HttpValidationError>,
+    pub(crate) response: Option<HttpValidationError>,
 }
 
 impl ErrorBody {
@@ -40,7 +40,7 @@ impl ErrorBody {
                     .collect();
                 let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
                 let message = (!texts.is_empty()).then(|| clean(&texts.join("; ")));
-                Self { message, violations, answer: answer(body, redaction) }
+                Self { message, violations, response: validation_response(body, redaction) }
             }
             Value::String(text) => message(text),
             other => ["message", "error", "msg"]
@@ -49,8 +49,8 @@ impl ErrorBody {
                 .map_or_else(Self::default, message),
         };
         // It may say why in a different form.
-        if response.status == StatusCode::UNPROCESSABLE_ENTITY && found.answer.is_none() {
-            found.answer = answer(body, redaction);
+        if response.status == StatusCode::UNPROCESSABLE_ENTITY && found.response.is_none() {
+            found.response = validation_response(body, redaction);
         }
         found
     }
@@ -69,10 +69,10 @@ pub(crate) fn named(status: StatusCode) -> String {
     }
 }
 
-fn answer(body: &Value, redaction: &Redaction) -> Option<HttpValidationError> {
+fn validation_response(body: &Value, redaction: &Redaction) -> Option<HttpValidationError> {
     let mut body = body.clone();
     redaction.redact_json(&mut body);
-    read_answer(body).0
+    read_response(body).0
 }
 
 fn cleaned(violation: Violation, redaction: &Redaction) -> Violation {

@@ -51,7 +51,7 @@ impl HttpSettings {
         };
         // Set last, so that `customize` cannot override these.
         builder
-            // A redirect would forward the key. `delivery` follows redirects of deliveries itself.
+            // A redirect would forward the key. `download` follows redirects itself.
             .redirect(redirect::Policy::none())
             // Only `task` and `picture` decide whether a request may be retried.
             .retry(reqwest::retry::never())

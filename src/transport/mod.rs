@@ -4,7 +4,7 @@
 pub(crate) mod body;
 pub(crate) mod clock;
 pub(crate) mod connections;
-pub(crate) mod delivery;
+pub(crate) mod download;
 pub(crate) mod error_body;
 pub(crate) mod failure;
 pub(crate) mod hooks;

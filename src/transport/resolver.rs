@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::hosts::{Refusal, reason_not_public};
+use super::hosts::{UrlRefusal, reason_not_public};
 
 /// For hosts that only the service named. The HTTP client does not call it for IP addresses in
 /// URLs.
@@ -24,13 +24,13 @@ impl Resolve for PublicAddresses {
     }
 }
 
-fn public_of(name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
+fn public_of(name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, UrlRefusal> {
     let reason = found.iter().find_map(|address| reason_not_public(address.ip()));
     let public: Vec<SocketAddr> =
         found.into_iter().filter(|address| reason_not_public(address.ip()).is_none()).collect();
     match reason {
         Some(reason) if public.is_empty() => {
-            Err(Refusal::of_host(format!("{name} resolves to {reason}")))
+            Err(UrlRefusal::of_host(format!("{name} resolves to {reason}")))
         }
         _ => Ok(public),
     }
@@ -61,6 +61,6 @@ mod tests {
     async fn a_name_of_a_local_address_is_refused() {
         let outcome = PublicAddresses.resolve("localhost".parse().unwrap()).await;
         let error = outcome.err().expect("only loopback addresses");
-        assert!(error.downcast_ref::<Refusal>().is_some(), "{error}");
+        assert!(error.downcast_ref::<UrlRefusal>().is_some(), "{error}");
     }
 }

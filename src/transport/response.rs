@@ -27,7 +27,7 @@ const MOST_READ: usize = 64 * 1024 * 1024;
 
 /// How to read a response.
 #[derive(Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct ReadLimits {
     /// The maximum time without data.
     pub(crate) silence: Duration,
     /// The deadline for the end of the body.
@@ -100,7 +100,7 @@ impl Response {
         status: StatusCode,
         headers: HeaderMap,
         body: impl Stream<Item = reqwest::Result<Bytes>>,
-        limits: Limits,
+        limits: ReadLimits,
     ) -> Self {
         let mut body = std::pin::pin!(body);
         let mut arrived = Arrived::default();

@@ -27,7 +27,7 @@ pub(crate) fn salvage(bytes: &[u8]) -> Option<Value> {
 /// The state of a scan.
 #[derive(Default)]
 pub(crate) struct Scanner {
-    state: State,
+    state: ScanState,
     token: Vec<u8>,
     /// The open objects and arrays whose members may be kept, outermost first.
     open: Vec<Container>,
@@ -38,7 +38,7 @@ pub(crate) struct Scanner {
 }
 
 #[derive(Default, Clone, Copy, PartialEq)]
-enum State {
+enum ScanState {
     /// Before the document.
     #[default]
     Before,
@@ -63,33 +63,33 @@ struct Container {
 
 impl Scanner {
     pub(crate) fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == ScanState::Done
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             match self.state {
-                State::Before if byte == b'{' => self.opened(true),
-                State::Before => {}
-                State::Done => return,
-                State::Text { escaped: true } => {
+                ScanState::Before if byte == b'{' => self.opened(true),
+                ScanState::Before => {}
+                ScanState::Done => return,
+                ScanState::Text { escaped: true } => {
                     self.keep(byte);
-                    self.state = State::Text { escaped: false };
+                    self.state = ScanState::Text { escaped: false };
                 }
-                State::Text { escaped: false } => match byte {
+                ScanState::Text { escaped: false } => match byte {
                     b'"' => self.text_ended(),
                     b'\\' => {
                         self.keep(byte);
-                        self.state = State::Text { escaped: true };
+                        self.state = ScanState::Text { escaped: true };
                     }
                     _ => self.keep(byte),
                 },
-                State::Bare if is_bare(byte) => self.keep(byte),
-                State::Bare => {
+                ScanState::Bare if is_bare(byte) => self.keep(byte),
+                ScanState::Bare => {
                     self.bare_ended();
                     self.between(byte);
                 }
-                State::Between => self.between(byte),
+                ScanState::Between => self.between(byte),
             }
         }
     }
@@ -106,7 +106,7 @@ impl Scanner {
         match byte {
             b'"' => {
                 self.token.clear();
-                self.state = State::Text { escaped: false };
+                self.state = ScanState::Text { escaped: false };
             }
             b'{' => self.opened(true),
             b'[' => self.opened(false),
@@ -120,14 +120,14 @@ impl Scanner {
             _ if is_bare(byte) => {
                 self.token.clear();
                 self.keep(byte);
-                self.state = State::Bare;
+                self.state = ScanState::Bare;
             }
             _ => {}
         }
     }
 
     fn opened(&mut self, is_object: bool) {
-        self.state = State::Between;
+        self.state = ScanState::Between;
         if self.deeper > 0
             || self.open.len() == DEEPEST
             || self.open.last().is_some_and(|c| !c.is_object)
@@ -147,13 +147,13 @@ impl Scanner {
             Some(_) => {}
             None => {
                 self.found = Some(members);
-                self.state = State::Done;
+                self.state = ScanState::Done;
             }
         }
     }
 
     fn text_ended(&mut self) {
-        self.state = State::Between;
+        self.state = ScanState::Between;
         if self.deeper > 0 || self.token.len() > LONGEST_TOKEN {
             return;
         }
@@ -165,7 +165,7 @@ impl Scanner {
     }
 
     fn bare_ended(&mut self) {
-        self.state = State::Between;
+        self.state = ScanState::Between;
         // `NaN`, `Infinity` and similar literals are not JSON. Their members are omitted.
         if self.deeper == 0
             && let Ok(value) = serde_json::from_slice(&self.token)

@@ -15,7 +15,7 @@ use super::{
     observation::{Middlewares, Observation, Subject},
     random::Random,
     recording::Recorder,
-    response::Limits,
+    response::ReadLimits,
     retry::RetryPolicy,
 };
 use crate::{Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region};
@@ -59,8 +59,8 @@ impl Service {
     }
 
     /// Returns how to read a response that has to end before `until`.
-    pub(crate) fn response_limits(&self, until: Instant) -> Limits {
-        Limits { silence: self.silence, until, keeps_body: self.recorder.is_some() }
+    pub(crate) fn response_limits(&self, until: Instant) -> ReadLimits {
+        ReadLimits { silence: self.silence, until, keeps_body: self.recorder.is_some() }
     }
 
     /// Adds the headers of a request to the service, starts its span, and calls the middlewares.

@@ -4,8 +4,8 @@
 use reqwest::StatusCode;
 
 use self::{
-    Poll::{Again, End},
-    Submission::{Refused, Retried, Unknown},
+    PollEffect::{Again, End},
+    SubmissionEffect::{Refused, Retried, Unknown},
 };
 use crate::ErrorKind::{self, Auth, Payment, RateLimited, Service, Validation};
 
@@ -15,8 +15,8 @@ pub(crate) struct Meaning {
     /// The first and the last status code.
     codes: (u16, u16),
     pub(crate) kind: ErrorKind,
-    pub(crate) submission: Submission,
-    pub(crate) poll: Poll,
+    pub(crate) submission: SubmissionEffect,
+    pub(crate) poll: PollEffect,
     /// What happened, as the predicate of `the service ...`.
     pub(crate) what: &'static str,
     /// What to do next.
@@ -25,7 +25,7 @@ pub(crate) struct Meaning {
 
 /// The effect of a status code on a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Submission {
+pub(crate) enum SubmissionEffect {
     /// The service certainly did not process the submission. Nothing was billed.
     Refused,
     /// The service certainly did not process the submission, and the client sends it again.
@@ -36,7 +36,7 @@ pub(crate) enum Submission {
 
 /// The effect of a status code on a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Poll {
+pub(crate) enum PollEffect {
     /// The client polls again.
     Again,
     /// Polling again would not help. The wait ends.
@@ -109,8 +109,8 @@ const fn row(
     first: u16,
     last: u16,
     kind: ErrorKind,
-    submission: Submission,
-    poll: Poll,
+    submission: SubmissionEffect,
+    poll: PollEffect,
     what: &'static str,
     advice: &'static str,
 ) -> Meaning {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, value::RawValue};
 
-use super::Refusal;
+use super::Rejection;
 use crate::{
     TaskStatus,
     task::WRAPPERS,
@@ -52,12 +52,12 @@ impl Event {
         verified: Verified,
         body: &[u8],
         pointer: Option<&str>,
-    ) -> Result<Self, Refusal> {
-        let text = std::str::from_utf8(body).map_err(|_| Refusal::NotJson)?;
+    ) -> Result<Self, Rejection> {
+        let text = std::str::from_utf8(body).map_err(|_| Rejection::NotJson)?;
         let places = places(text)?;
         let task_id = match pointer {
             Some(pointer) => serde_json::from_str::<Value>(text)
-                .map_err(|_| Refusal::NotJson)?
+                .map_err(|_| Rejection::NotJson)?
                 .pointer(pointer)
                 .and_then(id_text),
             None => find(&places, &ID_NAMES, id_text),
@@ -109,12 +109,12 @@ impl Event {
 type Members<'a> = HashMap<String, &'a RawValue>;
 
 /// Returns the objects that may describe the task: the body and some of its members.
-fn places(body: &str) -> Result<Vec<Members<'_>>, Refusal> {
+fn places(body: &str) -> Result<Vec<Members<'_>>, Rejection> {
     let Ok(outermost) = serde_json::from_str::<Members<'_>>(body) else {
         // JSON that is not an object contains no task.
         return serde_json::from_str(body)
             .map(|_: IgnoredAny| Vec::new())
-            .map_err(|_| Refusal::NotJson);
+            .map_err(|_| Rejection::NotJson);
     };
     let wrapped = WRAPPERS
         .iter()

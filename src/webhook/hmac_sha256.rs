@@ -3,7 +3,7 @@
 use reqwest::header::{HeaderMap, HeaderName};
 
 use super::{
-    Encoding, Refusal,
+    Encoding, Rejection,
     event::Verified,
     header::{malformed, only},
     key::{Key, any_matches},
@@ -27,7 +27,7 @@ impl HmacSha256 {
         }
     }
 
-    pub(super) fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Refusal> {
+    pub(super) fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Rejection> {
         let given = only(headers, &self.header)?
             .strip_prefix(&self.prefix)
             .ok_or_else(|| malformed(&self.header, "does not start with the expected prefix"))?;
@@ -43,7 +43,7 @@ impl HmacSha256 {
         match any_matches(&self.keys, &[body], &[signature]) {
             // The signature already is a hash of the body.
             true => Ok(Verified { message_id: None, fingerprint: signature }),
-            false => Err(Refusal::Wrong { header: self.header.to_string() }),
+            false => Err(Rejection::Wrong { header: self.header.to_string() }),
         }
     }
 }

@@ -37,7 +37,7 @@ mod hmac_sha256;
 mod key;
 #[cfg(feature = "axum")]
 mod receiver;
-mod refusal;
+mod rejection;
 mod shared_secret;
 mod standard;
 mod verifier;
@@ -46,5 +46,5 @@ pub use self::encoding::Encoding;
 pub use self::event::Event;
 #[cfg(feature = "axum")]
 pub use self::receiver::Receiver;
-pub use self::refusal::Refusal;
+pub use self::rejection::Rejection;
 pub use self::verifier::Verifier;

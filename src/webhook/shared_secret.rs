@@ -4,7 +4,7 @@ use reqwest::header::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Refusal,
+    Rejection,
     event::Verified,
     header::{malformed, only},
     key::{Key, Signature},
@@ -32,7 +32,7 @@ impl SharedSecret {
         }));
     }
 
-    pub(super) fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Refusal> {
+    pub(super) fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Rejection> {
         let given = only(headers, &self.header)?
             .strip_prefix(&self.prefix)
             .ok_or_else(|| malformed(&self.header, "does not start with the expected prefix"))?;
@@ -41,7 +41,7 @@ impl SharedSecret {
         });
         match is_known {
             true => Ok(Verified { message_id: None, fingerprint: Sha256::digest(body).into() }),
-            false => Err(Refusal::Wrong { header: self.header.to_string() }),
+            false => Err(Rejection::Wrong { header: self.header.to_string() }),
         }
     }
 }

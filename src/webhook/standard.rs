@@ -8,7 +8,7 @@ use reqwest::header::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Encoding, Refusal,
+    Encoding, Rejection,
     event::Verified,
     header::{malformed, only},
     key::{Key, any_matches},
@@ -51,7 +51,7 @@ impl Standard {
         headers: &HeaderMap,
         body: &[u8],
         now: SystemTime,
-    ) -> Result<Verified, Refusal> {
+    ) -> Result<Verified, Rejection> {
         let (id, timestamp) = (only(headers, &ID)?, only(headers, &TIMESTAMP)?);
         // If ids could contain dots, a different id, timestamp and body could have the same
         // signature.
@@ -71,22 +71,22 @@ impl Standard {
         }
         let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body];
         if !any_matches(&self.keys, &signed, &signatures) {
-            return Err(Refusal::Wrong { header: SIGNATURE.to_string() });
+            return Err(Rejection::Wrong { header: SIGNATURE.to_string() });
         }
         self.check_age(sent_at, now)?;
         Ok(Verified { message_id: Some(id.to_owned()), fingerprint: Sha256::digest(id).into() })
     }
 
     /// Checks the age of a delivery. Call it only after verifying the signature of the timestamp.
-    fn check_age(&self, sent_at: u64, now: SystemTime) -> Result<(), Refusal> {
+    fn check_age(&self, sent_at: u64, now: SystemTime) -> Result<(), Rejection> {
         let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let limit = self.max_age;
         let (age, ahead) = (now.saturating_sub(sent_at), sent_at.saturating_sub(now));
         if age > limit.as_secs() {
-            return Err(Refusal::TooOld { age: Duration::from_secs(age), limit });
+            return Err(Rejection::TooOld { age: Duration::from_secs(age), limit });
         }
         if ahead > limit.as_secs() {
-            return Err(Refusal::FromFuture { ahead: Duration::from_secs(ahead), limit });
+            return Err(Rejection::FromFuture { ahead: Duration::from_secs(ahead), limit });
         }
         Ok(())
     }

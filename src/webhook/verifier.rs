@@ -9,7 +9,7 @@ use reqwest::header::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Encoding, Event, Refusal,
+    Encoding, Event, Rejection,
     event::Verified,
     hmac_sha256::HmacSha256,
     key::Key,
@@ -195,11 +195,11 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Settings`]: a secret is empty, a header name is invalid, or a setting does not
+    /// [`Rejection::Settings`]: a secret is empty, a header name is invalid, or a setting does not
     /// apply to the scheme.
-    pub fn check(&self) -> Result<(), Refusal> {
+    pub fn check(&self) -> Result<(), Rejection> {
         match &self.problem {
-            Some(problem) => Err(Refusal::Settings { problem: problem.clone() }),
+            Some(problem) => Err(Rejection::Settings { problem: problem.clone() }),
             None => Ok(()),
         }
     }
@@ -208,9 +208,9 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// The reason for the refusal. Respond with status code 401 and do nothing else. The service
+    /// The reason for the rejection. Respond with status code 401 and do nothing else. The service
     /// may repeat the delivery.
-    pub fn verify(&self, headers: &HeaderMap, body: impl AsRef<[u8]>) -> Result<Event, Refusal> {
+    pub fn verify(&self, headers: &HeaderMap, body: impl AsRef<[u8]>) -> Result<Event, Rejection> {
         self.check()?;
         let body = body.as_ref();
         self.check_size(body)?;
@@ -228,17 +228,17 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// [`Refusal::NotJson`] and [`Refusal::TooLarge`].
-    pub fn read_unverified(&self, body: impl AsRef<[u8]>) -> Result<Event, Refusal> {
+    /// [`Rejection::NotJson`] and [`Rejection::TooLarge`].
+    pub fn read_unverified(&self, body: impl AsRef<[u8]>) -> Result<Event, Rejection> {
         let body = body.as_ref();
         self.check_size(body)?;
         let nothing = Verified { message_id: None, fingerprint: Sha256::digest(body).into() };
         Event::read(nothing, body, self.task_id.as_deref())
     }
 
-    fn check_size(&self, body: &[u8]) -> Result<(), Refusal> {
+    fn check_size(&self, body: &[u8]) -> Result<(), Rejection> {
         match body.len() > self.max_body {
-            true => Err(Refusal::TooLarge { limit: self.max_body }),
+            true => Err(Rejection::TooLarge { limit: self.max_body }),
             false => Ok(()),
         }
     }

@@ -3,16 +3,16 @@
 use std::error;
 
 use imagekiln::{
-    Address, Answer, Client, ClientBuilder, Error, FileKind, ImageInput, Picture, PictureStream,
-    Request, RetryPolicy, SaveOptions, Saved, Task, TaskRef, TaskStatus, Unfinished, Update,
-    Updates, WaitOptions,
+    Address, Client, ClientBuilder, Error, FileKind, ImageInput, Picture, PictureStream, Request,
+    RetryPolicy, SaveOptions, Saved, SubmissionResponse, Task, TaskRef, TaskStatus, Unfinished,
+    Update, Updates, WaitOptions,
     journal::{Directory, Intent, Record},
     middleware::{Outcome, Purpose},
     types::{
         AsyncResponse, Gen2Klein4b, Gen2Pro, Gen3VideoMode, GenDev, GenToolsVtoV2, OutputFormat,
         PollResult,
     },
-    webhook::{Event, Receiver, Refusal, Verifier},
+    webhook::{Event, Receiver, Rejection, Verifier},
 };
 
 /// Can be moved and shared between threads.
@@ -34,11 +34,12 @@ fn public_types_have_the_expected_auto_traits() {
     is_send_and_sync::<(Request, Gen2Pro, ImageInput, Address)>();
     is_send_and_sync::<(Directory, Intent, Record)>();
     is_send_and_sync::<(Event, Receiver, Verifier)>();
-    is_send_and_sync::<(Answer, AsyncResponse, PollResult, OutputFormat, Gen3VideoMode)>();
+    is_send_and_sync::<(SubmissionResponse, AsyncResponse, PollResult, OutputFormat, Gen3VideoMode)>(
+    );
     is_send_and_sync::<(RetryPolicy, Purpose, Outcome)>();
     is_send::<(Updates, PictureStream)>();
     is_an_error::<Error>();
-    is_an_error::<Refusal>();
+    is_an_error::<Rejection>();
     is_clone::<(Client, ClientBuilder, Task, Picture, Update, Request, Verifier, Event)>();
 }
 

@@ -36,7 +36,7 @@ async fn errors_are_classified_as_transient_and_safe_to_repeat() {
         (submission(Reply::reset()).await, "network", true, false),
         (submission(Reply::status(500)).await, "service", true, false),
         (submission(Reply::status(409)).await, "service", false, false),
-        (submission(Reply::status(200).body("{}")).await, "reply", true, false),
+        (submission(Reply::status(200).body("{}")).await, "response", true, false),
         (wait(|| samples::status("Error")).await, "task_failed", false, false),
         (wait(|| samples::status("Request Moderated")).await, "moderated", false, false),
         (wait(|| samples::status("Pending")).await, "deadline", true, false),

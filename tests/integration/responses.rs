@@ -8,7 +8,7 @@ use crate::support::{
     samples::{client, fox, polling_url, task},
     scripted::ScriptedServer,
 };
-use imagekiln::{Answer, Error, WaitOptions, types::*};
+use imagekiln::{Error, SubmissionResponse, WaitOptions, types::*};
 
 pub fn contract() -> Value {
     serde_json::from_str(include_str!("../../openapi.json")).unwrap()
@@ -65,7 +65,9 @@ async fn every_field_of_a_submission_response_is_accessible() {
     expected["polling_url"] = json!(polling_url(&server, "t1"));
     server.reply(Reply::json(200, &expected));
     let task = client(&server).submit(fox()).await.unwrap();
-    let Some(Answer::Async(found)) = task.answer() else { panic!("{:?}", task.answer()) };
+    let Some(SubmissionResponse::Async(found)) = task.response() else {
+        panic!("{:?}", task.response())
+    };
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
     assert_eq!((task.cost(), task.input_mp()), (Some(1.25), Some(1.25)));
 
@@ -73,10 +75,12 @@ async fn every_field_of_a_submission_response_is_accessible() {
     server.reply(Reply::json(200, &expected));
     let request = fox().webhook_url("https://hooks.example.com/done");
     let task = client(&server).submit(request).await.unwrap();
-    let Some(Answer::Webhook(found)) = task.answer() else { panic!("{:?}", task.answer()) };
+    let Some(SubmissionResponse::Webhook(found)) = task.response() else {
+        panic!("{:?}", task.response())
+    };
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
     assert_eq!((task.cost(), task.output_mp()), (Some(1.25), Some(1.25)));
-    assert_eq!(client(&server).task(task.reference().clone()).answer(), None);
+    assert_eq!(client(&server).task(task.reference().clone()).response(), None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,7 +90,7 @@ async fn every_field_of_a_poll_response_is_accessible() {
     assert_eq!(expected["status"], "Ready", "{expected}");
     server.reply(Reply::json(200, &expected));
     let update = task(&client(&server), &server).poll().await.unwrap();
-    assert_eq!(serde_json::to_value(update.answer()).unwrap(), expected);
+    assert_eq!(serde_json::to_value(update.response()).unwrap(), expected);
     let result: &TaskResult = update.result().unwrap();
     assert_eq!(result.extra["not_defined"], json!({ "of": "TaskResult" }));
     assert_eq!(update.extra()["not_defined"], json!({ "of": "PollResult" }));
@@ -98,7 +102,7 @@ async fn every_field_of_a_validation_error_is_accessible() {
     let expected = complete(&contract(), "HTTPValidationError");
     server.reply(Reply::json(422, &expected));
     let error: Error = client(&server).submit(fox()).await.unwrap_err();
-    let found: &HttpValidationError = error.answer().unwrap();
+    let found: &HttpValidationError = error.response().unwrap();
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
     let [violation] = error.violations() else { panic!("{error}") };
     assert_eq!(violation.extra["not_defined"], json!({ "of": "ValidationError" }));
@@ -111,11 +115,11 @@ async fn every_field_of_an_unusual_validation_error_is_accessible() {
     for expected in [json!({ "detail": "no", "not_defined": 1 }), json!({ "not_defined": [1] })] {
         server.reply(Reply::json(422, &expected));
         let error = client(&server).submit(fox()).await.unwrap_err();
-        assert_eq!(serde_json::to_value(error.answer().unwrap()).unwrap(), expected);
+        assert_eq!(serde_json::to_value(error.response().unwrap()).unwrap(), expected);
     }
     server.reply(Reply::json(402, &json!({ "detail": "no", "not_defined": 1 })));
     let error = client(&server).submit(fox()).await.unwrap_err();
-    assert_eq!(error.answer(), None);
+    assert_eq!(error.response(), None);
 }
 
 /// A field with an unexpected type is kept and does not affect the others.
@@ -131,12 +135,14 @@ async fn a_field_with_an_unexpected_type_is_kept_in_extra() {
     });
     server.reply(Reply::json(200, &accepted)).reply(Reply::json(200, &polled));
     let task = client(&server).submit(fox()).await.unwrap();
-    let Some(Answer::Async(found)) = task.answer() else { panic!("{:?}", task.answer()) };
+    let Some(SubmissionResponse::Async(found)) = task.response() else {
+        panic!("{:?}", task.response())
+    };
     assert_eq!((found.cost, &found.extra["cost"]), (None, &json!("4 credits")));
     assert!(!found.extra.contains_key("input_mp"));
     let update = task.poll().await.unwrap();
     assert_eq!(update.status().as_str(), "Pending");
-    assert_eq!(update.answer().id, None);
+    assert_eq!(update.response().id, None);
     assert_eq!(update.extra()["id"], 7);
     assert_eq!(update.extra()["result"], "none yet");
     assert_eq!(update.extra()["not_defined"], 0.5);

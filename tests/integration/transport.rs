@@ -140,7 +140,7 @@ async fn the_retry_policy_limits_download_attempts() {
     let client = builder(&service).retry(RetryPolicy::default().attempts(1)).build().unwrap();
     let picture = picture(&client, &service, &delivery).await;
     delivery.reply(Reply::json(503, &json!({})));
-    assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Delivery);
+    assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Download);
     delivery.only_request();
 }
 

@@ -14,7 +14,7 @@ use crate::{
         scripted::ScriptedServer,
     },
 };
-use imagekiln::Answer;
+use imagekiln::SubmissionResponse;
 
 /// The names of unlisted members. No listed one has this prefix.
 const UNLISTED: &str = "x_[a-z]{0,3}";
@@ -122,9 +122,9 @@ proptest! {
                 server.reply(Reply::json(200, sent));
                 let request = fox().webhook_url("https://hooks.example.com/done");
                 let task = client.submit(request).await.unwrap();
-                let found = match task.answer().unwrap() {
-                    Answer::Async(answer) => serde_json::to_value(answer),
-                    Answer::Webhook(answer) => serde_json::to_value(answer),
+                let found = match task.response().unwrap() {
+                    SubmissionResponse::Async(response) => serde_json::to_value(response),
+                    SubmissionResponse::Webhook(response) => serde_json::to_value(response),
                     other => panic!("{other:?}"),
                 };
                 prop_assert_eq!(meaning(&found.unwrap()), meaning(sent));
@@ -137,11 +137,11 @@ proptest! {
             }
             server.reply(Reply::json(200, &polled));
             let update = task(&client, &server).poll().await.unwrap();
-            let found = serde_json::to_value(update.answer()).unwrap();
+            let found = serde_json::to_value(update.response()).unwrap();
             prop_assert_eq!(meaning(&found), meaning(&polled));
             server.reply(Reply::json(422, &refused));
             let error = client.submit(fox()).await.unwrap_err();
-            let found = serde_json::to_value(error.answer()).unwrap();
+            let found = serde_json::to_value(error.response()).unwrap();
             prop_assert_eq!(meaning(&found), meaning(&refused));
             Ok(())
         })?;

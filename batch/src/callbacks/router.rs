@@ -9,7 +9,7 @@ use axum::{
     http::StatusCode,
     routing::post,
 };
-use imagekiln::webhook::{Refusal, Verifier};
+use imagekiln::webhook::{Rejection, Verifier};
 use tokio::{sync::Semaphore, time::timeout};
 
 use super::Callbacks;
@@ -59,9 +59,9 @@ async fn receive(
     };
     let event = match shared.verifier.verify(&headers, &body) {
         Ok(event) => event,
-        Err(refusal) => {
-            tracing::warn!(%refusal, "webhook rejected");
-            return status_of(&refusal);
+        Err(rejection) => {
+            tracing::warn!(%rejection, "webhook rejected");
+            return status_of(&rejection);
         }
     };
     let Ok(permit) = Arc::clone(&shared.pending).try_acquire_owned() else {
@@ -77,10 +77,10 @@ async fn receive(
     StatusCode::NO_CONTENT
 }
 
-fn status_of(refusal: &Refusal) -> StatusCode {
-    match refusal {
-        Refusal::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-        Refusal::NotJson => StatusCode::BAD_REQUEST,
+fn status_of(rejection: &Rejection) -> StatusCode {
+    match rejection {
+        Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        Rejection::NotJson => StatusCode::BAD_REQUEST,
         _ => StatusCode::UNAUTHORIZED,
     }
 }

@@ -190,7 +190,7 @@ fn of_billing_that_is_unknown() {
     let unreadable = scripted(&["submit", "gen-2-pro", "--prompt", "x", "--json"], |server| {
         server.next().respond(200, &json!([]));
     });
-    assert_eq!(unreadable.fails(8).error()["kind"], "reply");
+    assert_eq!(unreadable.fails(8).error()["kind"], "response");
 }
 
 #[test]

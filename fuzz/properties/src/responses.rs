@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use imagekiln::{Answer, Request, Submit, TaskRef, TaskStatus, fuzzing, types::Gen2Pro};
+use imagekiln::{
+    Request, SubmissionResponse, Submit, TaskRef, TaskStatus, fuzzing, types::Gen2Pro,
+};
 use url::Url;
 
 use crate::exchange::{
@@ -43,12 +45,12 @@ pub fn poll_response(data: &[u8]) {
         assert!(matches!(url.scheme(), "http" | "https") && url.has_host(), "{url}");
     }
     if let Some(object) = plain_object(&reply) {
-        assert_kept(&object, &serde_json::to_value(update.answer()).expect("JSON"));
+        assert_kept(&object, &serde_json::to_value(update.response()).expect("JSON"));
     }
 }
 
 /// A submission response is a task that can be polled, or an error. The task is the same after it
-/// was stored, the answer keeps every member, and nothing contains a secret.
+/// was stored, the response keeps every member, and nothing contains a secret.
 pub fn submission_response(data: &[u8]) {
     static REQUEST: LazyLock<Request> = LazyLock::new(|| {
         Gen2Pro::new("a red fox in the snow").webhook_secret(SECRET).into_request()
@@ -57,12 +59,12 @@ pub fn submission_response(data: &[u8]) {
     let outcome = run(fuzzing::submission(&CLIENT, &REQUEST, reply.clone()));
     let pieces = run(fuzzing::submission(&CLIENT, &REQUEST, in_pieces(&reply)));
     assert_eq!(format!("{outcome:?}"), format!("{pieces:?}"), "the chunks matter");
-    let (task, answer) = match outcome {
+    let (task, response) = match outcome {
         Ok(Some(accepted)) => accepted,
         Ok(None) => return,
         Err(error) => return assert_safe(&error, &OF_A_SUBMISSION),
     };
-    assert_printable(&reply, &format!("{task:?} {answer:?}"), &OF_A_SUBMISSION);
+    assert_printable(&reply, &format!("{task:?} {response:?}"), &OF_A_SUBMISSION);
     assert!(!task.id().is_empty());
     assert!(Url::parse(task.polling_url().reveal()).is_ok(), "{task:?}");
     let stored = serde_json::to_string(&task).expect("JSON");
@@ -70,7 +72,7 @@ pub fn submission_response(data: &[u8]) {
     let stem = fuzzing::file_stem(&task);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     assert!(stem.len() < 240 && stem.chars().all(is_plain) && !stem.starts_with('.'), "{stem}");
-    assert_answer_kept(&reply, answer.as_ref());
+    assert_response_kept(&reply, response.as_ref());
 }
 
 /// What is printed has no secret, except in the host and path of a URL, which the client needs.
@@ -83,15 +85,15 @@ fn assert_printable(reply: &fuzzing::Reply, shown: &str, secrets: &[&str]) {
 }
 
 /// The client replaces the id and the polling URL by those that it uses.
-fn assert_answer_kept(reply: &fuzzing::Reply, answer: Option<&Answer>) {
+fn assert_response_kept(reply: &fuzzing::Reply, response: Option<&SubmissionResponse>) {
     let Some(mut object) = plain_object(reply) else { return };
     // The task may be in a member of the object.
     if object.get("id").is_none() {
         return;
     }
-    let kept = match answer {
-        Some(Answer::Async(answer)) => serde_json::to_value(answer),
-        Some(Answer::Webhook(answer)) => serde_json::to_value(answer),
+    let kept = match response {
+        Some(SubmissionResponse::Async(response)) => serde_json::to_value(response),
+        Some(SubmissionResponse::Webhook(response)) => serde_json::to_value(response),
         _ => return,
     };
     let members = object.as_object_mut().expect("an object");

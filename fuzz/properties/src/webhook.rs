@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
-use imagekiln::webhook::{Encoding, Event, Refusal, Verifier};
+use imagekiln::webhook::{Encoding, Event, Rejection, Verifier};
 use reqwest::header::{HeaderMap, HeaderValue};
 use sha2::Sha256;
 
@@ -21,7 +21,7 @@ static VERIFIERS: LazyLock<[Verifier; 4]> = LazyLock::new(|| {
     ]
 });
 
-/// A delivery is accepted exactly if its signature is right and its body is JSON. A refusal does
+/// A delivery is accepted exactly if its signature is right and its body is JSON. A rejection does
 /// not contain the secret.
 pub fn webhook(data: &[u8]) {
     let reply = reply(data);
@@ -44,7 +44,7 @@ pub fn webhook(data: &[u8]) {
         match verifier.verify(signed, &changed) {
             // The secret itself does not protect the body.
             Ok(_) => assert!(signed[HEADER].as_bytes().starts_with(b"Bearer ")),
-            Err(refusal) => assert_no_secret(&format!("{refusal} {refusal:?}")),
+            Err(rejection) => assert_no_secret(&format!("{rejection} {rejection:?}")),
         }
         unsigned(verifier, headers, &body, signed);
     }
@@ -58,8 +58,8 @@ fn unsigned(verifier: &Verifier, headers: &HeaderMap, body: &[u8], signed: &Head
             let is_standard = headers.contains_key("webhook-signature");
             assert!(is_standard || signature == signed.get(HEADER), "{headers:?}");
         }
-        Err(Refusal::NotJson) => assert!(!is_json(body)),
-        Err(refusal) => assert_no_secret(&format!("{refusal} {refusal:?}")),
+        Err(Rejection::NotJson) => assert!(!is_json(body)),
+        Err(rejection) => assert_no_secret(&format!("{rejection} {rejection:?}")),
     }
 }
 

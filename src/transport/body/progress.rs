@@ -14,9 +14,9 @@ use super::PermitError;
 
 /// The progress of one attempt.
 #[derive(Clone)]
-pub(crate) struct Progress(Arc<State>);
+pub(crate) struct Progress(Arc<Upload>);
 
-struct State {
+struct Upload {
     started: Instant,
     /// When the HTTP client last took a frame, in milliseconds after the start.
     last_frame_ms: AtomicU64,
@@ -28,7 +28,7 @@ struct State {
 
 impl Progress {
     pub(crate) fn start() -> Self {
-        Self(Arc::new(State {
+        Self(Arc::new(Upload {
             started: Instant::now(),
             last_frame_ms: AtomicU64::new(0),
             counted_frames: AtomicU64::new(0),

@@ -28,22 +28,24 @@ impl DeliveryRules {
 
     /// Checks whether the URL may be fetched. For a host name that is not [trusted](Self::trusts),
     /// the resolver of the connecting client checks the resolved addresses later.
-    pub(crate) fn check(&self, url: &Url) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, url: &Url) -> Result<(), UrlRefusal> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Refusal::of_url(format!(
+            return Err(UrlRefusal::of_url(format!(
                 "the URL scheme is `{}`, not https",
                 url.scheme()
             )));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refusal::of_url("the URL has a user name or a password"));
+            return Err(UrlRefusal::of_url("the URL has a user name or a password"));
         }
         if self.trusts(url) {
             return Ok(());
         }
         let host = url.host_str().unwrap_or_default();
         if url.scheme() == "http" && !self.http {
-            return Err(Refusal::of_host(format!("{host} uses http, but the base URL uses https")));
+            return Err(UrlRefusal::of_host(format!(
+                "{host} uses http, but the base URL uses https"
+            )));
         }
         let reason = match Host::of(url) {
             Some(Host::Loopback) => Some("a loopback address"),
@@ -51,7 +53,7 @@ impl DeliveryRules {
             Some(Host::Name(_)) => None,
             None => Some("not a host"),
         };
-        reason.map_or(Ok(()), |reason| Err(Refusal::of_host(format!("{host} is {reason}"))))
+        reason.map_or(Ok(()), |reason| Err(UrlRefusal::of_host(format!("{host} is {reason}"))))
     }
 
     /// Whether the settings name the host, as a base URL or as an allowed host.
@@ -64,12 +66,12 @@ impl DeliveryRules {
 
 /// Why a picture is not downloaded from a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct UrlRefusal {
     reason: String,
     host_can_be_allowed: bool,
 }
 
-impl Refusal {
+impl UrlRefusal {
     /// A refusal that allowing the host would lift.
     pub(crate) fn of_host(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), host_can_be_allowed: true }
@@ -95,20 +97,20 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for UrlRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
     }
 }
 
-impl error::Error for Refusal {}
+impl error::Error for UrlRefusal {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::transport::hosts::documented;
 
-    fn check(bases: &[&str], allowed: &[&str], url: &str) -> Result<(), Refusal> {
+    fn check(bases: &[&str], allowed: &[&str], url: &str) -> Result<(), UrlRefusal> {
         let bases: Vec<Url> = bases.iter().map(|base| Url::parse(base).unwrap()).collect();
         let allowed = allowed.iter().map(|host| AllowedHost::parse(host).unwrap()).collect();
         DeliveryRules::new(&bases, allowed).check(&Url::parse(url).unwrap())

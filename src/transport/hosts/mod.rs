@@ -16,7 +16,7 @@ use url::Url;
 
 pub(crate) use self::address::reason_not_public;
 pub(crate) use self::allowed::{AllowedHost, printable};
-pub(crate) use self::delivery::{DeliveryRules, Refusal};
+pub(crate) use self::delivery::{DeliveryRules, UrlRefusal};
 pub(crate) use self::key::KeyOrigins;
 
 /// A host in normalized form.

@@ -6,7 +6,7 @@
 
 use super::{
     Extent,
-    scan::{Format, Step},
+    scan::{Format, Next},
 };
 
 const HEADER: u32 = 0x1a45_dfa3;
@@ -35,7 +35,7 @@ const IN_CLUSTER: &[u32] = &[0xe7, 0x5854, 0xa7, 0xab, 0xa3, 0xa0, 0xaf, VOID, C
 #[derive(Default)]
 pub(super) struct Ebml {
     level: Level,
-    place: Place,
+    state: EbmlState,
     has_cluster: bool,
 }
 
@@ -51,7 +51,7 @@ enum Level {
 }
 
 #[derive(Default, Clone, Copy)]
-enum Place {
+enum EbmlState {
     #[default]
     Start,
     Id,
@@ -69,37 +69,37 @@ enum Place {
 }
 
 impl Format for Ebml {
-    fn step(&mut self, field: &[u8]) -> Step {
-        match (self.place, field) {
-            (Place::Start, _) => self.next_element(0),
-            (Place::AfterSegment, _) => Step::End(Extent::Complete),
-            (Place::Id, [first]) => match first.leading_zeros() {
+    fn step(&mut self, field: &[u8]) -> Next {
+        match (self.state, field) {
+            (EbmlState::Start, _) => self.next_element(0),
+            (EbmlState::AfterSegment, _) => Next::End(Extent::Complete),
+            (EbmlState::Id, [first]) => match first.leading_zeros() {
                 0 => self.id((*first).into()),
                 more @ 1..4 => {
-                    self.place = Place::IdRest { first: *first };
-                    Step::Read { skip: 0, length: more as usize, extent: self.extent() }
+                    self.state = EbmlState::IdRest { first: *first };
+                    Next::Read { skip: 0, length: more as usize, extent: self.extent() }
                 }
                 _ => self.unknown(),
             },
-            (Place::IdRest { first }, rest) => {
+            (EbmlState::IdRest { first }, rest) => {
                 self.id(rest.iter().fold(first.into(), |id, byte| id << 8 | u32::from(*byte)))
             }
-            (Place::Size { id }, [first]) => match first.leading_zeros() {
+            (EbmlState::Size { id }, [first]) => match first.leading_zeros() {
                 0 => self.size(id, *first, &[]),
                 more @ 1..8 => {
-                    self.place = Place::SizeRest { id, first: *first };
-                    Step::read(more as usize)
+                    self.state = EbmlState::SizeRest { id, first: *first };
+                    Next::read(more as usize)
                 }
-                _ => Step::damaged(),
+                _ => Next::damaged(),
             },
-            (Place::SizeRest { id, first }, rest) => self.size(id, first, rest),
-            _ => Step::damaged(),
+            (EbmlState::SizeRest { id, first }, rest) => self.size(id, first, rest),
+            _ => Next::damaged(),
         }
     }
 }
 
 impl Ebml {
-    fn id(&mut self, id: u32) -> Step {
+    fn id(&mut self, id: u32) -> Next {
         let in_segment = IN_SEGMENT.contains(&id);
         let known = match self.level {
             Level::Document => matches!(id, HEADER | SEGMENT | VOID | CHECKSUM),
@@ -109,27 +109,27 @@ impl Ebml {
         if !known {
             return self.unknown();
         }
-        self.place = Place::Size { id };
-        Step::read(1)
+        self.state = EbmlState::Size { id };
+        Next::read(1)
     }
 
     /// Handles bytes that are not an element. They are trailing bytes if the segment can have
     /// ended.
-    fn unknown(&self) -> Step {
-        Step::End(if self.has_cluster { Extent::Open } else { Extent::Damaged })
+    fn unknown(&self) -> Next {
+        Next::End(if self.has_cluster { Extent::Open } else { Extent::Damaged })
     }
 
-    fn size(&mut self, id: u32, first: u8, rest: &[u8]) -> Step {
+    fn size(&mut self, id: u32, first: u8, rest: &[u8]) -> Next {
         // The bits after the leading one. If all are set, the size is unknown.
         let mask = u8::MAX.checked_shr(first.leading_zeros() + 1).unwrap_or(0);
         let is_unknown = first & mask == mask && rest.iter().all(|byte| *byte == u8::MAX);
         let size =
             rest.iter().fold(u64::from(first & mask), |size, byte| size << 8 | u64::from(*byte));
         match (id, is_unknown) {
-            (SEGMENT, false) if size == 0 => Step::damaged(),
+            (SEGMENT, false) if size == 0 => Next::damaged(),
             (SEGMENT, false) => {
-                self.place = Place::AfterSegment;
-                Step::skip(size, 0)
+                self.state = EbmlState::AfterSegment;
+                Next::skip(size, 0)
             }
             (SEGMENT, true) => {
                 self.level = Level::Segment;
@@ -137,11 +137,11 @@ impl Ebml {
             }
             (CLUSTER, true) => {
                 self.level = Level::Cluster;
-                self.place = Place::Id;
+                self.state = EbmlState::Id;
                 // The cluster cannot be empty.
-                Step::read(1)
+                Next::read(1)
             }
-            (_, true) => Step::damaged(),
+            (_, true) => Next::damaged(),
             (_, false) => {
                 self.has_cluster |= id == CLUSTER || self.level == Level::Cluster;
                 self.next_element(size)
@@ -149,9 +149,9 @@ impl Ebml {
         }
     }
 
-    fn next_element(&mut self, skip: u64) -> Step {
-        self.place = Place::Id;
-        Step::Read { skip, length: 1, extent: self.extent() }
+    fn next_element(&mut self, skip: u64) -> Next {
+        self.state = EbmlState::Id;
+        Next::Read { skip, length: 1, extent: self.extent() }
     }
 
     fn extent(&self) -> Extent {

@@ -6,7 +6,7 @@
 
 use super::{
     Extent,
-    scan::{Format, Step},
+    scan::{Format, Next},
 };
 
 /// The length of a box header: size and type.
@@ -24,7 +24,7 @@ const TOP_LEVEL: &[&BoxType] = &[
 
 #[derive(Default)]
 pub(super) struct Iso {
-    place: Place,
+    state: IsoState,
     /// Which boxes have started.
     ftyp: bool,
     moov: bool,
@@ -33,7 +33,7 @@ pub(super) struct Iso {
 }
 
 #[derive(Default)]
-enum Place {
+enum IsoState {
     #[default]
     Start,
     Head,
@@ -41,38 +41,38 @@ enum Place {
 }
 
 impl Format for Iso {
-    fn step(&mut self, field: &[u8]) -> Step {
-        if matches!(self.place, Place::Start) {
-            self.place = Place::Head;
-            return Step::read(HEAD);
+    fn step(&mut self, field: &[u8]) -> Next {
+        if matches!(self.state, IsoState::Start) {
+            self.state = IsoState::Head;
+            return Next::read(HEAD);
         }
-        let Some((first, second)) = field.split_first_chunk::<4>() else { return Step::damaged() };
-        let Ok(second) = BoxType::try_from(second) else { return Step::damaged() };
+        let Some((first, second)) = field.split_first_chunk::<4>() else { return Next::damaged() };
+        let Ok(second) = BoxType::try_from(second) else { return Next::damaged() };
         let size = u32::from_be_bytes(*first);
-        match self.place {
-            Place::LargeSize(kind) => {
+        match self.state {
+            IsoState::LargeSize(kind) => {
                 let size = u64::from(size) << 32 | u64::from(u32::from_be_bytes(second));
                 self.known_size(kind, size.checked_sub((HEAD + LARGE_SIZE) as u64))
             }
-            Place::Start | Place::Head => self.head(second, size),
+            IsoState::Start | IsoState::Head => self.head(second, size),
         }
     }
 }
 
 impl Iso {
-    fn head(&mut self, kind: BoxType, size: u32) -> Step {
+    fn head(&mut self, kind: BoxType, size: u32) -> Next {
         if self.is_whole() && !TOP_LEVEL.contains(&&kind) {
-            return Step::End(self.extent());
+            return Next::End(self.extent());
         }
         match size {
             // The box extends to the end of the file.
             0 => {
                 self.begin(kind);
-                Step::End(if self.is_whole() { Extent::Open } else { Extent::Partial })
+                Next::End(if self.is_whole() { Extent::Open } else { Extent::Partial })
             }
             1 => {
-                self.place = Place::LargeSize(kind);
-                Step::read(LARGE_SIZE)
+                self.state = IsoState::LargeSize(kind);
+                Next::read(LARGE_SIZE)
             }
             size => self.known_size(kind, u64::from(size).checked_sub(HEAD as u64)),
         }
@@ -80,16 +80,16 @@ impl Iso {
 
     /// Handles a box with this many bytes of contents. `None` means that its size is smaller than
     /// its header.
-    fn known_size(&mut self, kind: BoxType, contents: Option<u64>) -> Step {
-        let Some(contents) = contents else { return Step::damaged() };
+    fn known_size(&mut self, kind: BoxType, contents: Option<u64>) -> Next {
+        let Some(contents) = contents else { return Next::damaged() };
         self.begin(kind);
         self.next_box(contents)
     }
 
     /// Continues with the header of the box after `skip` bytes.
-    fn next_box(&mut self, skip: u64) -> Step {
-        self.place = Place::Head;
-        Step::Read { skip, length: HEAD, extent: self.extent() }
+    fn next_box(&mut self, skip: u64) -> Next {
+        self.state = IsoState::Head;
+        Next::Read { skip, length: HEAD, extent: self.extent() }
     }
 
     fn begin(&mut self, kind: BoxType) {

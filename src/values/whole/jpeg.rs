@@ -4,7 +4,7 @@
 
 use super::{
     Extent,
-    scan::{Format, Step},
+    scan::{Format, Next},
 };
 
 const MARKER: u8 = 0xff;
@@ -18,12 +18,12 @@ const START_OF_SCAN: u8 = 0xda;
 
 #[derive(Default)]
 pub(super) struct Jpeg {
-    place: Place,
+    state: JpegState,
     has_scan: bool,
 }
 
 #[derive(Default)]
-enum Place {
+enum JpegState {
     #[default]
     Start,
     Code,
@@ -32,46 +32,46 @@ enum Place {
 }
 
 impl Format for Jpeg {
-    fn step(&mut self, field: &[u8]) -> Step {
-        match (&self.place, field) {
-            (Place::Start, _) => {
-                self.place = Place::Segment;
-                Step::skip(2, 0)
+    fn step(&mut self, field: &[u8]) -> Next {
+        match (&self.state, field) {
+            (JpegState::Start, _) => {
+                self.state = JpegState::Segment;
+                Next::skip(2, 0)
             }
             // Decoders also skip stray bytes between segments.
-            (Place::Segment, _) => self.find_marker(),
-            (Place::Code, [code]) => self.marker(*code),
-            (Place::Length, [high, low]) => {
+            (JpegState::Segment, _) => self.find_marker(),
+            (JpegState::Code, [code]) => self.marker(*code),
+            (JpegState::Length, [high, low]) => {
                 match u16::from_be_bytes([*high, *low]).checked_sub(2) {
                     Some(length) => {
-                        self.place = Place::Segment;
-                        Step::skip(length.into(), 0)
+                        self.state = JpegState::Segment;
+                        Next::skip(length.into(), 0)
                     }
-                    None => Step::damaged(),
+                    None => Next::damaged(),
                 }
             }
-            _ => Step::damaged(),
+            _ => Next::damaged(),
         }
     }
 }
 
 impl Jpeg {
-    fn find_marker(&mut self) -> Step {
-        self.place = Place::Code;
-        Step::Find { byte: MARKER, length: 1 }
+    fn find_marker(&mut self) -> Next {
+        self.state = JpegState::Code;
+        Next::Find { byte: MARKER, length: 1 }
     }
 
-    fn marker(&mut self, code: u8) -> Step {
+    fn marker(&mut self, code: u8) -> Next {
         match code {
             // Any number of fill bytes may precede the code.
-            MARKER => Step::read(1),
+            MARKER => Next::read(1),
             STUFFED | TEMPORARY | FIRST_RESTART..=LAST_RESTART => self.find_marker(),
-            END_OF_IMAGE if self.has_scan => Step::End(Extent::Complete),
-            START_OF_IMAGE | END_OF_IMAGE => Step::damaged(),
+            END_OF_IMAGE if self.has_scan => Next::End(Extent::Complete),
+            START_OF_IMAGE | END_OF_IMAGE => Next::damaged(),
             code => {
                 self.has_scan |= code == START_OF_SCAN;
-                self.place = Place::Length;
-                Step::read(2)
+                self.state = JpegState::Length;
+                Next::read(2)
             }
         }
     }

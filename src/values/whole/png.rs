@@ -3,7 +3,7 @@
 
 use super::{
     Extent,
-    scan::{Format, Step},
+    scan::{Format, Next},
 };
 
 const SIGNATURE: u64 = 8;
@@ -15,12 +15,12 @@ const LONGEST_CHUNK: u32 = (1 << 31) - 1;
 
 #[derive(Default)]
 pub(super) struct Png {
-    place: Place,
+    state: PngState,
     has_data: bool,
 }
 
 #[derive(Default)]
-enum Place {
+enum PngState {
     #[default]
     Signature,
     FirstChunk,
@@ -29,37 +29,37 @@ enum Place {
 }
 
 impl Format for Png {
-    fn step(&mut self, field: &[u8]) -> Step {
-        match self.place {
-            Place::Signature => {
-                self.place = Place::FirstChunk;
-                Step::skip(SIGNATURE, CHUNK_HEAD)
+    fn step(&mut self, field: &[u8]) -> Next {
+        match self.state {
+            PngState::Signature => {
+                self.state = PngState::FirstChunk;
+                Next::skip(SIGNATURE, CHUNK_HEAD)
             }
-            Place::AfterLast => Step::End(Extent::Complete),
-            Place::FirstChunk | Place::Chunk => self.chunk(field),
+            PngState::AfterLast => Next::End(Extent::Complete),
+            PngState::FirstChunk | PngState::Chunk => self.chunk(field),
         }
     }
 }
 
 impl Png {
-    fn chunk(&mut self, head: &[u8]) -> Step {
-        let Some((length, name)) = head.split_first_chunk() else { return Step::damaged() };
+    fn chunk(&mut self, head: &[u8]) -> Next {
+        let Some((length, name)) = head.split_first_chunk() else { return Next::damaged() };
         let length = u32::from_be_bytes(*length);
-        let must_be_first = matches!(self.place, Place::FirstChunk);
+        let must_be_first = matches!(self.state, PngState::FirstChunk);
         let is_valid = length <= LONGEST_CHUNK
             && name.iter().all(u8::is_ascii_alphabetic)
             && must_be_first == (name == b"IHDR")
             && (name != b"IEND" || self.has_data);
         if !is_valid {
-            return Step::damaged();
+            return Next::damaged();
         }
         self.has_data |= name == b"IDAT";
         let skip = u64::from(length) + CHECKSUM;
         if name == b"IEND" {
-            self.place = Place::AfterLast;
-            return Step::skip(skip, 0);
+            self.state = PngState::AfterLast;
+            return Next::skip(skip, 0);
         }
-        self.place = Place::Chunk;
-        Step::skip(skip, CHUNK_HEAD)
+        self.state = PngState::Chunk;
+        Next::skip(skip, CHUNK_HEAD)
     }
 }

@@ -8,7 +8,7 @@ const LONGEST_FIELD: usize = 16;
 
 /// The next bytes that a format needs.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum Next {
     /// Skip `skip` bytes, then read a field of `length` bytes. `extent` applies from the end of the
     /// skipped bytes until the field has arrived.
     Read { skip: u64, length: usize, extent: Extent },
@@ -18,7 +18,7 @@ pub(super) enum Step {
     End(Extent),
 }
 
-impl Step {
+impl Next {
     /// Reads a field in the middle of the picture.
     pub(super) fn read(length: usize) -> Self {
         Self::skip(0, length)
@@ -39,13 +39,13 @@ pub(super) trait Format {
     /// gets an empty field.
     ///
     /// Two consecutive steps must not both skip and read nothing; the scan would not end.
-    fn step(&mut self, field: &[u8]) -> Step;
+    fn step(&mut self, field: &[u8]) -> Next;
 }
 
 /// Feeds bytes to a format.
 pub(super) struct Scanner {
     format: Box<dyn Format + Send>,
-    next: Step,
+    next: Next,
     field: [u8; LONGEST_FIELD],
     filled: usize,
 }
@@ -59,15 +59,15 @@ impl Scanner {
     pub(super) fn feed(&mut self, mut chunk: &[u8]) {
         loop {
             match &mut self.next {
-                Step::End(_) => return,
-                Step::Find { byte, length } => {
+                Next::End(_) => return,
+                Next::Find { byte, length } => {
                     let Some(at) = chunk.iter().position(|candidate| candidate == byte) else {
                         return;
                     };
                     chunk = chunk.get(at + 1..).unwrap_or_default();
-                    self.next = Step::read(*length);
+                    self.next = Next::read(*length);
                 }
-                Step::Read { skip, length, .. } => {
+                Next::Read { skip, length, .. } => {
                     let skipped = chunk.len().min(usize::try_from(*skip).unwrap_or(usize::MAX));
                     chunk = chunk.get(skipped..).unwrap_or_default();
                     *skip -= skipped as u64;
@@ -93,8 +93,8 @@ impl Scanner {
 
     pub(super) fn extent(&self) -> Extent {
         match self.next {
-            Step::Read { skip: 0, extent, .. } | Step::End(extent) => extent,
-            Step::Read { .. } | Step::Find { .. } => Extent::Partial,
+            Next::Read { skip: 0, extent, .. } | Next::End(extent) => extent,
+            Next::Read { .. } | Next::Find { .. } => Extent::Partial,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Extent,
-    scan::{Format, Step},
+    scan::{Format, Next},
 };
 
 /// `RIFF`, the length of the rest, and `WEBP`.
@@ -12,11 +12,11 @@ const SHORTEST: u32 = 12;
 
 #[derive(Default)]
 pub(super) struct Webp {
-    place: Place,
+    state: WebpState,
 }
 
 #[derive(Default)]
-enum Place {
+enum WebpState {
     #[default]
     Start,
     Header,
@@ -24,21 +24,21 @@ enum Place {
 }
 
 impl Format for Webp {
-    fn step(&mut self, field: &[u8]) -> Step {
-        match (&self.place, field) {
-            (Place::Start, _) => {
-                self.place = Place::Header;
-                Step::read(HEADER)
+    fn step(&mut self, field: &[u8]) -> Next {
+        match (&self.state, field) {
+            (WebpState::Start, _) => {
+                self.state = WebpState::Header;
+                Next::read(HEADER)
             }
-            (Place::Header, [_, _, _, _, a, b, c, d, ..]) => {
+            (WebpState::Header, [_, _, _, _, a, b, c, d, ..]) => {
                 let length = u32::from_le_bytes([*a, *b, *c, *d]);
                 if length < SHORTEST {
-                    return Step::damaged();
+                    return Next::damaged();
                 }
-                self.place = Place::End;
-                Step::skip(u64::from(length - 4), 0)
+                self.state = WebpState::End;
+                Next::skip(u64::from(length - 4), 0)
             }
-            _ => Step::End(Extent::Complete),
+            _ => Next::End(Extent::Complete),
         }
     }
 }

@@ -166,7 +166,10 @@ async fn poll(
             Some(Ok(update)) if claims_final && !update.status().is_final() => {}
             Some(update) => return update,
             None => {
-                return Err(Error::new(ErrorKind::Reply, "polling ended without a final status"));
+                return Err(Error::new(
+                    ErrorKind::Response,
+                    "polling ended without a final status",
+                ));
             }
         }
     }

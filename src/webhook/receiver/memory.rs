@@ -26,16 +26,16 @@ impl Default for Memory {
 }
 
 /// Allows one execution for each remembered key.
-pub(super) struct Once<K>(Mutex<State<K>>);
+pub(super) struct Once<K>(Mutex<Keys<K>>);
 
-struct State<K> {
+struct Keys<K> {
     in_progress: HashSet<K>,
     done: Recent<K, ()>,
 }
 
 impl<K: Hash + Eq + Clone> Once<K> {
     fn new() -> Self {
-        Self(Mutex::new(State { in_progress: HashSet::new(), done: Recent::new(REMEMBERED) }))
+        Self(Mutex::new(Keys { in_progress: HashSet::new(), done: Recent::new(REMEMBERED) }))
     }
 
     /// Begins the execution for `key`, unless it is done or in progress.
@@ -48,7 +48,7 @@ impl<K: Hash + Eq + Clone> Once<K> {
         Some(InProgress { once: Arc::clone(self), key })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<K>> {
+    fn lock(&self) -> MutexGuard<'_, Keys<K>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ use axum::{
 use tokio::time::timeout;
 
 use super::{Shared, follow::follow_all};
-use crate::webhook::{Event, Refusal};
+use crate::webhook::{Event, Rejection};
 
 /// The time limit for the body of a delivery.
 const BODY_LIMIT: Duration = Duration::from_secs(10);
@@ -25,9 +25,9 @@ pub(super) async fn receive(State(shared): State<Arc<Shared>>, request: Request)
     };
     match shared.verifier.verify(&headers, &body) {
         Ok(event) => accept(&shared, event),
-        Err(refusal) => {
-            tracing::warn!(%refusal, "webhook rejected");
-            status_of(&refusal)
+        Err(rejection) => {
+            tracing::warn!(%rejection, "webhook rejected");
+            status_of(&rejection)
         }
     }
 }
@@ -60,10 +60,10 @@ fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-fn status_of(refusal: &Refusal) -> StatusCode {
-    match refusal {
-        Refusal::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-        Refusal::NotJson => StatusCode::BAD_REQUEST,
+fn status_of(rejection: &Rejection) -> StatusCode {
+    match rejection {
+        Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        Rejection::NotJson => StatusCode::BAD_REQUEST,
         _ => StatusCode::UNAUTHORIZED,
     }
 }

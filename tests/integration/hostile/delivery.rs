@@ -96,7 +96,7 @@ async fn a_response_that_is_not_a_picture_is_an_error() {
 
         let error = picture.bytes().await.unwrap_err();
 
-        assert_kind(&error, ErrorKind::Delivery);
+        assert_kind(&error, ErrorKind::Download);
         assert!(error.to_string().contains(expected), "{expected}: {error}");
         assert_eq!(error.task(), Some(picture.task()));
         assert!(!error.may_have_been_billed());

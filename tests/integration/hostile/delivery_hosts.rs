@@ -124,7 +124,7 @@ async fn at_most_five_redirects_are_followed() {
 
         assert_eq!(outcome.is_ok(), found, "{redirects} redirects: {outcome:?}");
         if let Err(error) = outcome {
-            assert_kind(&error, ErrorKind::Delivery);
+            assert_kind(&error, ErrorKind::Download);
             assert!(error.to_string().contains("too many redirects"), "{error}");
         }
     }

@@ -35,7 +35,7 @@ async fn a_picture_above_the_size_limit_is_not_retried() {
             picture.bytes_unchecked().await.unwrap_err(),
             picture.save(directory.path().join("fox.png")).await.unwrap_err(),
         ] {
-            assert_kind(&error, ErrorKind::Delivery);
+            assert_kind(&error, ErrorKind::Download);
             assert!(error.to_string().contains("5000 bytes"), "{error}");
             assert!(error.function() == Some("ClientBuilder::max_picture_bytes"), "{error}");
             assert_eq!(error.task(), Some(picture.task()));
@@ -105,7 +105,7 @@ async fn a_download_takes_at_most_an_hour() {
 
     let (bytes, took) = download.await.unwrap();
     let error = bytes.unwrap_err();
-    assert_kind(&error, ErrorKind::Delivery);
+    assert_kind(&error, ErrorKind::Download);
     assert!(error.message().contains("took longer than 3600 s"), "{error}");
     assert!((3600..3602).contains(&took.as_secs()), "{took:?}");
 }
@@ -120,7 +120,7 @@ async fn the_download_deadline_applies_to_all_attempts() {
 
     let error = picture.bytes().await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Delivery);
+    assert_kind(&error, ErrorKind::Download);
     assert!((1900..2100).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
     assert_eq!(delivery.received().len(), 2);
 }
@@ -137,7 +137,7 @@ async fn the_download_deadline_applies_to_a_new_delivery_url() {
 
     let error = picture.bytes().await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Delivery);
+    assert_kind(&error, ErrorKind::Download);
     assert!((1900..2100).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
 }
 

@@ -131,7 +131,7 @@ async fn refusals_during_the_validity_are_not_an_expiry() {
 
             let error = picture.bytes().await.unwrap_err();
 
-            assert_kind(&error, ErrorKind::Delivery);
+            assert_kind(&error, ErrorKind::Download);
             assert!(error.is_transient());
             assert_eq!((error.status(), error.task()), (Some(refused.0), Some(picture.task())));
             let text = error.to_string();
@@ -149,7 +149,7 @@ async fn the_host_may_refuse_a_url_for_the_whole_validity() {
     let picture = refused_by_simulator(&simulator, "always").await;
     let ready = Instant::now();
     while ready.elapsed() < DELIVERY_VALIDITY - seconds(60) {
-        assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Delivery);
+        assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Download);
         time::advance(seconds(50)).await;
     }
     time::advance(seconds(60)).await;
@@ -160,7 +160,7 @@ async fn the_host_may_refuse_a_url_for_the_whole_validity() {
 #[tokio::test(start_paused = true)]
 async fn the_validity_counts_from_the_first_ready() {
     let almost = DELIVERY_VALIDITY - seconds(60);
-    for (first, kind) in [(DELIVERY_VALIDITY, ErrorKind::Expired), (almost, ErrorKind::Delivery)] {
+    for (first, kind) in [(DELIVERY_VALIDITY, ErrorKind::Expired), (almost, ErrorKind::Download)] {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let once = RetryPolicy::default().attempts(1);
         let client = samples::builder(&service).retry(once).build().unwrap();
@@ -196,7 +196,7 @@ async fn other_refusals_are_not_an_expiry() {
 
         let error = picture.bytes().await.unwrap_err();
 
-        assert_kind(&error, ErrorKind::Delivery);
+        assert_kind(&error, ErrorKind::Download);
         assert_eq!(error.status(), Some(status));
     }
 }
@@ -231,7 +231,7 @@ async fn failed_polls_are_not_an_expiry() {
 
         let error = picture.bytes().await.unwrap_err();
 
-        assert_kind(&error, ErrorKind::Delivery);
+        assert_kind(&error, ErrorKind::Download);
         assert_eq!(error.status(), Some(410));
         assert!(error.message().contains("it was valid until Fri, 15 Jan 2027 08:10:00 GMT"));
         assert!(started.elapsed() <= seconds(95), "{:?}", started.elapsed());
@@ -257,7 +257,7 @@ async fn the_number_of_new_urls_is_bounded() {
 
     let error = picture.bytes().await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Delivery);
+    assert_kind(&error, ErrorKind::Download);
     assert!(delivery.received().len() <= 4, "{}", delivery.received().len());
 }
 

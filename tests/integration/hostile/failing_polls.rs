@@ -63,8 +63,8 @@ async fn every_transient_failure_has_its_kind() {
         (Reply::json(429, &json!({})), ErrorKind::RateLimited),
         (Reply::reset(), ErrorKind::Network),
         (Reply::silence(), ErrorKind::Network),
-        (Reply::html(200), ErrorKind::Reply),
-        (Reply::status(200).body(vec![b'x'; 5_000_000]), ErrorKind::Reply),
+        (Reply::html(200), ErrorKind::Response),
+        (Reply::status(200).body(vec![b'x'; 5_000_000]), ErrorKind::Response),
     ] {
         let service = ScriptedServer::start().await;
         service.reply(reply);

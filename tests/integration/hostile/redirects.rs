@@ -101,7 +101,7 @@ async fn endless_redirects_of_a_delivery_are_an_error() {
 
     let error = picture.bytes().await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Delivery);
+    assert_kind(&error, ErrorKind::Download);
     assert_eq!(error.task(), Some(picture.task()));
     delivery.assert_no_request_has_the_key();
 }

@@ -196,8 +196,8 @@ async fn echoed_signed_urls_are_redacted() {
         let error = client(&service).submit(request()).await.unwrap_err();
 
         let violations = serde_json::to_string(error.violations()).unwrap();
-        let answer = serde_json::to_string(&error.answer()).unwrap();
-        let shown = format!("{error} {error:?} {violations} {answer}");
+        let response = serde_json::to_string(&error.response()).unwrap();
+        let shown = format!("{error} {error:?} {violations} {response}");
         for secret in ["X9f", "rotated-secret", "hook-password", KEY] {
             assert!(!shown.contains(secret), "`{secret}` occurs in {shown}");
         }

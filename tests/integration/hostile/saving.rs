@@ -66,13 +66,13 @@ async fn an_incomplete_picture_changes_nothing() {
         delivery.otherwise(move |_| reply());
 
         let error = picture.save(directory.path().join("new.png")).await.unwrap_err();
-        assert_kind(&error, ErrorKind::Delivery);
+        assert_kind(&error, ErrorKind::Download);
         assert_eq!(names(directory.path()), Vec::<String>::new());
 
         let old = directory.path().join("old.png");
         fs::write(&old, "the old file").unwrap();
         let error = picture.save(&old).await.unwrap_err();
-        assert_kind(&error, ErrorKind::Delivery);
+        assert_kind(&error, ErrorKind::Download);
         assert_eq!(error.task(), Some(picture.task()));
         assert_eq!(fs::read(&old).unwrap(), b"the old file");
         assert_eq!(names(directory.path()), ["old.png"]);

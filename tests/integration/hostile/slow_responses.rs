@@ -88,7 +88,7 @@ async fn an_endless_response_uses_bounded_memory() {
         () = flood => unreachable!("the response never ends"),
     };
 
-    assert_kind(&error, ErrorKind::Reply);
+    assert_kind(&error, ErrorKind::Response);
     assert!(error.may_have_been_billed());
 }
 

@@ -29,7 +29,7 @@ async fn responses_without_a_task_are_unknown() {
 
         let error = client(&service).submit(fox()).await.unwrap_err();
 
-        assert_kind(&error, ErrorKind::Reply);
+        assert_kind(&error, ErrorKind::Response);
         assert!(error.may_have_been_billed(), "{error:?}");
         assert!(error.to_string().contains("did not send it again"), "{error}");
         service.only_request().assert_has_key();

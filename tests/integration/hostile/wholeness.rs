@@ -30,7 +30,7 @@ async fn half_a_picture_with_a_matching_length_is_refused() {
                 picture.bytes().await.unwrap_err(),
                 picture.save(directory.path().join("fox")).await.unwrap_err(),
             ] {
-                assert_kind(&error, ErrorKind::Delivery);
+                assert_kind(&error, ErrorKind::Download);
                 assert!(error.to_string().contains("is truncated"), "{error}");
             }
             assert_eq!(delivery.received().len(), 8);
@@ -49,7 +49,7 @@ async fn a_damaged_picture_is_refused() {
 
     let error = picture.bytes().await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Delivery);
+    assert_kind(&error, ErrorKind::Download);
     assert!(error.to_string().contains("damaged"), "{error}");
 }
 

@@ -13,7 +13,7 @@ use crate::support::{
 use imagekiln::{
     Client, Error, ErrorKind, Region, Submit, Task, TaskRef, TaskStatus,
     types::{self, Gen2Pro},
-    webhook::{Event, Refusal, Verifier},
+    webhook::{Event, Rejection, Verifier},
 };
 use imagekiln_simulator::{Config, Simulator, WebhookSettings};
 
@@ -149,9 +149,9 @@ fn an_unsigned_body_can_be_read_within_the_size_limit() {
     let verifier = Verifier::hmac_sha256(SECRET).max_body_bytes(40).task_id("/job");
     let event = verifier.read_unverified(r#"{"job": "a", "status": "Ready"}"#).unwrap();
     assert_eq!((event.task_id(), event.message_id()), (Some("a"), None));
-    assert_eq!(verifier.read_unverified("not JSON").unwrap_err(), Refusal::NotJson);
-    let refusal = verifier.read_unverified(" ".repeat(41)).unwrap_err();
-    assert!(matches!(refusal, Refusal::TooLarge { .. }), "{refusal:?}");
+    assert_eq!(verifier.read_unverified("not JSON").unwrap_err(), Rejection::NotJson);
+    let rejection = verifier.read_unverified(" ".repeat(41)).unwrap_err();
+    assert!(matches!(rejection, Rejection::TooLarge { .. }), "{rejection:?}");
 }
 
 #[test]
@@ -164,11 +164,12 @@ fn an_event_does_not_print_its_body() {
     assert!(!shown.contains("hidden") && !shown.contains('\u{1b}'), "{shown}");
 }
 
-/// A refusal can be returned with `?` like any other error.
+/// A rejection can be returned with `?` like any other error.
 #[test]
 fn a_refusal_becomes_an_error() {
-    let refusal = Verifier::hmac_sha256(SECRET).verify(&http::HeaderMap::new(), "{}").unwrap_err();
-    let error = Error::from(refusal);
+    let rejection =
+        Verifier::hmac_sha256(SECRET).verify(&http::HeaderMap::new(), "{}").unwrap_err();
+    let error = Error::from(rejection);
     assert_kind(&error, ErrorKind::Webhook);
     insta::assert_snapshot!(error, @"the webhook delivery was rejected: the header x-webhook-signature is missing; if the service sent it, compare the settings of the verifier with the headers of the delivery");
 }

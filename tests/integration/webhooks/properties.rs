@@ -8,7 +8,7 @@ use super::signed::{
     BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, hmac_header, standard_at,
     standard_headers,
 };
-use imagekiln::webhook::{Encoding, Refusal, Verifier};
+use imagekiln::webhook::{Encoding, Rejection, Verifier};
 
 fn verifiers() -> Vec<Verifier> {
     vec![
@@ -93,8 +93,8 @@ proptest! {
         };
         match verifier.verify(&headers, &body) {
             Ok(event) => prop_assert_eq!(event.body(), &body),
-            Err(refusal) => {
-                prop_assert_eq!(refusal, Refusal::NotJson);
+            Err(rejection) => {
+                prop_assert_eq!(rejection, Rejection::NotJson);
                 prop_assert!(serde_json::from_slice::<Value>(&body).is_err());
             }
         }

@@ -26,7 +26,7 @@ use super::{
 use imagekiln::{
     TaskStatus,
     types::Gen2Flex,
-    webhook::{Receiver, Refusal},
+    webhook::{Receiver, Rejection},
 };
 use imagekiln_simulator::{WebhookCause, WebhookScheme, WebhookSettings};
 
@@ -70,7 +70,7 @@ async fn a_forged_event_is_refused_and_the_genuine_one_counts() {
     }
 }
 
-/// A custom server receives the simulator's deliveries, and gets a typed reason for each refusal.
+/// A custom server receives the simulator's deliveries, and gets a typed reason for each rejection.
 #[tokio::test]
 async fn a_custom_server_gets_typed_refusals() {
     for scheme in SCHEMES {
@@ -92,8 +92,8 @@ async fn a_custom_server_gets_typed_refusals() {
         for _ in 0..2 {
             match results.recv().await.unwrap() {
                 Ok(event) => verified.push(event),
-                Err(refusal) => {
-                    assert!(matches!(refusal, Refusal::Wrong { .. }), "{scheme:?}: {refusal}")
+                Err(rejection) => {
+                    assert!(matches!(rejection, Rejection::Wrong { .. }), "{scheme:?}: {rejection}")
                 }
             }
         }
@@ -105,8 +105,8 @@ async fn a_custom_server_gets_typed_refusals() {
         let unsigned = Gen2Flex::new("a fox").width(64).height(64).webhook_url(receiver.url());
         let _ = client.submit(unsigned).await.unwrap();
         sim.clock().advance(SECOND);
-        let refusal = results.recv().await.unwrap().unwrap_err();
-        assert!(matches!(refusal, Refusal::Missing { .. }), "{scheme:?}: {refusal}");
+        let rejection = results.recv().await.unwrap().unwrap_err();
+        assert!(matches!(rejection, Rejection::Missing { .. }), "{scheme:?}: {rejection}");
     }
 }
 

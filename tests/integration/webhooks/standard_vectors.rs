@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::signed::{BODY, SECRET, SENT_AT, headers, standard_at, standard_headers};
-use imagekiln::webhook::{Refusal, Verifier};
+use imagekiln::webhook::{Rejection, Verifier};
 
 struct Vector {
     secret: &'static str,
@@ -32,7 +32,7 @@ const VECTORS: [Vector; 2] = [
 ];
 
 impl Vector {
-    fn verify(&self, verifier: &Verifier, signature: &str) -> Result<(), Refusal> {
+    fn verify(&self, verifier: &Verifier, signature: &str) -> Result<(), Rejection> {
         let headers = headers(&[
             ("webhook-id", self.id),
             ("webhook-timestamp", &self.timestamp.to_string()),
@@ -61,8 +61,8 @@ fn test_vectors_are_verified_among_other_signatures() {
     let verifier = standard_at(first.secret, first.timestamp);
     let among = |signature: &str| format!("v1a,aGVsbG8= {} v2,x {signature} v1,", second.signature);
     first.verify(&verifier, &among(first.signature)).unwrap();
-    let refusal = first.verify(&verifier, &among(second.signature)).unwrap_err();
-    assert!(matches!(refusal, Refusal::Wrong { .. }), "{refusal:?}");
+    let rejection = first.verify(&verifier, &among(second.signature)).unwrap_err();
+    assert!(matches!(rejection, Rejection::Wrong { .. }), "{rejection:?}");
 }
 
 #[test]
@@ -82,13 +82,13 @@ fn timestamps_may_differ_by_at_most_five_minutes() {
     verify(vector.timestamp + 300).unwrap();
     verify(vector.timestamp - 300).unwrap();
     match verify(vector.timestamp + 301).unwrap_err() {
-        Refusal::TooOld { age, limit, .. } => {
+        Rejection::TooOld { age, limit, .. } => {
             assert_eq!((age.as_secs(), limit.as_secs()), (301, 300));
         }
         other => panic!("{other:?}"),
     }
     match verify(vector.timestamp - 301).unwrap_err() {
-        Refusal::FromFuture { ahead, limit, .. } => {
+        Rejection::FromFuture { ahead, limit, .. } => {
             assert_eq!((ahead.as_secs(), limit.as_secs()), (301, 300));
         }
         other => panic!("{other:?}"),
@@ -108,15 +108,15 @@ fn extreme_timestamps_are_refused() {
     {
         let mut headers = standard_headers(SECRET, "m1", SENT_AT as i64, BODY);
         headers.insert("webhook-timestamp", timestamp.parse().unwrap());
-        let refusal = verifier.verify(&headers, BODY).unwrap_err();
-        assert!(matches!(refusal, Refusal::Malformed { .. }), "{timestamp:?}: {refusal:?}");
+        let rejection = verifier.verify(&headers, BODY).unwrap_err();
+        assert!(matches!(rejection, Rejection::Malformed { .. }), "{timestamp:?}: {rejection:?}");
     }
     let mut clock_before_1970 = Verifier::standard(SECRET);
     clock_before_1970 =
         clock_before_1970.wall_clock(|| super::signed::at(0) - Duration::from_secs(1));
-    let refusal =
+    let rejection =
         clock_before_1970.verify(&standard_headers(SECRET, "m1", SENT_AT as i64, BODY), BODY);
-    assert!(matches!(refusal, Err(Refusal::FromFuture { .. })));
+    assert!(matches!(rejection, Err(Rejection::FromFuture { .. })));
 }
 
 /// `id.timestamp.body` is ambiguous if the id contains a dot.
@@ -127,6 +127,6 @@ fn an_id_with_a_dot_is_refused() {
     let mut moved = signed.clone();
     moved.insert("webhook-id", format!("m1.{SENT_AT}").parse().unwrap());
     let verifier = standard_at(SECRET, SENT_AT);
-    let refusal = verifier.verify(&moved, br#"{"id": "t1"}"#).unwrap_err();
-    assert!(matches!(refusal, Refusal::Malformed { .. }), "{refusal:?}");
+    let rejection = verifier.verify(&moved, br#"{"id": "t1"}"#).unwrap_err();
+    assert!(matches!(rejection, Rejection::Malformed { .. }), "{rejection:?}");
 }

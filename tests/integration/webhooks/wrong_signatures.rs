@@ -1,4 +1,4 @@
-//! A table of wrong signatures, with the reason for each refusal.
+//! A table of wrong signatures, with the reason for each rejection.
 
 use http::{HeaderMap, HeaderValue};
 
@@ -6,23 +6,23 @@ use super::signed::{
     BODY, SECRET, SENT_AT, SIGNATURE, base64, headers, hex, hmac, hmac_header, standard_at,
     standard_headers,
 };
-use imagekiln::webhook::{Encoding, Refusal, Verifier};
+use imagekiln::webhook::{Encoding, Rejection, Verifier};
 
 /// The body with one byte changed, and serialized by another program.
 const CHANGED: &[u8] = br#"{"id": "t2", "status": "Ready"}"#;
 const RESERIALIZED: &[u8] = br#"{"id":"t1","status":"Ready"}"#;
 
-fn reason(result: Result<imagekiln::webhook::Event, Refusal>) -> &'static str {
+fn reason(result: Result<imagekiln::webhook::Event, Rejection>) -> &'static str {
     match result {
         Ok(_) => "verified",
-        Err(Refusal::Missing { .. }) => "missing",
-        Err(Refusal::Malformed { .. }) => "malformed",
-        Err(Refusal::Wrong { .. }) => "wrong",
-        Err(Refusal::TooOld { .. }) => "too old",
-        Err(Refusal::FromFuture { .. }) => "from the future",
-        Err(Refusal::TooLarge { .. }) => "too large",
-        Err(Refusal::NotJson) => "not JSON",
-        Err(Refusal::Settings { .. }) => "settings",
+        Err(Rejection::Missing { .. }) => "missing",
+        Err(Rejection::Malformed { .. }) => "malformed",
+        Err(Rejection::Wrong { .. }) => "wrong",
+        Err(Rejection::TooOld { .. }) => "too old",
+        Err(Rejection::FromFuture { .. }) => "from the future",
+        Err(Rejection::TooLarge { .. }) => "too large",
+        Err(Rejection::NotJson) => "not JSON",
+        Err(Rejection::Settings { .. }) => "settings",
         Err(_) => "another reason",
     }
 }
@@ -187,8 +187,8 @@ fn wrong_standard_webhooks_signatures_are_refused() {
 fn assert_reasons(verifier: &Verifier, table: &[(&str, HeaderMap, &[u8], &str)]) {
     for (name, headers, body, expected) in table {
         let result = verifier.verify(headers, body);
-        if let Err(refusal) = &result {
-            let shown = format!("{refusal} {refusal:?} {verifier:?}");
+        if let Err(rejection) = &result {
+            let shown = format!("{rejection} {rejection:?} {verifier:?}");
             assert!(!shown.contains(SECRET), "{name}: {shown}");
         }
         let reason = reason(result);

@@ -10,7 +10,7 @@ use super::super::{
     scheme::Reading,
 };
 use crate::{json, sanitize::one_line};
-use imagekiln::webhook::{Event, Refusal};
+use imagekiln::webhook::{Event, Rejection};
 
 /// The outcome of a delivery. If it was not verified, the names of its headers are kept, never
 /// their values.
@@ -37,8 +37,8 @@ impl Delivery {
                 .read_unverified(body)
                 .map(|event| Self::Unverified { event, headers: names(headers) }),
         };
-        delivery.unwrap_or_else(|refusal| Self::Rejected {
-            why: Why::of_refusal(&refusal, body.len()),
+        delivery.unwrap_or_else(|rejection| Self::Rejected {
+            why: Why::of_rejection(&rejection, body.len()),
             headers: names(headers),
         })
     }
@@ -97,16 +97,16 @@ impl Delivery {
 }
 
 impl Why {
-    fn of_refusal(refusal: &Refusal, bytes: usize) -> Self {
-        let status = match refusal {
-            Refusal::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            Refusal::NotJson => StatusCode::BAD_REQUEST,
+    fn of_rejection(rejection: &Rejection, bytes: usize) -> Self {
+        let status = match rejection {
+            Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Rejection::NotJson => StatusCode::BAD_REQUEST,
             _ => StatusCode::UNAUTHORIZED,
         };
         Self {
             status,
-            reason: rejection::reason(refusal),
-            message: refusal.to_string(),
+            reason: rejection::reason(rejection),
+            message: rejection.to_string(),
             bytes: Some(bytes),
         }
     }

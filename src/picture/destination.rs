@@ -18,7 +18,7 @@ use crate::values::identity::hex;
 const MAX_LINKS: u32 = 40;
 
 /// A path at which a picture can be saved.
-pub(super) struct Place {
+pub(super) struct Destination {
     path: PathBuf,
     directory: PathBuf,
     overwrite: bool,
@@ -27,11 +27,11 @@ pub(super) struct Place {
 
 /// A temporary file next to its destination. Dropping it deletes the file.
 pub(super) struct Part {
-    place: Place,
+    destination: Destination,
     file: NamedTempFile,
 }
 
-impl Place {
+impl Destination {
     /// Resolves links, and refuses destinations that must not be replaced.
     pub(super) fn find(path: &Path, options: &SaveOptions) -> io::Result<Self> {
         let path = if options.follow_symlinks { resolved(path)? } else { path.to_owned() };
@@ -61,7 +61,7 @@ impl Place {
         })
     }
 
-    /// A place for a new file in this directory, which gets its name at the end.
+    /// A destination for a new file in this directory, which gets its name at the end.
     pub(super) fn within(path: PathBuf) -> Self {
         let directory = directory_of(&path.join("picture")).to_owned();
         Self { path, directory, overwrite: false, permissions: None }
@@ -72,7 +72,7 @@ impl Place {
         swept.sweep_once(&self.directory);
         // The file is private until its permissions are set, unless they are the default ones.
         let file = part::create(&self.directory, self.permissions.is_some())?;
-        Ok(Part { place: self, file })
+        Ok(Part { destination: self, file })
     }
 }
 
@@ -91,7 +91,7 @@ impl Part {
 
     /// Flushes the file and renames it to its destination.
     pub(super) fn finish(self) -> io::Result<()> {
-        let Place { path, directory, overwrite, permissions } = self.place;
+        let Destination { path, directory, overwrite, permissions } = self.destination;
         if let Some(permissions) = permissions
             // Some filesystems have fixed permissions and refuse to change them.
             && self.file.as_file().metadata()?.permissions() != permissions
@@ -111,7 +111,7 @@ impl Part {
     /// Flushes the file and renames it to the first of these names that no other file has. Returns
     /// its path. A file with the same content is a copy of the picture, and is kept instead.
     pub(super) fn finish_as(self, names: impl Iterator<Item = String>) -> io::Result<PathBuf> {
-        let Self { place: Place { path, directory, .. }, mut file } = self;
+        let Self { destination: Destination { path, directory, .. }, mut file } = self;
         file.as_file().sync_all()?;
         for name in names {
             let path = path.join(name);

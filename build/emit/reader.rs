@@ -27,12 +27,12 @@ pub fn reader(item: &syn::ItemStruct, objects: &HashSet<String>) -> TokenStream 
         })
     });
     quote! {
-        impl crate::contract::ReadAnswer for types::#name {
+        impl crate::contract::ReadResponse for types::#name {
             fn read(
                 value: serde_json::Value,
                 unexpected: &mut crate::contract::Unexpected,
             ) -> Option<Self> {
-                let mut fields = crate::contract::AnswerFields::of(value, unexpected)?;
+                let mut fields = crate::contract::ResponseFields::of(value, unexpected)?;
                 // In this order, because `rest` must be read last.
                 Some(Self { #(#members),* })
             }

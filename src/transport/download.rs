@@ -13,7 +13,7 @@ use url::Url;
 
 use super::{
     connections::Connection,
-    hosts::{DeliveryRules, Refusal},
+    hosts::{DeliveryRules, UrlRefusal},
     middleware::Purpose,
     observation::Subject,
     service::Service,
@@ -24,16 +24,16 @@ const MAX_REDIRECTS: u32 = 5;
 
 /// Why there is no response.
 #[derive(Debug)]
-pub(crate) enum DeliveryError {
+pub(crate) enum DownloadError {
     /// The URL was refused before sending. Repeating the request would not help.
-    Refused(Refusal),
+    Refused(UrlRefusal),
     TooManyRedirects,
     Silent,
     Http(reqwest::Error),
 }
 
 /// The response at the end of the redirects.
-pub(crate) struct Delivery {
+pub(crate) struct Fetched {
     pub(crate) url: Url,
     pub(crate) connection: Connection,
     pub(crate) response: Response,
@@ -48,10 +48,10 @@ pub(crate) async fn get(
     mut url: Url,
     attempts: u32,
     until: Instant,
-) -> Result<Delivery, DeliveryError> {
+) -> Result<Fetched, DownloadError> {
     let connections = &service.connections;
     for redirects in 0..=MAX_REDIRECTS {
-        rules.check(&url).map_err(DeliveryError::Refused)?;
+        rules.check(&url).map_err(DownloadError::Refused)?;
         let connection =
             if rules.trusts(&url) { connections.to(&url) } else { connections.to_untrusted(&url) };
         let mut headers = HeaderMap::new();
@@ -69,13 +69,13 @@ pub(crate) async fn get(
             response
         };
         let watched = connections.watch((&url, &connection), || started, || until, sending);
-        let response = watched.await.ok_or(DeliveryError::Silent)?.map_err(error_of)?;
+        let response = watched.await.ok_or(DownloadError::Silent)?.map_err(error_of)?;
         match redirect_target(&url, &response) {
             Some(target) => url = target,
-            None => return Ok(Delivery { url, connection, response }),
+            None => return Ok(Fetched { url, connection, response }),
         }
     }
-    Err(DeliveryError::TooManyRedirects)
+    Err(DownloadError::TooManyRedirects)
 }
 
 fn redirect_target(url: &Url, response: &Response) -> Option<Url> {
@@ -87,15 +87,15 @@ fn redirect_target(url: &Url, response: &Response) -> Option<Url> {
 }
 
 /// A refusal by the resolver is nested in the error of the HTTP client.
-fn error_of(error: reqwest::Error) -> DeliveryError {
+fn error_of(error: reqwest::Error) -> DownloadError {
     let mut source = error::Error::source(&error);
     while let Some(cause) = source {
-        if let Some(refusal) = cause.downcast_ref::<Refusal>() {
-            return DeliveryError::Refused(refusal.clone());
+        if let Some(refusal) = cause.downcast_ref::<UrlRefusal>() {
+            return DownloadError::Refused(refusal.clone());
         }
         source = cause.source();
     }
-    DeliveryError::Http(error)
+    DownloadError::Http(error)
 }
 
 #[cfg(test)]
@@ -113,10 +113,10 @@ mod tests {
 
         let restricted = builder().dns_resolver(PublicAddresses).build().unwrap();
         let error = error_of(restricted.get(url).send().await.unwrap_err());
-        assert!(matches!(error, DeliveryError::Refused(_)), "{error:?}");
+        assert!(matches!(error, DownloadError::Refused(_)), "{error:?}");
 
         let unrestricted = builder().build().unwrap();
         let error = error_of(unrestricted.get(url).send().await.unwrap_err());
-        assert!(matches!(error, DeliveryError::Http(_)), "{error:?}");
+        assert!(matches!(error, DownloadError::Http(_)), "{error:?}");
     }
 }

@@ -6,11 +6,11 @@ use crate::{Error, ErrorKind};
 
 /// Why [`Verifier::verify`](super::Verifier::verify) rejected a delivery.
 ///
-/// A refusal contains no part of the signature or the body. The variants are for operators and
+/// A rejection contains no part of the signature or the body. The variants are for operators and
 /// logs; respond to the sender in the same way for all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum Rejection {
     /// A required header is missing: the delivery is unsigned, or uses a different scheme.
     #[non_exhaustive]
     Missing {
@@ -65,7 +65,7 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing { header } => write!(f, "the header {header} is missing"),
@@ -91,46 +91,48 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl error::Error for Refusal {}
+impl error::Error for Rejection {}
 
 /// Converts to kind [`Webhook`](ErrorKind::Webhook), or to [`Settings`](ErrorKind::Settings) for
-/// [`Refusal::Settings`].
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        let (kind, message) = match &refusal {
-            Refusal::Settings { .. } => (ErrorKind::Settings, "the webhook verifier is not usable"),
+/// [`Rejection::Settings`].
+impl From<Rejection> for Error {
+    fn from(rejection: Rejection) -> Self {
+        let (kind, message) = match &rejection {
+            Rejection::Settings { .. } => {
+                (ErrorKind::Settings, "the webhook verifier is not usable")
+            }
             _ => (ErrorKind::Webhook, "the webhook delivery was rejected"),
         };
-        Error::new(kind, format!("{message}: {refusal}"))
-            .with_advice(advice(&refusal))
-            .with_function(function(&refusal))
-            .with_source(refusal)
+        Error::new(kind, format!("{message}: {rejection}"))
+            .with_advice(advice(&rejection))
+            .with_function(function(&rejection))
+            .with_source(rejection)
     }
 }
 
-fn function(refusal: &Refusal) -> Option<&'static str> {
-    match refusal {
-        Refusal::TooOld { .. } => Some("Verifier::max_age"),
-        Refusal::TooLarge { .. } => Some("Verifier::max_body_bytes"),
+fn function(rejection: &Rejection) -> Option<&'static str> {
+    match rejection {
+        Rejection::TooOld { .. } => Some("Verifier::max_age"),
+        Rejection::TooLarge { .. } => Some("Verifier::max_body_bytes"),
         _ => None,
     }
 }
 
-fn advice(refusal: &Refusal) -> &'static str {
-    match refusal {
-        Refusal::Missing { .. } | Refusal::Malformed { .. } => {
+fn advice(rejection: &Rejection) -> &'static str {
+    match rejection {
+        Rejection::Missing { .. } | Rejection::Malformed { .. } => {
             "if the service sent it, compare the settings of the verifier with the headers of the \
              delivery"
         }
-        Refusal::Wrong { .. } => {
+        Rejection::Wrong { .. } => {
             "if the service sent it, check the secrets, and that the body was not changed after it \
              was received"
         }
-        Refusal::TooOld { .. } | Refusal::FromFuture { .. } => {
+        Rejection::TooOld { .. } | Rejection::FromFuture { .. } => {
             "check the local clock, or allow older webhooks"
         }
-        Refusal::TooLarge { .. } => "allow longer bodies if the service sends longer ones",
-        Refusal::NotJson => "inspect the deliveries with `kiln webhook listen`",
-        Refusal::Settings { .. } => "correct the settings of the verifier",
+        Rejection::TooLarge { .. } => "allow longer bodies if the service sends longer ones",
+        Rejection::NotJson => "inspect the deliveries with `kiln webhook listen`",
+        Rejection::Settings { .. } => "correct the settings of the verifier",
     }
 }

@@ -8,28 +8,28 @@ use crate::Extra;
 
 /// A response type, or the type of an object in a response. The generator implements it, so that
 /// each field is read by itself.
-pub(crate) trait ReadAnswer: Sized {
+pub(crate) trait ReadResponse: Sized {
     /// Returns `None` if the value has a different type or a required member is missing. Adds what
     /// the contract does not define to `unexpected`.
     fn read(value: Value, unexpected: &mut Unexpected) -> Option<Self>;
 }
 
 /// Reads a response, and returns what the contract does not define in it.
-pub(crate) fn read_answer<T: ReadAnswer>(value: Value) -> (Option<T>, Unexpected) {
+pub(crate) fn read_response<T: ReadResponse>(value: Value) -> (Option<T>, Unexpected) {
     let mut unexpected = Unexpected::default();
-    let answer = T::read(value, &mut unexpected);
-    (answer, unexpected)
+    let response = T::read(value, &mut unexpected);
+    (response, unexpected)
 }
 
 /// The members of an object that no field has taken yet.
-pub(crate) struct AnswerFields<'a> {
+pub(crate) struct ResponseFields<'a> {
     members: Map<String, Value>,
     /// The members that a field could not take, because their values have unexpected types.
     mistyped: Vec<String>,
     unexpected: &'a mut Unexpected,
 }
 
-impl<'a> AnswerFields<'a> {
+impl<'a> ResponseFields<'a> {
     pub(crate) fn of(value: Value, unexpected: &'a mut Unexpected) -> Option<Self> {
         let Value::Object(members) = value else { return None };
         Some(Self { members, mistyped: Vec::new(), unexpected })
@@ -42,9 +42,9 @@ impl<'a> AnswerFields<'a> {
     }
 
     /// As [`take`](Self::take), for an object whose fields are read one by one.
-    pub(crate) fn take_object<T: ReadAnswer>(&mut self, name: &str) -> Option<T> {
+    pub(crate) fn take_object<T: ReadResponse>(&mut self, name: &str) -> Option<T> {
         self.take_if(name, |value, unexpected| {
-            let (object, inner) = read_answer(value.clone());
+            let (object, inner) = read_response(value.clone());
             unexpected.within(name, inner);
             object
         })
