@@ -12,7 +12,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request =
         Gen2Pro::new("a red fox in the snow").width(1024).height(768).seed(7).output_format("png");
     let task = client.submit(request).await?; // the POST happens here, and only here
-    println!("{} costs {:?} credits", task.id(), task.cost());
+    if let Some(credits) = task.cost() {
+        println!("{} costs {credits} credits", task.id());
+    }
     let saved = task.wait().await?.save(std::env::temp_dir().join("fox.png")).await?;
     println!("{} ({} bytes)", saved.path.display(), saved.bytes);
     Ok(())

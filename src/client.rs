@@ -203,8 +203,8 @@ impl Client {
     ///
     /// - [`TaskNotFound`](ErrorKind::TaskNotFound): the service does not know the task. Nothing was
     ///   changed.
-    /// - [`Settings`](ErrorKind::Settings): the operation is unknown, or the regional base URL is
-    ///   missing.
+    /// - [`Usage`](ErrorKind::Usage): the operation is unknown.
+    /// - [`Settings`](ErrorKind::Settings): the regional base URL is not set.
     /// - [`Journal`](ErrorKind::Journal): the task belongs to another submission, or the journal
     ///   could not be read or written.
     /// - The errors of [`Task::poll`].
@@ -212,7 +212,7 @@ impl Client {
         let operation = find_operation(record.intent().operation()).ok_or_else(|| {
             let message =
                 format!("the contract has no operation `{}`", record.intent().operation());
-            Error::new(ErrorKind::Settings, message)
+            Error::new(ErrorKind::Usage, message)
         })?;
         let task = self.task_by_id(operation, task_id)?.reference().clone();
         self.0.adopt(record, task).await

@@ -21,12 +21,12 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::{
-    Address, Client, Error, FileKind, Request, SubmissionResponse, TaskRef, Update, picture, task,
+    Address, Client, Error, FileKind, Request, SubmissionResponse, TaskRef, Update, picture, retry,
+    task,
     transport::{
         body::{BodyPlan, Progress},
         hosts::{DeliveryRules, KeyOrigins},
         response::{ReadLimits, Response},
-        retry,
     },
     values::{base64_text, whole},
 };

@@ -11,8 +11,11 @@
 //! async fn fox() -> Result<(), imagekiln::Error> {
 //!     let client = Client::from_env()?;
 //!     let request = Gen2Pro::new("a red fox in the snow").width(1024).height(768).seed(7);
+//!     let request = request.output_format("png");
 //!     let task = client.submit(request).await?; // the POST happens here, and only here
-//!     println!("{} costs {:?} credits", task.id(), task.cost());
+//!     if let Some(credits) = task.cost() {
+//!         println!("{} costs {credits} credits", task.id());
+//!     }
 //!     task.wait().await?.save("fox.png").await?;
 //!     Ok(())
 //! }
@@ -85,6 +88,7 @@ mod picture;
 pub mod recording {
     pub use crate::transport::recording::{RecordedBody, Recorder, Recording};
 }
+mod retry;
 mod settings;
 mod task;
 mod telemetry;
@@ -108,14 +112,14 @@ pub use self::generated::types;
 #[doc(inline)]
 pub use self::generated::types::OutputFormat;
 pub use self::picture::{Picture, PictureStream, SaveOptions, Saved};
+pub use self::retry::{RetryPolicy, backoff::Backoff};
 pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     Preview, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
 pub use self::task::{SubmissionResponse, Task, Unfinished, Update, Updates, WaitOptions};
-pub use self::transport::retry::RetryPolicy;
 pub use self::values::{
     Address, AspectRatio, AspectRatioError, DELIVERY_VALIDITY, Extra, FileKind, ImageInput,
-    ImageSource, ImageUrlError, IntoJson, Location, REGIONAL_BASE_URL_VARIABLE, Region, TaskRef,
-    TaskStatus, Violation, WebhookSecret,
+    ImageSource, ImageUrlError, IntoField, IntoJson, Location, REGIONAL_BASE_URL_VARIABLE, Region,
+    Secret, TaskRef, TaskStatus, Violation, WebhookSecret,
 };

@@ -5,20 +5,17 @@ use quote::{format_ident, quote};
 
 use super::{
     super::kind::Object,
-    convert, ident,
-    setter::{argument, setter},
+    convert,
+    setter::{constructor, setter},
 };
 
 pub fn methods(object: &Object) -> TokenStream {
     let type_name = format_ident!("{}", object.type_name);
-    let required = object.fields.iter().filter(|field| field.required);
-    let (parameters, values): (Vec<_>, Vec<_>) = required.map(argument).unzip();
-    let optional = || object.fields.iter().filter(|field| !field.required);
-    let unset = optional().map(ident);
-    let setters = optional().map(setter);
-    let what = if parameters.is_empty() { "" } else { " with its required fields" };
-    let documentation = format!("Creates the value{what}.");
-    let default = parameters.is_empty().then(|| {
+    let setters = object.fields.iter().filter(|field| !field.required).map(setter);
+    let has_arguments = object.fields.iter().any(|field| field.required);
+    let what = if has_arguments { " with its required fields" } else { "" };
+    let constructor = constructor(&format!("Creates the value{what}."), &[], &object.fields);
+    let default = (!has_arguments).then(|| {
         quote! {
             impl Default for types::#type_name {
                 fn default() -> Self {
@@ -30,10 +27,7 @@ pub fn methods(object: &Object) -> TokenStream {
     let typed = convert::typed(&object.type_name, &object.fields);
     quote! {
         impl types::#type_name {
-            #[doc = #documentation]
-            pub fn new(#(#parameters),*) -> Self {
-                Self { #(#values,)* #(#unset: None,)* extra: Default::default() }
-            }
+            #constructor
 
             #(#setters)*
 

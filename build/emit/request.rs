@@ -4,14 +4,25 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{
-    super::contract::{Operation, Submission},
-    ident, references,
-    setter::{argument, setter},
+    super::{
+        contract::{Operation, Submission},
+        field::Field,
+    },
+    references,
+    setter::{constructor, setter},
 };
 
 pub fn methods(operation: &Operation, submission: &Submission) -> TokenStream {
     let type_name = format_ident!("{}", submission.type_name);
-    let constructor = constructor(operation, submission);
+    let parameters = submission.path_parameters.iter();
+    let path_parameters: Vec<_> =
+        parameters.map(|parameter| format_ident!("{}", parameter.name)).collect();
+    let is_required = |field: &Field| field.required;
+    let has_arguments = !path_parameters.is_empty() || submission.fields.iter().any(is_required);
+    let what = if has_arguments { " with its required fields" } else { "" };
+    let documentation =
+        format!("Creates a request for `POST {}`{what}. Sends nothing.", operation.path);
+    let constructor = constructor(&documentation, &path_parameters, &submission.fields);
     let setters = submission.fields.iter().filter(|field| !field.required).map(setter);
     let references = references::setter(&submission.fields);
     let common = common_methods();
@@ -54,26 +65,6 @@ fn common_methods() -> TokenStream {
         /// errors. Also fails if the request is for another operation.
         pub fn from_json(text: &str) -> Result<Self, crate::Error> {
             crate::Request::from_json(text)?.try_into()
-        }
-    }
-}
-
-fn constructor(operation: &Operation, submission: &Submission) -> TokenStream {
-    let path_parameters = submission.path_parameters.iter().map(|parameter| {
-        let name = format_ident!("{}", parameter.name);
-        (quote!(#name: impl Into<String>), quote!(#name: #name.into()))
-    });
-    let required = submission.fields.iter().filter(|field| field.required);
-    let (parameters, values): (Vec<_>, Vec<_>) =
-        path_parameters.chain(required.map(argument)).unzip();
-    let unset = submission.fields.iter().filter(|field| !field.required).map(ident);
-    let what = if parameters.is_empty() { "" } else { " with its required fields" };
-    let documentation =
-        format!("Creates a request for `POST {}`{what}. Sends nothing.", operation.path);
-    quote! {
-        #[doc = #documentation]
-        pub fn new(#(#parameters),*) -> Self {
-            Self { #(#values,)* #(#unset: None,)* extra: Default::default() }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Constructors and setters of a type with fields: a request, or an object in a request.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::{
@@ -8,50 +8,101 @@ use super::{
     ident, value_type,
 };
 
-/// Generates the parameter of a constructor for a required field, and its value.
-pub fn argument(field: &Field) -> (TokenStream, TokenStream) {
-    let name = ident(field);
-    let (parameter, value) = converted(field);
-    (quote!(#name: #parameter), quote!(#name: #value))
+/// Generates the constructor of a type, with its parameters and the values of the fields that they
+/// set.
+pub fn constructor(
+    documentation: &str,
+    path_parameters: &[Ident],
+    fields: &[Field],
+) -> TokenStream {
+    let required = || fields.iter().filter(|field| field.required);
+    let unset = fields.iter().filter(|field| !field.required).map(ident);
+    let parameters = required().map(|field| {
+        let (name, parameter) = (ident(field), parameter(field));
+        quote!(#name: #parameter)
+    });
+    let values = required().map(|field| {
+        let (name, key) = (ident(field), &field.name);
+        match (checked(field), &field.kind) {
+            (Some(value), Kind::AspectRatio { .. }) => {
+                quote!(#name: extra.checked(#key, #value).unwrap_or((1, 1).into()))
+            }
+            (Some(value), _) => quote!(#name: extra.checked(#key, #value).unwrap_or_default()),
+            (None, _) => {
+                let value = converted(field);
+                quote!(#name: #value)
+            }
+        }
+    });
+    quote! {
+        #[doc = #documentation]
+        pub fn new(#(#path_parameters: impl Into<String>,)* #(#parameters),*) -> Self {
+            let mut extra = crate::Extra::default();
+            Self {
+                #(#path_parameters: #path_parameters.into(),)*
+                #(#values,)*
+                #(#unset: None,)*
+                extra,
+            }
+        }
+    }
 }
 
+/// Generates the setter of an optional field.
 pub fn setter(field: &Field) -> TokenStream {
-    let name = ident(field);
+    let (name, key, parameter) = (ident(field), &field.name, parameter(field));
     let documentation = words::documentation(field);
-    if matches!(field.kind, Kind::Json) {
-        let key = &field.name;
-        return quote! {
-            #[doc = #documentation]
-            pub fn #name(mut self, #name: impl crate::IntoJson) -> Self {
-                self.#name = self.extra.checked(#key, #name);
-                self
-            }
-        };
-    }
-    let (parameter, value) = converted(field);
+    let value = match checked(field) {
+        Some(value) => quote!(self.extra.checked(#key, #value)),
+        None => {
+            let value = converted(field);
+            quote!(Some(#value))
+        }
+    };
     quote! {
         #[doc = #documentation]
         pub fn #name(mut self, #name: #parameter) -> Self {
-            self.#name = Some(#value);
+            self.#name = #value;
             self
         }
     }
 }
 
-/// Returns the type of the parameter, and its conversion to the type of the field.
-fn converted(field: &Field) -> (TokenStream, TokenStream) {
-    let name = ident(field);
+/// Returns the type of the parameter that sets a field.
+fn parameter(field: &Field) -> TokenStream {
     match &field.kind {
+        Kind::Json if !field.required => quote!(impl crate::IntoJson),
+        Kind::Integer | Kind::AspectRatio { .. } => {
+            let value_type = value_type(field);
+            quote!(impl crate::IntoField<#value_type>)
+        }
         Kind::List(item) => {
             let item = value_type(item);
-            (
-                quote!(impl IntoIterator<Item = impl Into<#item>>),
-                quote!(#name.into_iter().map(Into::into).collect()),
-            )
+            quote!(impl IntoIterator<Item = impl Into<#item>>)
         }
         _ => {
             let value_type = value_type(field);
-            (quote!(impl Into<#value_type>), quote!(#name.into()))
+            quote!(impl Into<#value_type>)
         }
+    }
+}
+
+/// Returns the conversion of the parameter to a `Result`, if the field cannot represent every value
+/// of the parameter.
+fn checked(field: &Field) -> Option<TokenStream> {
+    let name = ident(field);
+    match &field.kind {
+        Kind::Json if !field.required => Some(quote!(#name.into_json())),
+        Kind::Integer | Kind::AspectRatio { .. } => Some(quote!(#name.into_field())),
+        _ => None,
+    }
+}
+
+/// Returns the conversion of the parameter to the type of the field.
+fn converted(field: &Field) -> TokenStream {
+    let name = ident(field);
+    match &field.kind {
+        Kind::List(_) => quote!(#name.into_iter().map(Into::into).collect()),
+        _ => quote!(#name.into()),
     }
 }

@@ -1,4 +1,4 @@
-//! Why a command failed, with everything that a report needs.
+//! The failure of a command, with everything that a report needs.
 
 #[cfg(feature = "batch")]
 mod batch;
@@ -24,8 +24,7 @@ pub use self::{
 use crate::{base_url, exit::Exit, sanitize::one_line};
 use imagekiln::{BASE_URL_VARIABLE, Billing, Error, ErrorKind, TaskRef, Violation};
 
-/// A failure: what happened, what to do about it, and whether anything was charged. Boxed to keep
-/// results small.
+/// A failure, with advice, and whether anything was charged. Boxed to keep results small.
 #[derive(Debug)]
 pub struct Failure(Box<Parts>);
 
@@ -54,11 +53,11 @@ pub struct Parts {
     pub resume_command: Option<String>,
     /// The number of the submission, if it is in the history.
     pub number: Option<u64>,
-    /// What helps if the picture could not be written.
+    /// The remedy if the picture could not be written.
     pub remedy: Option<Remedy>,
     /// Why a webhook was rejected.
     pub reason: Option<&'static str>,
-    /// How long the service asked to wait.
+    /// The wait that the service asked for.
     pub retry_after: Option<Duration>,
 }
 
@@ -249,7 +248,7 @@ impl DerefMut for Failure {
 
 fn exit_of(kind: ErrorKind) -> Exit {
     match kind {
-        ErrorKind::Settings | ErrorKind::Validation => Exit::Usage,
+        ErrorKind::Settings | ErrorKind::Usage | ErrorKind::Validation => Exit::Usage,
         ErrorKind::Auth => Exit::KeyRefused,
         ErrorKind::Payment => Exit::Unpaid,
         ErrorKind::TaskFailed | ErrorKind::TaskNotFound => Exit::TaskFailed,
@@ -261,7 +260,7 @@ fn exit_of(kind: ErrorKind) -> Exit {
     }
 }
 
-/// What failed, with the ids of the task and the request. Violations and advice are on their own
+/// The message, with the ids of the task and the request. Violations and advice are on their own
 /// lines.
 fn message(error: &Error) -> String {
     let mut text = error.message();

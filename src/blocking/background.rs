@@ -85,7 +85,7 @@ pub(super) fn refuse_in_async_code() -> Result<(), Error> {
         return Ok(());
     }
     let message = "the blocking client was called in async code";
-    Err(Error::new(ErrorKind::Settings, message).with_advice(
+    Err(Error::new(ErrorKind::Usage, message).with_advice(
         "nothing was sent; use imagekiln::Client there, or call it in tokio::task::spawn_blocking",
     ))
 }

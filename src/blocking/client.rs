@@ -46,8 +46,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// The same errors as [`build`](Self::build). Kind [`Settings`](crate::ErrorKind::Settings):
-    /// the thread could not be started, or this is async code.
+    /// The same errors as [`build`](Self::build). Kind [`Settings`](crate::ErrorKind::Settings) if
+    /// the thread could not be started, and [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn build_blocking(self) -> Result<Client, Error> {
         refuse_in_async_code()?;
         let inner = self.build()?;
@@ -81,7 +81,7 @@ impl Client {
     /// # Errors
     ///
     /// The same errors as [`crate::Client::submit`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn submit(&self, request: impl Submit) -> Result<Task, Error> {
         let (client, request) = (self.inner.clone(), request.into_request());
         self.accepted(async move { client.submit(request).await })
@@ -93,7 +93,7 @@ impl Client {
     /// # Errors
     ///
     /// The same errors as [`crate::Client::try_submit`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
         let (client, request) = (self.inner.clone(), request.into_request());
         self.accepted(async move { client.try_submit(request).await })
@@ -157,7 +157,7 @@ impl Client {
     /// # Errors
     ///
     /// The same errors as [`crate::Client::resume`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn resume(&self) -> Result<Vec<Unfinished>, Error> {
         let client = self.inner.clone();
         let unfinished = self.background.run(async move { client.resume().await })?;
@@ -179,7 +179,7 @@ impl Client {
     /// # Errors
     ///
     /// The same errors as [`crate::Client::adopt`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn adopt(&self, record: &Record, task_id: impl Into<String>) -> Result<Task, Error> {
         let (client, record, id) = (self.inner.clone(), record.clone(), task_id.into());
         self.accepted(async move { client.adopt(&record, id).await })
@@ -190,7 +190,7 @@ impl Client {
     /// # Errors
     ///
     /// The same errors as [`crate::Client::settle`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn settle(&self, task: &TaskRef) -> Result<(), Error> {
         let (client, task) = (self.inner.clone(), task.clone());
         self.background.run(async move { client.settle(&task).await })
@@ -201,7 +201,7 @@ impl Client {
     /// # Errors
     ///
     /// The same errors as [`crate::Client::dismiss`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn dismiss(&self, record: &Record) -> Result<(), Error> {
         let (client, record) = (self.inner.clone(), record.clone());
         self.background.run(async move { client.dismiss(&record).await })
@@ -213,7 +213,7 @@ impl Client {
     /// # Errors
     ///
     /// The same errors as [`crate::Client::drain`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
         let client = self.inner.clone();
         self.background.run(async move { client.drain(deadline).await })
@@ -227,7 +227,7 @@ impl Client {
     /// # Errors
     ///
     /// The same errors as [`crate::Client::confirm`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn confirm(&self, event: &Event, task: &TaskRef) -> Result<Update, Error> {
         let (client, event, task) = (self.inner.clone(), event.clone(), task.clone());
         let update = self.background.run(async move { client.confirm(&event, &task).await })?;
@@ -239,7 +239,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// Kind [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn task_of(&self, event: &Event) -> Result<Option<TaskRef>, Error> {
         let (client, event) = (self.inner.clone(), event.clone());
         self.background.run(async move { Ok(client.task_of(&event).await) })
@@ -250,7 +250,7 @@ impl Client {
     /// # Errors
     ///
     /// The same errors as [`crate::Client::confirm_in`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn confirm_in(&self, event: &Event, region: Region) -> Result<Update, Error> {
         let (client, event) = (self.inner.clone(), event.clone());
         let update = self.background.run(async move { client.confirm_in(&event, region).await })?;

@@ -9,8 +9,11 @@
 //!
 //! fn fox() -> Result<(), imagekiln::Error> {
 //!     let client = Client::from_env()?;
-//!     let task = client.submit(Gen2Pro::new("a red fox in the snow"))?;
-//!     println!("{} costs {:?} credits", task.id(), task.cost());
+//!     let request = Gen2Pro::new("a red fox in the snow").output_format("png");
+//!     let task = client.submit(request)?;
+//!     if let Some(credits) = task.cost() {
+//!         println!("{} costs {credits} credits", task.id());
+//!     }
 //!     task.wait()?.save("fox.png")?;
 //!     Ok(())
 //! }
@@ -24,7 +27,7 @@
 //! # In async code
 //!
 //! A call that blocks the thread of a runtime would stop other tasks. Calls in async code return an
-//! error of kind [`Settings`](crate::ErrorKind::Settings) and send nothing. They never panic, and a
+//! error of kind [`Usage`](crate::ErrorKind::Usage) and send nothing. They never panic, and a
 //! client may be dropped anywhere. Use [`imagekiln::Client`](crate::Client) in async code, or move
 //! the call to [`tokio::task::spawn_blocking`].
 //!

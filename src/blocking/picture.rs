@@ -16,7 +16,7 @@ impl Picture {
     /// # Errors
     ///
     /// The same errors as [`crate::Picture::bytes`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn bytes(&self) -> Result<Bytes, Error> {
         let picture = self.inner.clone();
         self.run(async move { picture.bytes().await })
@@ -48,7 +48,7 @@ impl Picture {
     /// # Errors
     ///
     /// The same errors as [`crate::Picture::save_with`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn save_with(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<Saved, Error> {
         let (picture, path) = (self.inner.clone(), path.as_ref().to_owned());
         self.run(async move { picture.save_with(path, options).await })

@@ -20,7 +20,7 @@ impl Task {
     /// # Errors
     ///
     /// The same errors as [`crate::Task::poll`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn poll(&self) -> Result<Update, Error> {
         let task = self.inner.clone();
         let update = self.run(async move { task.poll().await })?;
@@ -41,7 +41,7 @@ impl Task {
     /// # Errors
     ///
     /// The same errors as [`crate::Task::wait_with`], and kind
-    /// [`Settings`](crate::ErrorKind::Settings) in async code.
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn wait_with(&self, options: WaitOptions) -> Result<Picture, Error> {
         let task = self.inner.clone();
         let picture = self.run(async move { task.wait_with(options).await })?;

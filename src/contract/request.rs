@@ -16,6 +16,12 @@ const LIGHT: usize = 1024 * 1024;
 
 /// A request that [`Client::submit`](crate::Client::submit) accepts: every request type in
 /// [`types`](crate::types), and [`Request`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a request",
+    label = "not a request",
+    note = "create one of `imagekiln::types`, such as `Gen2Pro::new(\"a red fox\")`, or an \
+            `imagekiln::Request`"
+)]
 pub trait Submit {
     /// Converts the request to the form that is validated and sent.
     fn into_request(self) -> Request;

@@ -1,8 +1,8 @@
 //! Formats an error on one line, regardless of the text that the service sent.
 
-use std::fmt;
+use std::{error, fmt};
 
-use super::{Details, Error};
+use super::{Advice, Context, Details, Error};
 use crate::values::{MAX_NAME, one_line};
 
 /// The maximum number of printed violations. [`Error::violations`] returns all of them.
@@ -11,6 +11,9 @@ const MOST_VIOLATIONS: usize = 20;
 /// The maximum printed length of a message, in characters.
 const LONGEST_MESSAGE: usize = 1000;
 
+/// The maximum number of printed causes.
+const MOST_CAUSES: usize = 10;
+
 /// Returns what failed, on one bounded line.
 pub(super) fn message(error: &Error) -> String {
     one_line(&error.0.message, LONGEST_MESSAGE)
@@ -18,7 +21,9 @@ pub(super) fn message(error: &Error) -> String {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { advice, function, setting, task, request_id, violations, .. } = &*self.0;
+        let Details { advice, context, violations, .. } = &*self.0;
+        let Advice { text: advice, function, setting } = advice;
+        let Context { task, request_id, .. } = context;
         f.write_str(&message(self))?;
         for (index, violation) in violations.iter().take(MOST_VIOLATIONS).enumerate() {
             f.write_str(if index == 0 { ": " } else { "; " })?;
@@ -45,15 +50,26 @@ impl fmt::Display for Error {
     }
 }
 
+/// Prints the text for people and the causes, for a `main` that returns the error. The alternate
+/// form (`{:#?}`) prints the parts.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("kind", &self.0.kind)
-            .field("message", &self.to_string())
-            .field("status", &self.0.status)
-            .field("task", &self.0.task)
-            .field("billing_unknown", &self.0.billing_unknown)
-            .field("source", &self.0.source)
-            .finish()
+        if f.alternate() {
+            return f
+                .debug_struct("Error")
+                .field("kind", &self.0.kind)
+                .field("message", &message(self))
+                .field("status", &self.0.context.status)
+                .field("task", &self.0.context.task)
+                .field("billing_unknown", &self.0.billing_unknown)
+                .finish_non_exhaustive();
+        }
+        fmt::Display::fmt(self, f)?;
+        let causes = std::iter::successors(error::Error::source(self), |cause| cause.source());
+        for (index, cause) in causes.take(MOST_CAUSES).enumerate() {
+            f.write_str(if index == 0 { "\n\nCaused by:" } else { "" })?;
+            write!(f, "\n    {}", one_line(&cause.to_string(), LONGEST_MESSAGE))?;
+        }
+        Ok(())
     }
 }

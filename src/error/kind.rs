@@ -10,9 +10,11 @@ use crate::{TaskRef, TaskStatus};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A setting is missing or invalid, or the blocking client was called in async code. Nothing
-    /// was sent. Correct the setting or the call.
+    /// A setting is missing or invalid. Nothing was sent. Correct the setting.
     Settings,
+    /// The program used the SDK in a way that cannot work, for example the blocking client in async
+    /// code. Nothing was sent. Correct the program.
+    Usage,
     /// The request does not match the contract. The SDK found this before sending, or the service
     /// did (422). Nothing was billed. See [`Error::violations`](crate::Error::violations).
     Validation,
@@ -79,6 +81,7 @@ impl ErrorKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Settings => "settings",
+            Self::Usage => "usage",
             Self::Validation => "validation",
             Self::Auth => "auth",
             Self::Payment => "payment",

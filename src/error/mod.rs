@@ -26,14 +26,8 @@ pub struct Error(Box<Details>);
 struct Details {
     kind: ErrorKind,
     message: String,
-    advice: Option<String>,
-    function: Option<&'static str>,
-    setting: Option<&'static str>,
-    operation: Option<&'static str>,
-    task: Option<TaskRef>,
-    status: Option<u16>,
-    request_id: Option<String>,
-    retry_after: Option<Duration>,
+    advice: Advice,
+    context: Context,
     violations: Vec<Violation>,
     response: Option<HttpValidationError>,
     billing_unknown: bool,
@@ -43,19 +37,31 @@ struct Details {
     source: Option<Source>,
 }
 
+/// What to do next.
+#[derive(Default)]
+struct Advice {
+    text: Option<String>,
+    function: Option<&'static str>,
+    setting: Option<&'static str>,
+}
+
+/// What the error is about.
+#[derive(Default)]
+struct Context {
+    operation: Option<&'static str>,
+    task: Option<TaskRef>,
+    status: Option<u16>,
+    request_id: Option<String>,
+    retry_after: Option<Duration>,
+}
+
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Details {
             kind,
             message: message.into(),
-            advice: None,
-            function: None,
-            setting: None,
-            operation: None,
-            task: None,
-            status: None,
-            request_id: None,
-            retry_after: None,
+            advice: Advice::default(),
+            context: Context::default(),
             violations: Vec::new(),
             response: None,
             billing_unknown: false,
@@ -67,44 +73,44 @@ impl Error {
     }
 
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
-        self.0.advice = Some(advice.into());
-        self.0.function = None;
+        self.0.advice.text = Some(advice.into());
+        self.0.advice.function = None;
         self
     }
 
     /// Names the function of the SDK that follows the advice. Replaces that of an earlier advice.
     pub(crate) fn with_function(mut self, function: impl Into<Option<&'static str>>) -> Self {
-        self.0.function = function.into();
+        self.0.advice.function = function.into();
         self
     }
 
     pub(crate) fn with_setting(mut self, variable: &'static str) -> Self {
-        self.0.setting = Some(variable);
+        self.0.advice.setting = Some(variable);
         self
     }
 
     pub(crate) fn with_operation(mut self, operation: &'static str) -> Self {
-        self.0.operation = Some(operation);
+        self.0.context.operation = Some(operation);
         self
     }
 
     pub(crate) fn with_task(mut self, task: &TaskRef) -> Self {
-        self.0.task = Some(task.clone());
+        self.0.context.task = Some(task.clone());
         self
     }
 
     pub(crate) fn with_status(mut self, status: u16) -> Self {
-        self.0.status = Some(status);
+        self.0.context.status = Some(status);
         self
     }
 
     pub(crate) fn with_request_id(mut self, request_id: Option<String>) -> Self {
-        self.0.request_id = request_id;
+        self.0.context.request_id = request_id;
         self
     }
 
     pub(crate) fn with_retry_after(mut self, retry_after: Option<Duration>) -> Self {
-        self.0.retry_after = retry_after;
+        self.0.context.retry_after = retry_after;
         self
     }
 
@@ -154,7 +160,7 @@ impl Error {
 
     /// Returns what is known about the cost of the submission.
     pub fn billing(&self) -> Billing<'_> {
-        match &self.0.task {
+        match &self.0.context.task {
             _ if self.0.billing_unknown => Billing::Unknown,
             Some(task) => Billing::Accepted(task),
             None => Billing::NotBilled,
@@ -174,12 +180,12 @@ impl Error {
     /// If [`may_have_been_billed()`](Self::may_have_been_billed) returns `true`, the task is only a
     /// candidate: the id in a failed response may be that of the task or that of the request.
     pub fn task(&self) -> Option<&TaskRef> {
-        self.0.task.as_ref()
+        self.0.context.task.as_ref()
     }
 
     /// Returns the name of the operation, such as `gen-2-pro`.
     pub fn operation_name(&self) -> Option<&str> {
-        self.0.operation.or_else(|| self.0.task.as_ref()?.operation())
+        self.0.context.operation.or_else(|| self.0.context.task.as_ref()?.operation())
     }
 
     /// Returns `true` if the request does not match the contract.
@@ -204,18 +210,18 @@ impl Error {
 
     /// Returns the HTTP status code of the response, if there was one.
     pub fn status(&self) -> Option<u16> {
-        self.0.status
+        self.0.context.status
     }
 
     /// Returns the id that the service gave the request (`x-request-id`), if it sent one. The
     /// support of the service can look up the request by it.
     pub fn request_id(&self) -> Option<&str> {
-        self.0.request_id.as_deref()
+        self.0.context.request_id.as_deref()
     }
 
     /// Returns how long the service asked the client to wait.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.0.retry_after
+        self.0.context.retry_after
     }
 
     /// Returns the violations of the contract. Empty for other kinds of errors.
@@ -246,7 +252,7 @@ impl Error {
     /// SDK. `Display` ends with it, [`function()`](Self::function) and
     /// [`setting()`](Self::setting).
     pub fn advice(&self) -> Option<&str> {
-        self.0.advice.as_deref()
+        self.0.advice.text.as_deref()
     }
 
     /// Returns the function of the SDK that does what [`advice()`](Self::advice) says, if there is
@@ -255,7 +261,7 @@ impl Error {
     /// It is for the developers of the program. A program with settings of its own can name the
     /// matching setting instead, as `kiln` does with `--allow-polling-host`.
     pub fn function(&self) -> Option<&'static str> {
-        self.0.function
+        self.0.advice.function
     }
 
     /// Returns the environment variable of the setting that is missing or invalid, for example
@@ -263,7 +269,7 @@ impl Error {
     ///
     /// A program that reads the setting from elsewhere can say where.
     pub fn setting(&self) -> Option<&'static str> {
-        self.0.setting
+        self.0.advice.setting
     }
 
     /// Returns `true` if submitting the request again cannot be billed twice, because the first
@@ -283,7 +289,7 @@ impl Error {
             | ErrorKind::Deadline
             | ErrorKind::Download => true,
             ErrorKind::Service | ErrorKind::Response => {
-                self.0.status.is_none_or(|status| !(300..500).contains(&status))
+                self.0.context.status.is_none_or(|status| !(300..500).contains(&status))
             }
             _ => false,
         }

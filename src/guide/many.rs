@@ -56,6 +56,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 async fn save(task: Task, name: String) -> Result<(), Error> {
     let saved = task.wait().await?.save(PathBuf::from("foxes").join(name)).await?;
-    println!("{} for {:?} credits", saved.path.display(), task.cost());
+    let credits = task.cost().map_or("unknown".to_owned(), |credits| credits.to_string());
+    println!("{} for {credits} credits", saved.path.display());
     Ok(())
 }

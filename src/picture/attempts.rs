@@ -4,14 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{self, Instant};
 
-use super::{Picture, download::Download};
+use super::{
+    Picture,
+    download::{Download, DownloadFailure},
+};
 use crate::{
-    Error, ErrorKind,
+    Error,
     journal::{self, Step},
-    transport::{
-        middleware::{Purpose, Retry},
-        retry,
-    },
+    retry::backoff::{Backoff, LONGEST_RETRY},
+    transport::middleware::{Purpose, Retry},
 };
 
 /// The first attempt and its retries.
@@ -20,29 +21,12 @@ const MAX_ATTEMPTS: u32 = 4;
 /// How long the client polls for the current delivery URL after each refusal.
 const FRESH_URL_LIMIT: Duration = Duration::from_secs(30);
 
-/// Why an attempt failed.
-pub(super) enum DownloadFailure {
-    /// Another attempt may succeed.
-    Transient(Error),
-    /// The delivery URL was refused. The one that the next poll returns may be accepted.
-    NeedsFreshUrl(Error),
-    /// Another attempt would fail, too.
-    Permanent(Error),
-}
-
-impl DownloadFailure {
-    pub(super) fn into_error(self) -> Error {
-        match self {
-            Self::Transient(error) | Self::NeedsFreshUrl(error) | Self::Permanent(error) => error,
-        }
-    }
-}
-
 /// Counts the attempts, and polls for the current delivery URL after a refusal.
 pub(super) struct Attempts {
     picture: Picture,
     made: u32,
     most: u32,
+    backoff: Backoff,
     /// The deadline of the last attempt.
     until: Instant,
 }
@@ -53,6 +37,7 @@ impl Attempts {
         Self {
             picture: picture.clone(),
             made: 0,
+            backoff: Backoff::of_retries(),
             most: MAX_ATTEMPTS.min(downloads.service.retry.attempts),
             until: Instant::now() + downloads.settings.deadline,
         }
@@ -78,24 +63,21 @@ impl Attempts {
             journal::note(self.picture.downloads().journal.as_deref(), task, &step).await;
         }
         let (error, is_refusal) = match failure {
-            // Not limited by the retries that all downloads share: those protect a host that is
-            // overloaded, and giving up after a refusal may look like the loss of a paid picture.
             DownloadFailure::NeedsFreshUrl(error) if !is_last => (error, true),
-            DownloadFailure::Transient(error)
-                if !is_last && self.picture.downloads().retries.take() =>
-            {
-                (error, false)
-            }
+            DownloadFailure::Transient(error) if !is_last => (error, false),
             failure => return Err(failure.into_error()),
         };
-        self.pause(&error).await;
+        // The retries that all downloads share protect a host that is overloaded. Without one, the
+        // download waits as long as possible; giving up could lose a paid picture.
+        let has_retry = is_refusal || self.picture.downloads().retries.take();
+        self.pause(&error, has_retry).await;
         if is_refusal {
             self.picture = self.picture.at_current_url(self.left()).await;
         }
         if self.left().is_zero() { Err(error) } else { Ok(()) }
     }
 
-    async fn pause(&self, error: &Error) {
+    async fn pause(&mut self, error: &Error, has_retry: bool) {
         let (task, service) = (&self.picture.task, &self.picture.downloads().service);
         tracing::debug!(
             task_id = task.id(),
@@ -103,7 +85,11 @@ impl Attempts {
             kind = ?error.kind(),
             "download failed; retrying"
         );
-        let wait = retry::delay(self.made, &service.random).min(self.left());
+        let wait = match has_retry {
+            true => self.backoff.pause(),
+            false => LONGEST_RETRY,
+        };
+        let wait = service.random.spread(wait).min(self.left());
         service.middlewares.announce(&Retry {
             purpose: Purpose::Download,
             operation: task.operation(),
@@ -128,13 +114,5 @@ impl Picture {
         let (source, limit) = (Arc::clone(&self.source), left.min(FRESH_URL_LIMIT));
         let waiting = source.again(self.task.clone(), self.ready_since, limit);
         waiting.await.unwrap_or_else(|_| self.clone())
-    }
-
-    pub(super) fn failed(&self, what: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Download, format!("could not fetch the picture: {}", what.into()))
-            .with_advice(
-                "the picture is billed and ready; fetch it again before its delivery URL expires",
-            )
-            .with_task(&self.task)
     }
 }

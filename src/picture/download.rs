@@ -7,7 +7,7 @@ use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use tokio::time::{self, Instant};
 use url::Url;
 
-use super::{Picture, attempts::DownloadFailure};
+use super::Picture;
 use crate::{
     Error, ErrorKind, FileKind,
     transport::{
@@ -20,6 +20,24 @@ use crate::{
 /// A download that receives fewer bytes than this within the silence limit has stalled, unless the
 /// picture is complete.
 const MIN_PROGRESS: u64 = 1024;
+
+/// Why an attempt failed.
+pub(super) enum DownloadFailure {
+    /// Another attempt may succeed.
+    Transient(Error),
+    /// The delivery URL was refused. The one that the next poll returns may be accepted.
+    NeedsFreshUrl(Error),
+    /// Another attempt would fail, too.
+    Permanent(Error),
+}
+
+impl DownloadFailure {
+    pub(super) fn into_error(self) -> Error {
+        match self {
+            Self::Transient(error) | Self::NeedsFreshUrl(error) | Self::Permanent(error) => error,
+        }
+    }
+}
 
 /// A download in progress.
 pub(super) struct Download {
@@ -77,6 +95,14 @@ impl Picture {
         Ok(download)
     }
 
+    pub(super) fn failed(&self, what: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Download, format!("could not fetch the picture: {}", what.into()))
+            .with_advice(
+                "the picture is billed and ready; fetch it again before its delivery URL expires",
+            )
+            .with_task(&self.task)
+    }
+
     fn not_fetched(&self, error: DownloadError) -> DownloadFailure {
         match error {
             DownloadError::Refused(refusal) => {
@@ -105,6 +131,7 @@ impl Picture {
 impl Download {
     /// Returns the next chunk, or `None` at the end of the response.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, DownloadFailure> {
+        self.pace.resumed();
         let failure = match time::timeout_at(self.pace.deadline(), self.response.chunk()).await {
             Ok(Ok(None)) => return Ok(None),
             Ok(Ok(Some(chunk))) => {
@@ -195,24 +222,32 @@ pub(super) struct Pace {
     silence: Duration,
     window_ends: Instant,
     missing: u64,
+    /// When the last chunk was passed on.
+    paused_at: Instant,
     until: Instant,
 }
 
 impl Pace {
     pub(super) fn new(silence: Duration, until: Instant) -> Self {
-        let window_ends = Instant::now() + silence;
-        Self { silence, window_ends, missing: MIN_PROGRESS, until }
+        let now = Instant::now();
+        Self { silence, window_ends: now + silence, missing: MIN_PROGRESS, paused_at: now, until }
     }
 
     /// Starts a new window in the same attempt.
     fn restarted(self) -> Self {
-        Self { window_ends: Instant::now() + self.silence, missing: MIN_PROGRESS, ..self }
+        Self::new(self.silence, self.until)
+    }
+
+    /// Excludes the time that the reader took since the last chunk.
+    fn resumed(&mut self) {
+        self.window_ends += self.paused_at.elapsed();
     }
 
     fn arrived(&mut self, bytes: u64) {
+        self.paused_at = Instant::now();
         self.missing = self.missing.saturating_sub(bytes);
         if self.missing == 0 {
-            self.window_ends = Instant::now() + self.silence;
+            self.window_ends = self.paused_at + self.silence;
             self.missing = MIN_PROGRESS;
         }
     }

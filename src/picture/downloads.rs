@@ -10,7 +10,8 @@ use super::{Picture, Swept};
 use crate::{
     Error, TaskRef,
     journal::Journal,
-    transport::{hosts::DeliveryRules, retry::RetryBudget, service::Service},
+    retry::RetryBudget,
+    transport::{hosts::DeliveryRules, service::Service},
 };
 
 /// The settings of downloads.

@@ -8,7 +8,10 @@ use std::{
 use reqwest::Response;
 use tokio::time::Instant;
 
-use super::{DownloadFailure, Picture, Source, download::Pace};
+use super::{
+    Picture, Source,
+    download::{DownloadFailure, Pace},
+};
 use crate::{Address, Error, FileKind, TaskRef, transport::download::Fetched};
 
 const LIMIT: Duration = Duration::from_secs(60);

@@ -17,13 +17,17 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 
-use self::attempts::{Attempts, DownloadFailure};
+use self::attempts::Attempts;
+use self::download::DownloadFailure;
 pub(crate) use self::downloads::{DownloadSettings, Downloads, Source};
 pub use self::options::SaveOptions;
 use self::part::Swept;
 pub use self::save::Saved;
 pub use self::stream::PictureStream;
 use crate::{Address, DELIVERY_VALIDITY, Error, TaskRef, telemetry::spans};
+
+/// The size in bytes from which a buffer grows by the same amount each time.
+const MOST_DOUBLED: usize = 64 * 1024 * 1024;
 
 /// The picture of a task with status `Ready`.
 ///
@@ -146,6 +150,10 @@ impl Picture {
         let mut download = attempts.open().await?;
         let mut bytes = Vec::new();
         while let Some(chunk) = download.next().await? {
+            // Doubling a large buffer would take up to twice the memory of the picture.
+            if bytes.capacity() - bytes.len() < chunk.len() && bytes.len() > MOST_DOUBLED {
+                bytes.reserve_exact(chunk.len().max(MOST_DOUBLED));
+            }
             bytes.extend_from_slice(&chunk);
         }
         if check {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use reqwest::{Response, StatusCode};
 use tokio::time;
 
-use super::{Picture, attempts::DownloadFailure};
+use super::{Picture, download::DownloadFailure};
 use crate::{DELIVERY_VALIDITY, Error, ErrorKind};
 
 /// Limits for the body of an error response. Object stores send a few hundred bytes.

@@ -2,6 +2,7 @@
 //! file at the path is always either a complete picture or the previous file.
 
 use std::{
+    ffi::OsStr,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -12,9 +13,9 @@ use tokio::{sync::mpsc, task};
 
 use super::{
     Picture, SaveOptions,
-    attempts::{Attempts, DownloadFailure},
+    attempts::Attempts,
     destination::Destination,
-    download::Download,
+    download::{Download, DownloadFailure},
     name::file_stems,
 };
 use crate::{
@@ -40,6 +41,18 @@ pub struct Saved {
     pub bytes: u64,
     /// The SHA-256 digest of the file in lowercase hexadecimal.
     pub sha256: String,
+}
+
+impl Saved {
+    /// Returns `true` if the file name has the extension of another format, for example `fox.png`
+    /// for a JPEG. The client logs a warning when it saves such a file.
+    ///
+    /// The format is that of the request (`output_format`), not that of the name.
+    pub fn has_wrong_extension(&self) -> bool {
+        let extension = self.path.extension().and_then(OsStr::to_str);
+        let named = extension.and_then(FileKind::of_extension);
+        self.kind.zip(named).is_some_and(|(kind, named)| kind != named)
+    }
 }
 
 /// The destination of a save.
@@ -129,6 +142,14 @@ impl Picture {
         };
         let saved = spans::run_download(&self.task, saving).await?;
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
+        if saved.has_wrong_extension() {
+            tracing::warn!(
+                task_id = self.task.id(),
+                path = %saved.path.display(),
+                format = saved.kind.map(FileKind::extension),
+                "the picture has another format than its file name; set `output_format`"
+            );
+        }
         metrics::picture_saved(&self.task);
         if options.closes_record {
             let Saved { path, bytes, sha256, .. } = &saved;

@@ -11,8 +11,8 @@ use futures_core::Stream;
 
 use super::{
     Picture,
-    attempts::{Attempts, DownloadFailure},
-    download::Download,
+    attempts::Attempts,
+    download::{Download, DownloadFailure},
 };
 use crate::{Error, FileKind, TaskRef, telemetry::spans};
 

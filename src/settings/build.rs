@@ -1,6 +1,9 @@
 //! Builds what clients share from their settings.
 
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use url::Url;
 
@@ -12,13 +15,14 @@ use super::{
 use crate::{
     Error,
     picture::Downloads,
+    retry::backoff::Random,
     task::Shared,
     transport::{
         connections::Connections,
         hosts::{DeliveryRules, KeyOrigins},
         http::HttpSettings,
         observation::Middlewares,
-        random::Random,
+        redaction::Secrets,
         routes::Routes,
         service::Service,
         tls::{self, Tls},
@@ -41,8 +45,10 @@ impl ClientBuilder {
         let connections = self.connections(bases.iter().any(|base| base.scheme() == "https"))?;
         let rules = DeliveryRules::new(&bases, delivery_hosts);
         let transport = self.transport;
+        let secrets = Secrets::new(&key, &default_headers, self.tasks.webhook.secret.as_ref());
         let service = Arc::new(Service {
             key,
+            secrets,
             model_prefix,
             base_url,
             regional_url,
@@ -86,8 +92,15 @@ impl ClientBuilder {
             customize: transport.customize.clone(),
         };
         let silence = bounded(transport.silence_timeout);
-        Connections::new(silence, move || Routes::new(|| http.builder(), proxy_url.as_ref()))
-            .map_err(|error| unusable_http().with_source(error))
+        let make = move || Routes::new(|| http.builder(), proxy_url.as_ref());
+        // reqwest panics without a TLS provider, which the features of another crate can cause.
+        match catch_unwind(AssertUnwindSafe(|| Connections::new(silence, make))) {
+            Ok(connections) => connections.map_err(|error| unusable_http().with_source(error)),
+            Err(_) => Err(unusable_http().with_advice(
+                "enable the feature `rustls` or `native-tls` of the crate imagekiln, or install a \
+                 provider for rustls",
+            )),
+        }
     }
 }
 

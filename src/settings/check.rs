@@ -15,10 +15,10 @@ use super::{
 use crate::{
     Error, REGIONAL_BASE_URL_VARIABLE,
     transport::{
-        hooks::NEUTRAL_PREFIX,
         hosts::{AllowedHost, is_loopback, printable},
         key::ApiKey,
         observation::RESERVED_HEADERS,
+        path::NEUTRAL_PREFIX,
     },
     values::web_url,
 };
@@ -57,9 +57,9 @@ impl ClientBuilder {
     pub(super) fn key(&self) -> Result<ApiKey, Error> {
         let key = self
             .api_key
-            .as_deref()
+            .as_ref()
             .ok_or_else(|| missing("the API key", "ClientBuilder::api_key", API_KEY_VARIABLE))?;
-        ApiKey::new(key).ok_or_else(|| {
+        ApiKey::new(key.reveal()).ok_or_else(|| {
             invalid_setting(
                 "the API key is empty or contains characters that are not allowed in a header",
             )
@@ -122,7 +122,7 @@ impl ClientBuilder {
                 ))
                 .with_advice("choose a valid header name that neither the SDK nor HTTP sets"));
             };
-            let mut value = HeaderValue::from_str(value).map_err(|_| {
+            let mut value = HeaderValue::from_str(value.reveal()).map_err(|_| {
                 invalid_setting(format!(
                     "the value of the header `{name}` contains characters that are not allowed"
                 ))

@@ -4,7 +4,7 @@ use std::env;
 
 use super::{ClientBuilder, invalid_setting};
 use crate::{
-    Address, Error, REGIONAL_BASE_URL_VARIABLE, WebhookSecret, contract::WebhookDefaults,
+    Address, Error, REGIONAL_BASE_URL_VARIABLE, Secret, WebhookSecret, contract::WebhookDefaults,
     task::TaskSettings,
 };
 
@@ -39,7 +39,7 @@ impl ClientBuilder {
             secret: variable(WEBHOOK_SECRET_VARIABLE)?.map(WebhookSecret::from),
         };
         Ok(Self {
-            api_key: variable(API_KEY_VARIABLE)?,
+            api_key: variable(API_KEY_VARIABLE)?.map(Secret::from),
             base_url: variable(BASE_URL_VARIABLE)?,
             regional_base_url: variable(REGIONAL_BASE_URL_VARIABLE)?,
             model_prefix: variable(MODEL_PREFIX_VARIABLE)?,

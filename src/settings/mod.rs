@@ -16,14 +16,13 @@ pub use self::environment::{
 };
 pub use self::preview::Preview;
 use crate::{
-    Address, Error, ErrorKind,
+    Address, Error, ErrorKind, RetryPolicy, Secret,
     picture::DownloadSettings,
     task::TaskSettings,
     transport::{
         clock::WallClock, hosts::printable, http::Customize, middleware::Middleware,
-        recording::Recorder, retry::RetryPolicy,
+        recording::Recorder,
     },
-    values::REDACTED,
 };
 
 /// The settings of a [`Client`](crate::Client).
@@ -33,7 +32,7 @@ use crate::{
 #[must_use]
 #[derive(Default)]
 pub struct ClientBuilder {
-    api_key: Option<String>,
+    api_key: Option<Secret<String>>,
     base_url: Option<String>,
     regional_base_url: Option<String>,
     model_prefix: Option<String>,
@@ -54,7 +53,7 @@ struct TransportSettings {
     proxy: Option<Address>,
     user_agent_suffix: Option<String>,
     /// Names and values.
-    default_headers: Vec<(String, String)>,
+    default_headers: Vec<(String, Secret<String>)>,
     middlewares: Vec<Arc<dyn Middleware>>,
     recorder: Option<Arc<dyn Recorder>>,
     customize: Option<Customize>,
@@ -93,7 +92,7 @@ impl fmt::Debug for ClientBuilder {
         let address = |text: &Option<String>| text.as_deref().map(Address::from);
         let headers = self.transport.default_headers.iter().map(|(name, _)| name);
         f.debug_struct("ClientBuilder")
-            .field("api_key", &self.api_key.as_ref().map(|_| REDACTED))
+            .field("api_key", &self.api_key)
             .field("base_url", &address(&self.base_url))
             .field("regional_base_url", &address(&self.regional_base_url))
             .field("model_prefix", &self.model_prefix)

@@ -1,12 +1,12 @@
 //! Settings of the service: its key, its base URLs, and the hosts that it may refer to.
 
 use super::ClientBuilder;
-use crate::{Address, WebhookSecret};
+use crate::{Address, Secret, WebhookSecret};
 
 impl ClientBuilder {
     /// Sets the API key, which is sent in the header `x-key`. Required.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.api_key = Some(key.into());
+        self.api_key = Some(Secret::from(key));
         self
     }
 

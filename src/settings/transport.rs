@@ -7,7 +7,7 @@ use std::{
 
 use super::ClientBuilder;
 use crate::{
-    Address, RetryPolicy,
+    Address, RetryPolicy, Secret,
     transport::{clock::WallClock, middleware::Middleware, recording::Recorder},
 };
 
@@ -51,7 +51,7 @@ impl ClientBuilder {
     /// [`build`](Self::build) refuses names that the SDK or HTTP itself sets, such as `x-key`,
     /// `content-type` and `host`.
     pub fn default_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.transport.default_headers.push((name.into(), value.into()));
+        self.transport.default_headers.push((name.into(), Secret::from(value)));
         self
     }
 

@@ -11,7 +11,8 @@ use crate::{
     Request, generated,
     transport::{
         body::{BodyPlan, Permit, PermitError, Progress},
-        hooks::{Hooks, path_of},
+        hooks::Hooks,
+        path::path_of,
         response::{Ending, ReadLimits, Response},
     },
 };

@@ -35,7 +35,7 @@ pub(crate) fn submission(
             SubmitFailure::Retryable { error, .. } | SubmitFailure::Failed(error) => error,
         });
     }
-    let redaction = Redaction::of_request(&shared.service, request);
+    let redaction = Redaction::of_request(&shared.service.secrets, request);
     let found = find_task(response, request.operation(), base, &redaction);
     Ok(found.map(|found| (found.task.clone(), found.response(&redaction).0)))
 }

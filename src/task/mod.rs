@@ -2,7 +2,6 @@
 
 mod acceptance;
 mod caller;
-mod deadline;
 mod drift;
 mod exchange;
 #[cfg(feature = "__fuzzing")]
@@ -15,7 +14,6 @@ mod refusal;
 mod resume;
 mod shared;
 mod slots;
-mod submission;
 mod submissions;
 mod submit;
 mod update;

@@ -1,7 +1,7 @@
 //! Sends one poll: a GET to the polling URL of the task.
 
 use std::{
-    pin::Pin,
+    borrow::Cow,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -11,7 +11,7 @@ use tokio::{
     sync::{AcquireError, SemaphorePermit},
     time::{self, Instant},
 };
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 use url::Url;
 
 use super::{
@@ -22,14 +22,13 @@ use super::{
 use crate::{
     Error, ErrorKind, WaitEnd,
     journal::{self, Step},
+    retry::status::PollEffect,
     telemetry::{metrics, spans},
     transport::{
         middleware::Purpose,
         observation::Subject,
         redaction::Redaction,
         response::{Ending, Response},
-        service::Service,
-        status::PollEffect,
     },
 };
 
@@ -77,47 +76,34 @@ impl Task {
     /// - [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld): polls fail until the cause is fixed.
     pub async fn poll(&self) -> Result<Update, Error> {
-        let update = poll(&self.shared, &self.reference, NO_LIMIT, 0).await;
+        let update = poll(&self.shared, &self.reference, None, NO_LIMIT, 0).await;
         Ok(update.map_err(PollError::into_error)?.with_ready_since(self.ready_since))
     }
 }
 
-/// Polls once, subject to the limit on concurrent polls. Waiting for a permit and the poll together
-/// end within `limit`. `failures` is the number of polls that have failed before this one.
-///
-/// Boxed twice because the future of an HTTP exchange is large. A waiting task should not hold it
-/// between polls, nor while it waits for a permit: thousands of tasks may start at once.
-pub(super) fn poll(
+/// Polls once, subject to the limit on concurrent polls, and records what a final status means for
+/// the client. Waiting for a permit and the poll together end within `limit`. `url` is the polling
+/// URL, if it was parsed before. `failures` is the number of polls that have failed before this one.
+pub(super) async fn poll(
     shared: &Arc<Shared>,
     task: &TaskRef,
+    url: Option<&Url>,
     limit: Duration,
     failures: u32,
-) -> Pin<Box<impl Future<Output = Result<Update, PollError>>>> {
-    Box::pin(async move {
-        let span = spans::poll(task);
-        let until = Instant::now() + limit.min(NO_LIMIT);
-        let permit = time::timeout_at(until, shared.polls.acquire()).await.ok();
-        Box::pin(poll_in_turn(shared, task, permit, failures, until, span)).await
-    })
-}
-
-/// The semaphore is never closed. If it were, polls would have no limit.
-type Permit<'a> = Result<SemaphorePermit<'a>, AcquireError>;
-
-/// Polls in the span, if there is a permit, and records what a final status means for the client.
-async fn poll_in_turn(
-    shared: &Arc<Shared>,
-    task: &TaskRef,
-    permit: Option<Permit<'_>>,
-    failures: u32,
-    until: Instant,
-    span: Span,
 ) -> Result<Update, PollError> {
+    let span = spans::poll(task);
+    let until = Instant::now() + limit.min(NO_LIMIT);
+    let permit = match shared.polls.try_acquire() {
+        Ok(permit) => Some(Ok(permit)),
+        Err(_) => time::timeout_at(until, shared.polls.acquire()).await.ok(),
+    };
     // Taken before the service decides.
     let at = shared.service.clock.now();
     let polled = match permit {
+        // Boxed because the future of an HTTP exchange is large. A waiting task should not hold it
+        // between polls, nor while it waits for a permit: thousands of tasks may start at once.
         Some(permit) => {
-            get_with(permit, shared, task, failures, until).instrument(span.clone()).await
+            Box::pin(get(shared, task, url, permit, failures, until).instrument(span.clone())).await
         }
         None => Err(took_too_long(task)),
     };
@@ -125,62 +111,73 @@ async fn poll_in_turn(
     spans::polled(&span, outcome);
     metrics::poll(task, outcome);
     let update = polled?;
-    if let Some(slots) = shared.slots.as_ref().filter(|_| update.status().is_final()) {
-        slots.release(task);
-    }
     if update.status().is_final() {
+        if let Some(slots) = &shared.slots {
+            slots.release(task);
+        }
         let step = Step::Polled { status: update.status().clone(), at };
         journal::note(shared.settings.journal.as_deref(), task, &step).await;
     }
     Ok(update)
 }
 
-/// Polls, and frees the permit early if that is slow.
-async fn get_with(
-    permit: Permit<'_>,
-    shared: &Arc<Shared>,
-    task: &TaskRef,
-    failures: u32,
-    until: Instant,
-) -> Result<Update, PollError> {
-    let limit = shared.settings.poll_deadline;
-    let polling = get(shared, task, failures, until.min(Instant::now() + limit));
-    let mut polling = std::pin::pin!(polling);
-    match time::timeout(TURN, polling.as_mut()).await {
-        Ok(outcome) => outcome,
-        Err(_) => {
-            drop(permit);
-            polling.await
-        }
-    }
-}
+/// The semaphore is never closed. If it were, polls would have no limit.
+type Permit<'a> = Result<SemaphorePermit<'a>, AcquireError>;
 
+/// Sends the request and reads the response. Frees the permit early if that is slow.
 async fn get(
     shared: &Arc<Shared>,
     task: &TaskRef,
+    url: Option<&Url>,
+    permit: Permit<'_>,
     failures: u32,
     until: Instant,
 ) -> Result<Update, PollError> {
-    let url = polling_url(shared, task)?;
+    let url = url
+        .map_or_else(|| polling_url(shared, task).map(Cow::Owned), |url| Ok(Cow::Borrowed(url)))?;
     let service = &shared.service;
+    let started = Instant::now();
+    let until = until.min(started + shared.settings.poll_deadline);
     // Taken before the service signs the delivery URL, so that the computed expiry is never too
     // late.
     let asked_at = service.clock.now();
-    let started = Instant::now();
-    let connection = service.connections.to(&url);
-    let sending = send_poll(service, &connection.http, &url, task, failures);
-    let watched = service.connections.watch((&url, &connection), || started, || until, sending);
-    let mut response =
-        watched.await.ok_or_else(|| took_too_long(task))?.map_err(|error| broken(task, error))?;
-    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-    let limits = service.response_limits(until);
-    let response = Response::read(status, headers, response.bytes_stream(), limits).await;
-    if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
-        service.connections.abandon(&url, &connection);
-    }
+    let exchange = async {
+        let connection = service.connections.to(&url);
+        let mut headers = HeaderMap::new();
+        let subject =
+            Subject { operation: task.operation(), task_id: Some(task.id()), resends: failures };
+        let observation = service.begin(Purpose::Poll, &url, subject, &mut headers);
+        let sending = async {
+            let sending = connection.http.get(Url::clone(&url)).headers(headers).send();
+            let response = sending.instrument(observation.span()).await;
+            observation.finish(&response);
+            response
+        };
+        let watched = service.connections.watch((&url, &connection), || started, || until, sending);
+        let mut response = watched
+            .await
+            .ok_or_else(|| took_too_long(task))?
+            .map_err(|error| broken(task, error))?;
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        let limits = service.response_limits(until);
+        let response = Response::read(status, headers, response.bytes_stream(), limits).await;
+        if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
+            service.connections.abandon(&url, &connection);
+        }
+        Ok(response)
+    };
+    let mut exchange = std::pin::pin!(exchange);
+    let response = match time::timeout(TURN, exchange.as_mut()).await {
+        Ok(response) => response,
+        Err(_) => {
+            drop(permit);
+            exchange.await
+        }
+    }?;
     service.record_poll(&url, task, &response);
+    let http_status = response.status.as_u16();
     let update = read(shared, task, &url, response, asked_at);
-    tracing::debug!(http_status = status.as_u16(), "polled");
+    tracing::debug!(http_status, "polled");
     update
 }
 
@@ -192,7 +189,7 @@ pub(super) fn read(
     response: Response,
     asked_at: SystemTime,
 ) -> Result<Update, PollError> {
-    let redaction = Redaction::of_poll(&shared.service, task, url);
+    let redaction = Redaction::of_poll(&shared.service.secrets, task, url);
     // `Task not found` may come with status code 404. If the body has a status, it takes
     // precedence.
     let update = match response.status.is_success() || response.status.as_u16() == 404 {
@@ -202,22 +199,6 @@ pub(super) fn read(
     update.ok_or_else(|| failed(shared, task, response, &redaction))
 }
 
-async fn send_poll(
-    service: &Service,
-    http: &reqwest::Client,
-    url: &Url,
-    task: &TaskRef,
-    resends: u32,
-) -> reqwest::Result<reqwest::Response> {
-    let mut headers = HeaderMap::new();
-    let subject = Subject { operation: task.operation(), task_id: Some(task.id()), resends };
-    let observation = service.begin(Purpose::Poll, url, subject, &mut headers);
-    let sending = http.get(url.clone()).headers(headers).send();
-    let response = sending.instrument(observation.span()).await;
-    observation.finish(&response);
-    response
-}
-
 /// Returns the polling URL, if it may receive the key.
 pub(super) fn polling_url(shared: &Shared, task: &TaskRef) -> Result<Url, PollError> {
     let refused = |error: Error| {
@@ -225,7 +206,7 @@ pub(super) fn polling_url(shared: &Shared, task: &TaskRef) -> Result<Url, PollEr
     };
     let url = task.polling_url().parse().map_err(|error| {
         refused(
-            Error::new(ErrorKind::Settings, "could not parse the polling URL")
+            Error::new(ErrorKind::Usage, "could not parse the polling URL")
                 .with_advice("the task continues; resume it by its id")
                 .with_function("Client::task_by_id")
                 .with_source(error),

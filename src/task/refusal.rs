@@ -15,13 +15,14 @@ use super::{
 use crate::{
     Error, ErrorKind, Request,
     contract::{Unexpected, read_response},
+    retry::{
+        retry_after,
+        status::{Meaning, SubmissionEffect, is_tls_failure, was_not_processed},
+    },
     transport::{
         error_body::{ErrorBody, MOST_VIOLATIONS, named},
-        failure::was_not_processed,
         redaction::Redaction,
         response::Response,
-        retry::retry_after,
-        status::{Meaning, SubmissionEffect},
     },
     types::HttpValidationError,
 };
@@ -100,7 +101,7 @@ pub(super) fn refusal(
     request: &Request,
     response: &Response,
 ) -> SubmitFailure {
-    let redaction = Redaction::of_request(&shared.service, request);
+    let redaction = Redaction::of_request(&shared.service.secrets, request);
     let operation = Some(request.operation().name);
     let (error, meaning) =
         error_of(shared, RequestKind::Submission, operation, response, &redaction);
@@ -151,6 +152,9 @@ pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> SubmitFai
             ),
         ),
         ExchangeFailure::Failed(error) => match *error {
+            ClientError::CommunicationError(error) if is_tls_failure(&error) => {
+                return SubmitFailure::Failed(no_tls(error));
+            }
             ClientError::CommunicationError(error) if was_not_processed(&error) => {
                 return not_processed(error);
             }
@@ -187,6 +191,15 @@ fn not_processed(error: reqwest::Error) -> SubmitFailure {
         .with_advice("nothing was billed; check the base URL and the network")
         .with_source(error.without_url());
     SubmitFailure::Retryable { error, wait: None }
+}
+
+fn no_tls(error: reqwest::Error) -> Error {
+    let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
+    let advice = "nothing was billed; check the scheme and the port of the base URL, and that this \
+                  machine trusts the certificate";
+    Error::new(ErrorKind::Network, format!("could not establish a TLS connection to {host}"))
+        .with_advice(advice)
+        .with_source(error.without_url())
 }
 
 fn not_built(message: &str) -> Error {

@@ -6,11 +6,8 @@ use tokio::sync::Semaphore;
 
 use super::{drift::Drift, slots::Slots, submissions::Submissions, waits::Waits};
 use crate::{
-    Address,
-    contract::WebhookDefaults,
-    journal::Journal,
-    picture::Downloads,
-    transport::{retry::RetryBudget, service::Service},
+    Address, contract::WebhookDefaults, journal::Journal, picture::Downloads, retry::RetryBudget,
+    transport::service::Service,
 };
 
 /// The settings of submissions and polls.
@@ -74,7 +71,7 @@ impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
             .field("base_url", &Address::from(self.service.base_url.clone()))
-            .field("key", &self.service.key)
+            .field("key", self.service.key.text())
             .finish_non_exhaustive()
     }
 }

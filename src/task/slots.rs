@@ -13,7 +13,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use crate::{Error, ErrorKind, TaskRef};
+use crate::{Error, ErrorKind, TaskRef, retry::backoff::Backoff};
 
 /// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
 /// time between those polls.
@@ -77,8 +77,9 @@ impl Slots {
     ) -> Result<Option<OwnedSemaphorePermit>, Error> {
         let mut free = pin!(Arc::clone(&self.free).acquire_owned());
         let started = Instant::now();
-        let (mut pause, mut has_warned) = (FIRST_PAUSE, false);
+        let (mut backoff, mut has_warned) = (Backoff::new(FIRST_PAUSE, LONGEST_PAUSE), false);
         loop {
+            let pause = backoff.pause();
             let polling = async {
                 time::sleep(pause).await;
                 poll_held().await
@@ -94,7 +95,6 @@ impl Slots {
                 has_warned = true;
                 tracing::warn!(active_tasks = self.capacity, "a submission is waiting for a slot");
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 

@@ -8,21 +8,20 @@ use std::{
 
 use tokio::time::{self, Instant};
 use tracing::{Instrument, Span};
+use url::Url;
 
 use super::{
     Shared, Task, WaitOptions,
-    poll::{PollError, poll},
+    poll::{PollError, poll, polling_url},
     update::Update,
     waits::WaitGuard,
 };
 use crate::{
     Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     picture::{Downloads, Source},
+    retry::backoff::{Backoff, LONGEST_RETRY},
     telemetry::{metrics, spans},
-    transport::{
-        middleware::{Purpose, Retry},
-        retry::LONGEST_DELAY,
-    },
+    transport::middleware::{Purpose, Retry},
     values::{MAX_NAME, one_line},
 };
 
@@ -31,6 +30,9 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The time between the last poll and the deadline.
 const LAST_POLL: Duration = Duration::from_secs(1);
+
+/// How much the interval grows with each poll.
+const GROWTH: f64 = 1.5;
 
 /// The maximum interval; a much larger one would overflow.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
@@ -41,11 +43,14 @@ impl Task {
     /// # Errors
     ///
     /// The same errors as [`wait_with`](Self::wait_with).
-    pub async fn wait(&self) -> Result<Picture, Error> {
-        self.wait_with(WaitOptions::default()).await
+    pub fn wait(&self) -> impl Future<Output = Result<Picture, Error>> + Send + use<> {
+        self.wait_with(WaitOptions::default())
     }
 
     /// Waits for the picture.
+    ///
+    /// The future does not borrow the task, so it can be spawned. A wait that failed can be
+    /// repeated.
     ///
     /// The client retries polls that fail temporarily until the deadline: 5xx, timeouts, connection
     /// resets, unreadable responses and 429. A webhook that this client has verified ends the pause
@@ -61,14 +66,19 @@ impl Task {
     /// - [`Deadline`](ErrorKind::Deadline), [`Auth`](ErrorKind::Auth),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld), [`Service`](ErrorKind::Service): the task
     ///   continues. Wait for it again.
-    pub async fn wait_with(&self, options: WaitOptions) -> Result<Picture, Error> {
-        let mut polling = Polling::new(self, options);
-        loop {
-            let update = polling.next().await?;
-            if !update.status().is_final() {
-                continue;
+    pub fn wait_with(
+        &self,
+        options: WaitOptions,
+    ) -> impl Future<Output = Result<Picture, Error>> + Send + use<> {
+        let task = self.clone();
+        async move {
+            let mut polling = Polling::new(&task, options);
+            loop {
+                let update = polling.next().await?;
+                if update.status().is_final() {
+                    return outcome(update, &task.reference);
+                }
             }
-            return outcome(update, &self.reference);
         }
     }
 }
@@ -121,14 +131,16 @@ pub(super) struct Polling {
     task: Arc<TaskRef>,
     waiting: WaitGuard,
     ready_since: Option<SystemTime>,
+    /// The polling URL, if it is usable. If it is not, the first poll fails.
+    url: Option<Url>,
     started: Instant,
     deadline: Duration,
-    first_interval: Duration,
-    interval: Duration,
-    max_interval: Duration,
+    intervals: Backoff,
     polls: u32,
     last_status: Option<TaskStatus>,
     requested_pause: Option<Duration>,
+    /// Whether the retries that all polls share allow the next poll soon.
+    has_retry: bool,
     last_poll_is_sent: bool,
     span: Span,
 }
@@ -143,20 +155,22 @@ struct Pause {
 
 impl Polling {
     pub(super) fn new(task: &Task, options: WaitOptions) -> Self {
-        let interval = options.interval.min(options.max_interval).min(LONGEST_INTERVAL);
+        // Raised to the minimum, because an interval of zero would never grow.
+        let longest = options.max_interval.clamp(SHORTEST_PAUSE, LONGEST_INTERVAL);
+        let first = options.interval.max(SHORTEST_PAUSE);
         Self {
             shared: Arc::clone(&task.shared),
             task: Arc::clone(&task.reference),
             waiting: WaitGuard::new(&task.shared.waits, &task.reference),
             ready_since: task.ready_since,
+            url: polling_url(&task.shared, &task.reference).ok(),
             started: Instant::now(),
             deadline: options.deadline,
-            first_interval: interval,
-            interval,
-            max_interval: options.max_interval.min(LONGEST_INTERVAL),
+            intervals: Backoff::new(first, longest).with_growth(GROWTH),
             polls: 0,
             last_status: None,
             requested_pause: None,
+            has_retry: true,
             last_poll_is_sent: false,
             span: spans::wait(&task.reference),
         }
@@ -186,12 +200,13 @@ impl Polling {
                 tokio::select! {
                     () = time::sleep(wait) => self.last_poll_is_sent = is_last,
                     () = self.waiting.woken(), if can_be_woken => {
-                        self.interval = self.first_interval;
+                        self.intervals.reset();
                     }
                 }
             }
             self.polls += 1;
-            let polling = poll(&self.shared, &self.task, self.left(), failures);
+            let left = self.left();
+            let polling = poll(&self.shared, &self.task, self.url.as_ref(), left, failures);
             match polling.instrument(self.span.clone()).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
@@ -200,9 +215,7 @@ impl Polling {
                 Err(PollError::Permanent(error)) => return Err(error),
                 Err(PollError::Transient(error)) => {
                     self.requested_pause = error.retry_after();
-                    if !self.shared.poll_retries.take() {
-                        self.requested_pause = self.requested_pause.max(Some(LONGEST_DELAY));
-                    }
+                    self.has_retry = self.shared.poll_retries.take();
                     last_failure = Some(error);
                     failures += 1;
                 }
@@ -217,7 +230,14 @@ impl Polling {
         if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
             return None;
         }
-        let latest = left - LAST_POLL.min(left / 2);
+        let latest = match std::mem::replace(&mut self.has_retry, true) {
+            true => left - LAST_POLL.min(left / 2),
+            // Many waits may end at the same time, and the service is failing.
+            false => {
+                self.requested_pause = self.requested_pause.max(Some(LONGEST_RETRY));
+                self.shared.service.random.spread(left)
+            }
+        };
         let requested = self.requested_pause.take();
         let pause = self.next_pause(requested);
         let wait = pause.min(latest);
@@ -245,9 +265,7 @@ impl Polling {
         let service = &self.shared.service;
         let (random, longest) = (&service.random, service.retry.longest_retry_after);
         let requested = requested.map_or(Duration::ZERO, |pause| random.after(pause.min(longest)));
-        let pause = random.spread(self.interval).max(requested).max(SHORTEST_PAUSE);
-        self.interval = self.interval.saturating_add(self.interval / 2).min(self.max_interval);
-        pause
+        random.spread(self.intervals.pause()).max(requested).max(SHORTEST_PAUSE)
     }
 
     fn left(&self) -> Duration {

@@ -1,18 +1,16 @@
 //! The API key.
 
-use std::fmt;
-
 use reqwest::header::HeaderValue;
 
-use crate::values::REDACTED;
+use crate::Secret;
 
 /// The name of the header that carries the key (security scheme `ApiKey` of the contract).
 pub(crate) const KEY_HEADER: &str = "x-key";
 
-/// An API key that is a valid header value. Prints as `[redacted]`.
-#[derive(Clone)]
+/// An API key that is a valid header value.
+#[derive(Debug, Clone)]
 pub(crate) struct ApiKey {
-    text: String,
+    text: Secret<String>,
     header: HeaderValue,
 }
 
@@ -23,20 +21,14 @@ impl ApiKey {
         let mut header = HeaderValue::from_str(text).ok().filter(|header| !header.is_empty())?;
         // Keeps the key out of logs of the HTTP stack and out of HTTP/2 header compression tables.
         header.set_sensitive(true);
-        Some(Self { text: text.to_owned(), header })
+        Some(Self { text: text.into(), header })
     }
 
     pub(crate) fn header(&self) -> HeaderValue {
         self.header.clone()
     }
 
-    pub(crate) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &Secret<String> {
         &self.text
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(REDACTED)
     }
 }

@@ -1,12 +1,11 @@
-//! Sends requests and reads responses: TLS, hosts that may receive the key, streamed bodies,
-//! retries, damaged responses.
+//! Sends requests and reads responses: TLS, hosts that may receive the key, streamed bodies, damaged
+//! responses.
 
 pub(crate) mod body;
 pub(crate) mod clock;
 pub(crate) mod connections;
 pub(crate) mod download;
 pub(crate) mod error_body;
-pub(crate) mod failure;
 pub(crate) mod hooks;
 pub(crate) mod hosts;
 pub(crate) mod http;
@@ -14,14 +13,12 @@ mod json_string;
 pub(crate) mod key;
 pub(crate) mod middleware;
 pub(crate) mod observation;
-pub(crate) mod random;
+pub(crate) mod path;
 pub(crate) mod recording;
 pub(crate) mod redaction;
 mod resolver;
 pub(crate) mod response;
-pub(crate) mod retry;
 pub(crate) mod routes;
 mod salvage;
 pub(crate) mod service;
-pub(crate) mod status;
 pub(crate) mod tls;

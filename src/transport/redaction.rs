@@ -1,55 +1,104 @@
 //! Removes secrets from responses that echo the request: the key, secret fields, and signed
 //! queries.
 
+use std::{
+    cmp::Reverse,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 use url::{Url, form_urlencoded::byte_serialize};
 
-use super::service::Service;
+use super::key::ApiKey;
 use crate::{
-    Address, FieldKind, ImageSource, Request, TaskRef,
+    Address, FieldKind, ImageSource, Request, TaskRef, WebhookSecret,
     values::{REDACTED, is_secret, one_line, web_url::is_url},
 };
 
 /// Parts of a signed URL shorter than this are not secret, and would occur everywhere.
 const SHORTEST_SIGNED_PART: usize = 6;
 
+/// The number of secrets of requests that a client remembers, without its own.
+const MOST_LEARNED: usize = 100;
+
+/// The secrets that a client knows: its key, the values of its default headers, its webhook secret,
+/// and the secret fields of its last requests, which the service may echo in polls.
+pub(crate) struct Secrets {
+    /// The client's own first, then those of requests, oldest first.
+    known: RwLock<Arc<Vec<String>>>,
+    own: usize,
+}
+
+impl Secrets {
+    pub(crate) fn new(
+        key: &ApiKey,
+        default_headers: &HeaderMap,
+        webhook: Option<&WebhookSecret>,
+    ) -> Self {
+        let mut forms = Forms::default();
+        forms.add(key.text().reveal());
+        for value in default_headers.values() {
+            forms.add_signed(value.to_str().unwrap_or_default(), "");
+        }
+        if let Some(secret) = webhook {
+            forms.add(secret.reveal());
+        }
+        let own = forms.0.len();
+        Self { known: RwLock::new(Arc::new(forms.0)), own }
+    }
+
+    /// Remembers the secret fields of a request that is about to be sent.
+    pub(crate) fn learn(&self, request: &Request) {
+        let mut forms = Forms::default();
+        forms.add_fields(request, true);
+        let known = self.known();
+        forms.0.retain(|form| !known.contains(form));
+        if forms.0.is_empty() {
+            return;
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let known = Arc::make_mut(&mut known);
+        known.extend(forms.0);
+        let too_many = known.len().saturating_sub(self.own + MOST_LEARNED);
+        known.drain(self.own..self.own + too_many);
+    }
+
+    fn known(&self) -> Arc<Vec<String>> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// The secrets of one exchange.
-pub(crate) struct Redaction(Vec<String>);
+pub(crate) struct Redaction {
+    of_client: Arc<Vec<String>>,
+    of_exchange: Forms,
+}
 
 impl Redaction {
-    /// Collects the secrets of a submission: the key, the secret fields, and the queries of URLs.
-    pub(crate) fn of_request(service: &Service, request: &Request) -> Self {
-        let mut redaction = Self::of_service(service);
-        for (name, value) in &request.body {
-            let field = request.operation().field(name);
-            let secret =
-                is_secret(name) || field.is_some_and(|field| field.kind == FieldKind::Secret);
-            redaction.add_json(value, secret);
-        }
+    /// Collects the secrets of a submission: those of the client, the secret fields, and the queries
+    /// of URLs.
+    pub(crate) fn of_request(secrets: &Secrets, request: &Request) -> Self {
+        let mut of_exchange = Forms::default();
+        of_exchange.add_fields(request, false);
         for (_, image) in request.images.iter() {
             if let ImageSource::Url(url) = image.source() {
-                redaction.add_url(url.reveal());
+                of_exchange.add_url(url.reveal());
             }
         }
-        redaction
+        Self { of_client: secrets.known(), of_exchange }
     }
 
-    /// Collects the secrets of a poll: the key and the query of the polling URL. `url` is that URL,
-    /// parsed.
-    pub(crate) fn of_poll(service: &Service, task: &TaskRef, url: &Url) -> Self {
-        let mut redaction = Self::of_service(service);
-        redaction.add_query(task.polling_url().reveal(), url, task.id());
-        redaction
+    /// Collects the secrets of a poll: those of the client, and the query of the polling URL. `url`
+    /// is that URL, parsed.
+    pub(crate) fn of_poll(secrets: &Secrets, task: &TaskRef, url: &Url) -> Self {
+        let mut of_exchange = Forms::default();
+        of_exchange.add_query(task.polling_url().reveal(), url, task.id());
+        Self { of_client: secrets.known(), of_exchange }
     }
 
-    /// Collects the key, and the values of the headers that the program adds, which may be secret.
-    fn of_service(service: &Service) -> Self {
-        let mut redaction = Self(Vec::new());
-        redaction.add(service.key.text());
-        for value in service.default_headers.values() {
-            redaction.add_signed(value.to_str().unwrap_or_default(), "");
-        }
-        redaction
+    fn forms(&self) -> impl Iterator<Item = &str> {
+        self.of_client.iter().chain(&self.of_exchange.0).map(String::as_str)
     }
 
     /// Replaces the secrets in `text`. Does not truncate.
@@ -57,7 +106,10 @@ impl Redaction {
         if !self.is_in(text) {
             return text.to_owned();
         }
-        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), REDACTED))
+        let mut forms: Vec<&str> = self.forms().collect();
+        // Longer secrets first, so that a shorter one never splits them.
+        forms.sort_by_key(|form| Reverse(form.len()));
+        forms.into_iter().fold(text.to_owned(), |text, form| text.replace(form, REDACTED))
     }
 
     /// Replaces the secrets in `text`, and formats it as one line of at most `limit` characters.
@@ -113,7 +165,7 @@ impl Redaction {
     }
 
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        self.0.iter().any(|secret| text.contains(secret.as_str()))
+        self.forms().any(|form| text.contains(form))
     }
 
     /// Whether a secret is in the printed form of a URL.
@@ -123,6 +175,24 @@ impl Redaction {
         let has_user = !url.username().is_empty() || url.password().is_some();
         (has_user || self.is_in(url.as_str()))
             && self.is_in(&Address::from(url.clone()).to_string())
+    }
+}
+
+/// Secrets in every form in which a service may echo them.
+#[derive(Default)]
+struct Forms(Vec<String>);
+
+impl Forms {
+    /// Adds the secret fields of a request, and the queries of URLs in others unless `only_secret`.
+    fn add_fields(&mut self, request: &Request, only_secret: bool) {
+        for (name, value) in &request.body {
+            let field = request.operation().field(name);
+            let is_secret =
+                is_secret(name) || field.is_some_and(|field| field.kind == FieldKind::Secret);
+            if is_secret || !only_secret {
+                self.add_json(value, is_secret);
+            }
+        }
     }
 
     fn add_json(&mut self, value: &Value, secret: bool) {
@@ -169,8 +239,7 @@ impl Redaction {
         }
     }
 
-    /// Adds a secret in every form in which a service may echo it. Longer secrets are replaced
-    /// first, so that a shorter one never splits them.
+    /// Adds a secret in every form in which a service may echo it.
     fn add(&mut self, secret: &str) {
         self.add_form(secret);
         // Most secrets are the same when they are encoded.
@@ -181,8 +250,7 @@ impl Redaction {
 
     fn add_form(&mut self, form: &str) {
         if !form.is_empty() && !self.0.iter().any(|known| known == form) {
-            let at = self.0.partition_point(|known| known.len() >= form.len());
-            self.0.insert(at, form.to_owned());
+            self.0.push(form.to_owned());
         }
     }
 }
@@ -190,10 +258,33 @@ impl Redaction {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use url::Url;
 
-    use super::Redaction;
-    use crate::Address;
+    use super::*;
+
+    fn of_secret(secret: &str) -> Redaction {
+        let mut of_exchange = Forms::default();
+        of_exchange.add(secret);
+        Redaction { of_client: Arc::default(), of_exchange }
+    }
+
+    #[test]
+    fn a_client_remembers_the_secrets_of_its_last_requests() {
+        let key = ApiKey::new("KEY-1234").unwrap();
+        let secrets = Secrets::new(&key, &HeaderMap::new(), Some(&WebhookSecret::from("OWN-1")));
+        let operation = crate::find_operation("gen-2-pro").unwrap();
+        for number in 0..=MOST_LEARNED {
+            secrets
+                .learn(&Request::new(operation).field("webhook_secret", format!("S-{number:04}")));
+        }
+        let task = TaskRef::new("t1", "https://a.example/poll?id=t1", None);
+        let url = task.polling_url().parse().unwrap();
+        let redaction = Redaction::of_poll(&secrets, &task, &url);
+        for (text, expected) in
+            [("KEY-1234", true), ("OWN-1", true), ("S-0100", true), ("S-0000", false)]
+        {
+            assert_eq!(redaction.is_in(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_secret_in_the_printed_form_of_a_url_is_found() {
@@ -206,8 +297,7 @@ mod tests {
             ("https://a.example/KEY-1234/poll", true),
             ("https://u@a.example/KEY-1234?id=1", true),
         ] {
-            let mut redaction = Redaction(Vec::new());
-            redaction.add("KEY-1234");
+            let redaction = of_secret("KEY-1234");
             let url = Url::parse(url).unwrap();
             let printed = Address::from(url.clone()).to_string();
             assert_eq!(redaction.is_in(&printed), expected, "{printed}");
@@ -217,8 +307,7 @@ mod tests {
 
     #[test]
     fn secrets_are_replaced_in_names_and_at_every_depth() {
-        let mut redaction = Redaction(Vec::new());
-        redaction.add("KEY-1234");
+        let redaction = of_secret("KEY-1234");
         let mut value = json!({
             "a": [{ "KEY-1234": 1, "b": "x KEY-1234" }, "https://a.example/?KEY-1234"],
             "c": "plain",

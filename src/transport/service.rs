@@ -13,15 +13,19 @@ use super::{
     key::{ApiKey, KEY_HEADER},
     middleware::Purpose,
     observation::{Middlewares, Observation, Subject},
-    random::Random,
-    recording::Recorder,
-    response::ReadLimits,
-    retry::RetryPolicy,
+    path::path_of,
+    recording::{Recorder, Recording},
+    redaction::{Redaction, Secrets},
+    response::{ReadLimits, Response},
 };
-use crate::{Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region};
+use crate::{
+    Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region, Request, RetryPolicy,
+    TaskRef, retry::backoff::Random,
+};
 
 pub(crate) struct Service {
     pub(crate) key: ApiKey,
+    pub(crate) secrets: Secrets,
     /// Replaces the neutral prefix of model names.
     pub(crate) model_prefix: String,
     pub(crate) base_url: Url,
@@ -61,6 +65,25 @@ impl Service {
     /// Returns how to read a response that has to end before `until`.
     pub(crate) fn response_limits(&self, until: Instant) -> ReadLimits {
         ReadLimits { silence: self.silence, until, keeps_body: self.recorder.is_some() }
+    }
+
+    /// Records a submission, if there is a recorder.
+    pub(crate) fn record_submission(&self, base: &Url, request: &Request, response: &Response) {
+        let Some(recorder) = self.recorder.as_deref() else { return };
+        Recording::record(recorder, || {
+            let path = path_of(base.path(), request, &self.model_prefix);
+            let redaction = Redaction::of_request(&self.secrets, request);
+            Recording::of_submission(self.clock.now(), &path, request, response, &redaction)
+        });
+    }
+
+    /// Records a poll, if there is a recorder.
+    pub(crate) fn record_poll(&self, url: &Url, task: &TaskRef, response: &Response) {
+        let Some(recorder) = self.recorder.as_deref() else { return };
+        Recording::record(recorder, || {
+            let redaction = Redaction::of_poll(&self.secrets, task, url);
+            Recording::of_poll(self.clock.now(), url, task, response, &redaction)
+        });
     }
 
     /// Adds the headers of a request to the service, starts its span, and calls the middlewares.

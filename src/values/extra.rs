@@ -20,7 +20,7 @@ use super::IntoJson;
 #[serde(transparent)]
 pub struct Extra {
     fields: Map<String, Value>,
-    /// Violations of fields whose value could not be written as JSON, by field name.
+    /// Violations of fields that cannot represent the value they were set to, by field name.
     #[serde(skip)]
     faults: BTreeMap<String, String>,
 }
@@ -28,16 +28,15 @@ pub struct Extra {
 impl Extra {
     /// Sets a field. Records a violation if JSON cannot represent the value, for example NaN.
     pub(crate) fn set(&mut self, name: String, value: impl IntoJson) {
-        match self.checked(&name, value) {
+        match self.checked(&name, value.into_json()) {
             Some(value) => self.fields.insert(name, value),
             None => self.fields.remove(&name),
         };
     }
 
-    /// Converts the value to JSON. Records a violation of the field `name` if JSON cannot represent
-    /// it.
-    pub(crate) fn checked(&mut self, name: &str, value: impl IntoJson) -> Option<Value> {
-        match value.into_json() {
+    /// Returns the value of the field `name`, or records a violation of it.
+    pub(crate) fn checked<T>(&mut self, name: &str, value: Result<T, String>) -> Option<T> {
+        match value {
             Ok(value) => {
                 self.faults.remove(name);
                 Some(value)

@@ -80,6 +80,26 @@ impl FileKind {
         }
     }
 
+    /// Returns the format that a file extension stands for, in upper or lower case.
+    ///
+    /// ```
+    /// assert_eq!(imagekiln::FileKind::of_extension("JPEG"), Some(imagekiln::FileKind::Jpeg));
+    /// assert_eq!(imagekiln::FileKind::of_extension("txt"), None);
+    /// ```
+    pub fn of_extension(extension: &str) -> Option<Self> {
+        Some(match extension.to_ascii_lowercase().as_str() {
+            "jpg" | "jpeg" | "jpe" | "jfif" => Self::Jpeg,
+            "png" => Self::Png,
+            "webp" => Self::Webp,
+            "avif" => Self::Avif,
+            "heif" | "heic" => Self::Heif,
+            "mp4" | "m4v" | "mov" => Self::Mp4,
+            "webm" | "mkv" => Self::Webm,
+            "gif" => Self::Gif,
+            _ => return None,
+        })
+    }
+
     /// Returns the media type, for example for a `Content-Type` header.
     pub fn media_type(self) -> &'static str {
         match self {

@@ -1,10 +1,11 @@
-//! The values that a field can be set to, and their conversion to JSON.
+//! The values that fields can be set to, and their conversions.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Number, Value};
 
 use self::sealed::Sealed;
+use super::{AspectRatio, AspectRatioError};
 
 mod sealed {
     pub trait Sealed {}
@@ -101,6 +102,70 @@ impl<T: IntoJson + Clone> IntoJson for &[T] {
     }
 }
 
+/// A value for a field of type `T`: any integer type for an integer, or text such as `"16:9"` for an
+/// [`AspectRatio`].
+///
+/// A value that the field cannot represent is a violation of the request. It is never truncated.
+///
+/// This trait is sealed.
+pub trait IntoField<T>: Sealed {
+    /// Returns the value of the field, or what is wrong with this one.
+    #[doc(hidden)]
+    fn into_field(self) -> Result<T, String>;
+}
+
+macro_rules! integers {
+    ($($type:ty),*) => {
+        $(
+            impl IntoField<i64> for $type {
+                fn into_field(self) -> Result<i64, String> {
+                    self.try_into().map_err(|_| format!("is {self}; must be a 64-bit integer"))
+                }
+            }
+        )*
+    };
+}
+
+integers!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+
+impl Sealed for i128 {}
+
+impl Sealed for u128 {}
+
+impl Sealed for AspectRatio {}
+
+impl IntoField<AspectRatio> for AspectRatio {
+    fn into_field(self) -> Result<AspectRatio, String> {
+        Ok(self)
+    }
+}
+
+impl Sealed for (u32, u32) {}
+
+impl IntoField<AspectRatio> for (u32, u32) {
+    fn into_field(self) -> Result<AspectRatio, String> {
+        Ok(self.into())
+    }
+}
+
+impl IntoField<AspectRatio> for &str {
+    fn into_field(self) -> Result<AspectRatio, String> {
+        self.parse().map_err(|error: AspectRatioError| error.to_string())
+    }
+}
+
+impl IntoField<AspectRatio> for String {
+    fn into_field(self) -> Result<AspectRatio, String> {
+        self.as_str().into_field()
+    }
+}
+
+impl IntoField<AspectRatio> for &String {
+    fn into_field(self) -> Result<AspectRatio, String> {
+        self.as_str().into_field()
+    }
+}
+
 fn list(items: impl IntoIterator<Item = impl IntoJson>) -> Result<Value, String> {
     let items = items.into_iter().enumerate().map(|(index, item)| {
         item.into_json().map_err(|problem| format!("has an item (at {index}) that {problem}"))
@@ -128,6 +193,15 @@ mod tests {
         assert_eq!(vec![[1, 2], [3, 4]].into_json(), Ok(json!([[1, 2], [3, 4]])));
         assert_eq!([1.5, 2.5].as_slice().into_json(), Ok(json!([1.5, 2.5])));
         assert_eq!(json!({ "a": null }).into_json(), Ok(json!({ "a": null })));
+    }
+
+    #[test]
+    fn integers_are_never_truncated() {
+        assert_eq!(7usize.into_field(), Ok(7));
+        assert_eq!(i64::MIN.into_field(), Ok(i64::MIN));
+        let problem = "is 18446744073709551615; must be a 64-bit integer";
+        assert_eq!(u64::MAX.into_field(), Err(problem.to_owned()));
+        assert!(i128::MIN.into_field().is_err());
     }
 
     #[test]

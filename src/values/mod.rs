@@ -12,12 +12,12 @@ mod image_input;
 mod json;
 mod output_format;
 mod region;
+mod secret;
 mod task_ref;
 mod task_status;
 mod text;
 mod violation;
 pub(crate) mod web_url;
-mod webhook_secret;
 pub(crate) mod whole;
 
 use std::time::Duration;
@@ -27,13 +27,13 @@ pub use self::aspect_ratio::{AspectRatio, AspectRatioError};
 pub use self::extra::Extra;
 pub use self::file_kind::FileKind;
 pub use self::image_input::{ImageInput, ImageSource, ImageUrlError};
-pub use self::json::IntoJson;
+pub use self::json::{IntoField, IntoJson};
 pub use self::region::{REGIONAL_BASE_URL_VARIABLE, Region};
+pub use self::secret::{Secret, WebhookSecret};
 pub use self::task_ref::TaskRef;
 pub use self::task_status::TaskStatus;
 pub(crate) use self::text::{MAX_MESSAGE, MAX_NAME, is_secret, one_line};
 pub use self::violation::{Location, Violation};
-pub use self::webhook_secret::WebhookSecret;
 
 /// How long a delivery URL is valid, according to the limits of the contract.
 pub const DELIVERY_VALIDITY: Duration =

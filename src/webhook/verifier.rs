@@ -106,7 +106,7 @@ impl Verifier {
     pub fn also_accept(mut self, secret: impl Into<WebhookSecret>) -> Self {
         let secret = secret.into();
         let text = secret.reveal();
-        if text.is_empty() || text == SECRET_PREFIX {
+        if text.strip_prefix(SECRET_PREFIX).unwrap_or(text).trim().is_empty() {
             return self.unusable("a webhook secret is empty");
         }
         match &mut self.scheme {
@@ -181,7 +181,14 @@ impl Verifier {
     /// By default, the id is the member `task_id` or `id` of the body, or of its member `data`,
     /// `task`, `response` or `result`.
     pub fn task_id(mut self, pointer: impl Into<String>) -> Self {
-        self.task_id = Some(pointer.into());
+        let pointer = pointer.into();
+        let mut escapes = pointer.split('~').skip(1);
+        let is_escaped = escapes.all(|rest| rest.starts_with(['0', '1']));
+        if !pointer.starts_with('/') || !is_escaped {
+            return self
+                .unusable("the location of the task id is not a JSON pointer such as `/id`");
+        }
+        self.task_id = Some(pointer);
         self
     }
 
@@ -195,8 +202,8 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// [`Rejection::Settings`]: a secret is empty, a header name is invalid, or a setting does not
-    /// apply to the scheme.
+    /// [`Rejection::Settings`]: a secret is empty or blank, a header name or the location of the task
+    /// id is invalid, or a setting does not apply to the scheme.
     pub fn check(&self) -> Result<(), Rejection> {
         match &self.problem {
             Some(problem) => Err(Rejection::Settings { problem: problem.clone() }),

@@ -83,3 +83,19 @@ async fn errors_have_a_message_an_advice_and_a_withheld_host() {
     assert!(error.message().chars().count() <= 1003 && !error.message().contains('\n'), "{error}");
     assert_eq!(error.withheld_host(), None);
 }
+
+/// What a `main` that returns the error prints.
+#[tokio::test(start_paused = true)]
+async fn debug_prints_the_text_for_people_and_the_causes() {
+    let error = submission(Reply::reset()).await;
+    let text = format!("{error:?}");
+    let (first, causes) = text.split_once("\n\nCaused by:\n    ").unwrap();
+    assert_eq!(first, error.to_string());
+    let direct = std::error::Error::source(&error).unwrap().to_string();
+    assert!(causes.starts_with(&direct), "{causes}");
+    assert!(!text.contains("reqwest::Error") && !text.contains("hyper"), "{text}");
+    assert!(format!("{error:#?}").contains("kind: Network"));
+
+    let plain = Client::builder().build().unwrap_err();
+    assert_eq!(format!("{plain:?}"), plain.to_string());
+}

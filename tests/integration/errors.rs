@@ -36,10 +36,8 @@ fn as_on_linux(text: &str) -> String {
 }
 
 fn facts(error: &Error) -> String {
-    let mut facts = vec![match error.may_have_been_billed() {
-        true => "billing unknown".to_owned(),
-        false => "billing known".to_owned(),
-    }];
+    let billing = if error.may_have_been_billed() { "billing unknown" } else { "billing known" };
+    let mut facts = vec![billing.to_owned()];
     facts.extend(error.status().map(|status| format!("status {status}")));
     facts.extend(error.retry_after().map(|wait| format!("retry after {} s", wait.as_secs())));
     // The duration of a wait depends on random jitter.

@@ -1,4 +1,5 @@
-//! How the SDK reports violations before it sends a request. `agreement` tests what it finds.
+//! The errors for violations that the SDK finds before it sends a request. `agreement` tests which
+//! ones it finds.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 

@@ -1,16 +1,20 @@
 //! Pictures as streams, and pictures saved in a directory.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use futures_util::TryStreamExt;
+use serde_json::json;
 
 use crate::{
     operations::{client_of, simulator},
     support::{
+        events::Events,
         reply::Reply,
-        samples::{self, PNG, assert_kind, client, large_png, picture},
+        samples::{self, PNG, assert_kind, client, fox, large_png, picture},
         scripted::ScriptedServer,
     },
 };
-use imagekiln::{ErrorKind, FileKind, Picture, TaskRef, types::Gen2Pro};
+use imagekiln::{ErrorKind, FileKind, Picture, TaskRef, journal::Directory, types::Gen2Pro};
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_has_the_bytes_of_the_picture() {
@@ -94,7 +98,7 @@ async fn an_id_cannot_name_another_directory() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// Returns a picture of a task with this id, at a polling URL of its own.
+/// Returns a picture of a task with this id, at its own polling URL.
 async fn picture_of(server: &ScriptedServer, id: &str, polling_path: &str) -> Picture {
     server.reply(samples::ready(server));
     let reference = TaskRef::new(id, server.url(polling_path), Some("gen-2-pro".to_owned()));
@@ -172,4 +176,49 @@ async fn pictures_that_are_saved_at_once_get_different_files() {
         std::fs::remove_file(one).unwrap();
         std::fs::remove_file(other).unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_picture_with_the_extension_of_another_format_is_reported() {
+    let events = Events::capture();
+    let directory = tempfile::tempdir().unwrap();
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    for (name, expected) in
+        [("fox.jpeg", true), ("fox.PNG", false), ("fox", false), ("fox.v2", false)]
+    {
+        delivery.reply(Reply::png(PNG));
+        let saved = picture.save(directory.path().join(name)).await.unwrap();
+        assert_eq!(saved.has_wrong_extension(), expected, "{name}");
+    }
+    let warnings = events.with_message("the picture has another format than its file name");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+}
+
+/// A clock in the far future is wrong, but loses nothing.
+#[tokio::test(start_paused = true)]
+async fn a_wall_clock_in_the_far_future_is_survived() {
+    let directory = tempfile::tempdir().unwrap();
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let latest = UNIX_EPOCH + Duration::from_secs(i64::MAX as u64);
+    let client = samples::builder(&service)
+        .wall_clock(move || latest)
+        .journal(Directory::open(directory.path().join("journal")).unwrap())
+        .build()
+        .unwrap();
+    let late = "Fri, 31 Dec 9999 23:59:59 GMT";
+    service
+        .reply(Reply::json(429, &json!({})).header("Retry-After", late))
+        .reply(samples::accepted(&service, "t1"))
+        .reply(Reply::json(503, &json!({})).header("Retry-After", late));
+    let task = client.submit(fox()).await.unwrap();
+    let delivered = samples::delivery_url(&delivery);
+    service.otherwise(move |_| Reply::json(200, &samples::ready_body(&delivered)));
+    let picture = task.wait().await.unwrap();
+    assert_eq!(picture.expires_at(), latest);
+    delivery.otherwise(|_| Reply::status(403));
+    picture.bytes().await.unwrap_err();
+    delivery.otherwise(|_| Reply::png(PNG));
+    picture.save(directory.path().join("fox.png")).await.unwrap();
+    assert!(client.resume().await.unwrap().is_empty());
 }

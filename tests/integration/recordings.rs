@@ -52,7 +52,7 @@ async fn request_of(request: impl Submit) -> Value {
 async fn response_of(reply: Reply) -> Value {
     let (service, client, kept) = recorded().await;
     service.reply(reply);
-    // Some of the replies fail the poll.
+    // Some of the responses fail the poll.
     let _ = task(&client, &service).poll().await;
     kept.json()[0]["response"].clone()
 }

@@ -188,3 +188,12 @@ async fn a_poll_is_retried_after_its_deadline() {
     assert_kind(&error, ErrorKind::TaskFailed);
     assert!((3..5).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
+
+/// reqwest panics if it has no TLS provider, which the features of another crate can cause.
+#[tokio::test]
+async fn an_http_client_that_panics_is_an_error() {
+    let server = ScriptedServer::start().await;
+    let error = builder(&server).http_client(|_| panic!("No provider set")).build().unwrap_err();
+    assert_kind(&error, ErrorKind::Settings);
+    assert!(error.advice().unwrap().contains("rustls"), "{error}");
+}

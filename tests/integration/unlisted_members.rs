@@ -30,15 +30,16 @@ fn object_of(schema: &Value) -> BoxedStrategy<Value> {
     let member = |(name, schema): (&String, &Value)| {
         // Without a status there is no response to read.
         let is_needed = required.contains(&json!(name)) || name == "status";
-        let value = match is_needed {
-            true => listed(schema).prop_map(Some).boxed(),
-            false => prop_oneof![
+        let value = if is_needed {
+            listed(schema).prop_map(Some).boxed()
+        } else {
+            prop_oneof![
                 1 => Just(None),
                 1 => Just(Some(Value::Null)),
                 3 => listed(schema).prop_map(Some),
                 1 => json_values(UNLISTED).prop_map(Some),
             ]
-            .boxed(),
+            .boxed()
         };
         (Just(name.clone()), value).boxed()
     };

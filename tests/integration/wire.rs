@@ -34,7 +34,7 @@ async fn every_request_is_sent_with_the_values_that_were_set() {
     }
 }
 
-/// What people read: the setters, and what they send.
+/// The setters that people call, and the values that they send.
 #[tokio::test]
 async fn typed_requests_are_sent_as_expected() {
     let hook = "https://hooks.example.com/kiln?token=t";

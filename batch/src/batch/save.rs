@@ -102,7 +102,7 @@ impl Worker {
         match error.kind() {
             _ if error.is_transient() && !is_last => Ok(()),
             // A refused delivery URL says nothing about the other pictures.
-            Kind::Delivery if error.status().is_some_and(|status| status < 500) => Err(End::Left),
+            Kind::Download if error.status().is_some_and(|status| status < 500) => Err(End::Left),
             _ => Err(stop(job, "could not save the picture", error)),
         }
     }

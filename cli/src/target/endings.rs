@@ -1,20 +1,8 @@
-//! File endings: which of them fit a picture, and which no model can produce.
+//! File endings: those that fit a picture, and those that no model can produce.
 
 use std::path::{Path, PathBuf};
 
 use imagekiln::FileKind;
-
-/// The endings of each format. The first one is used for new names.
-const OF_KINDS: [(FileKind, &[&str]); 8] = [
-    (FileKind::Jpeg, &["jpg", "jpeg", "jpe", "jfif"]),
-    (FileKind::Png, &["png"]),
-    (FileKind::Webp, &["webp"]),
-    (FileKind::Avif, &["avif"]),
-    (FileKind::Heif, &["heif", "heic"]),
-    (FileKind::Mp4, &["mp4", "m4v", "mov"]),
-    (FileKind::Webm, &["webm", "mkv"]),
-    (FileKind::Gif, &["gif"]),
-];
 
 /// The formats that models produce.
 const PRODUCED: [FileKind; 5] =
@@ -30,22 +18,19 @@ const OTHERS: [&str; 16] = [
 /// Whether the ending of the path is that of a format, and no model produces it.
 pub fn is_impossible(path: &Path) -> bool {
     let Some(ending) = ending(path) else { return false };
-    kind_of(&ending).map_or(OTHERS.contains(&&*ending), |kind| !PRODUCED.contains(&kind))
+    FileKind::of_extension(&ending)
+        .map_or(OTHERS.contains(&&*ending), |kind| !PRODUCED.contains(&kind))
 }
 
 /// The path with an ending that fits the format. Endings that name no format stay.
 pub fn fitting(path: &Path, kind: FileKind) -> PathBuf {
     match ending(path) {
-        Some(ending) if kind_of(&ending) == Some(kind) => path.to_owned(),
-        Some(ending) if kind_of(&ending).is_some() || OTHERS.contains(&&*ending) => {
+        Some(ending) if FileKind::of_extension(&ending) == Some(kind) => path.to_owned(),
+        Some(ending) if FileKind::of_extension(&ending).is_some() || OTHERS.contains(&&*ending) => {
             path.with_extension(kind.extension())
         }
         _ => path.to_owned(),
     }
-}
-
-fn kind_of(ending: &str) -> Option<FileKind> {
-    OF_KINDS.iter().find(|(_, endings)| endings.contains(&ending)).map(|(kind, _)| *kind)
 }
 
 fn ending(path: &Path) -> Option<String> {

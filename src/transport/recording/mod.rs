@@ -14,9 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use super::{
-    hooks::path_of, middleware::Purpose, redaction::Redaction, response::Response, service::Service,
-};
+use super::{middleware::Purpose, redaction::Redaction, response::Response};
 use crate::{Request, TaskRef};
 
 /// The maximum size of a recorded body, in bytes of JSON.
@@ -99,44 +97,47 @@ pub enum RecordedBody {
     TooLarge,
 }
 
-impl Service {
-    /// Records a submission, if there is a recorder.
-    pub(crate) fn record_submission(&self, base: &Url, request: &Request, response: &Response) {
-        self.record(|| {
-            let redaction = Redaction::of_request(self, request);
-            Recording {
-                purpose: Purpose::Submission,
-                operation: Some(request.operation().name.to_owned()),
-                recorded_at: seconds::whole(self.clock.now()),
-                method: "POST".to_owned(),
-                path: redaction.redact(&path_of(base.path(), request, &self.model_prefix)),
-                status: response.status.as_u16(),
-                request: Some(request::redacted(request, &redaction)),
-                response: response::redacted(response, &redaction),
-            }
-        });
+impl Recording {
+    pub(super) fn of_submission(
+        at: SystemTime,
+        path: &str,
+        request: &Request,
+        response: &Response,
+        redaction: &Redaction,
+    ) -> Self {
+        Self {
+            purpose: Purpose::Submission,
+            operation: Some(request.operation().name.to_owned()),
+            recorded_at: seconds::whole(at),
+            method: "POST".to_owned(),
+            path: redaction.redact(path),
+            status: response.status.as_u16(),
+            request: Some(request::redacted(request, redaction)),
+            response: response::redacted(response, redaction),
+        }
     }
 
-    /// Records a poll, if there is a recorder.
-    pub(crate) fn record_poll(&self, url: &Url, task: &TaskRef, response: &Response) {
-        self.record(|| {
-            let redaction = Redaction::of_poll(self, task, url);
-            Recording {
-                purpose: Purpose::Poll,
-                operation: task.operation().map(str::to_owned),
-                recorded_at: seconds::whole(self.clock.now()),
-                method: "GET".to_owned(),
-                path: redaction.redact(url.path()),
-                status: response.status.as_u16(),
-                request: None,
-                response: response::redacted(response, &redaction),
-            }
-        });
+    pub(super) fn of_poll(
+        at: SystemTime,
+        url: &Url,
+        task: &TaskRef,
+        response: &Response,
+        redaction: &Redaction,
+    ) -> Self {
+        Self {
+            purpose: Purpose::Poll,
+            operation: task.operation().map(str::to_owned),
+            recorded_at: seconds::whole(at),
+            method: "GET".to_owned(),
+            path: redaction.redact(url.path()),
+            status: response.status.as_u16(),
+            request: None,
+            response: response::redacted(response, redaction),
+        }
     }
 
-    /// A recorder that panics must not end a submission, which may be billed.
-    fn record(&self, recording: impl FnOnce() -> Recording) {
-        let Some(recorder) = &self.recorder else { return };
+    /// Calls the recorder. One that panics must not end a submission, which may be billed.
+    pub(super) fn record(recorder: &dyn Recorder, recording: impl FnOnce() -> Self) {
         if catch_unwind(AssertUnwindSafe(|| recorder.record(recording()))).is_err() {
             tracing::warn!("the recorder panicked");
         }

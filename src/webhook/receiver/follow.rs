@@ -10,8 +10,8 @@ use tokio::{
 
 use super::Shared;
 use crate::{
-    Error, ErrorKind, Region, TaskRef, TaskStatus, Update, WaitOptions, task::outcome,
-    transport::retry,
+    Error, ErrorKind, Region, TaskRef, TaskStatus, Update, WaitOptions, retry::backoff::Backoff,
+    task::outcome,
 };
 
 /// The maximum number of polls of a task that the service reports as unknown after sending an event
@@ -24,31 +24,44 @@ struct Confirmation {
     update: Update,
 }
 
-/// Confirms the event and passes a finished task to the handler. Returns whether the event was
+/// Follows a task until there are no more events about it.
+pub(super) async fn follow(shared: Arc<Shared>, task_id: String) {
+    while let Some(events) = shared.memory.followers.take(&task_id) {
+        let claims = || events.iter().map(|event| event.claimed_status.as_ref());
+        // The claim that takes the longest to confirm confirms the others, too.
+        let claimed = claims()
+            .find(|claim| claim.is_none_or(|status| status.is_final() && !is_not_found(status)))
+            .or_else(|| claims().find(|claim| claim.is_some_and(is_not_found)))
+            .or_else(|| claims().next())
+            .flatten();
+        if follow_all(&shared, &task_id, claimed).await {
+            events.into_iter().for_each(|event| event.in_progress.done());
+        }
+    }
+}
+
+/// Confirms an event and passes a finished task to the handler. Returns whether the event was
 /// handled.
 ///
 /// Several tasks may have the id of the event, for example in both regions. The event does not say
 /// which one it is about, so all are polled.
-pub(super) async fn follow_all(
-    shared: &Arc<Shared>,
-    task_id: &str,
-    claimed: Option<&TaskStatus>,
-) -> bool {
+async fn follow_all(shared: &Arc<Shared>, task_id: &str, claimed: Option<&TaskStatus>) -> bool {
     let mut tasks = shared.client.shared().submissions.find(task_id).await;
     if tasks.len() < 2 {
-        return follow(shared, task_id, tasks.pop(), claimed).await;
+        return follow_one(shared, task_id, tasks.pop(), claimed).await;
     }
     let mut following = JoinSet::new();
     for task in tasks {
         let (shared, task_id, claimed) = (Arc::clone(shared), task_id.to_owned(), claimed.cloned());
-        following
-            .spawn(async move { follow(&shared, &task_id, Some(task), claimed.as_ref()).await });
+        following.spawn(async move {
+            follow_one(&shared, &task_id, Some(task), claimed.as_ref()).await
+        });
     }
     following.join_all().await.into_iter().all(|handled| handled)
 }
 
 /// `task` is the task that the event may be about, if it is known.
-async fn follow(
+async fn follow_one(
     shared: &Shared,
     task_id: &str,
     task: Option<TaskRef>,
@@ -91,20 +104,20 @@ async fn confirm(
 ) -> Result<Confirmation, Error> {
     let started = Instant::now();
     let left = || shared.wait_options.longest().saturating_sub(started.elapsed());
-    let mut attempt = 1;
+    let (mut attempt, mut backoff) = (1, Backoff::of_retries());
     loop {
         let options = shared.wait_options.deadline(left());
         let confirmed = match &task {
             Some(task) => confirm_task(shared, task.clone(), claimed, options).await,
             None => confirm_id(shared, task_id, claimed, options).await,
         };
-        let may_lag = claimed != Some(&TaskStatus::TaskNotFound) && attempt < MAX_POLLS;
+        let may_lag = !claimed.is_some_and(is_not_found) && attempt < MAX_POLLS;
         let is_settled = match confirmed.as_ref().map_err(Error::kind) {
             Ok(confirmation) => !(may_lag && is_unknown(&confirmation.update)),
             Err(ErrorKind::TaskNotFound) => !may_lag,
             Err(kind) => kind == ErrorKind::KeyWithheld,
         };
-        let pause = retry::delay(attempt, &shared.client.shared().service.random);
+        let pause = shared.client.shared().service.random.spread(backoff.pause());
         if is_settled || pause >= left() {
             return confirmed;
         }
@@ -147,7 +160,11 @@ async fn confirm_id(
 }
 
 fn is_unknown(update: &Update) -> bool {
-    *update.status() == TaskStatus::TaskNotFound
+    is_not_found(update.status())
+}
+
+fn is_not_found(status: &TaskStatus) -> bool {
+    *status == TaskStatus::TaskNotFound
 }
 
 /// Returns the update that confirms the event: one with a final status, or any status if the event

@@ -1,12 +1,14 @@
 //! Remembers events and tasks that have been handled or are in progress.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     hash::Hash,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{Region, task::Recent, webhook::event::Fingerprint};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::{Region, TaskStatus, task::Recent, webhook::event::Fingerprint};
 
 /// The maximum number of remembered events and tasks; the oldest are dropped first.
 const REMEMBERED: usize = 10_000;
@@ -17,11 +19,57 @@ pub(super) struct Memory {
     /// Tasks that were passed to the handler, by region and id. Their polling URLs may differ: that
     /// of an event without a known task is made from the id.
     pub(super) tasks: Arc<Once<(Option<Region>, String)>>,
+    pub(super) followers: Followers,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { events: Arc::new(Once::new()), tasks: Arc::new(Once::new()) }
+        Self {
+            events: Arc::new(Once::new()),
+            tasks: Arc::new(Once::new()),
+            followers: Followers::default(),
+        }
+    }
+}
+
+/// An event that waits for confirmation.
+pub(super) struct PendingEvent {
+    pub(super) claimed_status: Option<TaskStatus>,
+    pub(super) in_progress: InProgress<Fingerprint>,
+    pub(super) _permit: OwnedSemaphorePermit,
+}
+
+/// The events that wait for the follower of their task, by task id. Each task has one follower, so
+/// that many events about it do not each poll it.
+#[derive(Default)]
+pub(super) struct Followers(Mutex<HashMap<String, Vec<PendingEvent>>>);
+
+impl Followers {
+    /// Adds an event. Returns `true` if the task has no follower yet: the caller starts it.
+    pub(super) fn add(&self, task_id: &str, event: PendingEvent) -> bool {
+        let mut followers = self.lock();
+        if let Some(events) = followers.get_mut(task_id) {
+            events.push(event);
+            return false;
+        }
+        followers.insert(task_id.to_owned(), vec![event]);
+        true
+    }
+
+    /// Returns the events that have arrived since the last call, or `None` if there are none, which
+    /// ends the follower.
+    pub(super) fn take(&self, task_id: &str) -> Option<Vec<PendingEvent>> {
+        let mut followers = self.lock();
+        let events = std::mem::take(followers.get_mut(task_id)?);
+        if events.is_empty() {
+            followers.remove(task_id);
+            return None;
+        }
+        Some(events)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<PendingEvent>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,7 +9,7 @@ use axum::{
 };
 use tokio::time::timeout;
 
-use super::{Shared, follow::follow_all};
+use super::{Shared, follow::follow, memory::PendingEvent};
 use crate::webhook::{Event, Rejection};
 
 /// The time limit for the body of a delivery.
@@ -46,17 +46,14 @@ fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
         return StatusCode::SERVICE_UNAVAILABLE;
     };
     tracing::debug!(task_id, "webhook received");
+    // Without the body: many large ones would exhaust memory.
+    let claimed_status = event.claimed_status().cloned();
+    let pending = PendingEvent { claimed_status, in_progress, _permit: permit };
+    let is_first = shared.memory.followers.add(task_id, pending);
     shared.client.shared().waits.wake(task_id);
-    let (task_id, claimed_status) = (task_id.to_owned(), event.claimed_status().cloned());
-    let shared = Arc::clone(shared);
-    // Do not keep the body: many large ones would exhaust memory.
-    drop(event);
-    tokio::spawn(async move {
-        if follow_all(&shared, &task_id, claimed_status.as_ref()).await {
-            in_progress.done();
-        }
-        drop(permit);
-    });
+    if is_first {
+        tokio::spawn(follow(Arc::clone(shared), task_id.to_owned()));
+    }
     StatusCode::NO_CONTENT
 }
 

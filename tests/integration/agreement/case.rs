@@ -9,7 +9,7 @@ use super::values;
 use crate::requests::submissions;
 use imagekiln::{Field, Operation, Request};
 
-/// What a test asks for.
+/// The request of a test.
 #[derive(Clone)]
 pub struct Case {
     pub operation: &'static Operation,

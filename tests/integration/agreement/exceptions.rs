@@ -1,4 +1,4 @@
-//! What only one side finds, and why that is right.
+//! The violations that only one side finds, with the reasons.
 
 use serde_json::Value;
 

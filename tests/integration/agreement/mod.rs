@@ -1,6 +1,6 @@
 //! The SDK and the simulator agree about every request: they refuse the same fields for the same
-//! reasons, and what arrives is what was asked. The simulator validates with `openapi.json` itself,
-//! so it is an independent witness.
+//! reasons, and each request arrives as it was set. The simulator validates with `openapi.json`
+//! itself, so it is independent of the generator.
 
 mod case;
 mod exceptions;

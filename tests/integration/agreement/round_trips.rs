@@ -1,4 +1,4 @@
-//! A request that was stored and read is the same, and what arrives is what was asked.
+//! A request that was stored and read is the same, and each request arrives as it was set.
 
 use std::sync::LazyLock;
 

@@ -104,10 +104,7 @@ fn they_agree_about_any_request() {
     let used = RefCell::new(BTreeSet::new());
     let result = runner(8).run(&case::any(), |case| {
         let found = differences(&witness, &case, &mut used.borrow_mut());
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(TestCaseError::fail(found.join("\n"))),
-        }
+        if found.is_empty() { Ok(()) } else { Err(TestCaseError::fail(found.join("\n"))) }
     });
     if let Err(error) = result {
         panic!("{error}");

@@ -61,14 +61,11 @@ impl Witness {
     }
 }
 
-/// What the SDK finds.
+/// The violations that the SDK finds.
 pub fn local(case: &Case) -> Violations {
     let found = case.request().validate().err().map(|error| of_error(&error)).unwrap_or_default();
     // The simulator does not read the body of a request to an unknown path.
-    match found.is_superset(&wrong_path()) {
-        true => wrong_path(),
-        false => found,
-    }
+    if found.is_superset(&wrong_path()) { wrong_path() } else { found }
 }
 
 fn wrong_path() -> Violations {

@@ -57,7 +57,7 @@ fn call_everything(client: &Client, task: &Task, picture: &Picture) -> Vec<Error
 #[track_caller]
 fn assert_refused(errors: Vec<Error>) {
     for error in errors {
-        assert_eq!(error.kind(), ErrorKind::Settings, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert!(!error.may_have_been_billed());
         let text = error.to_string();
         assert!(text.contains("in async code"), "{text}");

@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 
 use imagekiln::WaitOptions;
 
-/// Where the servers of these tests run.
+/// The runtime of the servers of these tests.
 static SERVERS: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
 
 /// Polls often, because these tests cannot pause the clock.

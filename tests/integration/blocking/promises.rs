@@ -22,7 +22,7 @@ const HANGS: Duration = Duration::from_secs(60);
 /// A busy machine, too, has sent a small request by then.
 const SENT_BY_THEN: Duration = Duration::from_secs(1);
 
-/// A server with a reply that the test sends later.
+/// A server with a response that the test sends later.
 fn held() -> (ScriptedServer, crate::support::reply::Pieces) {
     let service = SERVERS.block_on(ScriptedServer::start());
     let (reply, pieces) = Reply::nothing().in_pieces();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use serde_json::json;
 use tokio::time::{self, Instant};
 
@@ -150,4 +151,43 @@ async fn the_silence_limit_may_be_infinite() {
     delivery.reply(Reply::png(PNG));
 
     assert_eq!(picture.bytes().await.unwrap(), PNG);
+}
+
+/// The time that the reader of a stream takes is not the time of the download.
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_is_not_a_stalled_download() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    let png = large_png(20_000);
+    let (reply, pieces) = Reply::png(b"").declaring_length(png.len()).in_pieces();
+    delivery.reply(reply);
+    let (first, rest) = png.split_at(10_000);
+    pieces.send(first);
+    let mut stream = picture.stream().await.unwrap();
+    let mut bytes = stream.try_next().await.unwrap().unwrap().to_vec();
+
+    time::sleep(seconds(600)).await;
+    let (reading, ()) = tokio::join!(stream.try_collect::<Vec<_>>(), async {
+        time::sleep(seconds(30)).await;
+        pieces.send(rest);
+    });
+
+    bytes.extend(reading.unwrap().concat());
+    assert!(bytes == png);
+}
+
+/// The retries that all downloads share run out, but no picture is given up for that.
+#[tokio::test(start_paused = true)]
+async fn many_failing_downloads_make_all_their_attempts() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    delivery.otherwise(|_| Reply::html(503));
+    let downloads = (0..30).map(|_| picture.bytes());
+
+    let outcomes = futures_util::future::join_all(downloads).await;
+
+    outcomes.iter().for_each(|outcome| {
+        assert_kind(outcome.as_ref().unwrap_err(), ErrorKind::Download);
+    });
+    assert_eq!(delivery.received().len(), 30 * 4);
 }

@@ -144,3 +144,15 @@ async fn a_submission_cancelled_by_a_runtime_shutdown_is_unknown() {
     assert_eq!(error.billing(), Billing::Unknown);
     settle().await;
 }
+
+/// A wait does not borrow its task.
+#[tokio::test(start_paused = true)]
+async fn a_wait_can_be_spawned_and_repeated() {
+    let service = ScriptedServer::start().await;
+    let client = samples::client(&service);
+    service.reply(Reply::status(401)).reply(samples::ready(&service));
+    let task = samples::task(&client, &service);
+    let failed = tokio::spawn(task.wait());
+    failed.await.unwrap().unwrap_err();
+    assert_eq!(tokio::spawn(task.wait()).await.unwrap().unwrap().task().id(), "t1");
+}

@@ -136,7 +136,7 @@ async fn an_invalid_polling_url_ends_the_wait() {
 
     let error = client(&service).task(reference).wait().await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Settings);
+    assert_kind(&error, ErrorKind::Usage);
     assert!(error.wait_end().is_some() && error.task().is_some());
     service.assert_received_nothing();
 }
@@ -191,6 +191,20 @@ async fn many_tasks_do_not_overload_a_failing_service() {
     outcomes
         .iter()
         .for_each(|outcome| assert_kind(outcome.as_ref().unwrap_err(), ErrorKind::Deadline));
-    let polls = service.polls().len();
-    assert!((200..500).contains(&polls), "{polls} polls within a minute");
+    let polls = service.polls();
+    assert!((200..500).contains(&polls.len()), "{} polls within a minute", polls.len());
+    let start = polls.iter().map(|poll| poll.at).min().unwrap();
+    let at_the_end = polls.iter().filter(|poll| poll.at - start > seconds(57)).count();
+    assert!(at_the_end < 50, "{at_the_end} polls shortly before the deadline");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interval_of_zero_grows() {
+    let service = ScriptedServer::start().await;
+    service.otherwise(|_| samples::status("Pending"));
+    let task = task(&client(&service), &service);
+
+    task.wait_with(samples::deadline(60).interval(seconds(0))).await.unwrap_err();
+
+    assert!((20..60).contains(&service.polls().len()), "{} polls", service.polls().len());
 }

@@ -308,3 +308,24 @@ fn many_fields_are_validated_in_linear_time() {
     let twice = (0..100_000).fold(many(100_000), |request, n| request.field(n.to_string(), n));
     assert_eq!(twice.validate().unwrap_err().violations().len(), 100_000);
 }
+
+/// Integers of every type can be set. One that does not fit is a violation, and never truncated.
+#[tokio::test]
+async fn numbers_and_ratios_of_every_type_can_be_set() {
+    let request = fox().seed(7u64).height(768usize).width(1024i128);
+    let body = serde_json::to_value(&request).unwrap();
+    assert_eq!((&body["seed"], &body["height"]), (&json!(7), &json!(768)));
+    request.validate().unwrap();
+
+    let error = fox().seed(u64::MAX).validate().unwrap_err();
+    let [violation] = error.violations() else { panic!("{error}") };
+    assert_eq!(violation.to_string(), "seed: is 18446744073709551615; must be a 64-bit integer");
+    fox().seed(u64::MAX).seed(7).validate().unwrap();
+
+    let ultra = || imagekiln::types::GenPro11Ultra::new();
+    for ratio in [ultra().aspect_ratio("16:9"), ultra().aspect_ratio((16, 9))] {
+        assert_eq!(ratio.aspect_ratio.unwrap().to_string(), "16:9");
+    }
+    let error = ultra().aspect_ratio("wide").validate().unwrap_err();
+    assert!(error.to_string().contains("`wide` is not an aspect ratio"), "{error}");
+}

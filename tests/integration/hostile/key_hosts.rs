@@ -1,4 +1,5 @@
-//! Which hosts receive the key: loopback names, hosts in the settings, and base URLs without TLS.
+//! The hosts that receive the key: loopback names, hosts in the settings, and base URLs without
+//! TLS.
 
 use serde_json::json;
 

@@ -12,7 +12,7 @@ use crate::support::{
     samples::{self, KEY, PNG, WEBHOOK_SECRET, assert_no_secret, fox, picture, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::{TaskRef, WaitOptions, WebhookSecret};
+use imagekiln::{Task, TaskRef, WaitOptions, WebhookSecret};
 
 fn shown(value: &impl Debug) -> String {
     format!("{value:?}\n{value:#?}")
@@ -130,4 +130,30 @@ async fn events_and_spans_contain_no_secrets() {
     }
     delivery.assert_no_request_has_the_key();
     service.assert_every_request_has_the_key();
+}
+
+/// The service may echo the secret in a poll, even in that of a task which another client submitted.
+#[tokio::test(start_paused = true)]
+async fn webhook_secrets_are_redacted_in_polls() {
+    let service = ScriptedServer::start().await;
+    let note = format!("signed with {WEBHOOK_SECRET}");
+    let echo = || Reply::json(200, &json!({ "id": "t1", "status": "Pending", "note": note }));
+    let shown = async |task: Task| {
+        let update = task.poll().await.unwrap();
+        serde_json::to_string(update.response()).unwrap()
+    };
+
+    let client = samples::builder(&service).webhook_secret(WEBHOOK_SECRET).build().unwrap();
+    service.reply(echo());
+    let of_setting = shown(samples::task(&client, &service)).await;
+
+    let client = samples::client(&service);
+    service.reply(samples::accepted(&service, "t1")).reply(echo());
+    let request = fox().webhook_url("https://example.com/").webhook_secret(WEBHOOK_SECRET);
+    let of_request = shown(client.submit(request).await.unwrap()).await;
+
+    for text in [of_setting, of_request] {
+        assert_no_secret(&text);
+        assert!(text.contains("signed with [redacted]"), "{text}");
+    }
 }

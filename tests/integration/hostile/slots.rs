@@ -18,7 +18,7 @@ fn with_slots(service: &ScriptedServer, slots: usize) -> Client {
     samples::builder(service).max_active_tasks(slots).build().unwrap()
 }
 
-/// Accepts submissions with new ids, and replies to polls with `Ready`.
+/// Accepts submissions with new ids, and responds to polls with `Ready`.
 fn serve(service: &ScriptedServer) {
     let (authority, delivery) = (service.authority(), samples::delivery_url(service));
     let count = std::sync::atomic::AtomicUsize::new(0);

@@ -96,9 +96,8 @@ async fn an_endless_response_uses_bounded_memory() {
 /// concurrent polls.
 async fn delay_beside_hung_polls(limit: usize) -> Duration {
     let service = ScriptedServer::start().await;
-    service.otherwise(|request| match request.target.contains("hung") {
-        true => Reply::silence(),
-        false => samples::status("Pending"),
+    service.otherwise(|request| {
+        if request.target.contains("hung") { Reply::silence() } else { samples::status("Pending") }
     });
     let client = samples::builder(&service).max_concurrent_polls(limit).build().unwrap();
     let task = |id: &str| {

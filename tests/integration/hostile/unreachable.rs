@@ -1,7 +1,16 @@
 //! An unreachable service: nothing was sent, so the client retries the submission.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
 use serde_json::json;
-use tokio::time::{self, Instant};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    time::{self, Instant},
+};
 
 use crate::support::{
     reply::Reply,
@@ -106,4 +115,30 @@ async fn an_unreachable_polling_host_is_retried_until_the_deadline() {
     let cause =
         std::error::Error::source(&error).unwrap().downcast_ref::<imagekiln::Error>().unwrap();
     assert_eq!(cause.kind(), ErrorKind::Network);
+}
+
+/// A port that speaks HTTP and not TLS will not speak it at the next attempt, either.
+#[tokio::test(start_paused = true)]
+async fn a_port_without_tls_is_not_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("https://{}", listener.local_addr().unwrap());
+    let connections = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&connections);
+    let server = tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            counted.fetch_add(1, Ordering::Relaxed);
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+            stream.read_to_end(&mut Vec::new()).await.ok();
+        }
+    });
+    let client = Client::builder().api_key(KEY).base_url(&base).build().unwrap();
+
+    let error = client.submit(fox()).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Network);
+    assert!(!error.may_have_been_billed());
+    assert!(error.message().contains("could not establish a TLS connection"), "{error:?}");
+    assert_eq!(connections.load(Ordering::Relaxed), 1);
+    server.abort();
 }

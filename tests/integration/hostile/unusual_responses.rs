@@ -87,9 +87,10 @@ async fn older_forms_of_http_are_read() {
     ] {
         let service = ScriptedServer::start().await;
         let body = json!({ "id": "t1", "polling_url": "/p" }).to_string();
-        let body = match head.contains("chunked") {
-            true => format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()),
-            false => body,
+        let body = if head.contains("chunked") {
+            format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len())
+        } else {
+            body
         };
         service.reply(Reply::nothing().body(format!("{head}{body}")).then_close());
 

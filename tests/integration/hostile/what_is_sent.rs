@@ -1,4 +1,4 @@
-//! Which requests are sent, and with which content.
+//! The requests that are sent, and their content.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -215,6 +215,6 @@ async fn nothing_is_sent_for_an_operation_that_creates_no_task() {
 
     let error = client(&service).submit(request).await.unwrap_err();
 
-    assert_kind(&error, ErrorKind::Settings);
+    assert_kind(&error, ErrorKind::Usage);
     service.assert_received_nothing();
 }

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 
 use imagekiln::journal::{Intent, Journal, JournalError, JournalFuture, Record, Step};
 
-/// What is written.
+/// A write of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
     Intend,

@@ -21,7 +21,7 @@ fn client(service: &ScriptedServer, path: &Path) -> Client {
     samples::builder(service).journal(Directory::open(path).unwrap()).build().unwrap()
 }
 
-/// Submits a request with a client of its own, as this task.
+/// Submits a request with a separate client, as this task.
 async fn submit(service: &ScriptedServer, path: &Path, id: &str) {
     service.reply(samples::accepted(service, id));
     let _ = client(service, path).submit(fox()).await.unwrap();
@@ -47,7 +47,7 @@ async fn an_incomplete_last_line_is_dropped() {
     let (path, log) = (directory.path(), directory.path().join("log-1.jsonl"));
     submit(&service, path, "t1").await;
     let (text, length) = read(&log);
-    // Every prefix is what a crash may leave, with zeros behind it.
+    // A crash may leave any prefix, with zeros behind it.
     for cut in 0..=length {
         let mut torn = text.clone();
         torn[cut..].fill(0);
@@ -192,7 +192,7 @@ async fn writes_at_the_same_time_lose_nothing() {
     assert_eq!(numbers, (1..=64).rev().collect::<Vec<_>>());
 }
 
-/// What is written to a removed file is lost.
+/// Lines that are written to a removed file are lost.
 #[tokio::test]
 async fn a_journal_that_was_removed_accepts_nothing() {
     let service = ScriptedServer::start().await;

@@ -97,7 +97,7 @@ async fn a_record_has_the_digests_of_its_request_and_of_its_file() {
     let path = fixture.directory.path().join("fox.png");
     let saved = task.wait().await.unwrap().save(&path).await.unwrap();
     let [listed] = Directory::list(fixture.path()).unwrap().try_into().unwrap();
-    // Each submission may have a webhook URL of its own.
+    // Each submission may have its own webhook URL.
     assert_eq!(listed.record.intent().request_sha256(), Some(&*sha256(fox().to_json().unwrap())));
     let digest = |request: Gen2Pro| request.into_request().digest().unwrap();
     assert_ne!(digest(fox()), digest(fox().seed(9)));

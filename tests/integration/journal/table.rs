@@ -87,12 +87,12 @@ fn steps() -> Vec<(&'static str, &'static str, Vec<Step>)> {
             vec![missing(Duration::ZERO), missing(ten_minutes)],
         ),
         (
-            "a refused delivery",
+            "a refused download",
             "no proof",
             vec![refused(DELIVERY_VALIDITY - Duration::from_secs(1))],
         ),
         (
-            "a refused delivery after the validity",
+            "a refused download after the validity",
             "a poll ten minutes after the first `Ready` gave the URL",
             vec![ready(), refused(DELIVERY_VALIDITY)],
         ),

@@ -21,7 +21,7 @@ use tokio_rustls::{
     server::TlsStream,
 };
 
-/// How the server handles the next request, in the order of arrival.
+/// The server's handling of the next request, in the order of arrival.
 pub enum Step {
     Reply(Value),
     /// The stream stays open without a response.

@@ -1,4 +1,4 @@
-//! Test support: a scripted server, its replies, and captured events.
+//! Test support: a scripted server, its responses, and captured events.
 
 pub mod child;
 mod connection;

@@ -1,4 +1,4 @@
-//! The replies of a scripted server, including invalid ones.
+//! The responses of a scripted server, including invalid ones.
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -18,7 +18,7 @@ pub struct Reply {
     pub(super) end: End,
 }
 
-/// How the length of the body is declared.
+/// The declaration of the body's length.
 enum Length {
     Correct,
     Declared(usize),
@@ -26,7 +26,7 @@ enum Length {
     Omitted,
 }
 
-/// How much of a request to read before replying.
+/// The part of a request to read before the response.
 pub(super) enum Reading {
     Whole,
     HeadOnly,
@@ -35,7 +35,7 @@ pub(super) enum Reading {
     Paced(mpsc::UnboundedReceiver<(usize, oneshot::Sender<()>)>),
 }
 
-/// What to do with the connection after the reply.
+/// The action on the connection after the response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     KeepOpen,
@@ -45,14 +45,14 @@ pub(super) enum End {
     Silence,
 }
 
-/// Sends the rest of a reply on behalf of the test. Dropping it ends the reply.
+/// Sends the rest of a response on behalf of the test. Dropping it ends the response.
 pub struct Pieces(mpsc::UnboundedSender<Vec<u8>>);
 
 /// Controls how much of a request body the server reads. Dropping it reads the rest.
 pub struct Pace(mpsc::UnboundedSender<(usize, oneshot::Sender<()>)>);
 
 impl Reply {
-    /// A reply with a status line and no body.
+    /// A response with a status line and no body.
     pub fn status(status: u16) -> Self {
         Self { head: format!("HTTP/1.1 {status} Scripted\r\n"), ..Self::nothing() }
     }
@@ -87,7 +87,7 @@ impl Reply {
         }
     }
 
-    /// Reads the request and never replies.
+    /// Reads the request and never responds.
     pub fn silence() -> Self {
         Self::nothing().then_silence()
     }
@@ -134,7 +134,7 @@ impl Reply {
         self.header("Connection", "close").then_close()
     }
 
-    /// Appends bytes after the end of the reply, as a confused proxy would.
+    /// Appends bytes after the end of the response, as a confused proxy would.
     pub fn followed_by(mut self, other: &Self) -> Self {
         self.length = Length::Declared(self.body.len());
         self.body.extend_from_slice(&other.bytes());
@@ -163,7 +163,7 @@ impl Reply {
         (self, Pieces(sender))
     }
 
-    /// Replies without reading the body of the request.
+    /// Responds without reading the body of the request.
     pub fn early(mut self) -> Self {
         self.reading = Reading::HeadOnly;
         self
@@ -176,7 +176,8 @@ impl Reply {
         (self, Pace(sender))
     }
 
-    /// The clock is held until a client has received a large reply, and then the connection ends.
+    /// The clock is held until a client has received a large response, and then the connection
+    /// ends.
     pub(super) fn is_large(&self) -> bool {
         self.body.len() > AT_ONCE
     }

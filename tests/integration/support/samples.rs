@@ -1,4 +1,4 @@
-//! Sample clients, requests and replies of a well-behaved service.
+//! Sample clients, requests and responses of a well-behaved service.
 
 use std::time::{Duration, SystemTime};
 

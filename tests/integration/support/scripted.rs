@@ -17,8 +17,9 @@ use super::{connection, done, received::Received, reply::Reply};
 
 type Rule = Box<dyn Fn(&Received) -> Reply + Send + Sync>;
 
-/// Replies in the order of the script. If the script has no reply, the server closes the connection
-/// without one. Unscripted requests and unused replies fail the test when the server is dropped.
+/// Responds in the order of the script. If the script has no response, the server closes the
+/// connection without one. Unscripted requests and unused responses fail the test when the server
+/// is dropped.
 pub struct ScriptedServer {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -46,13 +47,13 @@ impl ScriptedServer {
         Self { shared, address, accepting }
     }
 
-    /// Adds a reply to the script.
+    /// Adds a response to the script.
     pub fn reply(&self, reply: Reply) -> &Self {
         self.shared.script.lock().unwrap().push_back(reply);
         self
     }
 
-    /// Sets how to reply after the end of the script.
+    /// Sets the responses after the end of the script.
     pub fn otherwise(&self, rule: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> &Self {
         *self.shared.rule.lock().unwrap() = Some(Box::new(rule));
         self

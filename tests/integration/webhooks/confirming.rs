@@ -55,10 +55,8 @@ async fn confirm_at(region: Region, request: impl Submit) {
 
     for other in [Region::Global, Region::Regional] {
         let update = client.confirm_in(&event, other).await.unwrap();
-        match other == region {
-            true => assert_eq!(update.status(), &TaskStatus::Ready),
-            false => assert_eq!(update.status(), &TaskStatus::TaskNotFound),
-        }
+        let expected = if other == region { TaskStatus::Ready } else { TaskStatus::TaskNotFound };
+        assert_eq!(update.status(), &expected);
     }
     assert_eq!(sim.counts().accepted, 1);
 }
@@ -139,7 +137,10 @@ async fn the_id_is_found_in_all_common_locations() {
     };
     assert_eq!(at("/data/object/id").as_deref(), Some("a"));
     assert_eq!(at("/data/object"), None);
-    assert_eq!(at("not a pointer"), None);
+    for wrong in ["", "id", "data/id", "/a~", "/a~2"] {
+        let rejection = Verifier::hmac_sha256(SECRET).task_id(wrong).check().unwrap_err();
+        assert!(matches!(rejection, Rejection::Settings { .. }), "{wrong}: {rejection}");
+    }
     let long = format!(r#"{{"id": "{}"}}"#, "a".repeat(1025));
     assert_eq!(event(&long).task_id(), None);
 }

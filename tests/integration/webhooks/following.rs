@@ -8,7 +8,10 @@ use std::sync::{
 
 use axum::Router;
 use serde_json::json;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::mpsc,
+    time::{self, Instant},
+};
 
 use super::{
     signed::{PENDING, READY},
@@ -17,7 +20,7 @@ use super::{
 use crate::support::{
     events::Events,
     reply::Reply,
-    samples::{self, assert_kind, fox},
+    samples::{self, assert_kind, fox, seconds},
     scripted::ScriptedServer,
     settle,
 };
@@ -289,4 +292,25 @@ async fn a_failure_is_handled_as_the_error_of_a_wait() {
     let error = receiver.outcome().await.unwrap_err();
     assert_kind(&error, ErrorKind::TaskFailed);
     assert_eq!(error.task().unwrap().id(), "t1");
+}
+
+/// Each event ends one pause; no event starts polls of its own.
+#[tokio::test(start_paused = true)]
+async fn differing_events_about_one_task_share_its_polls() {
+    let (service, client, mut receiver) = setup().await;
+    submit(&client, &service, "t1").await;
+    service.otherwise(|_| samples::status("Pending"));
+    for number in 0..35 {
+        let event = format!(r#"{{"id": "t1", "status": "Ready", "number": {number}}}"#);
+        assert_eq!(receiver.deliver(&event).await, 204);
+    }
+    time::sleep(seconds(60)).await;
+    let polls = service.polls().len();
+    assert!(polls < 35 + 30, "{polls} polls");
+
+    let delivered = samples::delivery_url(&service);
+    service.otherwise(move |_| Reply::json(200, &samples::ready_body(&delivered)));
+    assert_eq!(receiver.outcome().await.unwrap().task().id(), "t1");
+    settle().await;
+    assert!(!receiver.was_called());
 }

@@ -83,7 +83,7 @@ proptest! {
             "[\\[{]{0,300}".prop_map(String::into_bytes),
             any_json().prop_map(|json| json.to_string().into_bytes()),
         ],
-        pointer in prop_oneof![Just(None), "[/a-z0-9~]{0,12}".prop_map(Some)],
+        pointer in prop_oneof![Just(None), "(/[a-z0-9]{0,4}(~[01])?){1,3}".prop_map(Some)],
     ) {
         let headers = headers(&[(SIGNATURE, &hmac_header(SECRET, &body))]);
         let verifier = Verifier::hmac_sha256(SECRET);

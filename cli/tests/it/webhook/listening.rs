@@ -76,9 +76,14 @@ impl Listening {
         head(self.connect(&request(method, path, headers, body)))
     }
 
+    /// The host and the port of the webhook URL.
+    pub fn address(&self) -> &str {
+        self.url.split('/').nth(2).unwrap()
+    }
+
     /// Opens a connection and sends a request on it.
     pub fn connect(&self, request: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(self.url.split('/').nth(2).unwrap()).unwrap();
+        let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         stream
     }

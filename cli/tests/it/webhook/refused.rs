@@ -1,4 +1,4 @@
-//! `kiln webhook verify`: what is rejected, with which reason and advice.
+//! `kiln webhook verify`: the webhooks that are rejected, with the reason and the advice.
 
 use super::{
     signed::{BODY, SECRET, hmac_header, now, standard_headers},

@@ -1,4 +1,4 @@
-//! `kiln webhook verify`: what is accepted.
+//! `kiln webhook verify`: the webhooks that are accepted.
 
 use std::{
     io::Write,

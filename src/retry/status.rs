@@ -1,5 +1,8 @@
-//! The meaning of each failure status code, for submissions and polls. `docs/billing.md` shows this
-//! table, and a test compares the two.
+//! What a failure says about a submission and a poll: the meaning of each status code, and whether a
+//! request without a response was processed. `docs/billing.md` shows the table of the codes, and a
+//! test compares the two.
+
+use std::{error::Error as _, io};
 
 use reqwest::StatusCode;
 
@@ -115,6 +118,45 @@ const fn row(
     advice: &'static str,
 ) -> Meaning {
     Meaning { codes: (first, last), kind, submission, poll, what, advice }
+}
+
+/// Whether the service certainly did not process the request, so that sending it again cannot be
+/// billed twice.
+pub(crate) fn was_not_processed(error: &reqwest::Error) -> bool {
+    error.is_connect()
+        || causes(error).any(|cause| was_never_sent(cause) || was_refused_by_http2(cause))
+}
+
+/// Whether the connection was closed before the request was written to it.
+fn was_never_sent(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled)
+}
+
+/// Whether HTTP/2 guarantees that the request was not processed (RFC 9113, section 8.7): the server
+/// refused the stream, or the stream was opened after the last one that the server processed before
+/// it closed the connection.
+fn was_refused_by_http2(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<h2::Error>().is_some_and(|error| {
+        error.is_remote()
+            && (error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM)
+                || error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR))
+    })
+}
+
+/// Whether the other side does not speak TLS, or has a certificate that is not trusted. Another
+/// attempt would fail, too.
+pub(crate) fn is_tls_failure(error: &reqwest::Error) -> bool {
+    error.is_connect() && causes(error).any(|cause| cause.downcast_ref().is_some_and(is_invalid))
+}
+
+/// Whether the error is invalid data, which is how rustls reports both, or contains such an error.
+fn is_invalid(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
+        || error.get_ref().is_some_and(|inner| inner.downcast_ref().is_some_and(is_invalid))
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    std::iter::successors(error.source(), |&cause| cause.source())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
-//! Computes delays before retries from exponential backoff and `Retry-After`, and limits retries
-//! with a budget, so that many callers do not overload a failing service.
+//! When a failed request is sent again, and when the next attempt is due.
+
+pub(crate) mod backoff;
+pub(crate) mod status;
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -8,8 +10,6 @@ use std::{
 
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use tokio::time::Instant;
-
-use super::random::Random;
 
 /// Configures retries.
 ///
@@ -57,9 +57,6 @@ impl RetryPolicy {
     }
 }
 
-const FIRST_DELAY: Duration = Duration::from_millis(500);
-pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(30);
-
 /// Returns the delay that the service asked for in seconds or as a date (RFC 9110, section 10.2.3).
 /// A date is relative to the service's clock if the response contains it, because the local clock
 /// may be wrong.
@@ -74,15 +71,6 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     let sent = text(DATE).and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
     // A date in the past means no delay.
     Some(date.duration_since(sent).unwrap_or_default())
-}
-
-/// Returns the delay after attempt number `attempt`, starting at 1. The delay doubles each time and
-/// has random jitter of half its length, so that clients that failed at the same time do not retry
-/// at the same time.
-pub(crate) fn delay(attempt: u32, random: &Random) -> Duration {
-    let full =
-        FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(10)).min(LONGEST_DELAY);
-    random.spread(full)
 }
 
 /// The retries that all requests of one purpose (submissions, polls or downloads) share. Each retry
@@ -160,14 +148,5 @@ mod tests {
         assert!(budget.take() && !budget.take());
         time::advance(Duration::from_secs(86_400)).await;
         assert_eq!((0..200).filter(|_| budget.take()).count(), 50);
-    }
-
-    #[test]
-    fn delays_stay_within_their_bounds() {
-        let random = Random::new(Some(1));
-        for attempt in 1..100 {
-            let delay = delay(attempt, &random);
-            assert!(delay >= FIRST_DELAY / 2 && delay <= LONGEST_DELAY, "{delay:?}");
-        }
     }
 }
