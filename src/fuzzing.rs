@@ -60,8 +60,7 @@ impl Stream for Chunks {
 
 impl Reply {
     async fn read(self) -> Response {
-        let limits =
-            ReadLimits { silence: LIMIT, until: Instant::now() + LIMIT, keeps_body: false };
+        let limits = ReadLimits { silence: LIMIT, until: Instant::now() + LIMIT };
         Response::read(self.status, self.headers, Chunks(self.chunks.into_iter()), limits).await
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tracing::Level;
 
 use super::unexpected::Unexpected;
 use crate::Extra;
@@ -69,8 +70,11 @@ impl<'a> ResponseFields<'a> {
 
     /// Takes the remaining members.
     pub(crate) fn rest(&mut self) -> Extra {
-        let unlisted = self.members.keys().filter(|name| !self.mistyped.contains(name));
-        unlisted.for_each(|name| self.unexpected.unlisted(name));
+        // Without a listener, nothing reports the names.
+        if tracing::enabled!(Level::WARN) {
+            let unlisted = self.members.keys().filter(|name| !self.mistyped.contains(name));
+            unlisted.for_each(|name| self.unexpected.unlisted(name));
+        }
         std::mem::take(&mut self.members).into()
     }
 }

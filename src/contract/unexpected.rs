@@ -25,17 +25,19 @@ impl Unexpected {
 
     /// Adds a member that the contract does not list.
     pub(crate) fn unlisted(&mut self, name: &str) {
-        match self.unlisted.len() < MOST_NAMES {
-            true => self.unlisted.push(printable(name)),
-            false => self.more += 1,
+        if self.unlisted.len() < MOST_NAMES {
+            self.unlisted.push(printable(name))
+        } else {
+            self.more += 1
         }
     }
 
     /// Adds a member whose value has an unexpected type.
     pub(crate) fn mistyped(&mut self, name: &str, value: &Value) {
-        match self.mistyped.len() < MOST_NAMES {
-            true => self.mistyped.push((printable(name), json_type(value))),
-            false => self.more += 1,
+        if self.mistyped.len() < MOST_NAMES {
+            self.mistyped.push((printable(name), json_type(value)))
+        } else {
+            self.more += 1
         }
     }
 
@@ -59,10 +61,7 @@ impl Unexpected {
 /// Returns a name in one line. A name that contains a URL is not printed, because its query may be
 /// secret.
 fn printable(name: &str) -> String {
-    match name.contains("://") {
-        true => REDACTED.to_owned(),
-        false => one_line(name, MAX_NAME),
-    }
+    if name.contains("://") { REDACTED.to_owned() } else { one_line(name, MAX_NAME) }
 }
 
 fn json_type(value: &Value) -> &'static str {

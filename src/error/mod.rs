@@ -188,26 +188,6 @@ impl Error {
         self.0.context.operation.or_else(|| self.0.context.task.as_ref()?.operation())
     }
 
-    /// Returns `true` if the request does not match the contract.
-    pub fn is_validation(&self) -> bool {
-        self.kind() == ErrorKind::Validation
-    }
-
-    /// Returns `true` if the service refused the key.
-    pub fn is_auth(&self) -> bool {
-        self.kind() == ErrorKind::Auth
-    }
-
-    /// Returns `true` if the service limits the rate of requests.
-    pub fn is_rate_limited(&self) -> bool {
-        self.kind() == ErrorKind::RateLimited
-    }
-
-    /// Returns `true` if moderation stopped the task.
-    pub fn is_moderated(&self) -> bool {
-        self.kind() == ErrorKind::Moderated
-    }
-
     /// Returns the HTTP status code of the response, if there was one.
     pub fn status(&self) -> Option<u16> {
         self.0.context.status

@@ -85,10 +85,7 @@ impl Attempts {
             kind = ?error.kind(),
             "download failed; retrying"
         );
-        let wait = match has_retry {
-            true => self.backoff.pause(),
-            false => LONGEST_RETRY,
-        };
+        let wait = if has_retry { self.backoff.pause() } else { LONGEST_RETRY };
         let wait = service.random.spread(wait).min(self.left());
         service.middlewares.announce(&Retry {
             purpose: Purpose::Download,

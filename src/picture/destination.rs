@@ -100,11 +100,9 @@ impl Part {
         }
         self.file.as_file().sync_all()?;
         // The file stays locked until after the rename.
-        let _file = match overwrite {
-            true => self.file.persist(&path),
-            false => persist_new(self.file, &path),
-        }
-        .map_err(|error| error.error)?;
+        let persisted =
+            if overwrite { self.file.persist(&path) } else { persist_new(self.file, &path) };
+        let _file = persisted.map_err(|error| error.error)?;
         flush_directory(&directory)
     }
 

@@ -147,12 +147,13 @@ impl Download {
             Err(_) => {
                 self.picture.downloads().service.connections.abandon(&self.url, &self.connection);
                 let arrived = self.received;
-                self.failed(match self.pace.is_over() {
-                    true => format!(
+                self.failed(if self.pace.is_over() {
+                    format!(
                         "the download took longer than {} s ({arrived} bytes received)",
                         self.deadline()
-                    ),
-                    false => format!("the download stalled ({arrived} bytes received)"),
+                    )
+                } else {
+                    format!("the download stalled ({arrived} bytes received)")
                 })
             }
         };

@@ -82,13 +82,12 @@ impl ClientBuilder {
     pub(super) fn prefix(&self) -> Result<String, Error> {
         let prefix = self.model_prefix.as_deref().unwrap_or(NEUTRAL_PREFIX);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        match !prefix.is_empty() && prefix.chars().all(is_plain) {
-            true => Ok(prefix.to_owned()),
-            false => Err(invalid_setting(
-                "the model prefix may contain only letters, digits, `-` and `_`",
-            )
-            .with_advice(CORRECT_IT)
-            .with_setting(MODEL_PREFIX_VARIABLE)),
+        if !prefix.is_empty() && prefix.chars().all(is_plain) {
+            Ok(prefix.to_owned())
+        } else {
+            Err(invalid_setting("the model prefix may contain only letters, digits, `-` and `_`")
+                .with_advice(CORRECT_IT)
+                .with_setting(MODEL_PREFIX_VARIABLE))
         }
     }
 
@@ -98,14 +97,15 @@ impl ClientBuilder {
             .parse()
             .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             && address.reveal().chars().count() <= LONGEST_WEBHOOK_URL;
-        match is_usable {
-            true => Ok(()),
-            false => Err(invalid_setting(format!(
+        if is_usable {
+            Ok(())
+        } else {
+            Err(invalid_setting(format!(
                 "the webhook URL is not an http or https URL of at most {LONGEST_WEBHOOK_URL} \
                  characters"
             ))
             .with_advice(CORRECT_IT)
-            .with_setting(WEBHOOK_URL_VARIABLE)),
+            .with_setting(WEBHOOK_URL_VARIABLE))
         }
     }
 

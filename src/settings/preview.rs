@@ -44,9 +44,10 @@ impl ClientBuilder {
         self.check_webhook()?;
         let mut request = request.into_request();
         self.tasks.webhook.fill(&mut request);
-        match self.tasks.validation {
-            true => request.validate()?,
-            false => request.validate_form()?,
+        if self.tasks.validation {
+            request.validate()?
+        } else {
+            request.validate_form()?
         }
         Ok(Preview { path: path_of("", &request, &prefix), body: request.outline() })
     }

@@ -140,8 +140,5 @@ impl Findings<'_> {
 }
 
 fn is_enabled(is_note: bool) -> bool {
-    match is_note {
-        true => tracing::enabled!(Level::INFO),
-        false => tracing::enabled!(Level::WARN),
-    }
+    if is_note { tracing::enabled!(Level::INFO) } else { tracing::enabled!(Level::WARN) }
 }

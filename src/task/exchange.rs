@@ -95,9 +95,10 @@ pub(super) async fn exchange(
 
 /// Returns how long a slow connection may need to send what is still buffered.
 fn time_to_flush(plan: &BodyPlan, progress: &Progress) -> Duration {
-    match progress.all_frames_taken() {
-        true => Duration::from_secs(plan.length().min(SEND_BUFFERS) / SLOW_CONNECTION),
-        false => Duration::ZERO,
+    if progress.all_frames_taken() {
+        Duration::from_secs(plan.length().min(SEND_BUFFERS) / SLOW_CONNECTION)
+    } else {
+        Duration::ZERO
     }
 }
 

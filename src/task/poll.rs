@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use reqwest::header::HeaderMap;
+use reqwest::{Method, Request};
 use tokio::{
     sync::{AcquireError, SemaphorePermit},
     time::{self, Instant},
@@ -143,12 +143,12 @@ async fn get(
     let asked_at = service.clock.now();
     let exchange = async {
         let connection = service.connections.to(&url);
-        let mut headers = HeaderMap::new();
+        let mut request = Request::new(Method::GET, Url::clone(&url));
         let subject =
             Subject { operation: task.operation(), task_id: Some(task.id()), resends: failures };
-        let observation = service.begin(Purpose::Poll, &url, subject, &mut headers);
+        let observation = service.begin(Purpose::Poll, &url, subject, request.headers_mut());
         let sending = async {
-            let sending = connection.http.get(Url::clone(&url)).headers(headers).send();
+            let sending = connection.http.execute(request);
             let response = sending.instrument(observation.span()).await;
             observation.finish(&response);
             response
@@ -186,15 +186,17 @@ pub(super) fn read(
     shared: &Arc<Shared>,
     task: &TaskRef,
     url: &Url,
-    response: Response,
+    mut response: Response,
     asked_at: SystemTime,
 ) -> Result<Update, PollError> {
-    let redaction = Redaction::of_poll(&shared.service.secrets, task, url);
+    let secrets = &shared.service.secrets;
+    let redaction = Redaction::of_poll_response(secrets, task, url, response.body.as_deref());
     // `Task not found` may come with status code 404. If the body has a status, it takes
     // precedence.
-    let update = match response.status.is_success() || response.status.as_u16() == 404 {
-        true => read_update(shared, task, &response, &redaction, asked_at),
-        false => None,
+    let update = if response.status.is_success() || response.status.as_u16() == 404 {
+        read_update(shared, task, &mut response, &redaction, asked_at)
+    } else {
+        None
     };
     update.ok_or_else(|| failed(shared, task, response, &redaction))
 }
@@ -268,9 +270,10 @@ fn unreadable(task: &TaskRef, what: &str) -> PollError {
 }
 
 fn broken(task: &TaskRef, error: reqwest::Error) -> PollError {
-    let message = match error.is_connect() {
-        true => "could not connect to the polling host",
-        false => "the connection broke during the poll",
+    let message = if error.is_connect() {
+        "could not connect to the polling host"
+    } else {
+        "the connection broke during the poll"
     };
     transient(
         Error::new(ErrorKind::Network, message).with_task(task).with_source(error.without_url()),

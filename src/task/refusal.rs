@@ -175,17 +175,19 @@ pub(super) fn no_response(NoResponse { why, was_sent }: NoResponse) -> SubmitFai
             }
         },
     };
-    SubmitFailure::Failed(match was_sent {
-        true => unknown(error),
-        false => error.with_advice("nothing was billed; the request was not sent completely"),
+    SubmitFailure::Failed(if was_sent {
+        unknown(error)
+    } else {
+        error.with_advice("nothing was billed; the request was not sent completely")
     })
 }
 
 fn not_processed(error: reqwest::Error) -> SubmitFailure {
     let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
-    let message = match error.is_connect() {
-        true => format!("could not connect to {host}"),
-        false => format!("{host} closed the connection before it processed the submission"),
+    let message = if error.is_connect() {
+        format!("could not connect to {host}")
+    } else {
+        format!("{host} closed the connection before it processed the submission")
     };
     let error = Error::new(ErrorKind::Network, message)
         .with_advice("nothing was billed; check the base URL and the network")

@@ -74,9 +74,10 @@ impl Shared {
         self.settings.webhook.fill(&mut request);
         let (request, plan, origin) = self.prepare(request, origin).await?;
         let deadline = Deadline::new(self.settings.submit_deadline);
-        let slot = match waits_for_slot {
-            true => deadline.limit(self.slot()).await.unwrap_or_else(|| Err(deadline.no_slot())),
-            false => self.slots.as_ref().map(Slots::try_slot).transpose(),
+        let slot = if waits_for_slot {
+            deadline.limit(self.slot()).await.unwrap_or_else(|| Err(deadline.no_slot()))
+        } else {
+            self.slots.as_ref().map(Slots::try_slot).transpose()
         };
         let slot = slot.map_err(|error| error.with_operation(operation.name))?;
         let submission = self.submission(request, plan, slot, base.clone(), origin, span);
@@ -165,9 +166,10 @@ impl Shared {
 type Prepared = (Request, Arc<BodyPlan>, Origin);
 
 fn prepare(request: Request, validation: bool) -> Result<(Request, Arc<BodyPlan>), Error> {
-    match validation {
-        true => request.validate()?,
-        false => request.validate_form()?,
+    if validation {
+        request.validate()?
+    } else {
+        request.validate_form()?
     }
     let plan = BodyPlan::new(&request).map_err(|error| {
         let operation = request.operation();
@@ -316,9 +318,10 @@ impl Submission {
         let Self { shared, base, request, plan, .. } = self;
         let exchanged = exchange(shared, base, request, plan, self.permit(), attempt - 1).await;
         let response = exchanged.map_err(no_response)?;
-        match response.status.is_success() {
-            true => Ok(response),
-            false => Err(refusal(shared, base, request, &response)),
+        if response.status.is_success() {
+            Ok(response)
+        } else {
+            Err(refusal(shared, base, request, &response))
         }
     }
 

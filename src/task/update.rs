@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Shared, TaskRef, drift::Findings};
 use crate::{
     Address, Extra, Picture, TaskStatus,
-    contract::{Unexpected, read_response},
+    contract::read_response,
     transport::{redaction::Redaction, response::Response},
     types::{PollResult, TaskResult},
 };
@@ -67,51 +67,57 @@ impl Update {
 pub(super) fn read_update(
     shared: &Arc<Shared>,
     task: &TaskRef,
-    response: &Response,
+    response: &mut Response,
     redaction: &Redaction,
     asked_at: SystemTime,
 ) -> Option<Update> {
-    let mut object = response.object()?.clone();
-    redaction.redact_json_except_urls(&mut object);
-    let (read, unexpected) = read_response::<PollResult>(object);
-    let status = response.get("status").and_then(Value::as_str);
+    let object = response.object()?;
+    let status = object.get("status").and_then(Value::as_str);
     let status = status.map(|status| TaskStatus::from(redaction.redact(status).as_str()));
-    report(shared, task, response, status.as_ref(), unexpected);
-    let status = status?;
-    let picture = match status {
-        TaskStatus::Ready => {
-            // `Ready` without a usable delivery URL is not a success. A later poll may return one.
-            let sample = response.get("result")?.get("sample")?;
-            let source = Arc::clone(shared) as _;
-            Some(Picture::new(source, task.clone(), delivery_url(sample)?, asked_at))
-        }
+    let sample = object.get("result").and_then(|result| result.get("sample"));
+    let has_sample = sample.is_some();
+    let address = match status {
+        Some(TaskStatus::Ready) => sample.and_then(delivery_url),
         _ => None,
     };
-    Some(Update { status, response: read?, picture })
+    // `Ready` without a usable delivery URL is not a success. A later poll may return one.
+    let is_usable = match status {
+        Some(TaskStatus::Ready) => address.is_some(),
+        Some(_) => true,
+        None => false,
+    };
+    let findings = findings_of(response, status.as_ref(), has_sample);
+    // If it is not usable, the response is still needed for the error.
+    let mut object = if is_usable { response.take_object()? } else { object.clone() };
+    redaction.redact_json_except_urls(&mut object);
+    let (read, unexpected) = read_response::<PollResult>(object);
+    if let Some(mut findings) = findings {
+        findings.operation = task.operation();
+        findings.unexpected.add(unexpected);
+        shared.drift.report(findings);
+    }
+    if !is_usable {
+        return None;
+    }
+    let source = || Arc::clone(shared) as _;
+    let picture = address.map(|address| Picture::new(source(), task.clone(), address, asked_at));
+    Some(Update { status: status?, response: read?, picture })
 }
 
-/// Reports what the contract does not define in a poll response.
-fn report(
-    shared: &Shared,
-    task: &TaskRef,
+/// Returns what the contract does not define in a poll response, except the names of its members.
+fn findings_of<'a>(
     response: &Response,
-    status: Option<&TaskStatus>,
-    unexpected: Unexpected,
-) {
-    // A response without a status is not about the task unless its status code says so.
+    status: Option<&'a TaskStatus>,
+    has_sample: bool,
+) -> Option<Findings<'a>> {
+    // A failed response without a status says nothing about the task.
     if status.is_none() && !response.status.is_success() {
-        return;
+        return None;
     }
     let status = status.filter(|status| !status.is_final());
-    let has_sample = || response.get("result").is_some_and(|result| result.get("sample").is_some());
-    let findings = Findings {
-        operation: task.operation(),
-        response: "PollResult",
-        unexpected,
-        status,
-        has_picture: status.is_some() && has_sample(),
-    };
-    shared.drift.report(findings.with_type_of(response));
+    let has_picture = status.is_some() && has_sample;
+    let findings = Findings { response: "PollResult", status, has_picture, ..Findings::default() };
+    Some(findings.with_type_of(response))
 }
 
 fn delivery_url(sample: &Value) -> Option<Address> {

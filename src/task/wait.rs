@@ -230,13 +230,12 @@ impl Polling {
         if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
             return None;
         }
-        let latest = match std::mem::replace(&mut self.has_retry, true) {
-            true => left - LAST_POLL.min(left / 2),
+        let latest = if std::mem::replace(&mut self.has_retry, true) {
+            left - LAST_POLL.min(left / 2)
+        } else {
             // Many waits may end at the same time, and the service is failing.
-            false => {
-                self.requested_pause = self.requested_pause.max(Some(LONGEST_RETRY));
-                self.shared.service.random.spread(left)
-            }
+            self.requested_pause = self.requested_pause.max(Some(LONGEST_RETRY));
+            self.shared.service.random.spread(left)
         };
         let requested = self.requested_pause.take();
         let pause = self.next_pause(requested);

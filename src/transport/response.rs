@@ -32,8 +32,6 @@ pub(crate) struct ReadLimits {
     pub(crate) silence: Duration,
     /// The deadline for the end of the body.
     pub(crate) until: Instant,
-    /// Whether to keep the body as it arrived, for a recorder.
-    pub(crate) keeps_body: bool,
 }
 
 /// A response, possibly incomplete.
@@ -41,7 +39,7 @@ pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) ending: Ending,
-    /// The decompressed body, if it was requested and is not too long.
+    /// The decompressed body, unless it is too long.
     pub(crate) body: Option<Vec<u8>>,
     /// The JSON of the body, or what could be salvaged from a truncated or damaged document.
     document: Option<Value>,
@@ -83,15 +81,14 @@ impl Arrived {
         !scanner.is_done() && self.read <= MOST_READ
     }
 
-    fn body(&self, headers: &HeaderMap) -> Option<Vec<u8>> {
-        self.beyond.is_none().then(|| unpacked(self.kept.clone(), headers))
-    }
-
-    fn document(self, headers: &HeaderMap) -> Option<Value> {
-        match self.beyond {
-            Some(scanner) => scanner.found(),
-            None => document(&unpacked(self.kept, headers)),
+    /// Returns the body, unless it is too long, and its JSON.
+    fn into_parts(self, headers: &HeaderMap) -> (Option<Vec<u8>>, Option<Value>) {
+        if let Some(scanner) = self.beyond {
+            return (None, scanner.found());
         }
+        let body = unpacked(self.kept, headers);
+        let document = document(&body);
+        (Some(body), document)
     }
 }
 
@@ -117,8 +114,8 @@ impl Response {
                 Err(_) => break Ending::Silent,
             }
         };
-        let body = limits.keeps_body.then(|| arrived.body(&headers)).flatten();
-        Self { document: arrived.document(&headers), body, status, headers, ending }
+        let (body, document) = arrived.into_parts(&headers);
+        Self { document, body, status, headers, ending }
     }
 
     /// Returns the JSON of the body. If it is an array, returns its first element, because the
@@ -126,6 +123,14 @@ impl Response {
     pub(crate) fn object(&self) -> Option<&Value> {
         match self.document.as_ref()? {
             Value::Array(elements) => elements.first(),
+            other => Some(other),
+        }
+    }
+
+    /// Takes the object out of the response.
+    pub(crate) fn take_object(&mut self) -> Option<Value> {
+        match self.document.take()? {
+            Value::Array(elements) => elements.into_iter().next(),
             other => Some(other),
         }
     }

@@ -64,7 +64,7 @@ impl Service {
 
     /// Returns how to read a response that has to end before `until`.
     pub(crate) fn response_limits(&self, until: Instant) -> ReadLimits {
-        ReadLimits { silence: self.silence, until, keeps_body: self.recorder.is_some() }
+        ReadLimits { silence: self.silence, until }
     }
 
     /// Records a submission, if there is a recorder.

@@ -58,9 +58,10 @@ impl fmt::Display for Address {
             write!(f, ":{port}")?;
         }
         f.write_str(url.path())?;
-        match url.query().is_some() || url.fragment().is_some() {
-            true => write!(f, "?{}", super::REDACTED),
-            false => Ok(()),
+        if url.query().is_some() || url.fragment().is_some() {
+            write!(f, "?{}", super::REDACTED)
+        } else {
+            Ok(())
         }
     }
 }

@@ -69,9 +69,10 @@ pub(crate) fn sendable(text: &Bytes) -> Sendable {
         return Sendable::Plain(text.clone());
     }
     let stripped = without_whitespace(text);
-    match is_valid(&stripped) {
-        true => Sendable::Plain(stripped.into()),
-        false => Sendable::Escaped(text.clone()),
+    if is_valid(&stripped) {
+        Sendable::Plain(stripped.into())
+    } else {
+        Sendable::Escaped(text.clone())
     }
 }
 
@@ -84,9 +85,10 @@ pub(crate) fn is_base64(text: &[u8]) -> bool {
 /// Decodes the first `length` bytes, or slightly fewer. Does not read the rest of the text.
 pub(crate) fn decode_head(text: &[u8], length: usize) -> Option<Vec<u8>> {
     let visible = || text.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
-    let prefix = match is_data_url(&visible().take(DATA_URL.len()).collect::<Vec<_>>()) {
-        true => visible().position(|byte| byte == b',')? + 1,
-        false => 0,
+    let prefix = if is_data_url(&visible().take(DATA_URL.len()).collect::<Vec<_>>()) {
+        visible().position(|byte| byte == b',')? + 1
+    } else {
+        0
     };
     let characters = length.div_ceil(3) * 4;
     let start: Vec<u8> = visible().take(prefix + characters).collect();

@@ -57,11 +57,10 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 fn must_be_regular(metadata: &Metadata) -> io::Result<()> {
-    match metadata.is_file() {
-        true => Ok(()),
-        false => {
-            Err(io::Error::other(format!("is {}, not a regular file", kind(metadata.file_type()))))
-        }
+    if metadata.is_file() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("is {}, not a regular file", kind(metadata.file_type()))))
     }
 }
 

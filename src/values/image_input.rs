@@ -105,9 +105,10 @@ impl ImageInput {
     pub fn try_url(text: impl Into<String>) -> Result<Self, ImageUrlError> {
         let text = text.into();
         if starts_with(&text, &["data:"]) {
-            return match base64_text::is_base64(text.as_bytes()) {
-                true => Ok(Self::base64(text)),
-                false => Err(ImageUrlError("must be `data:TYPE;base64,` followed by base64")),
+            return if base64_text::is_base64(text.as_bytes()) {
+                Ok(Self::base64(text))
+            } else {
+                Err(ImageUrlError("must be `data:TYPE;base64,` followed by base64"))
             };
         }
         if !starts_with(&text, &WEB) {

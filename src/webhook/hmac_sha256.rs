@@ -40,10 +40,11 @@ impl HmacSha256 {
                 },
             )
         })?;
-        match any_matches(&self.keys, &[body], &[signature]) {
+        if any_matches(&self.keys, &[body], &[signature]) {
             // The signature already is a hash of the body.
-            true => Ok(Verified { message_id: None, fingerprint: signature }),
-            false => Err(Rejection::Wrong { header: self.header.to_string() }),
+            Ok(Verified { message_id: None, fingerprint: signature })
+        } else {
+            Err(Rejection::Wrong { header: self.header.to_string() })
         }
     }
 }

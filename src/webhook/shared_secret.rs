@@ -39,9 +39,10 @@ impl SharedSecret {
         let is_known = self.secrets.iter().fold(false, |found, (key, expected)| {
             found | (key.sign(&[given.as_bytes()]) == *expected)
         });
-        match is_known {
-            true => Ok(Verified { message_id: None, fingerprint: Sha256::digest(body).into() }),
-            false => Err(Rejection::Wrong { header: self.header.to_string() }),
+        if is_known {
+            Ok(Verified { message_id: None, fingerprint: Sha256::digest(body).into() })
+        } else {
+            Err(Rejection::Wrong { header: self.header.to_string() })
         }
     }
 }

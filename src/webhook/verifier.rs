@@ -244,9 +244,10 @@ impl Verifier {
     }
 
     fn check_size(&self, body: &[u8]) -> Result<(), Rejection> {
-        match body.len() > self.max_body {
-            true => Err(Rejection::TooLarge { limit: self.max_body }),
-            false => Ok(()),
+        if body.len() > self.max_body {
+            Err(Rejection::TooLarge { limit: self.max_body })
+        } else {
+            Ok(())
         }
     }
 

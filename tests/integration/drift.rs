@@ -281,7 +281,8 @@ async fn a_service_that_follows_the_contract_causes_no_warning() {
         .validation(false)
         .build()
         .unwrap();
-    assert!(invalid.submit(Gen2Pro::new("a fox").width(1)).await.unwrap_err().is_validation());
+    let error = invalid.submit(Gen2Pro::new("a fox").width(1)).await.unwrap_err();
+    assert_eq!(error.kind(), imagekiln::ErrorKind::Validation);
 
     let text = events.text();
     assert!(text.contains("submission accepted"), "{text}");

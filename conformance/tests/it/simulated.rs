@@ -80,9 +80,11 @@ async fn refused_requests_conform() {
     let kept = Kept::default();
     let client = kept.builder(&simulator).validation(false).build().unwrap();
     let request = Gen2Pro::new("a fox").width(1).extra("seed", "seven");
-    assert!(client.submit(request).await.unwrap_err().is_validation());
+    let error = client.submit(request).await.unwrap_err();
+    assert_eq!(error.kind(), imagekiln::ErrorKind::Validation);
     let request = GenPro10Fill::new().image(b"not an image".to_vec());
-    assert!(client.submit(request).await.unwrap_err().is_validation());
+    let error = client.submit(request).await.unwrap_err();
+    assert_eq!(error.kind(), imagekiln::ErrorKind::Validation);
     let client = kept.builder(&simulator).api_key("another key").build().unwrap();
     assert_eq!(client.submit(Gen2Pro::new("a fox")).await.unwrap_err().status(), Some(403));
     kept.assert_conforming(2);

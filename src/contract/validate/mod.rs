@@ -47,10 +47,7 @@ impl Request {
 }
 
 fn check(request: &Request, violations: Vec<Violation>) -> Result<(), Error> {
-    match violations.is_empty() {
-        true => Ok(()),
-        false => Err(invalid(request.operation.name, violations)),
-    }
+    if violations.is_empty() { Ok(()) } else { Err(invalid(request.operation.name, violations)) }
 }
 
 pub(super) fn invalid(operation: &'static str, violations: Vec<Violation>) -> Error {

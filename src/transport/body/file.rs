@@ -89,10 +89,7 @@ impl PlannedFile {
     }
 
     fn must_be_unchanged(&self, file: &File) -> io::Result<()> {
-        match Fingerprint::of(file)? == self.fingerprint {
-            true => Ok(()),
-            false => Err(changed()),
-        }
+        if Fingerprint::of(file)? == self.fingerprint { Ok(()) } else { Err(changed()) }
     }
 }
 

@@ -83,11 +83,10 @@ impl UrlRefusal {
 
     /// Returns what the user can do.
     pub(crate) fn advice(&self) -> &'static str {
-        match self.host_can_be_allowed {
-            true => {
-                "if this host is trusted to deliver pictures, allow it and fetch the picture again"
-            }
-            false => "no setting allows this URL; report it to the operator of the service",
+        if self.host_can_be_allowed {
+            "if this host is trusted to deliver pictures, allow it and fetch the picture again"
+        } else {
+            "no setting allows this URL; report it to the operator of the service"
         }
     }
 

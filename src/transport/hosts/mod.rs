@@ -58,10 +58,15 @@ impl<S: AsRef<str>> From<url::Host<S>> for Host {
 
 /// Whether the URL points to the local machine, by address or as `localhost`.
 pub(crate) fn is_loopback(url: &Url) -> bool {
-    match Host::of(url) {
-        Some(Host::Loopback) => true,
-        Some(Host::Address(address)) => address.is_loopback(),
-        Some(Host::Name(_)) | None => false,
+    match url.host() {
+        // `Url` has normalized the name to lowercase. Each request asks, so nothing is allocated.
+        Some(url::Host::Domain(name)) => matches!(name, "localhost" | "localhost."),
+        Some(host) => match Host::from(host) {
+            Host::Loopback => true,
+            Host::Address(address) => address.is_loopback(),
+            Host::Name(_) => false,
+        },
+        None => false,
     }
 }
 

@@ -27,11 +27,12 @@ pub(super) fn redacted(response: &Response, redaction: &Redaction) -> RecordedBo
         return RecordedBody::TooLarge;
     }
     let Ok(document) = serde_json::from_slice::<Value>(body) else { return RecordedBody::NotJson };
-    let mut document = text::replaced("", &document, &|name, text| match NAMES.contains(&name)
-        && text.chars().count() <= MAX_NAME
-    {
-        true => text.into(),
-        false => text::url_or_text(text),
+    let mut document = text::replaced("", &document, &|name, text| {
+        if NAMES.contains(&name) && text.chars().count() <= MAX_NAME {
+            text.into()
+        } else {
+            text::url_or_text(text)
+        }
     });
     redaction.redact_json(&mut document);
     within_limit(document)

@@ -25,9 +25,10 @@ pub(super) fn replaced(name: &str, value: &Value, replace: &dyn Fn(&str, &str) -
 
 /// Replaces a text that may be a URL.
 pub(super) fn url_or_text(text: &str) -> Value {
-    match is_url(text) && !text.contains(char::is_whitespace) {
-        true => Address::from(text).to_string().into(),
-        false => length(text),
+    if is_url(text) && !text.contains(char::is_whitespace) {
+        Address::from(text).to_string().into()
+    } else {
+        length(text)
     }
 }
 

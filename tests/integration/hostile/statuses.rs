@@ -61,7 +61,6 @@ async fn failures_end_the_wait() {
             matches!(error.wait_end(), Some(WaitEnd::Failed { status, .. }) if *status == expected)
         );
         assert_eq!(error.task(), Some(task.reference()));
-        assert_eq!(error.is_moderated(), kind == ErrorKind::Moderated);
         assert!(error.to_string().contains(status), "{error}");
         service.only_request().assert_has_key();
     }

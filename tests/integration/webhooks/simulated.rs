@@ -53,7 +53,7 @@ async fn a_failed_task_is_handled_like_the_error_of_a_wait() {
     let task = simulation.submit("[[content-moderated]]").await;
     simulation.sim.clock().advance(SECOND);
     let error = simulation.receiver.outcome().await.unwrap_err();
-    assert!(error.is_moderated(), "{error}");
+    assert_eq!(error.kind(), imagekiln::ErrorKind::Moderated, "{error}");
     assert_eq!(error.task(), Some(task.reference()));
 }
 
