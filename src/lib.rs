@@ -21,6 +21,17 @@
 //! }
 //! ```
 //!
+//! # The twenty items that most programs need
+//!
+//! | for | items |
+//! |---|---|
+//! | a client | [`Client`], [`ClientBuilder`], [`RetryPolicy`] |
+//! | a request | [`types`], [`ImageInput`], [`AspectRatio`], [`OutputFormat`] |
+//! | a task | [`Task`], [`TaskRef`], [`TaskStatus`], [`WaitOptions`], [`Update`], [`Updates`] |
+//! | its picture | [`Picture`], [`Saved`], [`SaveOptions`] |
+//! | errors | [`Error`], [`ErrorKind`], [`Billing`] |
+//! | a restart | [`Unfinished`] |
+//!
 //! # Where to start
 //!
 //! | to do this | use | guide |

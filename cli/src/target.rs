@@ -1,4 +1,4 @@
-//! Where the picture is saved. The target is checked before anything is paid.
+//! The target of the picture. It is checked before anything is paid.
 
 mod endings;
 mod names;
@@ -29,7 +29,7 @@ use crate::{
 };
 use imagekiln::{ErrorKind, FileKind, OutputFormat, Picture};
 
-/// Where and how the picture is saved.
+/// The target of a picture, and its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub place: Place,
@@ -49,7 +49,7 @@ pub struct Saved {
     pub bytes: u64,
     /// `None` if the bytes were passed on.
     pub sha256: Option<String>,
-    /// Why the path is another one than the user named.
+    /// Why the path differs from the one that the user named.
     pub notes: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Target {
         Ok(Self { place: Place::of(output)?, overwrite, mkdir })
     }
 
-    /// The same target, for a picture of which this is known.
+    /// The same target, for a picture with these known facts.
     pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
         let place = match &self.place {
             Place::Pattern(pattern) => Place::Pattern(pattern.filled(known)?),
@@ -154,7 +154,13 @@ impl Target {
 
     /// The format that the file extension asks for.
     pub fn wanted_format(&self) -> Option<OutputFormat> {
-        OutputFormat::from_extension(self.file_name()?.extension()?.to_str()?)
+        let extension = self.file_name()?.extension()?.to_str()?;
+        match FileKind::of_extension(extension)? {
+            FileKind::Jpeg => Some(OutputFormat::Jpeg),
+            FileKind::Png => Some(OutputFormat::Png),
+            FileKind::Webp => Some(OutputFormat::Webp),
+            _ => None,
+        }
     }
 
     /// The path or the name of a file whose ending the user chose.

@@ -6,7 +6,6 @@ mod operation;
 mod outline;
 mod request;
 mod response;
-mod similar;
 mod stored;
 mod typed;
 mod unexpected;

@@ -10,13 +10,12 @@ use super::{
     images::{Place, value_at},
     operation::{Field, FieldKind, Operation, find_operation, operations},
     request::Request,
-    similar::hint,
     validate::invalid,
     webhook::URL,
 };
 use crate::{
     Error, ErrorKind, ImageInput, Violation,
-    values::{MAX_NAME, identity::hex, one_line},
+    values::{MAX_NAME, hint, identity::hex, one_line},
 };
 
 /// The field that is never stored, because it is a secret.

@@ -10,8 +10,6 @@ pub(crate) mod identity;
 pub(crate) mod image_file;
 mod image_input;
 mod json;
-mod output_format;
-mod region;
 mod secret;
 mod task_ref;
 mod task_status;
@@ -28,11 +26,10 @@ pub use self::extra::Extra;
 pub use self::file_kind::FileKind;
 pub use self::image_input::{ImageInput, ImageSource, ImageUrlError};
 pub use self::json::{IntoField, IntoJson};
-pub use self::region::{REGIONAL_BASE_URL_VARIABLE, Region};
 pub use self::secret::{Secret, WebhookSecret};
-pub use self::task_ref::TaskRef;
+pub use self::task_ref::{REGIONAL_BASE_URL_VARIABLE, Region, TaskRef};
 pub use self::task_status::TaskStatus;
-pub(crate) use self::text::{MAX_MESSAGE, MAX_NAME, is_secret, one_line};
+pub(crate) use self::text::{MAX_MESSAGE, MAX_NAME, hint, is_secret, one_line};
 pub use self::violation::{Location, Violation};
 
 /// How long a delivery URL is valid, according to the limits of the contract.

@@ -1,10 +1,14 @@
-//! Makes untrusted text printable: one line, bounded, without control characters and secrets.
+//! Makes untrusted text printable: one line, bounded, without control characters and secrets. Suggests
+//! the name that the caller may have meant.
 
 /// The maximum printed length of an id or a status, in characters.
 pub(crate) const MAX_NAME: usize = 100;
 
 /// The maximum printed length of a message from the service, in characters.
 pub(crate) const MAX_MESSAGE: usize = 300;
+
+/// The minimum similarity of two names, from 0 to 1, to suggest one for the other.
+const SIMILAR: f64 = 0.4;
 
 /// Returns the first `limit` characters of `text`. Replaces control characters and characters that
 /// reorder or hide text with spaces, because they could manipulate a terminal.
@@ -34,6 +38,20 @@ pub(crate) fn is_secret(name: &str) -> bool {
             let mut parts = name.as_bytes().windows(word.len());
             parts.any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
         })
+}
+
+/// Suggests the known name that is most similar to `name`. A long name is similar to none, and
+/// comparing it would take long.
+pub(crate) fn hint(name: &str, known: impl Iterator<Item = &'static str>) -> String {
+    if name.len() > MAX_NAME {
+        return String::new();
+    }
+    let similarity = |known: &str| strsim::normalized_damerau_levenshtein(name, known);
+    let rated = known.map(|known| (similarity(known), known)).filter(|(rate, _)| *rate > SIMILAR);
+    match rated.max_by(|(one, _), (two, _)| one.total_cmp(two)) {
+        Some((_, nearest)) => format!("; did you mean `{nearest}`?"),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]

@@ -30,7 +30,6 @@
 //! [guide](crate::guide::webhooks) shows how.
 
 mod confirm;
-mod encoding;
 mod event;
 mod header;
 mod hmac_sha256;
@@ -42,8 +41,8 @@ mod shared_secret;
 mod standard;
 mod verifier;
 
-pub use self::encoding::Encoding;
 pub use self::event::Event;
+pub use self::header::Encoding;
 #[cfg(feature = "axum")]
 pub use self::receiver::Receiver;
 pub use self::rejection::Rejection;

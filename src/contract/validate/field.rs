@@ -6,12 +6,14 @@ use super::{
     super::{
         images::{Images, Place},
         operation::{Field, FieldKind, ImageEncodings},
-        similar::hint,
     },
     image_content::{self, Wanted},
     problem::Problem,
 };
-use crate::{AspectRatio, ImageInput, ImageSource, Location, Violation, values::web_url};
+use crate::{
+    AspectRatio, ImageInput, ImageSource, Location, Violation,
+    values::{hint, web_url},
+};
 
 /// Validates the values of a body.
 pub(super) struct Check<'a> {

@@ -2,7 +2,6 @@
 
 mod request;
 mod response;
-mod seconds;
 mod text;
 
 use std::{
@@ -149,5 +148,34 @@ fn within_limit(document: Value) -> RecordedBody {
     match serde_json::to_vec(&document) {
         Ok(bytes) if bytes.len() <= MOST_RECORDED => RecordedBody::Json(document),
         _ => RecordedBody::TooLarge,
+    }
+}
+
+/// Serializes a time as whole seconds since the Unix epoch.
+mod seconds {
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(
+        at: &SystemTime,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(since_epoch(*at))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<SystemTime, D::Error> {
+        let since = Duration::from_secs(u64::deserialize(deserializer)?);
+        UNIX_EPOCH.checked_add(since).ok_or_else(|| D::Error::custom("the time is too large"))
+    }
+
+    pub(super) fn whole(at: SystemTime) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(since_epoch(at))
+    }
+
+    fn since_epoch(at: SystemTime) -> u64 {
+        at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 }
