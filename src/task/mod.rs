@@ -21,7 +21,12 @@ mod updates;
 mod wait;
 mod waits;
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::{Arc, OnceLock},
+    time::SystemTime,
+};
+
+use url::Url;
 
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
@@ -47,6 +52,8 @@ use crate::TaskRef;
 pub struct Task {
     shared: Arc<Shared>,
     reference: Arc<TaskRef>,
+    /// The polling URL, once it was parsed and found to be allowed to receive the key.
+    polling_url: Arc<OnceLock<Url>>,
     response: Option<Arc<SubmissionResponse>>,
     /// When the task was first seen as `Ready`, if the program knows it.
     ready_since: Option<SystemTime>,
@@ -54,7 +61,13 @@ pub struct Task {
 
 impl Task {
     pub(crate) fn resumed(shared: Arc<Shared>, reference: TaskRef) -> Self {
-        Self { shared, reference: Arc::new(reference), response: None, ready_since: None }
+        Self {
+            shared,
+            reference: Arc::new(reference),
+            polling_url: Arc::default(),
+            response: None,
+            ready_since: None,
+        }
     }
 
     /// Sets when the task was first seen as `Ready`, for programs that have stored

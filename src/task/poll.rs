@@ -1,8 +1,7 @@
 //! Sends one poll: a GET to the polling URL of the task.
 
 use std::{
-    borrow::Cow,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, SystemTime},
 };
 
@@ -76,18 +75,18 @@ impl Task {
     /// - [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld): polls fail until the cause is fixed.
     pub async fn poll(&self) -> Result<Update, Error> {
-        let update = poll(&self.shared, &self.reference, None, NO_LIMIT, 0).await;
+        let update = poll(&self.shared, &self.reference, &self.polling_url, NO_LIMIT, 0).await;
         Ok(update.map_err(PollError::into_error)?.with_ready_since(self.ready_since))
     }
 }
 
 /// Polls once, subject to the limit on concurrent polls, and records what a final status means for
-/// the client. Waiting for a permit and the poll together end within `limit`. `url` is the polling
-/// URL, if it was parsed before. `failures` is the number of polls that have failed before this one.
+/// the client. Waiting for a permit and the poll together end within `limit`. `parsed` keeps
+/// the polling URL for the next poll. `failures` is the number of polls that have failed before this one.
 pub(super) async fn poll(
     shared: &Arc<Shared>,
     task: &TaskRef,
-    url: Option<&Url>,
+    parsed: &OnceLock<Url>,
     limit: Duration,
     failures: u32,
 ) -> Result<Update, PollError> {
@@ -103,7 +102,8 @@ pub(super) async fn poll(
         // Boxed because the future of an HTTP exchange is large. A waiting task should not hold it
         // between polls, nor while it waits for a permit: thousands of tasks may start at once.
         Some(permit) => {
-            Box::pin(get(shared, task, url, permit, failures, until).instrument(span.clone())).await
+            Box::pin(get(shared, task, parsed, permit, failures, until).instrument(span.clone()))
+                .await
         }
         None => Err(took_too_long(task)),
     };
@@ -128,13 +128,18 @@ type Permit<'a> = Result<SemaphorePermit<'a>, AcquireError>;
 async fn get(
     shared: &Arc<Shared>,
     task: &TaskRef,
-    url: Option<&Url>,
+    parsed: &OnceLock<Url>,
     permit: Permit<'_>,
     failures: u32,
     until: Instant,
 ) -> Result<Update, PollError> {
-    let url = url
-        .map_or_else(|| polling_url(shared, task).map(Cow::Owned), |url| Ok(Cow::Borrowed(url)))?;
+    let url = match parsed.get() {
+        Some(url) => url,
+        None => {
+            let url = polling_url(shared, task)?;
+            parsed.get_or_init(|| url)
+        }
+    };
     let service = &shared.service;
     let started = Instant::now();
     let until = until.min(started + shared.settings.poll_deadline);
@@ -142,18 +147,18 @@ async fn get(
     // late.
     let asked_at = service.clock.now();
     let exchange = async {
-        let connection = service.connections.to(&url);
-        let mut request = Request::new(Method::GET, Url::clone(&url));
+        let connection = service.connections.to(url);
+        let mut request = Request::new(Method::GET, url.clone());
         let subject =
             Subject { operation: task.operation(), task_id: Some(task.id()), resends: failures };
-        let observation = service.begin(Purpose::Poll, &url, subject, request.headers_mut());
+        let observation = service.begin(Purpose::Poll, url, subject, request.headers_mut());
         let sending = async {
             let sending = connection.http.execute(request);
             let response = sending.instrument(observation.span()).await;
             observation.finish(&response);
             response
         };
-        let watched = service.connections.watch((&url, &connection), || started, || until, sending);
+        let watched = service.connections.watch((url, &connection), || started, || until, sending);
         let mut response = watched
             .await
             .ok_or_else(|| took_too_long(task))?
@@ -162,7 +167,7 @@ async fn get(
         let limits = service.response_limits(until);
         let response = Response::read(status, headers, response.bytes_stream(), limits).await;
         if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
-            service.connections.abandon(&url, &connection);
+            service.connections.abandon(url, &connection);
         }
         Ok(response)
     };
@@ -174,9 +179,9 @@ async fn get(
             exchange.await
         }
     }?;
-    service.record_poll(&url, task, &response);
+    service.record_poll(url, task, &response);
     let http_status = response.status.as_u16();
-    let update = read(shared, task, &url, response, asked_at);
+    let update = read(shared, task, url, response, asked_at);
     tracing::debug!(http_status, "polled");
     update
 }

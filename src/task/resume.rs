@@ -1,6 +1,6 @@
 //! Resumes and closes the records in the journal.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{
     Shared, Task,
@@ -75,7 +75,8 @@ impl Shared {
             }
         }
         let limit = self.settings.poll_deadline;
-        let update = poll(self, &task, None, limit, 0).await.map_err(PollError::into_error)?;
+        let update =
+            poll(self, &task, &OnceLock::new(), limit, 0).await.map_err(PollError::into_error)?;
         if *update.status() == TaskStatus::TaskNotFound {
             let message = "the service does not know the task";
             let error = Error::new(ErrorKind::TaskNotFound, message).with_task(&task);

@@ -2,7 +2,7 @@
 //! service certainly did not process it. The submission runs in its own task, so that it completes
 //! even if the caller is dropped.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::{sync::OwnedSemaphorePermit, time};
 use tracing::{Instrument, Span};
@@ -107,7 +107,7 @@ impl Shared {
         let mut failures = Vec::new();
         for task in slots.held().iter().filter(|task| !self.waits.has(task)) {
             if let Err(PollError::Permanent(error)) =
-                poll(self, task, None, self.settings.poll_deadline, 0).await
+                poll(self, task, &OnceLock::new(), self.settings.poll_deadline, 0).await
             {
                 failures.push(error);
             }
@@ -215,9 +215,7 @@ impl Submission {
             in_flight.accepted(task);
         }
         let outcome = match outcome {
-            Ok(Accepted { task, response }) => {
-                Ok(Task { shared, reference: Arc::new(task), response, ready_since: None })
-            }
+            Ok(Accepted { task, response }) => Ok(Task { response, ..Task::resumed(shared, task) }),
             Err(error) => {
                 // Drop it before reporting the error. If it is the last one, this closes
                 // the journal, which the caller may then open again.

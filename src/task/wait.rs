@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, SystemTime},
 };
 
@@ -12,7 +12,7 @@ use url::Url;
 
 use super::{
     Shared, Task, WaitOptions,
-    poll::{PollError, poll, polling_url},
+    poll::{PollError, poll},
     update::Update,
     waits::WaitGuard,
 };
@@ -131,8 +131,7 @@ pub(super) struct Polling {
     task: Arc<TaskRef>,
     waiting: WaitGuard,
     ready_since: Option<SystemTime>,
-    /// The polling URL, if it is usable. If it is not, the first poll fails.
-    url: Option<Url>,
+    polling_url: Arc<OnceLock<Url>>,
     started: Instant,
     deadline: Duration,
     intervals: Backoff,
@@ -163,7 +162,7 @@ impl Polling {
             task: Arc::clone(&task.reference),
             waiting: WaitGuard::new(&task.shared.waits, &task.reference),
             ready_since: task.ready_since,
-            url: polling_url(&task.shared, &task.reference).ok(),
+            polling_url: Arc::clone(&task.polling_url),
             started: Instant::now(),
             deadline: options.deadline,
             intervals: Backoff::new(first, longest).with_growth(GROWTH),
@@ -206,7 +205,7 @@ impl Polling {
             }
             self.polls += 1;
             let left = self.left();
-            let polling = poll(&self.shared, &self.task, self.url.as_ref(), left, failures);
+            let polling = poll(&self.shared, &self.task, &self.polling_url, left, failures);
             match polling.instrument(self.span.clone()).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
