@@ -40,7 +40,7 @@ pub use self::update::Update;
 pub use self::updates::Updates;
 #[cfg(feature = "axum")]
 pub(crate) use self::wait::outcome;
-use crate::TaskRef;
+use crate::{Secret, TaskRef};
 
 /// A task that the service has accepted and billed.
 ///
@@ -53,7 +53,7 @@ pub struct Task {
     shared: Arc<Shared>,
     reference: Arc<TaskRef>,
     /// The polling URL, once it was parsed and found to be allowed to receive the key.
-    polling_url: Arc<OnceLock<Url>>,
+    polling_url: Arc<OnceLock<Secret<Url>>>,
     response: Option<Arc<SubmissionResponse>>,
     /// When the task was first seen as `Ready`, if the program knows it.
     ready_since: Option<SystemTime>,

@@ -19,7 +19,7 @@ use super::{
     update::{Update, read_update},
 };
 use crate::{
-    Error, ErrorKind, WaitEnd,
+    Error, ErrorKind, Secret, WaitEnd,
     journal::{self, Step},
     retry::status::PollEffect,
     telemetry::{metrics, spans},
@@ -86,7 +86,7 @@ impl Task {
 pub(super) async fn poll(
     shared: &Arc<Shared>,
     task: &TaskRef,
-    parsed: &OnceLock<Url>,
+    parsed: &OnceLock<Secret<Url>>,
     limit: Duration,
     failures: u32,
 ) -> Result<Update, PollError> {
@@ -128,7 +128,7 @@ type Permit<'a> = Result<SemaphorePermit<'a>, AcquireError>;
 async fn get(
     shared: &Arc<Shared>,
     task: &TaskRef,
-    parsed: &OnceLock<Url>,
+    parsed: &OnceLock<Secret<Url>>,
     permit: Permit<'_>,
     failures: u32,
     until: Instant,
@@ -136,10 +136,11 @@ async fn get(
     let url = match parsed.get() {
         Some(url) => url,
         None => {
-            let url = polling_url(shared, task)?;
+            let url = Secret::new(polling_url(shared, task)?);
             parsed.get_or_init(|| url)
         }
-    };
+    }
+    .get();
     let service = &shared.service;
     let started = Instant::now();
     let until = until.min(started + shared.settings.poll_deadline);

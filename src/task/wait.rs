@@ -17,7 +17,7 @@ use super::{
     waits::WaitGuard,
 };
 use crate::{
-    Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
+    Error, ErrorKind, Picture, Secret, TaskRef, TaskStatus, WaitEnd,
     picture::{Downloads, Source},
     retry::backoff::{Backoff, LONGEST_RETRY},
     telemetry::{metrics, spans},
@@ -131,7 +131,7 @@ pub(super) struct Polling {
     task: Arc<TaskRef>,
     waiting: WaitGuard,
     ready_since: Option<SystemTime>,
-    polling_url: Arc<OnceLock<Url>>,
+    polling_url: Arc<OnceLock<Secret<Url>>>,
     started: Instant,
     deadline: Duration,
     intervals: Backoff,

@@ -16,6 +16,16 @@ pub struct Secret<T>(T);
 /// The secret that signs webhooks.
 pub type WebhookSecret = Secret<String>;
 
+impl<T> Secret<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    pub(crate) fn get(&self) -> &T {
+        &self.0
+    }
+}
+
 impl Secret<String> {
     /// Returns the secret.
     pub fn reveal(&self) -> &str {
