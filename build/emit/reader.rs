@@ -15,9 +15,10 @@ pub fn reader(item: &syn::ItemStruct, objects: &HashSet<String>) -> TokenStream 
         let key = renamed(field).unwrap_or_else(|| member.to_string());
         let outer = last_segment(&field.ty)?;
         let inner = argument(outer).and_then(last_segment).unwrap_or(outer);
-        let taken = match objects.contains(&inner.ident.to_string()) && outer.ident != "Vec" {
-            true => quote!(fields.take_object(#key)),
-            false => quote!(fields.take(#key)),
+        let taken = if objects.contains(&inner.ident.to_string()) && outer.ident != "Vec" {
+            quote!(fields.take_object(#key))
+        } else {
+            quote!(fields.take(#key))
         };
         Some(match outer.ident.to_string().as_str() {
             "Extra" => quote!(#member: fields.rest()),

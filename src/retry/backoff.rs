@@ -22,7 +22,8 @@ pub(crate) const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// ```
 /// use std::time::Duration;
 /// let mut backoff = imagekiln::Backoff::new(Duration::from_secs(1), Duration::from_secs(3));
-/// assert_eq!([backoff.pause(), backoff.pause(), backoff.pause()], [1, 2, 3].map(Duration::from_secs));
+/// let pauses = [backoff.pause(), backoff.pause(), backoff.pause()];
+/// assert_eq!(pauses, [1, 2, 3].map(Duration::from_secs));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Backoff {

@@ -1,6 +1,6 @@
-//! What a failure says about a submission and a poll: the meaning of each status code, and whether a
-//! request without a response was processed. `docs/billing.md` shows the table of the codes, and a
-//! test compares the two.
+//! What a failure says about a submission and a poll: the meaning of each status code, and whether
+//! a request without a response was processed. `docs/billing.md` shows the table of the codes, and
+//! a test compares the two.
 
 use std::{error::Error as _, io};
 

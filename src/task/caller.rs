@@ -1,5 +1,5 @@
-//! What a caller of `submit` waits for: the outcome of a submission, until a deadline. The caller may
-//! be gone before the submission ends.
+//! What a caller of `submit` waits for: the outcome of a submission, until a deadline. The caller
+//! may be gone before the submission ends.
 
 use std::{
     pin::Pin,

@@ -70,8 +70,8 @@ impl Task {
     /// Every error carries the reference of the task.
     ///
     /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
-    ///   [`RateLimited`](ErrorKind::RateLimited), [`Response`](ErrorKind::Response): the poll failed, not
-    ///   the task. Poll again.
+    ///   [`RateLimited`](ErrorKind::RateLimited), [`Response`](ErrorKind::Response): the poll
+    ///   failed, not the task. Poll again.
     /// - [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld): polls fail until the cause is fixed.
     pub async fn poll(&self) -> Result<Update, Error> {
@@ -81,8 +81,9 @@ impl Task {
 }
 
 /// Polls once, subject to the limit on concurrent polls, and records what a final status means for
-/// the client. Waiting for a permit and the poll together end within `limit`. `parsed` keeps
-/// the polling URL for the next poll. `failures` is the number of polls that have failed before this one.
+/// the client. Waiting for a permit and the poll together end within `limit`. `parsed` keeps the
+/// polling URL for the next poll. `failures` is the number of polls that have failed before this
+/// one.
 pub(super) async fn poll(
     shared: &Arc<Shared>,
     task: &TaskRef,

@@ -1,5 +1,5 @@
-//! Sends requests and reads responses: TLS, hosts that may receive the key, streamed bodies, damaged
-//! responses.
+//! Sends requests and reads responses: TLS, hosts that may receive the key, streamed bodies,
+//! damaged responses.
 
 pub(crate) mod body;
 pub(crate) mod clock;

@@ -76,8 +76,8 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    /// Collects the secrets of a submission: those of the client, the secret fields, and the queries
-    /// of URLs.
+    /// Collects the secrets of a submission: those of the client, the secret fields, and the
+    /// queries of URLs.
     pub(crate) fn of_request(secrets: &Secrets, request: &Request) -> Self {
         let mut of_exchange = Forms::default();
         of_exchange.add_fields(request, false);

@@ -102,8 +102,8 @@ impl<T: IntoJson + Clone> IntoJson for &[T] {
     }
 }
 
-/// A value for a field of type `T`: any integer type for an integer, or text such as `"16:9"` for an
-/// [`AspectRatio`].
+/// A value for a field of type `T`: any integer type for an integer, or text such as `"16:9"` for
+/// an [`AspectRatio`].
 ///
 /// A value that the field cannot represent is a violation of the request. It is never truncated.
 ///

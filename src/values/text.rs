@@ -1,5 +1,5 @@
-//! Makes untrusted text printable: one line, bounded, without control characters and secrets. Suggests
-//! the name that the caller may have meant.
+//! Makes untrusted text printable: one line, bounded, without control characters and secrets.
+//! Suggests the name that the caller may have meant.
 
 /// The maximum printed length of an id or a status, in characters.
 pub(crate) const MAX_NAME: usize = 100;

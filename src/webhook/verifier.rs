@@ -202,8 +202,8 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// [`Rejection::Settings`]: a secret is empty or blank, a header name or the location of the task
-    /// id is invalid, or a setting does not apply to the scheme.
+    /// [`Rejection::Settings`]: a secret is empty or blank, a header name or the location of the
+    /// task id is invalid, or a setting does not apply to the scheme.
     pub fn check(&self) -> Result<(), Rejection> {
         match &self.problem {
             Some(problem) => Err(Rejection::Settings { problem: problem.clone() }),

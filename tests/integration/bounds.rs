@@ -34,8 +34,8 @@ fn public_types_have_the_expected_auto_traits() {
     is_send_and_sync::<(Request, Gen2Pro, ImageInput, Address)>();
     is_send_and_sync::<(Directory, Intent, Record)>();
     is_send_and_sync::<(Event, Receiver, Verifier)>();
-    is_send_and_sync::<(SubmissionResponse, AsyncResponse, PollResult, OutputFormat, Gen3VideoMode)>(
-    );
+    is_send_and_sync::<(SubmissionResponse, AsyncResponse, PollResult)>();
+    is_send_and_sync::<(OutputFormat, Gen3VideoMode)>();
     is_send_and_sync::<(RetryPolicy, Purpose, Outcome)>();
     is_send::<(Updates, PictureStream)>();
     is_an_error::<Error>();

@@ -58,7 +58,7 @@ impl Shared {
     }
 }
 
-/// Puts the constants where they are used.
+/// Replaces the names of the constants by their values.
 impl VisitMut for Shared {
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
         if let Expr::Path(used) = expression
@@ -134,7 +134,7 @@ impl Types {
     }
 }
 
-/// Adds a setter to the line of its field, and any other method as a line of its own.
+/// Adds a setter to the line of its field, and any other method as a separate line.
 fn describe_method(signature: &syn::Signature, lines: &mut Vec<String>) {
     let name = signature.ident.to_string();
     let parameters = signature.inputs.iter().filter_map(|input| match input {
@@ -147,7 +147,7 @@ fn describe_method(signature: &syn::Signature, lines: &mut Vec<String>) {
     };
     let taken = parameters.strip_prefix(&format!("{name}: ")).unwrap_or(&parameters);
     let usual = taken.replace("impl IntoIterator<Item = impl Into<", "Option<Vec<");
-    let usual = usual.replace("impl Into<", "Option<");
+    let usual = usual.replace("impl Into<", "Option<").replace("impl IntoField<", "Option<");
     line.truncate(line.trim_end().len());
     if !line.ends_with(&usual) {
         *line += &format!(", set by {taken}");

@@ -132,7 +132,7 @@ async fn events_and_spans_contain_no_secrets() {
     service.assert_every_request_has_the_key();
 }
 
-/// The service may echo the secret in a poll, even in that of a task which another client submitted.
+/// The service may echo the secret in a poll, even for a task of another client.
 #[tokio::test(start_paused = true)]
 async fn webhook_secrets_are_redacted_in_polls() {
     let service = ScriptedServer::start().await;

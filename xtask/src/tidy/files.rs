@@ -8,10 +8,10 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::sources::Source;
 
-/// A longer file holds two ideas.
+/// The maximum number of lines of a file. A longer one contains two ideas.
 const MOST_LINES: usize = 420;
 
-/// A shorter file is a part of the idea of another one.
+/// The minimum number of lines of a file. A shorter one belongs in another file.
 const FEWEST_LINES: usize = 25;
 
 /// Returns whether the file is too long.
@@ -25,7 +25,7 @@ pub fn is_crumb(source: &Source) -> bool {
     source.crate_folder().is_some() && !is_root && source.text.lines().count() < FEWEST_LINES
 }
 
-/// Returns whether a file of a crate does not say what it is for.
+/// Returns whether a file of a crate has no documentation of its purpose.
 pub fn lacks_documentation(source: &Source) -> bool {
     source.crate_folder().is_some()
         && !source.is_test
@@ -85,7 +85,7 @@ pub fn sources_printed_twice(sources: &[&Source]) -> Result<Vec<String>> {
         for item in file.items {
             match item {
                 syn::Item::Impl(item) => {
-                    let name = item.trait_.as_ref().and_then(|(_, path, _)| path.segments.last());
+                    let name = item.trait_.as_ref().and_then(|(path, _)| path.segments.last());
                     let of = text(&item.self_ty);
                     match name.map(|name| name.ident.to_string()).as_deref() {
                         Some("Error") => {
