@@ -7,9 +7,7 @@ mod downloads;
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing;
 mod name;
-mod options;
 mod part;
-mod refusal;
 mod save;
 mod stream;
 
@@ -18,9 +16,9 @@ use std::{fmt, sync::Arc, time::SystemTime};
 use bytes::Bytes;
 
 use self::attempts::Attempts;
+pub use self::destination::SaveOptions;
 use self::download::DownloadFailure;
 pub(crate) use self::downloads::{DownloadSettings, Downloads, Source};
-pub use self::options::SaveOptions;
 use self::part::Swept;
 pub use self::save::Saved;
 pub use self::stream::PictureStream;

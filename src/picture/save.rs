@@ -12,9 +12,9 @@ use bytes::Bytes;
 use tokio::{sync::mpsc, task};
 
 use super::{
-    Picture, SaveOptions,
+    Picture,
     attempts::Attempts,
-    destination::Destination,
+    destination::{Destination, SaveOptions},
     download::{Download, DownloadFailure},
     name::file_stems,
 };

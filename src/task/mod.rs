@@ -6,7 +6,6 @@ mod drift;
 mod exchange;
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing;
-mod options;
 mod poll;
 #[cfg(feature = "webhook")]
 mod recent;
@@ -31,13 +30,13 @@ use url::Url;
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
-pub use self::options::WaitOptions;
 #[cfg(feature = "axum")]
 pub(crate) use self::recent::Recent;
 pub use self::resume::Unfinished;
 pub(crate) use self::shared::{Shared, TaskSettings};
 pub use self::update::Update;
 pub use self::updates::Updates;
+pub use self::wait::WaitOptions;
 #[cfg(feature = "axum")]
 pub(crate) use self::wait::outcome;
 use crate::{Secret, TaskRef};

@@ -9,7 +9,6 @@ pub(crate) mod error_body;
 pub(crate) mod hooks;
 pub(crate) mod hosts;
 pub(crate) mod http;
-mod json_string;
 pub(crate) mod key;
 pub(crate) mod middleware;
 pub(crate) mod observation;
