@@ -1,4 +1,4 @@
-//! The door of the fuzz targets: readers of what strangers send, without the network.
+//! Entry points of the fuzz targets: readers of what strangers send, without the network.
 //!
 //! Not part of the interface. Programs can't rely on anything here.
 

@@ -11,7 +11,7 @@ use crate::{
     config::{Config, TlsFiles},
     contract::{Contract, Region},
     control,
-    endpoints::router::{self, Endpoint},
+    endpoints::{Endpoint, router},
     error::StartError,
     faults::Faults,
     http::{self, Listeners, Service, cors, tls},

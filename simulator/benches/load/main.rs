@@ -70,10 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if !plan.only_attacks {
             run(&plan).await?;
         }
-        match plan.attacks {
-            true => attacks::run().await,
-            false => Ok(()),
-        }
+        if plan.attacks { attacks::run().await } else { Ok(()) }
     })
 }
 

@@ -1,19 +1,18 @@
 //! Settings, with defaults for tests.
 
 mod check;
+mod choices;
 mod error;
-mod fetch_images;
 mod operations;
-mod output_format;
-mod tls;
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use serde::Deserialize;
 use url::Url;
 
 pub use self::{
-    error::ConfigError, fetch_images::FetchImages, output_format::OutputFormat, tls::TlsFiles,
+    choices::{FetchImages, OutputFormat},
+    error::ConfigError,
 };
 use crate::{
     billing::{accounts::Organization, credits::Prices},
@@ -171,6 +170,18 @@ pub struct Config {
     /// requests in the same order produce the same ids and seeds. Default: none, which is the same
     /// as 0.
     pub seed: Option<Secret<u64>>,
+}
+
+/// The files with which the service is served over TLS.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsFiles {
+    /// The certificates in PEM, the simulator's own first.
+    pub certificate: PathBuf,
+    /// The private key in PEM. Without it, `certificate` contains both. If that file does not exist
+    /// either, the simulator writes a new key to it, with a certificate for `localhost` and the
+    /// hosts of the public URLs that this key has signed itself.
+    pub key: Option<PathBuf>,
 }
 
 impl Default for Config {

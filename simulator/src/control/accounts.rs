@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{
     Routes,
-    reply::{self, Change, Problem, Reply},
+    response::{self, Change, ControlResult, Problem},
 };
 use crate::{
     billing::{
@@ -81,29 +81,29 @@ fn change<T>(
 }
 
 /// Returns the organization after a change.
-fn organization(state: &AppState, actor: &Actor, id: &str) -> Reply {
+fn organization(state: &AppState, actor: &Actor, id: &str) -> ControlResult {
     let found = state.organizations(actor).into_iter().find(|organization| &*organization.id == id);
-    reply::json(&found.ok_or_else(|| Problem::not_found("organization"))?)
+    response::json(&found.ok_or_else(|| Problem::not_found("organization"))?)
 }
 
 /// The permission table.
-async fn roles() -> Reply {
+async fn roles() -> ControlResult {
     let permitted = |role: Role| {
         Permission::ALL.into_iter().filter(move |permission| role.permits(*permission))
     };
     let roles = Role::ALL
         .map(|role| json!({ "role": role, "permissions": permitted(role).collect::<Vec<_>>() }));
-    reply::json(&json!({ "roles": roles, "permissions": Permission::ALL }))
+    response::json(&json!({ "roles": roles, "permissions": Permission::ALL }))
 }
 
-async fn list(State(state): Shared, Acting(actor): Acting) -> Reply {
-    reply::json(&json!({
+async fn list(State(state): Shared, Acting(actor): Acting) -> ControlResult {
+    response::json(&json!({
         "organizations": state.organizations(&actor),
         "max_active_tasks": state.config.max_active_tasks,
     }))
 }
 
-async fn one(State(state): Shared, Acting(actor): Acting, Path(id): Path<String>) -> Reply {
+async fn one(State(state): Shared, Acting(actor): Acting, Path(id): Path<String>) -> ControlResult {
     organization(&state, &actor, &id)
 }
 
@@ -118,7 +118,7 @@ async fn create_organization(
     State(state): Shared,
     Acting(actor): Acting,
     Change(new): Change<NewOrganization>,
-) -> Reply {
+) -> ControlResult {
     let id = change(&state, actor.clone(), |act| act.create_organization(&new.name, new.owner))?;
     organization(&state, &actor, &id)
 }
@@ -134,7 +134,7 @@ async fn grant(
     Acting(actor): Acting,
     Path(id): Path<String>,
     Change(Grant { amount }): Change<Grant>,
-) -> Reply {
+) -> ControlResult {
     change(&state, actor.clone(), |act| act.grant(&id, amount))?;
     organization(&state, &actor, &id)
 }
@@ -152,11 +152,11 @@ async fn transfer(
     State(state): Shared,
     Acting(actor): Acting,
     Change(Transfer { from, to, amount }): Change<Transfer>,
-) -> Reply {
+) -> ControlResult {
     change(&state, actor.clone(), |act| act.transfer(&from, &to, amount))?;
     let mut both = state.organizations(&actor);
     both.retain(|organization| [&*from, &*to].contains(&&*organization.id));
-    reply::json(&json!({ "organizations": both }))
+    response::json(&json!({ "organizations": both }))
 }
 
 #[derive(Deserialize)]
@@ -172,7 +172,7 @@ async fn set_role(
     Acting(actor): Acting,
     Path((id, user)): Path<(String, String)>,
     Change(Membership { role, project }): Change<Membership>,
-) -> Reply {
+) -> ControlResult {
     change(&state, actor.clone(), |act| act.set_role(&id, project.as_deref(), &user, role))?;
     organization(&state, &actor, &id)
 }
@@ -181,7 +181,7 @@ async fn remove_member(
     State(state): Shared,
     Acting(actor): Acting,
     Path((id, user)): Path<(String, String)>,
-) -> Reply {
+) -> ControlResult {
     change(&state, actor.clone(), |act| act.remove_member(&id, &user))?;
     organization(&state, &actor, &id)
 }
@@ -198,7 +198,7 @@ async fn set_finetune(
     Acting(actor): Acting,
     Path((id, name)): Path<(String, String)>,
     Change(Sharing { shared }): Change<Sharing>,
-) -> Reply {
+) -> ControlResult {
     change(&state, actor.clone(), |act| act.set_finetune(&id, Finetune { name, shared }))?;
     organization(&state, &actor, &id)
 }
@@ -207,7 +207,7 @@ async fn remove_finetune(
     State(state): Shared,
     Acting(actor): Acting,
     Path((id, name)): Path<(String, String)>,
-) -> Reply {
+) -> ControlResult {
     change(&state, actor.clone(), |act| act.remove_finetune(&id, &name))?;
     organization(&state, &actor, &id)
 }

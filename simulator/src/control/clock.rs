@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     accounts::Acting,
-    reply::{self, Change, Problem, Reply},
+    response::{self, Change, ControlResult, Problem},
 };
 use crate::{runtime::clock::Clock, state::AppState};
 
@@ -47,15 +47,15 @@ pub(super) struct Pace {
     speed: f64,
 }
 
-pub(super) async fn show(State(state): State<Arc<AppState>>) -> Reply {
-    reply::json(&ClockShown::of(&state.clock))
+pub(super) async fn show(State(state): State<Arc<AppState>>) -> ControlResult {
+    response::json(&ClockShown::of(&state.clock))
 }
 
 pub(super) async fn advance(
     State(state): State<Arc<AppState>>,
     Acting(actor): Acting,
     Change(Advance { seconds }): Change<Advance>,
-) -> Reply {
+) -> ControlResult {
     match Duration::try_from_secs_f64(seconds) {
         Ok(step) if seconds <= MAX_STEP_SECONDS => state.clock.advance(step),
         _ => {
@@ -63,18 +63,18 @@ pub(super) async fn advance(
         }
     }
     state.record(actor, None, format!("advance the clock by {seconds} s"));
-    reply::json(&ClockShown::of(&state.clock))
+    response::json(&ClockShown::of(&state.clock))
 }
 
 pub(super) async fn set_speed(
     State(state): State<Arc<AppState>>,
     Acting(actor): Acting,
     Change(Pace { speed }): Change<Pace>,
-) -> Reply {
+) -> ControlResult {
     if !(0.0..=Clock::MAX_SPEED).contains(&speed) {
         return Err(Problem::invalid(format!("`speed` must be from 0 to {}", Clock::MAX_SPEED)));
     }
     state.clock.set_speed(speed);
     state.record(actor, None, format!("set the speed of the clock to {speed}"));
-    reply::json(&ClockShown::of(&state.clock))
+    response::json(&ClockShown::of(&state.clock))
 }

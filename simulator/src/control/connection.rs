@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     accounts::Acting,
-    reply::{self, Reply},
+    response::{self, ControlResult},
 };
 use crate::{billing::accounts::Actor, contract::Region, state::AppState};
 
@@ -20,11 +20,14 @@ struct Connection<'a> {
     key: Option<&'a str>,
 }
 
-pub(super) async fn show(State(state): State<Arc<AppState>>, Acting(actor): Acting) -> Reply {
+pub(super) async fn show(
+    State(state): State<Arc<AppState>>,
+    Acting(actor): Acting,
+) -> ControlResult {
     let key = state.config.api_keys.first().map(|key| key.expose().as_str());
     let may_see =
         |key: &&str| matches!(actor, Actor::Operator) && state.records().accounts.knows_key(key);
-    reply::json(&Connection {
+    response::json(&Connection {
         base_url: state.base(Region::Global),
         regional_base_url: state.base(Region::Regional),
         key: key.filter(may_see),

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{
     Routes,
     accounts::Acting,
-    reply::{self, Change, Problem, Reply},
+    response::{self, Change, ControlResult, Problem},
 };
 use crate::{faults::Faults, state::AppState};
 
@@ -21,13 +21,13 @@ pub(super) fn routes() -> Routes {
     vec![("/api/faults", get(show).post(add).delete(clear)), ("/api/faults/{rule}", delete(remove))]
 }
 
-fn shown(faults: &Faults) -> Reply {
-    reply::json(
+fn shown(faults: &Faults) -> ControlResult {
+    response::json(
         &json!({ "known": Faults::known(), "rules": faults.rules(), "applied": faults.applied() }),
     )
 }
 
-async fn show(State(state): State<Arc<AppState>>) -> Reply {
+async fn show(State(state): State<Arc<AppState>>) -> ControlResult {
     shown(&state.faults)
 }
 
@@ -41,24 +41,24 @@ async fn add(
     State(state): State<Arc<AppState>>,
     Acting(actor): Acting,
     Change(NewRule { rule }): Change<NewRule>,
-) -> Reply {
+) -> ControlResult {
     let added = state.faults.add(&rule).map_err(|error| Problem::invalid(error.to_string()))?;
     state.record(actor, None, format!("add the fault rule {}: `{rule}`", added.id));
-    reply::json(&added)
+    response::json(&added)
 }
 
 async fn remove(
     State(state): State<Arc<AppState>>,
     Acting(actor): Acting,
     rule: Result<Path<u64>, PathRejection>,
-) -> Reply {
+) -> ControlResult {
     let removed = rule.ok().filter(|Path(rule)| state.faults.remove(*rule));
     let Path(rule) = removed.ok_or_else(|| Problem::not_found("rule"))?;
     state.record(actor, None, format!("remove the fault rule {rule}"));
     shown(&state.faults)
 }
 
-async fn clear(State(state): State<Arc<AppState>>, Acting(actor): Acting) -> Reply {
+async fn clear(State(state): State<Arc<AppState>>, Acting(actor): Acting) -> ControlResult {
     state.faults.clear();
     state.record(actor, None, "remove all fault rules".to_owned());
     shown(&state.faults)

@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-use super::{reply::Problem, token::Token};
+use super::{response::Problem, token::Token};
 use crate::{http::outgoing::USER_AGENT, values::secret::Secret};
 
 /// Lets the browser load everything only from here, and only into our page. The documentation

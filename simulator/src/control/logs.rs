@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{
     accounts::Acting,
-    reply::{self, Problem, Reply},
+    response::{self, ControlResult, Problem},
 };
 use crate::{billing::accounts::Actor, state::AppState};
 
@@ -39,9 +39,9 @@ pub(super) async fn audit(
     State(state): State<Arc<AppState>>,
     Acting(actor): Acting,
     newest: Result<Query<Newest>, QueryRejection>,
-) -> Reply {
+) -> ControlResult {
     let entries = state.records().accounts.audit_log(&actor, limit(newest)?);
-    reply::json(&json!({ "entries": entries }))
+    response::json(&json!({ "entries": entries }))
 }
 
 /// Only the operator sees the balances of all accounts, which add up to zero.
@@ -49,7 +49,7 @@ pub(super) async fn ledger(
     State(state): State<Arc<AppState>>,
     Acting(actor): Acting,
     newest: Result<Query<Newest>, QueryRejection>,
-) -> Reply {
+) -> ControlResult {
     let limit = limit(newest)?;
     let (entries, balances) = {
         let records = state.records();
@@ -68,5 +68,5 @@ pub(super) async fn ledger(
         });
         shown.collect()
     });
-    reply::json(&json!({ "entries": entries, "balances": balances }))
+    response::json(&json!({ "entries": entries, "balances": balances }))
 }

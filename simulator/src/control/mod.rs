@@ -11,9 +11,9 @@ mod logs;
 mod metrics;
 mod openapi;
 mod page;
-mod reply;
 mod requests;
 mod reset;
+mod response;
 mod snapshot;
 mod tasks;
 mod token;
@@ -31,11 +31,11 @@ use serde_json::json;
 use swagger_ui_dist::{ApiDefinition, OpenApiSource};
 use tokio::sync::watch;
 
-use self::reply::{Problem, Reply};
+use self::response::{ControlResult, Problem};
 use crate::{
     billing::credits::Credits,
     contract::Region,
-    endpoints::router::{self, Endpoint},
+    endpoints::{Endpoint, router},
     state::AppState,
     tasks::counts::Counts,
 };
@@ -154,13 +154,13 @@ impl From<Counts> for CountsShown {
 }
 
 /// For supervisors that wait until the simulator has started.
-async fn health() -> Reply {
-    reply::json(&json!({ "status": "ok" }))
+async fn health() -> ControlResult {
+    response::json(&json!({ "status": "ok" }))
 }
 
-async fn overview(State(state): State<Arc<AppState>>) -> Reply {
+async fn overview(State(state): State<Arc<AppState>>) -> ControlResult {
     let config = &state.config;
-    reply::json(&Overview {
+    response::json(&Overview {
         base_url: state.base(Region::Global),
         regional_base_url: state.base(Region::Regional),
         model_prefix: &config.model_prefix,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 
-use super::reply::{self, Problem, Reply};
+use super::response::{self, ControlResult, Problem};
 use crate::{
     contract::{self, Region},
     state::AppState,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[expect(clippy::indexing_slicing, reason = "the contract is an object")]
-pub(super) async fn document(State(state): State<Arc<AppState>>) -> Reply {
+pub(super) async fn document(State(state): State<Arc<AppState>>) -> ControlResult {
     let mut document: Value =
         serde_json::from_str(contract::DOCUMENT).map_err(|_| Problem::internal())?;
     let prefix = &state.config.model_prefix;
@@ -28,7 +28,7 @@ pub(super) async fn document(State(state): State<Arc<AppState>>) -> Reply {
             .collect::<Map<_, _>>();
     }
     texts::replace(&mut document, &|text| Some(renamed(text, prefix).into()));
-    reply::json(&document)
+    response::json(&document)
 }
 
 /// Descriptions, examples and patterns name models, too.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::extract::{Query, State, rejection::QueryRejection};
 use serde_json::json;
 
-use super::reply::{self, Change, Problem, Reply};
+use super::response::{self, Change, ControlResult, Problem};
 use crate::{journal::RequestPattern, state::AppState};
 
 pub(super) async fn list(
     State(state): State<Arc<AppState>>,
     pattern: Result<Query<RequestPattern>, QueryRejection>,
-) -> Reply {
+) -> ControlResult {
     let Query(pattern) = pattern.map_err(|error| Problem::malformed(error.body_text()))?;
     if pattern.has_request() {
         let advice = "`request` is a part of a body: post it to /api/requests/verify";
@@ -23,13 +23,13 @@ pub(super) async fn list(
 pub(super) async fn verify(
     State(state): State<Arc<AppState>>,
     Change(pattern): Change<RequestPattern>,
-) -> Reply {
+) -> ControlResult {
     shown(&state, &pattern)
 }
 
-fn shown(state: &AppState, pattern: &RequestPattern) -> Reply {
+fn shown(state: &AppState, pattern: &RequestPattern) -> ControlResult {
     let found = state.journal.find(pattern);
-    reply::json(&json!({
+    response::json(&json!({
         "count": found.count,
         "dropped": found.dropped,
         "requests": found.newest,

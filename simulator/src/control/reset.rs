@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::reply::{self, Change, Problem, Reply};
+use super::response::{self, Change, ControlResult, Problem};
 use crate::{billing::accounts::ProjectRef, state::AppState};
 
 /// What to reset: everything, or one project.
@@ -20,7 +20,7 @@ pub(super) struct Scope {
 pub(super) async fn reset(
     State(state): State<Arc<AppState>>,
     Change(scope): Change<Scope>,
-) -> Reply {
+) -> ControlResult {
     match (scope.organization, scope.project) {
         (None, None) => state.reset().map_err(|_| Problem::internal())?,
         (Some(organization), Some(project)) => {
@@ -30,5 +30,5 @@ pub(super) async fn reset(
         }
         _ => return Err(Problem::invalid("`organization` and `project` belong together")),
     }
-    reply::json(&json!({ "reset": true }))
+    response::json(&json!({ "reset": true }))
 }

@@ -10,7 +10,7 @@ use axum::{
 };
 use serde_json::json;
 
-use super::reply::{self, Problem, Reply};
+use super::response::{self, ControlResult, Problem};
 use crate::{
     runtime::workers::JobSize,
     snapshot::{self, Snapshot},
@@ -24,7 +24,7 @@ impl From<RestoreError> for Problem {
     }
 }
 
-pub(super) async fn take(State(state): State<Arc<AppState>>) -> Reply {
+pub(super) async fn take(State(state): State<Arc<AppState>>) -> ControlResult {
     let snapshot = Snapshot::of(&state);
     let json = state.readers.run(JobSize::Large, move || snapshot.to_json()).await;
     let mut response = Response::new(Body::from(json.map_err(|_| Problem::internal())?));
@@ -33,9 +33,9 @@ pub(super) async fn take(State(state): State<Arc<AppState>>) -> Reply {
     Ok(response)
 }
 
-pub(super) async fn restore(State(state): State<Arc<AppState>>, request: Request) -> Reply {
+pub(super) async fn restore(State(state): State<Arc<AppState>>, request: Request) -> ControlResult {
     let limit = snapshot::max_bytes(state.config.max_kept_bytes);
-    let body = reply::body(request, limit).await?.ok_or_else(|| {
+    let body = response::body(request, limit).await?.ok_or_else(|| {
         let detail = format!(
             "The snapshot is larger than {limit} bytes: raise `max_kept_bytes` of this simulator, \
              or take a snapshot of fewer tasks"
@@ -49,5 +49,5 @@ pub(super) async fn restore(State(state): State<Arc<AppState>>, request: Request
     let read = state.readers.run(JobSize::Large, job).await;
     let snapshot = read.map_err(|_| Problem::internal())??;
     snapshot::restore(&state, &snapshot).await?;
-    reply::json(&json!({ "restored": true }))
+    response::json(&json!({ "restored": true }))
 }

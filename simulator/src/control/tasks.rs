@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use self::shown::{Progress, TaskShown};
 use super::{
     Routes,
-    reply::{self, Problem, Reply},
+    response::{self, ControlResult, Problem},
 };
 use crate::{billing::accounts::ProjectRef, state::AppState, tasks::Task};
 
@@ -103,7 +103,7 @@ struct Page {
 async fn list(
     State(state): State<Arc<AppState>>,
     wanted: Result<Query<Wanted>, QueryRejection>,
-) -> Reply {
+) -> ControlResult {
     let Query(mut wanted) = wanted.map_err(|error| Problem::malformed(error.body_text()))?;
     wanted.search = wanted.search.map(|text| text.to_lowercase());
     let limit = wanted.limit.clamp(1, MAX_PAGE);
@@ -136,5 +136,5 @@ async fn list(
         projects,
     };
     drop(records);
-    reply::json(&page)
+    response::json(&page)
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{
     accounts::Acting,
     logs::{self, Newest},
-    reply::{self, Problem, Reply},
+    response::{self, ControlResult, Problem},
 };
 use crate::{state::AppState, webhooks::WebhookDelivery};
 
@@ -28,7 +28,7 @@ struct DeliveryShown {
 pub(super) async fn list(
     State(state): State<Arc<AppState>>,
     newest: Result<Query<Newest>, QueryRejection>,
-) -> Reply {
+) -> ControlResult {
     let limit = logs::limit(newest)?;
     let all = state.webhooks.views();
     let total = all.len();
@@ -39,7 +39,7 @@ pub(super) async fn list(
         newest.map(|delivery| DeliveryShown { prompt: prompt(&delivery.task), delivery }).collect()
     };
     let started_at = state.clock.unix_at(Duration::ZERO).as_secs_f64();
-    reply::json(&json!({ "total": total, "started_at": started_at, "deliveries": deliveries }))
+    response::json(&json!({ "total": total, "started_at": started_at, "deliveries": deliveries }))
 }
 
 /// Returns the new delivery.
@@ -47,7 +47,7 @@ pub(super) async fn redeliver(
     State(state): State<Arc<AppState>>,
     Acting(actor): Acting,
     number: Result<Path<u64>, PathRejection>,
-) -> Reply {
+) -> ControlResult {
     let unknown = || Problem::not_found("delivery");
     let Path(number) = number.map_err(|_| unknown())?;
     let again = state.webhooks.redeliver(number).ok_or_else(unknown)?;
@@ -59,5 +59,5 @@ pub(super) async fn redeliver(
     };
     let action = format!("send the webhook {number} of the task {} again", view.task);
     state.record(actor, organization.as_deref(), action);
-    reply::json(&view)
+    response::json(&view)
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tracing::debug;
 use url::form_urlencoded;
 
-use super::{public_base, rejection::Rejection, router::Endpoint, task_result};
+use super::{endpoint::Endpoint, rejection::Rejection, task_result};
 use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
@@ -85,7 +85,7 @@ fn respond(
             );
             match false_status {
                 Some(status) => json!({ "id": id, "status": status }),
-                None => task_result::of(state, task, now, &public_base::of(endpoint, head)),
+                None => task_result::of(state, task, now, &endpoint.public_base(head)),
             }
         }
     };
@@ -94,8 +94,9 @@ fn respond(
 }
 
 fn status_code(endpoint: &Endpoint, body: &Value) -> StatusCode {
-    match body["status"] == Outcome::NotFound.status() {
-        true => StatusCode::from_u16(endpoint.state.config.not_found_status).unwrap_or_default(),
-        false => StatusCode::OK,
+    if body["status"] == Outcome::NotFound.status() {
+        StatusCode::from_u16(endpoint.state.config.not_found_status).unwrap_or_default()
+    } else {
+        StatusCode::OK
     }
 }

@@ -11,25 +11,15 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{delivery, poll, public_base, rejection::Rejection, submit};
+use super::{delivery, endpoint::Endpoint, poll, rejection::Rejection, submit};
 use crate::{
-    contract::{Found, Kind, Region, neutral_path},
+    contract::{Found, Kind, neutral_path},
     http::{body, response},
     journal::RequestRecord,
-    state::AppState,
 };
 
 /// The path for supervisors, which is not in the journal.
 const HEALTH: &str = "/healthz";
-
-/// The service at one of its two base URLs.
-#[derive(Clone)]
-pub(crate) struct Endpoint {
-    pub(crate) state: Arc<AppState>,
-    pub(crate) region: Region,
-    /// Whether the control interface forwards the requests, whose host is its own.
-    pub(crate) is_forwarded: bool,
-}
 
 pub(crate) fn router(endpoint: Endpoint) -> Router {
     Router::new().fallback(handle).with_state(endpoint)
@@ -96,7 +86,7 @@ async fn dispatch(
                 submission: Arc::clone(submission),
                 operation: name.to_owned(),
                 operation_id: operation.id.clone(),
-                base: public_base::of(endpoint, head),
+                base: endpoint.public_base(head),
             };
             submit::submit(endpoint, call, &head.headers, body, record).await
         }

@@ -1,6 +1,7 @@
 //! Submissions: reads them. [`examine`] validates them, and [`accept`] charges for them.
 
 mod accept;
+mod call;
 mod examine;
 mod interpret;
 
@@ -12,11 +13,11 @@ use axum::{
     response::Response,
 };
 
-use self::examine::{RawRequest, Refused, ValidRequest};
-use super::{rejection::Rejection, router::Endpoint};
+pub(super) use self::call::Call;
+use self::{call::RawRequest, examine::Refused};
+use super::{endpoint::Endpoint, rejection::Rejection};
 use crate::{
-    billing::accounts::ProjectRef,
-    contract::{Submission, Violation},
+    contract::Violation,
     faults::{FaultPlace, RequestedFaults},
     http::{
         body::{self, BodyError},
@@ -24,17 +25,6 @@ use crate::{
     },
     journal::RequestRecord,
 };
-
-/// The called operation, and the project of the key.
-#[derive(Clone)]
-pub(crate) struct Call {
-    pub(crate) project: ProjectRef,
-    pub(crate) submission: Arc<Submission>,
-    pub(crate) operation: String,
-    pub(crate) operation_id: String,
-    /// The base URL at which the client reaches the simulator.
-    pub(crate) base: String,
-}
 
 /// Whether a submission with a larger body could be accepted is checked before it is read, too.
 const MAX_SMALL_BODY: u64 = 64 << 10;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use axum::{body::Body, response::Response};
 
 use super::{
-    effect::{Effect, FalseStatus, Reply},
+    effect::{Effect, FalseResponse, FalseStatus},
     faulty_body::Late,
     grammar::FaultSpec,
     place::FaultPlace,
-    replies,
+    responses,
 };
 use crate::{http::Cut, runtime::clock::Clock, webhooks::WebhookFaults};
 
@@ -45,8 +45,8 @@ impl AppliedFaults {
     /// The response that replaces all processing of the request.
     pub(crate) fn replacement(&self, place: FaultPlace) -> Option<Response> {
         self.effects().find_map(|effect| match effect {
-            Effect::Instead(Reply::Cut(_)) if place == FaultPlace::Delivery => None,
-            Effect::Instead(reply) => Some(replies::reply(*reply)),
+            Effect::Instead(FalseResponse::Cut(_)) if place == FaultPlace::Delivery => None,
+            Effect::Instead(response) => Some(responses::of_request(*response)),
             _ => None,
         })
     }
@@ -54,7 +54,7 @@ impl AppliedFaults {
     /// The response to an accepted submission, or its replacement.
     pub(crate) fn after(&self, response: Response) -> Response {
         let replacement = self.effects().find_map(|effect| match effect {
-            Effect::AfterAcceptance(reply) => Some(replies::reply(*reply)),
+            Effect::AfterAcceptance(response) => Some(responses::of_request(*response)),
             _ => None,
         });
         replacement.unwrap_or(response)
@@ -79,7 +79,7 @@ impl AppliedFaults {
     /// The response that replaces a delivery of this media type.
     pub(crate) fn delivery_replacement(&self, media_type: &'static str) -> Option<Response> {
         self.effects().find_map(|effect| match effect {
-            Effect::File(file) => Some(replies::file(*file, media_type)),
+            Effect::File(file) => Some(responses::of_delivery(*file, media_type)),
             _ => None,
         })
     }
@@ -87,7 +87,7 @@ impl AppliedFaults {
     /// How the connection ends in the middle of a delivery.
     pub(crate) fn cut(&self) -> Option<Cut> {
         self.effects().find_map(|effect| match effect {
-            Effect::CutShort(cut) | Effect::Instead(Reply::Cut(cut)) => Some(*cut),
+            Effect::CutShort(cut) | Effect::Instead(FalseResponse::Cut(cut)) => Some(*cut),
             _ => None,
         })
     }

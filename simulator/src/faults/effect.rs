@@ -9,10 +9,10 @@ use crate::{http::Cut, webhooks::WebhookFaults};
 /// What a fault does to a request or a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// This reply instead of any processing. A connection is cut in the middle of a delivery.
-    Instead(Reply),
-    /// This reply after the submission was accepted.
-    AfterAcceptance(Reply),
+    /// This response instead of any processing. A connection is cut in the middle of a delivery.
+    Instead(FalseResponse),
+    /// This response after the submission was accepted.
+    AfterAcceptance(FalseResponse),
     /// The polling URL has this host, with an optional port.
     PollingHost(String),
     /// The response starts after this time.
@@ -29,9 +29,9 @@ pub(super) enum Effect {
     Webhook(WebhookFaults),
 }
 
-/// A reply that is not the service's own.
+/// A response that is not the service's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(super) enum FalseResponse {
     /// An error with this status code.
     Error(StatusCode),
     /// The error page of a proxy.

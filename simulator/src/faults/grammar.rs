@@ -120,14 +120,14 @@ fn places(
 mod tests {
     use axum::http::StatusCode;
 
-    use super::{super::effect::Reply, *};
+    use super::{super::effect::FalseResponse, *};
     use FaultPlace::{Delivery, Poll, Submission};
 
     #[test]
     fn the_notation_has_four_parts() {
         let parse = |text| FaultSpec::parse(text, FaultSource::Submission).unwrap();
         let spec = parse("error-before@poll=503:3x");
-        let unavailable = Reply::Error(StatusCode::SERVICE_UNAVAILABLE);
+        let unavailable = FalseResponse::Error(StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(spec.effect, Effect::Instead(unavailable));
         assert_eq!((spec.places, spec.often), (Poll.alone(), Often::Times(3)));
         let spec = parse("foreign-polling-host=127.0.0.3:8080");

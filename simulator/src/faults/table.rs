@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{
-    effect::{Effect, FalseFile, FalseStatus, Reply},
+    effect::{Effect, FalseFile, FalseResponse, FalseStatus},
     place::FaultPlace::{self, Delivery, Poll, Submission, Webhook},
     value,
 };
@@ -47,28 +47,30 @@ pub(super) const KNOWN: &[KnownFault] = &[
         places: REQUESTS,
         value: "500 (default) to 599",
         effect: "responds with this status code before anything is done",
-        read: |value| Ok(Effect::Instead(Reply::Error(value::status(value)?))),
+        read: |value| Ok(Effect::Instead(FalseResponse::Error(value::status(value)?))),
     },
     KnownFault {
         name: "error-after",
         places: &[Submission],
         value: "500 (default) to 599",
         effect: "accepts and charges the submission, then responds with this status code",
-        read: |value| Ok(Effect::AfterAcceptance(Reply::Error(value::status(value)?))),
+        read: |value| Ok(Effect::AfterAcceptance(FalseResponse::Error(value::status(value)?))),
     },
     KnownFault {
         name: "html-502",
         places: REQUESTS,
         value: "",
         effect: "responds with 502 and a proxy's HTML page; nothing is done",
-        read: |value| value::none(value, Effect::Instead(Reply::ProxyPage)),
+        read: |value| value::none(value, Effect::Instead(FalseResponse::ProxyPage)),
     },
     KnownFault {
         name: "rate-limited",
         places: REQUESTS,
         value: "seconds to wait; 1",
         effect: "responds with 429 and `Retry-After`; nothing is done",
-        read: |value| Ok(Effect::Instead(Reply::RateLimited(value::whole_seconds(value, 1)?))),
+        read: |value| {
+            Ok(Effect::Instead(FalseResponse::RateLimited(value::whole_seconds(value, 1)?)))
+        },
     },
     KnownFault {
         name: "reset",
@@ -79,8 +81,8 @@ pub(super) const KNOWN: &[KnownFault] = &[
             "the response to a poll, or in the middle of a delivery"
         ),
         read: |value| match value {
-            None | Some("before") => Ok(Effect::Instead(Reply::Cut(Cut::Reset))),
-            Some("after") => Ok(Effect::AfterAcceptance(Reply::Cut(Cut::Reset))),
+            None | Some("before") => Ok(Effect::Instead(FalseResponse::Cut(Cut::Reset))),
+            Some("after") => Ok(Effect::AfterAcceptance(FalseResponse::Cut(Cut::Reset))),
             Some(_) => Err("expected `before` or `after`"),
         },
     },
@@ -92,7 +94,7 @@ pub(super) const KNOWN: &[KnownFault] = &[
             "accepts and charges the submission, then closes the connection without a ",
             "response"
         ),
-        read: |value| value::none(value, Effect::AfterAcceptance(Reply::Cut(Cut::Close))),
+        read: |value| value::none(value, Effect::AfterAcceptance(FalseResponse::Cut(Cut::Close))),
     },
     KnownFault {
         name: "foreign-polling-host",
@@ -224,6 +226,35 @@ mod tests {
             assert!((known.read)(Some("/no value/")).is_err(), "{} with nonsense", known.name);
         }
         assert!(KnownFault::named("no-fault").is_none());
+    }
+
+    #[test]
+    fn values_are_checked() {
+        for (name, value, holds) in [
+            ("error-before", "500", true),
+            ("error-after", "599", true),
+            ("error-before", "499", false),
+            ("error-before", "600", false),
+            ("rate-limited", "0", true),
+            ("rate-limited", "1.5", false),
+            ("rate-limited", "86401", false),
+            ("slow-headers", "0.25", true),
+            ("slow-body", "-1", false),
+            ("slow-body", "nan", false),
+            ("slow-body", "1e300", false),
+            ("foreign-polling-host", "example.invalid", true),
+            ("foreign-polling-host", "[::1]:80", true),
+            ("foreign-polling-host", "example.invalid/path", false),
+            ("foreign-polling-host", "key@example.invalid", false),
+            ("foreign-polling-host", "http://example.invalid", false),
+            ("foreign-polling-host", "", false),
+            ("reset", "after", true),
+            ("wrong-kind", "text", true),
+            ("html", "text", false),
+        ] {
+            let known = KnownFault::named(name).unwrap();
+            assert_eq!((known.read)(Some(value)).is_ok(), holds, "{name}={value}");
+        }
     }
 
     #[test]

@@ -40,37 +40,3 @@ pub(super) fn host(value: Option<&str>, default: &str) -> Result<String, &'stati
     let plain = authority.is_some_and(|authority| authority == value && !value.contains('@'));
     plain.then(|| value.to_owned()).ok_or("expected a host, optionally with a port")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::table::KnownFault;
-
-    #[test]
-    fn values_are_checked() {
-        for (name, value, holds) in [
-            ("error-before", "500", true),
-            ("error-after", "599", true),
-            ("error-before", "499", false),
-            ("error-before", "600", false),
-            ("rate-limited", "0", true),
-            ("rate-limited", "1.5", false),
-            ("rate-limited", "86401", false),
-            ("slow-headers", "0.25", true),
-            ("slow-body", "-1", false),
-            ("slow-body", "nan", false),
-            ("slow-body", "1e300", false),
-            ("foreign-polling-host", "example.invalid", true),
-            ("foreign-polling-host", "[::1]:80", true),
-            ("foreign-polling-host", "example.invalid/path", false),
-            ("foreign-polling-host", "key@example.invalid", false),
-            ("foreign-polling-host", "http://example.invalid", false),
-            ("foreign-polling-host", "", false),
-            ("reset", "after", true),
-            ("wrong-kind", "text", true),
-            ("html", "text", false),
-        ] {
-            let known = KnownFault::named(name).unwrap();
-            assert_eq!((known.read)(Some(value)).is_ok(), holds, "{name}={value}");
-        }
-    }
-}

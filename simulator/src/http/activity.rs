@@ -1,13 +1,13 @@
 //! The activity of a connection, and the deadline of its client.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
 use tokio::{sync::Notify, time::Instant};
 
-use super::waiting::{Place, Waiting};
+use super::idle_connections::{IdleConnections, IdleSlot};
 
 /// Ends a connection before or in the middle of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,9 +23,9 @@ pub(crate) enum Cut {
 pub(crate) struct Activity {
     timeout: Duration,
     state: Mutex<ConnectionState>,
-    waiting: Arc<Waiting>,
+    idle_connections: Arc<IdleConnections<Activity>>,
     /// While the connection waits for a request.
-    place: Mutex<Option<Place>>,
+    idle_slot: Mutex<Option<IdleSlot<Activity>>>,
     cut: Notify,
 }
 
@@ -64,7 +64,10 @@ impl ConnectionState {
 }
 
 impl Activity {
-    pub(crate) fn new(timeout: Duration, waiting: Arc<Waiting>) -> Arc<Self> {
+    pub(crate) fn new(
+        timeout: Duration,
+        idle_connections: Arc<IdleConnections<Self>>,
+    ) -> Arc<Self> {
         let now = Instant::now();
         let state = ConnectionState {
             working: 0,
@@ -78,19 +81,27 @@ impl Activity {
             http2: false,
             cut: None,
         };
-        let (state, place) = (Mutex::new(state), Mutex::default());
-        let activity = Arc::new(Self { timeout, state, waiting, place, cut: Notify::new() });
+        let (state, idle_slot, cut) = (Mutex::new(state), Mutex::default(), Notify::new());
+        let activity = Arc::new(Self { timeout, state, idle_connections, idle_slot, cut });
         activity.wait();
         activity
     }
 
-    /// From now on, the connection waits for a request.
+    /// From now on, the connection waits for a request. If too many do, those that have waited
+    /// longest are closed.
     fn wait(self: &Arc<Self>) {
-        self.set_place(Some(self.waiting.enter(Arc::downgrade(self))));
+        let (slot, excess) = self.idle_connections.enter(Arc::downgrade(self));
+        for connection in excess.iter().filter_map(Weak::upgrade) {
+            // A request may have arrived in this moment.
+            if connection.is_idle() {
+                connection.cut_with(Cut::Close);
+            }
+        }
+        self.set_idle_slot(Some(slot));
     }
 
-    fn set_place(&self, place: Option<Place>) {
-        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
+    fn set_idle_slot(&self, slot: Option<IdleSlot<Self>>) {
+        *self.idle_slot.lock().unwrap_or_else(PoisonError::into_inner) = slot;
     }
 
     fn state(&self) -> MutexGuard<'_, ConnectionState> {
@@ -160,7 +171,7 @@ impl Activity {
 
     /// The headers of a request have arrived.
     pub(crate) fn request_started(&self, http2: bool) {
-        self.set_place(None);
+        self.set_idle_slot(None);
         self.state().http2 = http2;
     }
 
@@ -222,5 +233,28 @@ impl Drop for PendingResponse {
         if waits {
             self.0.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_that_have_waited_longest_are_closed() {
+        let idle = IdleConnections::new(2);
+        let connections: Vec<_> =
+            (0..3).map(|_| Activity::new(Duration::from_secs(1), Arc::clone(&idle))).collect();
+        let closed = |connections: &[Arc<Activity>]| {
+            connections.iter().map(|connection| connection.cut()).collect::<Vec<_>>()
+        };
+        assert_eq!(closed(&connections), [Some(Cut::Close), None, None]);
+        // The second one has a request, so that it does not wait. Then it waits again.
+        connections[1].request_started(false);
+        let work = connections[1].work();
+        let _fourth = Activity::new(Duration::from_secs(1), Arc::clone(&idle));
+        assert_eq!(closed(&connections[1..]), [None, None]);
+        drop(work);
+        assert_eq!(closed(&connections[1..]), [None, Some(Cut::Close)]);
     }
 }

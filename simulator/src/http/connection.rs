@@ -33,11 +33,11 @@ use super::{
     Service,
     activity::{Activity, Cut},
     body::{Timed, TrackedBody},
+    idle_connections::IdleConnections,
     linger,
     protocol_error::{self, ProtocolError},
     socket::Socket,
     stream::{Returned, TrackedStream},
-    waiting::Waiting,
 };
 
 /// The maximum size of the headers of a request, and of the buffers of a connection.
@@ -59,7 +59,7 @@ enum End {
 pub(crate) async fn serve(
     stream: TcpStream,
     service: Service,
-    waiting: Arc<Waiting>,
+    idle_connections: Arc<IdleConnections<Activity>>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let Service { router, tls, client_timeout, on_protocol_error } = service;
@@ -67,7 +67,7 @@ pub(crate) async fn serve(
         debug!("a TLS handshake failed");
         return;
     };
-    let activity = Activity::new(client_timeout, waiting);
+    let activity = Activity::new(client_timeout, idle_connections);
     let (stream, returned) = TrackedStream::new(stream, Arc::clone(&activity));
     let end = serve_requests(stream, router, &activity, client_timeout, stopped.clone()).await;
     let Ok(Returned { stream, error }) = returned.await else { return };

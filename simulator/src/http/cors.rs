@@ -11,11 +11,10 @@ pub(crate) fn allow(origins: &[String], router: Router) -> Router {
     if origins.is_empty() {
         return router;
     }
-    let origins = match origins.iter().any(|origin| origin == "*") {
-        true => AllowOrigin::any(),
-        false => AllowOrigin::list(
-            origins.iter().filter_map(|origin| HeaderValue::try_from(origin).ok()),
-        ),
+    let origins = if origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins.iter().filter_map(|origin| HeaderValue::try_from(origin).ok()))
     };
     let layer = CorsLayer::new()
         .allow_origin(origins)

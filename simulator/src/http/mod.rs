@@ -8,6 +8,7 @@ pub(crate) mod body;
 pub(crate) mod budget;
 mod connection;
 pub(crate) mod cors;
+mod idle_connections;
 mod linger;
 mod listeners;
 pub(crate) mod outgoing;
@@ -18,7 +19,6 @@ pub(crate) mod signed_url;
 mod socket;
 mod stream;
 pub(crate) mod tls;
-mod waiting;
 
 use std::{io::ErrorKind, sync::Arc, time::Duration};
 
@@ -31,14 +31,14 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
-use self::waiting::Waiting;
+use self::idle_connections::IdleConnections;
 pub(crate) use self::{activity::Cut, listeners::Listeners};
 
 /// How long to wait after the system could not accept a connection.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The maximum number of connections of a listener that wait for a request.
-const MAX_WAITING: usize = 1024;
+const MAX_IDLE_CONNECTIONS: usize = 1024;
 
 /// What is served at a listener.
 #[derive(Clone)]
@@ -57,7 +57,7 @@ pub(crate) struct Service {
 /// Dropping the future drops all connections.
 pub(crate) async fn serve(listener: TcpListener, service: Service, stopped: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
-    let waiting = Waiting::new(MAX_WAITING);
+    let idle_connections = IdleConnections::new(MAX_IDLE_CONNECTIONS);
     let mut stopping = stopped.clone();
     loop {
         let stream = tokio::select! {
@@ -72,7 +72,7 @@ pub(crate) async fn serve(listener: TcpListener, service: Service, stopped: watc
         connections.spawn(connection::serve(
             stream,
             service.clone(),
-            Arc::clone(&waiting),
+            Arc::clone(&idle_connections),
             stopped.clone(),
         ));
     }

@@ -35,8 +35,8 @@ impl Journal {
 
     /// Starts the record of a request. It is written when the entry is dropped, whether or not a
     /// response was sent.
-    pub(crate) fn entry(&self, record: RequestRecord) -> Entry<'_> {
-        Entry { journal: self, started: Instant::now(), record }
+    pub(crate) fn entry(&self, record: RequestRecord) -> JournalEntry<'_> {
+        JournalEntry { journal: self, started: Instant::now(), record }
     }
 
     /// The kept requests, oldest first.
@@ -69,13 +69,13 @@ impl Journal {
 }
 
 /// A request whose response is being made.
-pub(crate) struct Entry<'a> {
+pub(crate) struct JournalEntry<'a> {
     journal: &'a Journal,
     started: Instant,
     pub(crate) record: RequestRecord,
 }
 
-impl Drop for Entry<'_> {
+impl Drop for JournalEntry<'_> {
     fn drop(&mut self) {
         let elapsed = self.started.elapsed();
         let mut record = self.record.clone();

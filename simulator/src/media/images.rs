@@ -53,9 +53,10 @@ impl Inline {
     pub(crate) fn check(&self) -> Result<(), String> {
         let decoded = decoded(&self.bytes, self.format, self.pixels());
         decoded.map_err(|error| undecodable(&error))?;
-        match is_whole(self.format, &self.bytes) {
-            true => Ok(()),
-            false => Err("could not decode the image: it is truncated".to_owned()),
+        if is_whole(self.format, &self.bytes) {
+            Ok(())
+        } else {
+            Err("could not decode the image: it is truncated".to_owned())
         }
     }
 
@@ -89,9 +90,10 @@ impl Image {
 /// Parses an image field. The image is not decoded yet. The error does not quote the field.
 pub(crate) fn read(text: &str, takes_address: bool, max_pixels: u64) -> Result<Image, String> {
     if let Some(host) = host(text) {
-        return match takes_address {
-            true => Ok(Image::Elsewhere(host)),
-            false => Err("the field accepts base64 data, not a URL".to_owned()),
+        return if takes_address {
+            Ok(Image::Elsewhere(host))
+        } else {
+            Err("the field accepts base64 data, not a URL".to_owned())
         };
     }
     let bytes = STANDARD

@@ -3,4 +3,5 @@
 mod completeness;
 pub(crate) mod images;
 pub(crate) mod paint;
+mod text;
 pub(crate) mod video;

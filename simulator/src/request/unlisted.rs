@@ -105,9 +105,10 @@ fn printable(name: &str) -> String {
 }
 
 fn summarized(value: Value) -> Value {
-    match value.as_str().is_some_and(images::seems_image) {
-        true => "[an image, not read]".into(),
-        false => value,
+    if value.as_str().is_some_and(images::seems_image) {
+        "[an image, not read]".into()
+    } else {
+        value
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use tokio::sync::watch;
 use tracing::debug;
 
-use super::workers::{JobSize, Place, WorkerPool};
+use super::workers::{JobSize, WorkerPermit, WorkerPool};
 
 /// The jobs in progress, by their key.
 pub(crate) struct SingleFlight<T> {
@@ -60,22 +60,22 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         size: JobSize,
         work: impl FnOnce() -> T + Send + 'static,
     ) {
-        if let Some(place) = self.place(&key, &job, size).await {
+        if let Some(permit) = self.permit(&key, &job, size).await {
             debug!(key, "a job starts");
-            let done = place.run(work).await.ok();
+            let done = permit.run(work).await.ok();
             self.jobs().remove(&key);
             // If it panicked, those who wait learn it when the sender is dropped.
             job.send_replace(done);
         }
     }
 
-    /// A place for the job; `None` if nobody waits for it any more.
-    async fn place(&self, key: &str, job: &Job<T>, size: JobSize) -> Option<Place> {
-        let place = self.pool.place(size);
-        tokio::pin!(place);
+    /// A permit for the job; `None` if nobody waits for it any more.
+    async fn permit(&self, key: &str, job: &Job<T>, size: JobSize) -> Option<WorkerPermit> {
+        let permit = self.pool.permit(size);
+        tokio::pin!(permit);
         loop {
             tokio::select! {
-                place = &mut place => return place.ok(),
+                permit = &mut permit => return permit.ok(),
                 () = job.closed() => {
                     // Under the lock, nobody can start to wait.
                     let mut jobs = self.jobs();
@@ -116,15 +116,15 @@ mod tests {
     #[tokio::test]
     async fn a_job_that_nobody_waits_for_does_not_start() {
         let jobs = SingleFlight::new(WorkerPool::new());
-        let mut places = Vec::new();
-        while let Some(place) = jobs.pool.place(SIZE).now_or_never() {
-            places.push(place.unwrap());
+        let mut permits = Vec::new();
+        while let Some(permit) = jobs.pool.permit(SIZE).now_or_never() {
+            permits.push(permit.unwrap());
         }
         assert_eq!(jobs.run("a", SIZE, || panic!("it started")).now_or_never(), None);
         while !jobs.jobs().is_empty() {
             yield_now().await;
         }
-        drop(places);
+        drop(permits);
         assert_eq!(jobs.run("a", SIZE, || 7).await, Some(7));
     }
 

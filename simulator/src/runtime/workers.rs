@@ -37,7 +37,7 @@ pub(crate) struct WorkerPool {
 pub(crate) struct Panicked;
 
 /// The permission to run one job.
-pub(crate) struct Place(OwnedSemaphorePermit);
+pub(crate) struct WorkerPermit(OwnedSemaphorePermit);
 
 impl WorkerPool {
     pub(crate) fn new() -> Self {
@@ -47,13 +47,13 @@ impl WorkerPool {
         Self { small: Arc::new(Semaphore::new(cores)), large: Arc::new(Semaphore::new(large)) }
     }
 
-    /// Waits for a place. The jobs of each size get theirs in the order in which they ask.
-    pub(crate) async fn place(&self, size: JobSize) -> Result<Place, Panicked> {
-        let places = match size {
+    /// Waits for a permit. The jobs of each size get theirs in the order in which they ask.
+    pub(crate) async fn permit(&self, size: JobSize) -> Result<WorkerPermit, Panicked> {
+        let permits = match size {
             JobSize::Small => &self.small,
             JobSize::Large => &self.large,
         };
-        Arc::clone(places).acquire_owned().await.map(Place).map_err(|_| Panicked)
+        Arc::clone(permits).acquire_owned().await.map(WorkerPermit).map_err(|_| Panicked)
     }
 
     pub(crate) async fn run<T: Send + 'static>(
@@ -61,11 +61,11 @@ impl WorkerPool {
         size: JobSize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
-        self.place(size).await?.run(work).await
+        self.permit(size).await?.run(work).await
     }
 }
 
-impl Place {
+impl WorkerPermit {
     pub(crate) async fn run<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,

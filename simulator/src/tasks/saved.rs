@@ -274,9 +274,12 @@ impl SavedTask {
 /// Whether a text has the form of a UUID in lower case.
 pub(crate) fn is_task_id(text: &str) -> bool {
     let dashes = [8, 13, 18, 23];
-    let fits = |(at, byte): (usize, u8)| match dashes.contains(&at) {
-        true => byte == b'-',
-        false => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
+    let fits = |(at, byte): (usize, u8)| {
+        if dashes.contains(&at) {
+            byte == b'-'
+        } else {
+            byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)
+        }
     };
     text.len() == 36 && text.bytes().enumerate().all(fits)
 }

@@ -121,13 +121,14 @@ async fn a_project_can_use_finetunes_of_its_organization_and_shared_ones() {
     ] {
         let response =
             post(&bench, key, path, json!({ "finetune_id": finetune, "prompt": "x" })).await;
-        match known {
-            true => assert_eq!(response.status, 200, "{finetune} by {key}"),
-            false => assert_eq!(
+        if known {
+            assert_eq!(response.status, 200, "{finetune} by {key}");
+        } else {
+            assert_eq!(
                 response.violations(),
                 [("body.finetune_id".to_owned(), "value_error".to_owned())],
                 "{finetune} by {key}"
-            ),
+            );
         }
     }
     // Even if the contract lists the field for a family of endpoints.

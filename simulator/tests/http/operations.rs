@@ -15,10 +15,8 @@ use imagekiln_simulator::{Config, Credits, TaskView, WebhookSettings};
 /// task.
 async fn run(bench: &Bench, submission: &Submission, body: &Value) -> (String, TaskView) {
     let before = bench.sim.counts();
-    let base = match submission.regional {
-        true => bench.sim.regional_base_url(),
-        false => bench.sim.base_url(),
-    };
+    let base =
+        if submission.regional { bench.sim.regional_base_url() } else { bench.sim.base_url() };
     let headers = [("x-key", bench.sim.api_key()), ("content-type", "application/json")];
     let url = format!("{base}{}", submission.path);
     let response = bench.send(Method::POST, &url, &headers, body.to_string()).await;
@@ -54,9 +52,10 @@ async fn every_operation_accepts_its_minimal_request() {
             body["duration"] = json!(1);
         }
         let (_, view) = run(&bench, &submission, &body).await;
-        let expected = match submission.is_video() {
-            true => "video/webm".to_owned(),
-            false => format!("image/{}", submission.default_format()),
+        let expected = if submission.is_video() {
+            "video/webm".to_owned()
+        } else {
+            format!("image/{}", submission.default_format())
         };
         assert_eq!(view.media_type, expected);
     }

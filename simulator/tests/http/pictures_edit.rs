@@ -193,9 +193,10 @@ async fn erase_fills_the_mask_and_keeps_the_rest() {
     })
     .await;
     for (x, y, pixel) in erased.enumerate_pixels() {
-        match (30..50).contains(&x) && (30..40).contains(&y) {
-            true => assert!(pixel.0 != [255, 0, 255, 255], "{x} {y}"),
-            false => assert_eq!(pixel, image.get_pixel(x, y), "{x} {y}"),
+        if (30..50).contains(&x) && (30..40).contains(&y) {
+            assert!(pixel.0 != [255, 0, 255, 255], "{x} {y}");
+        } else {
+            assert_eq!(pixel, image.get_pixel(x, y), "{x} {y}");
         }
     }
     let mut undilated = body;

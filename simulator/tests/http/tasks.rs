@@ -199,9 +199,10 @@ async fn it_stops_when_it_is_dropped_or_shut_down() {
         let task = bench.submit("/v1/gen-2-pro", &small("x")).await;
         assert!(task["id"].is_string());
         let Bench { sim, .. } = bench;
-        match graceful {
-            true => sim.shutdown().await,
-            false => drop(sim),
+        if graceful {
+            sim.shutdown().await;
+        } else {
+            drop(sim);
         }
         // The listener closes on the server's next turn at the latest.
         let mut turns = 0;

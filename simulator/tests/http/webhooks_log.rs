@@ -181,9 +181,10 @@ async fn nothing_is_sent_after_a_shutdown() {
         let under_way = receiver.hit().await;
         let clock = bench.sim.clock();
         let Bench { sim, .. } = bench;
-        match graceful {
-            true => sim.shutdown().await,
-            false => drop(sim),
+        if graceful {
+            sim.shutdown().await;
+        } else {
+            drop(sim);
         }
         under_way.broken_off().await;
         clock.advance(1000 * SECOND);

@@ -111,9 +111,10 @@ impl http_body::Body for Endless {
         self: std::pin::Pin<&mut Self>,
         _: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
-        match self.silent {
-            true => std::task::Poll::Pending,
-            false => std::task::Poll::Ready(Some(Ok(http_body::Frame::data(vec![0; 1000].into())))),
+        if self.silent {
+            std::task::Poll::Pending
+        } else {
+            std::task::Poll::Ready(Some(Ok(http_body::Frame::data(vec![0; 1000].into()))))
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     billing::accounts::{Limits, ProjectRef},
     control::{
         Routes,
-        reply::{self, Change, Problem, Reply},
+        response::{self, Change, ControlResult, Problem},
     },
 };
 
@@ -45,7 +45,7 @@ async fn create_project(
     Acting(actor): Acting,
     Path(id): Path<String>,
     Change(Named { name }): Change<Named>,
-) -> Reply {
+) -> ControlResult {
     change(&state, actor.clone(), |act| act.create_project(&id, &name))?;
     organization(&state, &actor, &id)
 }
@@ -69,7 +69,7 @@ async fn set_limits(
     Acting(actor): Acting,
     At(at): At,
     Change(limits): Change<Limits>,
-) -> Reply {
+) -> ControlResult {
     change(&state, actor.clone(), |act| act.set_limits(&at, limits))?;
     organization(&state, &actor, &at.organization)
 }
@@ -85,7 +85,7 @@ async fn set_endpoints(
     Acting(actor): Acting,
     At(at): At,
     Change(Endpoints { endpoints }): Change<Endpoints>,
-) -> Reply {
+) -> ControlResult {
     for pattern in endpoints.iter().flatten() {
         state.contract.check_pattern(pattern).map_err(Problem::invalid)?;
     }
@@ -104,7 +104,7 @@ async fn set_max_active_tasks(
     Acting(actor): Acting,
     At(at): At,
     Change(Cap { max_active_tasks }): Change<Cap>,
-) -> Reply {
+) -> ControlResult {
     change(&state, actor.clone(), |act| act.set_max_active_tasks(&at, max_active_tasks))?;
     organization(&state, &actor, &at.organization)
 }
@@ -129,18 +129,26 @@ async fn create_key(
     Acting(actor): Acting,
     At(at): At,
     Change(new): Change<NewKey>,
-) -> Reply {
+) -> ControlResult {
     let chance = state.chance;
     let (id, key) = change(&state, actor, |act| act.create_key(&at, &new.name, new.key, chance))?;
-    reply::json(&KeyInFull { id, key })
+    response::json(&KeyInFull { id, key })
 }
 
-async fn reveal_key(State(state): Shared, Acting(actor): Acting, Path(id): Path<String>) -> Reply {
+async fn reveal_key(
+    State(state): Shared,
+    Acting(actor): Acting,
+    Path(id): Path<String>,
+) -> ControlResult {
     let key = change(&state, actor, |act| act.reveal_key(&id))?;
-    reply::json(&KeyInFull { id, key })
+    response::json(&KeyInFull { id, key })
 }
 
-async fn revoke_key(State(state): Shared, Acting(actor): Acting, Path(id): Path<String>) -> Reply {
+async fn revoke_key(
+    State(state): Shared,
+    Acting(actor): Acting,
+    Path(id): Path<String>,
+) -> ControlResult {
     change(&state, actor, |act| act.revoke_key(&id))?;
-    reply::json(&json!({ "id": id, "revoked": true }))
+    response::json(&json!({ "id": id, "revoked": true }))
 }

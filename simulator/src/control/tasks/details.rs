@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    super::reply::{self, Change, Problem, Reply},
+    super::response::{self, Change, ControlResult, Problem},
     shown::TaskShown,
-    timeline::{self, Entry},
+    timeline::{self, TimelineEntry},
 };
 use crate::{
     endpoints::{Rejection, delivery, task_result},
@@ -32,7 +32,7 @@ struct TaskInFull {
     request: Value,
     /// The images of the request that are still stored.
     images: Vec<ImageShown>,
-    timeline: Vec<Entry>,
+    timeline: Vec<TimelineEntry>,
 }
 
 #[derive(Serialize)]
@@ -46,8 +46,11 @@ struct ImageShown {
     file: String,
 }
 
-pub(super) async fn show(State(state): State<Arc<AppState>>, Path(id): Path<String>) -> Reply {
-    reply::json(&in_full(&state, &id)?)
+pub(super) async fn show(
+    State(state): State<Arc<AppState>>,
+    Path(id): Path<String>,
+) -> ControlResult {
+    response::json(&in_full(&state, &id)?)
 }
 
 fn in_full(state: &AppState, id: &str) -> Result<TaskInFull, Problem> {
@@ -83,7 +86,7 @@ pub(super) async fn image(
     State(state): State<Arc<AppState>>,
     path: Result<Path<(String, usize)>, PathRejection>,
     headers: HeaderMap,
-) -> Reply {
+) -> ControlResult {
     let missing = || Problem::not_found("image");
     let Path((id, number)) = path.map_err(|_| missing())?;
     let image = {
@@ -104,7 +107,7 @@ pub(super) async fn picture(
     State(state): State<Arc<AppState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Reply {
+) -> ControlResult {
     match delivery::picture(&state, &id).await {
         Ok((kind, bytes)) => {
             Ok(Part::requested(&headers, bytes.len()).response(kind, bytes, Body::from))
@@ -125,7 +128,7 @@ pub(super) async fn finish(
     State(state): State<Arc<AppState>>,
     Path(id): Path<String>,
     Change(Nothing {}): Change<Nothing>,
-) -> Reply {
+) -> ControlResult {
     let now = state.clock.unix_now();
     {
         let mut records = state.records();
@@ -136,5 +139,5 @@ pub(super) async fn finish(
         }
         records.tasks.settle(now, state.retention());
     }
-    reply::json(&in_full(&state, &id)?)
+    response::json(&in_full(&state, &id)?)
 }

@@ -12,7 +12,7 @@ use crate::{
 
 /// Something that happened to a task.
 #[derive(Serialize)]
-pub(super) struct Entry {
+pub(super) struct TimelineEntry {
     event: Event,
     /// The status, the name of a fault, or the outcome of a webhook.
     detail: String,
@@ -40,7 +40,7 @@ enum Event {
 }
 
 /// What happened to the task until now, oldest first.
-pub(super) fn of(state: &AppState, task: &Task, now: Duration) -> Vec<Entry> {
+pub(super) fn of(state: &AppState, task: &Task, now: Duration) -> Vec<TimelineEntry> {
     let mut entries: Vec<(Duration, Duration, Event, String, u64)> =
         vec![(task.accepted_at, task.accepted_at, Event::Accepted, String::new(), 1)];
     if let Some(outcome) = task.outcome(now) {
@@ -72,7 +72,7 @@ pub(super) fn of(state: &AppState, task: &Task, now: Duration) -> Vec<Entry> {
     entries.sort_by_key(|(at, ..)| *at);
     let entries = entries.into_iter();
     entries
-        .map(|(first, last, event, detail, count)| Entry {
+        .map(|(first, last, event, detail, count)| TimelineEntry {
             event,
             detail,
             count,

@@ -6,13 +6,13 @@ use axum::http::HeaderMap;
 use serde::Serialize;
 use tracing::debug;
 
-use super::{Call, ValidRequest};
+use super::call::{Call, ValidRequest};
 use crate::{
     billing::{
         accounts::{ProjectRef, Training},
         credits::{Credits, Megapixels},
     },
-    endpoints::{rejection::Rejection, router::Endpoint, task_result},
+    endpoints::{endpoint::Endpoint, rejection::Rejection, task_result},
     media::{
         images::{Image, Input},
         paint::{Brief, CLIP, Picture},

@@ -2,20 +2,17 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use axum::http::HeaderMap;
-
-use super::{Call, interpret::interpret};
+use super::{
+    call::{Call, RawRequest, ValidRequest},
+    interpret::interpret,
+};
 use crate::{
     contract::Violation,
     endpoints::rejection::Rejection,
-    faults::RequestedFaults,
-    http::body::ReadBody,
-    media::images::{Image, Input},
+    media::images::Image,
     request::{
         fetch::Fetched,
         json,
-        parsed::ParsedRequest,
-        training::Trains,
         validation::{self, Checked},
     },
     runtime::workers::JobSize,
@@ -23,37 +20,11 @@ use crate::{
     tasks::logged_request::LoggedRequest,
 };
 
-/// A request as it arrived.
-#[derive(Clone)]
-pub(super) struct RawRequest {
-    pub(super) call: Call,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Arc<ReadBody>,
-    /// The faults that the header requests.
-    pub(super) faults: RequestedFaults,
-}
-
-/// A valid request.
-pub(super) struct ValidRequest {
-    pub(super) parsed: ParsedRequest,
-    pub(super) inputs: Vec<Input>,
-    pub(super) size: (u32, u32),
-    pub(super) trains: Trains,
-    /// When a video shows each input, in seconds.
-    pub(super) moments: Vec<Option<f32>>,
-}
-
 /// A request that violates the contract.
 pub(super) struct Refused {
     pub(super) violations: Vec<Violation>,
     /// The body for the journal, without images and secrets. Empty if it is not JSON.
     pub(super) request: String,
-}
-
-impl RawRequest {
-    fn job_size(&self) -> JobSize {
-        JobSize::of_bytes(self.body.len())
-    }
 }
 
 /// Validates a request, and fetches the images that it gives by their URLs.

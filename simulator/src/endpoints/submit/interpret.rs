@@ -2,10 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    Call,
-    examine::{RawRequest, ValidRequest},
-};
+use super::call::{Call, RawRequest, ValidRequest};
 use crate::{
     contract::Violation,
     media::{paint::Format, video},

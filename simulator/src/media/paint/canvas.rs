@@ -2,6 +2,8 @@
 
 use image::{RgbImage, RgbaImage};
 
+use crate::media::text::Face;
+
 /// A colour, each channel from 0 to 1.
 pub(super) type Colour = [f32; 3];
 
@@ -142,6 +144,18 @@ impl Canvas {
         for row in y.max(0)..(y + height).min(self.height as i64) {
             self.blend_span(row, x as f32, (x + width) as f32, colour, share);
         }
+    }
+
+    /// Writes a line of text that starts at `at`, on its baseline.
+    pub(super) fn write(
+        &mut self,
+        face: &Face,
+        text: &str,
+        size: f32,
+        at: (f32, f32),
+        colour: Colour,
+    ) {
+        face.ink(text, size, at, &mut |x, y, share| self.blend(x, y, colour, share));
     }
 
     /// Copies another canvas onto this one.

@@ -3,8 +3,8 @@
 use super::{
     Picture,
     canvas::{Area, Canvas, WHITE, mix, rgb},
-    text::{Face, PLAIN, PROSE},
 };
+use crate::media::text::{Face, PLAIN, PROSE};
 
 /// The notice that prevents placeholders from being mistaken for real pictures.
 const NOTICE: &str = "simulated, not a model's work";
@@ -124,13 +124,8 @@ impl Layout {
         for line in &self.lines {
             let baseline = (y + line.size * 0.82).round();
             let colour = mix(rgb(0x0a0c14), WHITE, line.strength);
-            line.face.draw(
-                canvas,
-                &line.text,
-                line.size,
-                (x as f32 + self.margin, baseline),
-                colour,
-            );
+            let at = (x as f32 + self.margin, baseline);
+            canvas.write(line.face, &line.text, line.size, at, colour);
             y += leading(line);
         }
     }

@@ -4,9 +4,11 @@ use super::{
     Picture,
     canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
     fit,
+};
+use crate::media::{
+    images::{Image, Input},
     text::{PLAIN, PROSE},
 };
-use crate::media::images::{Image, Input};
 
 /// The minimum side of a card, in pixels.
 const MIN_SIDE: f32 = 4.0;
@@ -81,7 +83,7 @@ fn card(canvas: &mut Canvas, picture: &Picture, input: &Input, x: i64, y: i64, s
         let text = PLAIN.elide(&input.place, label, inner_width as f32);
         let at = (x + frame) as f32 + (inner_width as f32 - PLAIN.width(&text, label)) / 2.0;
         let baseline = (y + side - frame) as f32 - label * 0.25;
-        PLAIN.draw(canvas, &text, label, (at.round(), baseline.round()), rgb(0x3a3a44));
+        canvas.write(&PLAIN, &text, label, (at.round(), baseline.round()), rgb(0x3a3a44));
     }
 }
 
@@ -112,6 +114,6 @@ fn placeholder(canvas: &mut Canvas, host: &str, x: i64, y: i64, width: i64, heig
         let text = PROSE.elide(text, size, room);
         let at = x as f32 + (width as f32 - PROSE.width(&text, size)) / 2.0;
         let baseline = y as f32 + height as f32 / 2.0 + (index as f32 - 0.7) * size * 1.3;
-        PROSE.draw(canvas, &text, size, (at.round(), baseline.round()), rgb(0x50545f));
+        canvas.write(&PROSE, &text, size, (at.round(), baseline.round()), rgb(0x50545f));
     }
 }

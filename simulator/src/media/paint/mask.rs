@@ -58,10 +58,10 @@ pub(super) fn bounds(mask: &GrayImage) -> Area {
 }
 
 /// The position of a pixel.
-pub(super) type Place = (u32, u32);
+pub(super) type PixelPosition = (u32, u32);
 
-/// The places of each connected part of a mask that is not black.
-pub(super) fn connected(mask: &GrayImage) -> Vec<Vec<Place>> {
+/// The positions of each connected part of a mask that is not black.
+pub(super) fn connected(mask: &GrayImage) -> Vec<Vec<PixelPosition>> {
     let mut left = mask.clone();
     let mut found = Vec::new();
     for (x, y, _) in mask.enumerate_pixels() {
@@ -83,8 +83,8 @@ pub(super) fn connected(mask: &GrayImage) -> Vec<Vec<Place>> {
     found
 }
 
-/// The four neighbours. Those outside may wrap around to places that no picture has.
-pub(super) fn beside((x, y): Place) -> [Place; 4] {
+/// The four neighbours. Those outside may wrap around to positions that no picture has.
+pub(super) fn beside((x, y): PixelPosition) -> [PixelPosition; 4] {
     [(x.wrapping_sub(1), y), (x + 1, y), (x, y.wrapping_sub(1)), (x, y + 1)]
 }
 

@@ -29,7 +29,6 @@ mod scene;
 mod settings;
 mod shapes;
 mod silhouette;
-mod text;
 mod try_on;
 mod vocabulary;
 
@@ -53,7 +52,6 @@ pub(crate) use self::film::CLIP;
 pub(crate) use self::operation_kind::OperationKind;
 pub(crate) use self::saved::{PictureLimits, SavedPicture};
 pub(crate) use self::settings::Settings;
-pub(crate) use self::text::PLAIN;
 
 /// The file format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::{
     canvas::{Colour, rgb},
     palette::Time,
-    shapes::{self, Place, Shape},
+    shapes::{self, Shape, Zone},
     vocabulary::{Meaning, Sight, WORDS},
 };
 
@@ -77,7 +77,7 @@ impl Scene {
 
     /// Whether a face is large in front of a background out of focus.
     pub(super) fn is_portrait(&self) -> bool {
-        let is_bust = |subject: &Subject| subject.shape.place == Place::Bust;
+        let is_bust = |subject: &Subject| subject.shape.zone == Zone::Bust;
         self.has(Sight::Portrait) || self.subjects.iter().any(is_bust)
     }
 

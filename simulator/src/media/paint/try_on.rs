@@ -9,7 +9,7 @@ use super::{
     Picture,
     canvas::{Area, Canvas, mix},
     caption, cards, edit, fit, landscape,
-    mask::{self, Place},
+    mask::{self, PixelPosition},
 };
 
 /// Corners that differ by more than this have no common background.
@@ -109,8 +109,9 @@ fn cut_out(mut image: RgbaImage) -> RgbaImage {
     let garment = middle_part(&without_holes(&plain));
     for (x, y, pixel) in image.enumerate_pixels_mut() {
         // The outermost pixels are a blend with the background.
-        let is_inside =
-            |(x, y): Place| garment.get_pixel_checked(x, y).is_some_and(|pixel| pixel.0[0] > 0);
+        let is_inside = |(x, y): PixelPosition| {
+            garment.get_pixel_checked(x, y).is_some_and(|pixel| pixel.0[0] > 0)
+        };
         if !is_inside((x, y)) || !mask::beside((x, y)).into_iter().all(is_inside) {
             pixel.0[3] = 0;
         }
@@ -122,8 +123,9 @@ fn cut_out(mut image: RgbaImage) -> RgbaImage {
 /// What is not plain, and plain parts that it surrounds, such as buttons.
 fn without_holes(plain: &GrayImage) -> GrayImage {
     let mut solid = GrayImage::from_pixel(plain.width(), plain.height(), Luma([255]));
-    let is_at_edge =
-        |(x, y): &Place| [0, plain.width() - 1].contains(x) || [0, plain.height() - 1].contains(y);
+    let is_at_edge = |(x, y): &PixelPosition| {
+        [0, plain.width() - 1].contains(x) || [0, plain.height() - 1].contains(y)
+    };
     for part in mask::connected(plain) {
         if part.iter().any(is_at_edge) {
             part.into_iter().for_each(|(x, y)| solid.put_pixel(x, y, Luma([0])));
@@ -135,7 +137,7 @@ fn without_holes(plain: &GrayImage) -> GrayImage {
 /// The connected part that is nearest to the middle: the garment, and not a caption.
 fn middle_part(solid: &GrayImage) -> GrayImage {
     let middle = (i64::from(solid.width()) / 2, i64::from(solid.height()) * 2 / 5);
-    let from_middle = |part: &Vec<Place>| {
+    let from_middle = |part: &Vec<PixelPosition>| {
         let squares = part
             .iter()
             .map(|(x, y)| (i64::from(*x) - middle.0).pow(2) + (i64::from(*y) - middle.1).pow(2));

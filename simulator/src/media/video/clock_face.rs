@@ -3,7 +3,7 @@
 use image::{Rgba, RgbaImage};
 
 use super::VideoSpec;
-use crate::media::paint::PLAIN;
+use crate::media::text::PLAIN;
 
 /// Below the bar.
 const TOP: u32 = 16;

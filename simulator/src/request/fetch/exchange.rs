@@ -17,15 +17,19 @@ use tokio::{
 use super::{Budget, target::Target};
 use crate::http::outgoing::{Tls, USER_AGENT};
 
-/// What a server responds.
-pub(super) enum Reply {
+/// The response of a server.
+pub(super) enum FetchResponse {
     Image(Bytes),
     /// The `location` of a redirect.
     Redirect(String),
 }
 
 /// Fetches a target. An error does not quote the URL.
-pub(super) async fn get(target: &Target, tls: &Tls, budget: &Budget) -> Result<Reply, String> {
+pub(super) async fn get(
+    target: &Target,
+    tls: &Tls,
+    budget: &Budget,
+) -> Result<FetchResponse, String> {
     let connection = TcpStream::connect(&target.addresses[..])
         .await
         .map_err(|error| format!("could not connect: {error}"))?;
@@ -40,7 +44,7 @@ async fn exchange(
     target: &Target,
     connection: impl AsyncRead + AsyncWrite + Unpin,
     budget: &Budget,
-) -> Result<Reply, String> {
+) -> Result<FetchResponse, String> {
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(connection)).await.map_err(broken)?;
     let request = Request::get(&target.path_and_query)
@@ -53,16 +57,18 @@ async fn exchange(
         let response = sender.send_request(request).await.map_err(broken)?;
         let location = response.headers().get(header::LOCATION);
         match (response.status(), location.and_then(|location| location.to_str().ok())) {
-            (StatusCode::OK, _) => Ok(Reply::Image(read(response.into_body(), budget).await?)),
+            (StatusCode::OK, _) => {
+                Ok(FetchResponse::Image(read(response.into_body(), budget).await?))
+            }
             (status, Some(location)) if status.is_redirection() => {
-                Ok(Reply::Redirect(location.to_owned()))
+                Ok(FetchResponse::Redirect(location.to_owned()))
             }
             (status, _) => Err(format!("the response has the status code {}", status.as_u16())),
         }
     };
     let (mut exchange, connection) = (pin!(exchange), pin!(connection));
     tokio::select! {
-        reply = &mut exchange => reply,
+        response = &mut exchange => response,
         // The response may be complete although the connection has ended.
         _ = connection => exchange.await,
     }

@@ -16,7 +16,7 @@ use axum::body::Bytes;
 use tokio::{task::JoinSet, time::timeout};
 use url::Url;
 
-use self::{exchange::Reply, target::Allowed};
+use self::{exchange::FetchResponse, target::Allowed};
 use crate::{config::FetchImages, http::outgoing::Tls};
 
 /// The time limit for an image, with its redirects. Real time.
@@ -81,8 +81,10 @@ impl Fetcher {
         for _ in 0..=MAX_REDIRECTS {
             let target = self.allowed.target(&url).await?;
             match exchange::get(&target, &self.tls, budget).await? {
-                Reply::Image(bytes) => return Ok(bytes),
-                Reply::Redirect(location) => url = url.join(&location).map_err(unreadable)?,
+                FetchResponse::Image(bytes) => return Ok(bytes),
+                FetchResponse::Redirect(location) => {
+                    url = url.join(&location).map_err(unreadable)?
+                }
             }
         }
         Err(format!("more than {MAX_REDIRECTS} redirects"))

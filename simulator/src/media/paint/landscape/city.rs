@@ -7,7 +7,7 @@ use super::{
         palette::Time,
         vocabulary::Sight,
     },
-    glow,
+    brushes::glow,
     setting::{STREET, Setting},
 };
 

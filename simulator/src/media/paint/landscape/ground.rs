@@ -6,9 +6,8 @@ use super::{
         noise::{Draw, ridge},
         vocabulary::Sight,
     },
+    brushes::{below, oval},
     city,
-    hills::below,
-    oval,
     setting::{Setting, Terrain},
 };
 

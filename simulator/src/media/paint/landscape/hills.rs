@@ -2,10 +2,11 @@
 
 use super::{
     super::{
-        canvas::{Canvas, Colour, mix, rgb},
+        canvas::{Canvas, mix, rgb},
         noise::{Draw, ridge},
         vocabulary::Sight,
     },
+    brushes::{below, slopes},
     firs, mountains,
     setting::{Setting, Terrain},
 };
@@ -89,34 +90,4 @@ fn range(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, range: Range) 
         mix(ground, shade, share * share)
     });
     top
-}
-
-/// How steeply the edge rises to the right (positive) or falls, smoothed.
-pub(super) fn slopes(top: &[f32], short: f32) -> Vec<f32> {
-    let reach = (short * 0.009).max(1.0) as usize;
-    let at = |x: usize| top.get(x.min(top.len().saturating_sub(1))).copied().unwrap_or(0.0);
-    (0..top.len())
-        .map(|x| (at(x.saturating_sub(reach)) - at(x + reach)) / (2 * reach) as f32)
-        .collect()
-}
-
-/// Paints from an edge down to `bottom`. `colour` depends on the column and on the distance from
-/// the edge.
-pub(super) fn below(
-    canvas: &mut Canvas,
-    top: &[f32],
-    bottom: f32,
-    colour: impl Fn(usize, f32) -> Colour,
-) {
-    let bottom = (bottom.ceil().max(0.0) as usize).min(canvas.height);
-    let highest = top.iter().copied().fold(f32::MAX, f32::min).max(0.0) as usize;
-    for y in highest..bottom {
-        for (x, (pixel, top)) in canvas.row_mut(y).iter_mut().zip(top).enumerate() {
-            let under = y as f32 + 1.0 - top;
-            if under > 0.0 {
-                let colour = colour(x, under);
-                *pixel = if under < 1.0 { mix(*pixel, colour, under) } else { colour };
-            }
-        }
-    }
 }

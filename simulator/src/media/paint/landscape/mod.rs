@@ -1,5 +1,6 @@
 //! The painting: sky, ground, water and weather, and what the prompt shows in them.
 
+mod brushes;
 mod city;
 mod clouds;
 mod colours;
@@ -19,7 +20,7 @@ use image::DynamicImage;
 
 use self::setting::{Setting, Terrain};
 use super::{
-    canvas::{Area, Canvas, mix},
+    canvas::{Area, Canvas},
     noise::Draw,
     scene::Scene,
 };
@@ -87,41 +88,29 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     }
 }
 
-/// Adds light around a point, which fades with the distance.
-fn glow(canvas: &mut Canvas, at: (f32, f32), reach: f32, colour: [f32; 3], strength: f32) {
-    let rows = (at.1 - reach).max(0.0) as usize..((at.1 + reach).max(0.0) as usize);
-    let width = canvas.width;
-    for y in rows.start..rows.end.min(canvas.height) {
-        let dy = y as f32 + 0.5 - at.1;
-        let half = (reach * reach - dy * dy).max(0.0).sqrt();
-        let end = ((at.0 + half).max(0.0) as usize).min(width);
-        let start = ((at.0 - half).max(0.0) as usize).min(end);
-        let row = canvas.row_mut(y).get_mut(start..end).unwrap_or_default();
-        let mut dx = start as f32 + 0.5 - at.0;
-        for pixel in row {
-            let near = (1.0 - (dx * dx + dy * dy) / (reach * reach)).max(0.0);
-            *pixel = mix(*pixel, colour, near * near * near * strength);
-            dx += 1.0;
-        }
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::vocabulary::{Meaning, WORDS},
+        *,
+    };
+
+    fn painted(prompt: &str, key: u8) -> Vec<u8> {
+        let mut canvas = Canvas::new(72, 72);
+        paint(&mut canvas, &Scene::of(prompt), &[key; 32], 72.0);
+        canvas.into_image().into_raw()
     }
-}
 
-/// Paints a disc.
-fn disc(canvas: &mut Canvas, at: (f32, f32), radius: f32, colour: [f32; 3], share: f32) {
-    oval(canvas, at, (radius, radius), colour, share);
-}
-
-/// Paints an ellipse.
-fn oval(
-    canvas: &mut Canvas,
-    at: (f32, f32),
-    (across, down): (f32, f32),
-    colour: [f32; 3],
-    share: f32,
-) {
-    for y in (at.1 - down).floor() as i64..=(at.1 + down).ceil() as i64 {
-        let dy = (y as f32 + 0.5 - at.1) / down.max(0.01);
-        let half = (1.0 - dy * dy).max(0.0).sqrt() * across;
-        canvas.blend_span(y, at.0 - half, at.0 + half, colour, share);
+    #[test]
+    fn each_word_of_the_vocabulary_changes_the_painting() {
+        for (word, meaning) in WORDS {
+            // The prompt has no other influence here, because the key stays the same.
+            let (with, without) = match meaning {
+                Meaning::Colour(_) | Meaning::Count(_) => (format!("{word} house"), "house"),
+                _ => ((*word).to_owned(), ""),
+            };
+            let changes = (0..6).any(|key| painted(&with, key) != painted(without, key));
+            assert!(changes, "{word} changes nothing");
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::{
         noise::{Draw, ridge, smooth},
         vocabulary::Sight,
     },
-    hills::{below, slopes},
+    brushes::{below, slopes},
     setting::Setting,
 };
 

@@ -6,7 +6,8 @@ use super::{
         noise::{Draw, ridge},
         vocabulary::Sight,
     },
-    clouds, disc, glow,
+    brushes::{disc, glow},
+    clouds,
     setting::Setting,
 };
 

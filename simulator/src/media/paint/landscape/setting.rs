@@ -6,7 +6,7 @@ use super::{
         noise::{Draw, ridge},
         palette::{Palette, Time},
         scene::Scene,
-        shapes::Place,
+        shapes::Zone,
         vocabulary::Sight,
     },
     colours,
@@ -113,12 +113,12 @@ impl<'a> Setting<'a> {
     }
 }
 
-fn lies(scene: &Scene, place: Place) -> bool {
-    scene.subjects.iter().any(|subject| subject.shape.place == place)
+fn lies(scene: &Scene, zone: Zone) -> bool {
+    scene.subjects.iter().any(|subject| subject.shape.zone == zone)
 }
 
 fn stands(scene: &Scene) -> bool {
-    lies(scene, Place::Land) || lies(scene, Place::Back)
+    lies(scene, Zone::Land) || lies(scene, Zone::Back)
 }
 
 /// The terrain, and whether there is a lake in it.
@@ -138,7 +138,7 @@ fn terrain(scene: &Scene, draw: &mut Draw) -> (Terrain, bool) {
     let can_have_lake = matches!(terrain, Terrain::Land | Terrain::Forest);
     let has_lake = can_have_lake && (scene.has(Sight::Lake) || by_chance);
     // What floats needs water.
-    if terrain == Terrain::Land && lies(scene, Place::Water) && !has_lake {
+    if terrain == Terrain::Land && lies(scene, Zone::Water) && !has_lake {
         return (Terrain::Sea, false);
     }
     (terrain, has_lake)

@@ -6,7 +6,8 @@ use super::{
         noise::Draw,
         vocabulary::Sight,
     },
-    clouds, disc, glow, night_sky,
+    brushes::{disc, glow},
+    clouds, night_sky,
     setting::Setting,
 };
 

@@ -6,7 +6,8 @@ use super::{
         noise::{Draw, ridge},
         vocabulary::Sight,
     },
-    clouds, glow, night_sky, oval,
+    brushes::{glow, oval},
+    clouds, night_sky,
     setting::Setting,
 };
 

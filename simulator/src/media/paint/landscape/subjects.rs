@@ -5,10 +5,10 @@ use super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
         noise::Draw,
         scene::Subject,
-        shapes::{Place, Shape},
+        shapes::{Shape, Zone},
         silhouette::{Light, Silhouette},
     },
-    glow, oval,
+    brushes::{glow, oval},
     setting::{Setting, Terrain},
 };
 
@@ -20,11 +20,11 @@ const IN_STUDIO: f32 = 1.6;
 
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     // From back to front.
-    for place in [Place::Air, Place::Back, Place::Water, Place::Land, Place::Bust] {
+    for zone in [Zone::Air, Zone::Back, Zone::Water, Zone::Land, Zone::Bust] {
         let subjects: Vec<_> =
-            setting.scene.subjects.iter().filter(|subject| subject.shape.place == place).collect();
+            setting.scene.subjects.iter().filter(|subject| subject.shape.zone == zone).collect();
         let total: usize = subjects.iter().map(|subject| subject.count).sum();
-        let mut spots = spots(draw, setting, place, total).into_iter();
+        let mut spots = spots(draw, setting, zone, total).into_iter();
         for subject in subjects {
             for _ in 0..subject.count {
                 let Some(x) = spots.next() else { return };
@@ -35,19 +35,19 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 }
 
 /// The horizontal positions of this many things.
-fn spots(draw: &mut Draw, setting: &Setting, place: Place, count: usize) -> Vec<f32> {
-    let (from, to) = match place {
-        Place::Bust => (0.5, 0.5),
+fn spots(draw: &mut Draw, setting: &Setting, zone: Zone, count: usize) -> Vec<f32> {
+    let (from, to) = match zone {
+        Zone::Bust => (0.5, 0.5),
         _ if setting.terrain == Terrain::Studio => (0.5, 0.5),
         // Opposite the light.
-        Place::Air if setting.light.0 > setting.width / 2.0 => (0.18, 0.42),
-        Place::Air => (0.58, 0.82),
-        Place::Back => (0.22, 0.78),
-        Place::Water => (0.3, 0.7),
-        Place::Land => (0.34, 0.66),
+        Zone::Air if setting.light.0 > setting.width / 2.0 => (0.18, 0.42),
+        Zone::Air => (0.58, 0.82),
+        Zone::Back => (0.22, 0.78),
+        Zone::Water => (0.3, 0.7),
+        Zone::Land => (0.34, 0.66),
     };
-    let is_crowded = setting.scene.subjects.iter().any(|subject| subject.shape.place != place);
-    if count == 1 && place == Place::Back && is_crowded {
+    let is_crowded = setting.scene.subjects.iter().any(|subject| subject.shape.zone != zone);
+    if count == 1 && zone == Zone::Back && is_crowded {
         // Beside what is in front.
         let aside = draw.between(0.16, 0.26);
         return vec![setting.width * if draw.chance(0.5) { aside } else { 1.0 - aside }];
@@ -75,15 +75,15 @@ fn put(
     let tall = height(draw, setting, shape, total);
     let half = tall * shape.wide / 200.0;
     let x = x.clamp(half.min(setting.width / 2.0), (setting.width - half).max(setting.width / 2.0));
-    let is_flipped = shape.place != Place::Bust && draw.chance(0.5);
-    let foot = foot(draw, setting, shape.place, x, tall);
-    let light = light(setting, shape.place);
+    let is_flipped = shape.zone != Zone::Bust && draw.chance(0.5);
+    let foot = foot(draw, setting, shape.zone, x, tall);
+    let light = light(setting, shape.zone);
     let silhouette =
         Silhouette { shape, colour: subject.colour, at: (x, foot), tall, is_flipped, light };
-    match shape.place {
-        Place::Land | Place::Back => shadow(canvas, setting, &silhouette),
-        Place::Water => reflection(canvas, draw, setting, &silhouette),
-        Place::Air | Place::Bust => {}
+    match shape.zone {
+        Zone::Land | Zone::Back => shadow(canvas, setting, &silhouette),
+        Zone::Water => reflection(canvas, draw, setting, &silhouette),
+        Zone::Air | Zone::Bust => {}
     }
     for (lamp, reach) in silhouette.paint(canvas) {
         if light.has_lamps {
@@ -94,10 +94,10 @@ fn put(
 
 /// The height of one of `total` things.
 fn height(draw: &mut Draw, setting: &Setting, shape: &Shape, total: usize) -> f32 {
-    if shape.place == Place::Bust {
+    if shape.zone == Zone::Bust {
         return bust(setting.width, setting.floor).1;
     }
-    if setting.scene.is_portrait() && shape.place == Place::Land {
+    if setting.scene.is_portrait() && shape.zone == Zone::Land {
         // As tall as the picture allows.
         return (setting.floor * 0.84).min(setting.width * 0.98 / shape.wide * 100.0);
     }
@@ -108,20 +108,20 @@ fn height(draw: &mut Draw, setting: &Setting, shape: &Shape, total: usize) -> f3
     (setting.short * shape.height * size * wobble * studio).min(most)
 }
 
-fn light(setting: &Setting, place: Place) -> Light {
-    let haze = match place {
-        Place::Air | Place::Water => Some((setting.palette.horizon, 0.1)),
-        Place::Back => Some((setting.palette.horizon, 0.06)),
-        Place::Land | Place::Bust => None,
+fn light(setting: &Setting, zone: Zone) -> Light {
+    let haze = match zone {
+        Zone::Air | Zone::Water => Some((setting.palette.horizon, 0.1)),
+        Zone::Back => Some((setting.palette.horizon, 0.06)),
+        Zone::Land | Zone::Bust => None,
     };
     let has_lamps = setting.palette.is_dusky();
-    Light { ambient: ambient(setting, place), has_lamps, haze }
+    Light { ambient: ambient(setting, zone), has_lamps, haze }
 }
 
 /// A face is lit a little better than the rest.
-fn ambient(setting: &Setting, place: Place) -> Colour {
+fn ambient(setting: &Setting, zone: Zone) -> Colour {
     let ambient = setting.palette.time.ambient();
-    if place == Place::Bust { mix(ambient, WHITE, 0.45) } else { ambient }
+    if zone == Zone::Bust { mix(ambient, WHITE, 0.45) } else { ambient }
 }
 
 /// The top and the height of a bust, which leave room for the upper part of the body.
@@ -131,24 +131,24 @@ pub(super) fn bust(width: f32, floor: f32) -> (f32, f32) {
 }
 
 /// The height at which a shape stands, floats or flies.
-fn foot(draw: &mut Draw, setting: &Setting, place: Place, x: f32, tall: f32) -> f32 {
+fn foot(draw: &mut Draw, setting: &Setting, zone: Zone, x: f32, tall: f32) -> f32 {
     let (floor, short) = (setting.floor, setting.short);
-    match place {
-        Place::Bust => bust(setting.width, floor).0 + tall,
-        Place::Land | Place::Back if setting.terrain == Terrain::Studio => {
+    match zone {
+        Zone::Bust => bust(setting.width, floor).0 + tall,
+        Zone::Land | Zone::Back if setting.terrain == Terrain::Studio => {
             ((floor + tall) * 0.5).min(floor * 0.95).max(setting.skyline + short * 0.06)
         }
-        Place::Back => {
+        Zone::Back => {
             let bank = setting.bank.as_ref().and_then(|bank| bank.get(x.max(0.0) as usize));
             bank.map_or(floor * 0.86, |top| top + short * 0.02)
         }
-        Place::Land => floor * draw.between(0.955, 0.985),
-        Place::Water => {
+        Zone::Land => floor * draw.between(0.955, 0.985),
+        Zone::Water => {
             let lower = if setting.bank.is_some() { floor * 0.83 } else { floor };
             let at = setting.shore + (lower - setting.shore) * draw.between(0.34, 0.6);
             at.max(tall + short * 0.02)
         }
-        Place::Air => {
+        Zone::Air => {
             let top = draw.between(0.08, 0.3) * setting.skyline;
             (top + tall).min(floor * 0.9).max(tall + short * 0.03)
         }

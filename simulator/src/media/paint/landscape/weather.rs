@@ -6,7 +6,7 @@ use super::{
         noise::Draw,
         vocabulary::Sight,
     },
-    disc, glow,
+    brushes::{disc, glow},
     setting::{Setting, Terrain},
 };
 

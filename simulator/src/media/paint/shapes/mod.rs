@@ -3,57 +3,33 @@
 //! A shape is drawn in a box that is 100 units high and stands on its lower edge. Paths are written
 //! as in SVG.
 
-mod balloon;
-mod bear;
-mod bicycle;
-mod bird;
-mod boat;
-mod butterfly;
-mod cactus;
-mod car;
-mod castle;
-mod cat;
-mod cup;
-mod deer;
-mod dog;
-mod dress;
-mod fish;
-mod flower;
-mod fox;
-mod hat;
-mod horse;
-mod house;
-mod lantern;
-mod lighthouse;
-mod man;
-mod mushroom;
-mod owl;
-mod palm;
-mod person;
-mod rabbit;
-mod robot;
-mod rocket;
-mod shirt;
-mod tree;
-mod whale;
-mod windmill;
-mod wolf;
-mod woman;
+mod buildings;
+mod clothes;
+mod flying_animals;
+mod land_animals;
+mod objects;
+mod people;
+mod plants;
+mod sea_animals;
+mod vehicles;
 
 use super::canvas::{Colour, rgb};
 
 pub(super) use self::{
-    balloon::BALLOON, bear::BEAR, bicycle::BICYCLE, bird::BIRD, boat::BOAT, butterfly::BUTTERFLY,
-    cactus::CACTUS, car::CAR, castle::CASTLE, cat::CAT, cup::CUP, deer::DEER, dog::DOG,
-    dress::DRESS, fish::FISH, flower::FLOWER, fox::FOX, hat::HAT, horse::HORSE, house::HOUSE,
-    lantern::LANTERN, lighthouse::LIGHTHOUSE, man::MAN, mushroom::MUSHROOM, owl::OWL, palm::PALM,
-    person::PERSON, rabbit::RABBIT, robot::ROBOT, rocket::ROCKET, shirt::SHIRT, tree::TREE,
-    whale::WHALE, windmill::WINDMILL, wolf::WOLF, woman::WOMAN,
+    buildings::{CASTLE, HOUSE, LIGHTHOUSE, WINDMILL},
+    clothes::{DRESS, HAT, SHIRT},
+    flying_animals::{BIRD, BUTTERFLY, OWL},
+    land_animals::{BEAR, CAT, DEER, DOG, FOX, HORSE, RABBIT, WOLF},
+    objects::{CUP, LANTERN, ROBOT},
+    people::{MAN, PERSON, WOMAN},
+    plants::{CACTUS, FLOWER, MUSHROOM, PALM, TREE},
+    sea_animals::{FISH, WHALE},
+    vehicles::{BALLOON, BICYCLE, BOAT, CAR, ROCKET},
 };
 
-/// Where a shape belongs.
+/// The part of a painting that a shape belongs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Zone {
     /// On the ground in front.
     Land,
     /// On the ground, behind what is in front.
@@ -67,7 +43,7 @@ pub(super) enum Place {
 }
 
 pub(super) struct Shape {
-    pub(super) place: Place,
+    pub(super) zone: Zone,
     /// The height as a share of the picture's shorter side.
     pub(super) height: f32,
     /// The width of the box.

@@ -1,17 +1,19 @@
-//! Scripts from right to left.
+//! Scripts from right to left. Joining Arabic letters takes the feature `shaping`.
 
-use ab_glyph::GlyphId;
-use harfrust::{Buffer, Direction, ShapeOptions, ShaperFont};
-
+use super::{Face, line::Line};
+#[cfg(feature = "shaping")]
 use super::{
-    Face, fonts,
-    line::{Line, Mark, is_invisible},
+    fonts,
+    line::{Mark, is_invisible},
     scale,
 };
 
 impl<'a> Line<'a> {
     /// Characters from right to left, whose glyphs depend on their neighbours.
+    #[cfg(feature = "shaping")]
     pub(super) fn push_shaped(&mut self, face: &'a Face, text: &str, size: f32) -> Option<()> {
+        use harfrust::{Buffer, Direction, ShapeOptions, ShaperFont};
+
         let (font, shaped) = (fonts::arabic()?, fonts::SHAPED.as_ref()?);
         let mut buffer = Buffer::new();
         buffer.push_str(text);
@@ -26,13 +28,21 @@ impl<'a> Line<'a> {
                 // Another font may have it.
                 (0, Some(character)) => self.push(face, character.encode_utf8(&mut [0; 4]), size),
                 (id, _) => {
-                    let id = GlyphId(u16::try_from(id).unwrap_or(0));
+                    let id = ab_glyph::GlyphId(u16::try_from(id).unwrap_or(0));
                     let aside = (place.x_offset as f32 * scale, place.y_offset as f32 * scale);
                     let advance = place.x_advance as f32 * scale;
                     self.add(Mark::Glyph(font, id, aside), advance);
                 }
             }
         }
+        Some(())
+    }
+
+    /// Characters from right to left, each with its own glyph: Arabic letters are not joined.
+    #[cfg(not(feature = "shaping"))]
+    pub(super) fn push_shaped(&mut self, face: &'a Face, text: &str, size: f32) -> Option<()> {
+        let reversed: String = text.chars().rev().collect();
+        self.push(face, &reversed, size);
         Some(())
     }
 }

@@ -8,9 +8,9 @@ use std::{
 use ab_glyph::FontRef;
 use flate2::read::GzDecoder;
 
-const HAN: &[u8] = include_bytes!("../fonts/han.ttf.gz");
-const HANGUL: &[u8] = include_bytes!("../fonts/hangul.ttf.gz");
-const ARABIC: &[u8] = include_bytes!("../fonts/arabic.ttf.gz");
+const HAN: &[u8] = include_bytes!("fonts/han.ttf.gz");
+const HANGUL: &[u8] = include_bytes!("fonts/hangul.ttf.gz");
+const ARABIC: &[u8] = include_bytes!("fonts/arabic.ttf.gz");
 
 /// Chinese characters and kana, Hangul, and Arabic and Hebrew.
 pub(super) static WORLD: LazyLock<Vec<FontRef<'static>>> = LazyLock::new(|| {

@@ -1,4 +1,4 @@
-//! The replies of faults.
+//! The responses of faults.
 
 use std::io::Cursor;
 
@@ -9,29 +9,29 @@ use axum::{
 };
 use image::{ImageFormat, RgbImage};
 
-use super::effect::{FalseFile, Reply};
+use super::effect::{FalseFile, FalseResponse};
 use crate::http::{response, signed_url::EXPIRED};
 
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n\
     <body><h1>502 Bad Gateway</h1><p>This page is a simulated fault.</p></body></html>\n";
 
 /// The response to a request.
-pub(super) fn reply(reply: Reply) -> Response {
-    match reply {
-        Reply::Error(status) => {
+pub(super) fn of_request(response: FalseResponse) -> Response {
+    match response {
+        FalseResponse::Error(status) => {
             response::detail(status, status.canonical_reason().unwrap_or("The service failed"))
         }
-        Reply::ProxyPage => {
+        FalseResponse::ProxyPage => {
             let mut response = page();
             *response.status_mut() = StatusCode::BAD_GATEWAY;
             response
         }
-        Reply::RateLimited(seconds) => {
+        FalseResponse::RateLimited(seconds) => {
             let mut response = response::detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
             response
         }
-        Reply::Cut(cut) => {
+        FalseResponse::Cut(cut) => {
             let mut response = Response::new(Body::empty());
             response.extensions_mut().insert(cut);
             response
@@ -40,7 +40,7 @@ pub(super) fn reply(reply: Reply) -> Response {
 }
 
 /// The response instead of a picture of this media type.
-pub(super) fn file(file: FalseFile, media_type: &'static str) -> Response {
+pub(super) fn of_delivery(file: FalseFile, media_type: &'static str) -> Response {
     match file {
         FalseFile::Empty => bytes(media_type, Vec::new()),
         FalseFile::Page => page(),

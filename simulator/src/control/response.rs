@@ -22,7 +22,7 @@ pub(super) struct Problem {
     detail: String,
 }
 
-pub(super) type Reply = Result<Response, Problem>;
+pub(super) type ControlResult = Result<Response, Problem>;
 
 impl Problem {
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
@@ -63,7 +63,7 @@ impl IntoResponse for Problem {
     }
 }
 
-pub(super) fn json(value: &impl Serialize) -> Reply {
+pub(super) fn json(value: &impl Serialize) -> ControlResult {
     Ok(response::json(StatusCode::OK, value))
 }
 

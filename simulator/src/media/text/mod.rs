@@ -3,10 +3,6 @@
 mod code_point;
 mod fonts;
 mod line;
-#[cfg(feature = "shaping")]
-mod shaped;
-#[cfg(not(feature = "shaping"))]
-#[path = "unshaped.rs"]
 mod shaped;
 
 use std::sync::LazyLock;
@@ -15,17 +11,16 @@ use ab_glyph::{Font as _, FontRef, Glyph, PxScale, point};
 use epaint_default_fonts::{HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT};
 
 use self::line::{Line, Mark};
-use super::canvas::{Canvas, Colour};
 
 /// A typeface with fallback fonts.
-pub(crate) struct Face(Vec<FontRef<'static>>);
+pub(super) struct Face(Vec<FontRef<'static>>);
 
 /// For prompts.
 pub(super) static PROSE: LazyLock<Face> =
     LazyLock::new(|| Face::of([UBUNTU_LIGHT, NOTO_EMOJI_REGULAR, HACK_REGULAR]));
 
 /// For names and numbers.
-pub(crate) static PLAIN: LazyLock<Face> =
+pub(super) static PLAIN: LazyLock<Face> =
     LazyLock::new(|| Face::of([HACK_REGULAR, NOTO_EMOJI_REGULAR, UBUNTU_LIGHT]));
 
 impl Face {
@@ -40,12 +35,12 @@ impl Face {
     }
 
     /// The width of a text in pixels.
-    pub(crate) fn width(&self, text: &str, size: f32) -> f32 {
+    pub(super) fn width(&self, text: &str, size: f32) -> f32 {
         Line::of(self, text, size).width
     }
 
     /// The height above the baseline.
-    pub(crate) fn ascent(&self, size: f32) -> f32 {
+    pub(super) fn ascent(&self, size: f32) -> f32 {
         self.0.first().map_or(size, |font| font.ascent_unscaled() * scale(font, size))
     }
 
@@ -62,7 +57,10 @@ impl Face {
     /// The end of the longest beginning of a text that fits.
     fn longest(&self, text: &str, fits: impl Fn(&usize) -> bool) -> usize {
         let ends: Vec<_> = text.char_indices().map(|(end, _)| end).chain([text.len()]).collect();
-        ends.partition_point(fits).checked_sub(1).map_or(0, |last| ends[last])
+        ends.partition_point(fits)
+            .checked_sub(1)
+            .and_then(|last| ends.get(last).copied())
+            .unwrap_or(0)
     }
 
     /// Wraps the text to at most `lines` lines no wider than `room`: between words if possible, and
@@ -95,20 +93,8 @@ impl Face {
         wrapped
     }
 
-    /// Draws a line of text on `baseline`.
-    pub(super) fn draw(
-        &self,
-        canvas: &mut Canvas,
-        text: &str,
-        size: f32,
-        at: (f32, f32),
-        colour: Colour,
-    ) {
-        self.ink(text, size, at, &mut |x, y, share| canvas.blend(x, y, colour, share));
-    }
-
     /// Calls `dot` with each pixel of a line of text, and with the share of it that is covered.
-    pub(crate) fn ink(
+    pub(super) fn ink(
         &self,
         text: &str,
         size: f32,

@@ -1,9 +1,50 @@
-//! A friendly robot.
+//! Objects.
 
-use super::{Place, Shape, Tone::*, fill, line};
+use super::{Shape, Tone::*, Zone, fill, line};
 
+/// A steaming cup.
+pub(in super::super) static CUP: Shape = Shape {
+    zone: Zone::Land,
+    height: 0.34,
+    wide: 110.0,
+    colour: 0xf4efe6,
+    layers: &[
+        line(
+            Own(0xf4f4f4),
+            2.4,
+            "M36,30 C30,22 42,16 36,6 M52,30 C46,20 58,14 52,2 M68,30 C62,22 74,16 68,6",
+        ),
+        line(Main, 6.0, "M82,50 C102,46 104,76 78,76"),
+        fill(Own(0x000000), "M20,97 L84,97 L80,99 L24,99 Z"),
+        fill(Main, "M18,38 L86,38 C86,66 80,88 68,94 L36,94 C24,88 18,66 18,38 Z"),
+        fill(Shade, "M70,38 L86,38 C86,66 80,88 68,94 L58,94 C66,82 70,62 70,38 Z"),
+        fill(Own(0x5a3424), "M18,38 C24,33 80,33 86,38 C80,43 24,43 18,38 Z"),
+        fill(Shade, "M8,93 L96,93 C92,99 84,100 76,100 L28,100 C20,100 12,99 8,93 Z"),
+    ],
+};
+
+/// A lantern.
+pub(in super::super) static LANTERN: Shape = Shape {
+    zone: Zone::Land,
+    height: 0.34,
+    wide: 56.0,
+    colour: 0x7a3e2a,
+    layers: &[
+        line(Own(0x2c2226), 2.0, "M18,18 C18,2 38,2 38,18"),
+        fill(Main, "M12,26 L28,14 L44,26 Z M10,88 L46,88 L48,99 L8,99 Z"),
+        fill(Lamp, "M14,28 L42,28 L45,86 L11,86 Z"),
+        fill(Own(0xffe9a8), "M28,46 C34,56 36,64 34,72 C32,78 24,78 22,72 C20,64 24,58 28,46 Z"),
+        line(
+            Own(0x2c2226),
+            2.2,
+            "M13,27 L10.5,87 M43,27 L45.5,87 M28,27 L28,46 M10,87 L46,87 M12,27 L44,27",
+        ),
+    ],
+};
+
+/// A friendly robot.
 pub(in super::super) static ROBOT: Shape = Shape {
-    place: Place::Land,
+    zone: Zone::Land,
     height: 0.48,
     wide: 80.0,
     colour: 0x8fa6b8,

@@ -1,8 +1,20 @@
-//! Which images that are given by their URLs are fetched.
+//! Settings with a fixed set of choices.
 
 use std::str::FromStr;
 
 use serde::Deserialize;
+
+/// The file format of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFormat {
+    /// JPEG.
+    Jpeg,
+    /// PNG.
+    Png,
+    /// WebP.
+    Webp,
+}
 
 /// Which images that a request gives by their URLs are fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -1,0 +1,42 @@
+//! The service at one of its base URLs, and the URL at which a client reaches it.
+
+use std::sync::Arc;
+
+use axum::http::{header, request::Parts, uri::Authority};
+
+use crate::{contract::Region, state::AppState};
+
+/// The service at one of its two base URLs.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) state: Arc<AppState>,
+    pub(crate) region: Region,
+    /// Whether the control interface forwards the requests, whose host is its own.
+    pub(crate) is_forwarded: bool,
+}
+
+impl Endpoint {
+    /// Returns the base of the polling and delivery URLs in a response: the configured one, or else
+    /// the host that the client named. So a client in a container, or one that calls the simulator
+    /// by another name, gets URLs that it can reach.
+    pub(super) fn public_base(&self, head: &Parts) -> String {
+        let config = &self.state.config;
+        let configured = match self.region {
+            Region::Global => &config.public_url,
+            Region::Regional => &config.regional_public_url,
+        };
+        if let Some(url) = configured {
+            return url.trim_end_matches('/').to_owned();
+        }
+        match host(head).filter(|_| !self.is_forwarded) {
+            Some(host) => format!("{}://{host}", config.scheme()),
+            None => self.state.base(self.region).to_owned(),
+        }
+    }
+}
+
+fn host(head: &Parts) -> Option<Authority> {
+    let named = || head.headers.get(header::HOST)?.to_str().ok()?.parse().ok();
+    // A user and a password would be sent to the host.
+    head.uri.authority().cloned().or_else(named).filter(|host| !host.as_str().contains('@'))
+}

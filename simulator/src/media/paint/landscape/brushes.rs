@@ -1,0 +1,72 @@
+//! What several parts of a painting are painted with: light, ellipses, and areas below an edge.
+
+use super::super::canvas::{Canvas, Colour, mix};
+
+/// Adds light around a point, which fades with the distance.
+pub(super) fn glow(canvas: &mut Canvas, at: (f32, f32), reach: f32, colour: Colour, strength: f32) {
+    let rows = (at.1 - reach).max(0.0) as usize..((at.1 + reach).max(0.0) as usize);
+    let width = canvas.width;
+    for y in rows.start..rows.end.min(canvas.height) {
+        let dy = y as f32 + 0.5 - at.1;
+        let half = (reach * reach - dy * dy).max(0.0).sqrt();
+        let end = ((at.0 + half).max(0.0) as usize).min(width);
+        let start = ((at.0 - half).max(0.0) as usize).min(end);
+        let row = canvas.row_mut(y).get_mut(start..end).unwrap_or_default();
+        let mut dx = start as f32 + 0.5 - at.0;
+        for pixel in row {
+            let near = (1.0 - (dx * dx + dy * dy) / (reach * reach)).max(0.0);
+            *pixel = mix(*pixel, colour, near * near * near * strength);
+            dx += 1.0;
+        }
+    }
+}
+
+/// Paints a disc.
+pub(super) fn disc(canvas: &mut Canvas, at: (f32, f32), radius: f32, colour: Colour, share: f32) {
+    oval(canvas, at, (radius, radius), colour, share);
+}
+
+/// Paints an ellipse.
+pub(super) fn oval(
+    canvas: &mut Canvas,
+    at: (f32, f32),
+    (across, down): (f32, f32),
+    colour: Colour,
+    share: f32,
+) {
+    for y in (at.1 - down).floor() as i64..=(at.1 + down).ceil() as i64 {
+        let dy = (y as f32 + 0.5 - at.1) / down.max(0.01);
+        let half = (1.0 - dy * dy).max(0.0).sqrt() * across;
+        canvas.blend_span(y, at.0 - half, at.0 + half, colour, share);
+    }
+}
+
+/// How steeply an edge rises to the right (positive) or falls, smoothed.
+pub(super) fn slopes(top: &[f32], short: f32) -> Vec<f32> {
+    let reach = (short * 0.009).max(1.0) as usize;
+    let at = |x: usize| top.get(x.min(top.len().saturating_sub(1))).copied().unwrap_or(0.0);
+    (0..top.len())
+        .map(|x| (at(x.saturating_sub(reach)) - at(x + reach)) / (2 * reach) as f32)
+        .collect()
+}
+
+/// Paints from an edge down to `bottom`. `colour` depends on the column and on the distance from
+/// the edge.
+pub(super) fn below(
+    canvas: &mut Canvas,
+    top: &[f32],
+    bottom: f32,
+    colour: impl Fn(usize, f32) -> Colour,
+) {
+    let bottom = (bottom.ceil().max(0.0) as usize).min(canvas.height);
+    let highest = top.iter().copied().fold(f32::MAX, f32::min).max(0.0) as usize;
+    for y in highest..bottom {
+        for (x, (pixel, top)) in canvas.row_mut(y).iter_mut().zip(top).enumerate() {
+            let under = y as f32 + 1.0 - top;
+            if under > 0.0 {
+                let colour = colour(x, under);
+                *pixel = if under < 1.0 { mix(*pixel, colour, under) } else { colour };
+            }
+        }
+    }
+}
